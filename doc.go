@@ -81,5 +81,6 @@
 //   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
 //   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_set, flag_validate.
 //   - Assistant: action, approval, conversation, passkey, tool.
-//   - Ingest (what one insert holds): rows, deadletter.
+//   - Ingest (what one insert holds): rows, deadletter, usage.
+//   - Telemetry: telemetry.
 package svc

@@ -124,6 +124,14 @@ type Error struct {
 	Accepted Acceptance
 	// Turn is set with a conflict about a conversation of the assistant.
 	Turn *TurnProblem
+	// Present is set with a conflict about a revision.
+	Present *PresentRevision
+}
+
+// PresentRevision is what is there where a change expected another revision.
+type PresentRevision struct {
+	Revision int64
+	Policy   any
 }
 
 // TurnProblem says what stands in the way where a conversation refuses a question or a decision.

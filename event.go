@@ -107,13 +107,6 @@ const (
 	MaxEngagement     = 24 * time.Hour
 )
 
-// Rejection says which item of a request was not accepted and why.
-type Rejection struct {
-	Index   int    `json:"index"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
 // Part is a payload for one partition of the log.
 type Part struct {
 	Partition int

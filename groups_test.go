@@ -26,6 +26,7 @@ func groupImports() map[string][]string {
 		"Assistant": {"Ground"},
 		"People":    {"Ground", "Analytics"},
 		"Ingest":    {"Ground", "Analytics", "Errors", "Metrics"},
+		"Telemetry": {"Ground", "Analytics", "Alerting", "Ingest"},
 	}
 }
 

@@ -50,6 +50,7 @@ func innerImports() map[string][]string {
 		"svc/actors/alerting":      {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/issues":        {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/people":        {"svc/actors/grain", "svc/actors/pipeline"},
+		"svc/actors/telemetry":     {"svc/actors/grain"},
 		"svc/actors/live":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/actorstest":    {"svc/actors/grain"},
 		"svc/actors/nodetest":      {"svc/actors/actorstest", "svc/actors/apps", "svc/actors/grain", "svc/actors/identity"},
@@ -84,7 +85,9 @@ func innerImports() map[string][]string {
 		"svc/storage/clickhouse/database": {
 			"svc/storage/clickhouse", "svc/storage/clickhouse/alerts", "svc/storage/clickhouse/backup", "svc/storage/clickhouse/block", "svc/storage/clickhouse/issues",
 			"svc/storage/clickhouse/metrics", "svc/storage/clickhouse/people", "svc/storage/clickhouse/reads", "svc/storage/clickhouse/state",
+			"svc/storage/clickhouse/telemetry",
 		},
+		"svc/storage/clickhouse/telemetry":      {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/clickhousetest": {"svc/storage/chdb", "svc/storage/clickhouse"},
 
 		"svc/http":               nil,
@@ -102,6 +105,8 @@ func innerImports() map[string][]string {
 		"svc/http/api/issues":    {"svc/http/api", "svc/http/route"},
 		"svc/http/api/metrics":   {"svc/http/api", "svc/http/route"},
 		"svc/http/api/people":    {"svc/http/api", "svc/http/route"},
+		"svc/http/api/telemetry": {"svc/http/api", "svc/http/route"},
+		"svc/http/tally":         nil,
 		"svc/http/docs":          {"svc/http/api", "svc/http/route"},
 		"svc/http/docsite":       {"svc/http/route"},
 		"svc/http/script":        {"svc/http/route"},
@@ -116,7 +121,7 @@ func innerImports() map[string][]string {
 
 		"svc/http/api/apitest": {
 			"svc/http/api/accounts", "svc/http/api/alerting", "svc/http/api/analytics", "svc/http/api/apps", "svc/http/api/assistant",
-			"svc/http/api/issues", "svc/http/api/metrics", "svc/http/api/people", "svc/http/docs", "svc/http/route",
+			"svc/http/api/issues", "svc/http/api/metrics", "svc/http/api/people", "svc/http/api/telemetry", "svc/http/docs", "svc/http/route",
 		},
 		"svc/http/outbound/llm/llmtest": nil,
 		"svc/http/passkey/passkeytest":  nil,

@@ -76,21 +76,4 @@ type Collector struct {
 	Origins     []string
 	// RetentionDays bounds how old an event of a secret key may be.
 	RetentionDays int
-	// Metrics bounds the metrics of the environment.
-	Metrics MetricsPolicy
-}
-
-// MetricsPolicy bounds what an environment may send (contract 25).
-type MetricsPolicy struct {
-	// MaxSeries is how many series an environment may have within a day.
-	MaxSeries int
-	// MaxLabelsPerSeries is how many labels a point may have.
-	MaxLabelsPerSeries int
-	// LabelDenylist names labels that are dropped.
-	LabelDenylist []string
-}
-
-// DefaultMetricsPolicy applies where nobody chose another.
-func DefaultMetricsPolicy() MetricsPolicy {
-	return MetricsPolicy{MaxSeries: 20_000, MaxLabelsPerSeries: 16}
 }

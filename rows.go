@@ -6,9 +6,12 @@ type Rows struct {
 	Events      []EventRow
 	Occurrences []OccurrenceRow
 	Points      []MetricRow
+	// Counts say what became of the items, with those of the tallies; Tallies names these.
+	Counts  UsageCounts
+	Tallies []TallyMark
 }
 
-// Len returns the number of rows of all kinds.
+// Len returns the number of rows of all kinds, without counts and tallies.
 func (r *Rows) Len() int { return len(r.Events) + len(r.Occurrences) + len(r.Points) }
 
 // Each calls yield for every row, kind after kind, with the kind and the place of the row's
@@ -30,5 +33,8 @@ func (r *Rows) Clear() {
 	clear(r.Events)
 	clear(r.Occurrences)
 	clear(r.Points)
+	clear(r.Counts)
+	clear(r.Tallies)
 	r.Events, r.Occurrences, r.Points = r.Events[:0], r.Occurrences[:0], r.Points[:0]
+	r.Counts, r.Tallies = r.Counts[:0], r.Tallies[:0]
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -263,9 +262,6 @@ func DecideCall(policy *AIPolicy, tool *Tool, effect Effect, always, tainted boo
 		return CallProposed
 	}
 }
-
-// MonthOf names the month in which tokens are counted, in UTC.
-func MonthOf(now time.Time) string { return now.UTC().Format("2006-01") }
 
 // AIProvider names a family of model providers.
 type AIProvider string

@@ -259,3 +259,6 @@ func Delta(current, previous float64) *float64 {
 	percent += 0 // A negative zero becomes zero.
 	return &percent
 }
+
+// MonthOf names the UTC month of an instant, in which tokens and budgets are counted.
+func MonthOf(now time.Time) string { return now.UTC().Format("2006-01") }

@@ -1,5 +1,5 @@
 // Package actors lists the kinds of virtual actors of the product; the packages below it have them:
-// identity, apps, conversations, alerting (with monitors), issues (with releases) and live; pipeline
+// identity, apps, conversations, alerting (with monitors), issues (with releases), live and telemetry; pipeline
 // folds the log into the store.
 //
 // A persistent kind has a pure core: state, and one function per message that returns an
@@ -22,6 +22,7 @@
 //	rank 2  organization  one organization: members, application slugs, its tokens
 //	rank 2  monitor       one monitor: what is checked, and what the checks led to
 //	rank 1  alerting      one application: alert rules, incidents, channels, notices
+//	rank 1  telemetry     one environment: what it takes in, its budgets
 //	rank 1  application   one application: settings, ingest keys, public page
 //	rank 1  issue         one issue: status, assignee, merges
 //	rank 1  live          one environment: who is there now

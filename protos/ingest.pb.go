@@ -30,6 +30,7 @@ type Record struct {
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	Occurrences   []*Occurrence          `protobuf:"bytes,2,rep,name=occurrences,proto3" json:"occurrences,omitempty"`
 	Points        []*MetricPoint         `protobuf:"bytes,3,rep,name=points,proto3" json:"points,omitempty"`
+	Tallies       []*Tally               `protobuf:"bytes,4,rep,name=tallies,proto3" json:"tallies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -85,6 +86,187 @@ func (x *Record) GetPoints() []*MetricPoint {
 	return nil
 }
 
+func (x *Record) GetTallies() []*Tally {
+	if x != nil {
+		return x.Tallies
+	}
+	return nil
+}
+
+// Tally is a group of counts of items that did not enter the log. A source sends its groups one
+// after the other, to one partition, so a group whose number is not after the last one is a repetition.
+type Tally struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Source string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	Seq    uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Milliseconds since the epoch.
+	AtMs          int64         `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Counts        []*TallyCount `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tally) Reset() {
+	*x = Tally{}
+	mi := &file_ingest_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tally) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tally) ProtoMessage() {}
+
+func (x *Tally) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tally.ProtoReflect.Descriptor instead.
+func (*Tally) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Tally) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Tally) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Tally) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *Tally) GetCounts() []*TallyCount {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+// TallyCount is how many items of one signal an environment sent on a UTC day that met one fate.
+type TallyCount struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Environment uint64                 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
+	// Days since 1970.
+	Day    int32  `protobuf:"varint,2,opt,name=day,proto3" json:"day,omitempty"`
+	Signal string `protobuf:"bytes,3,opt,name=signal,proto3" json:"signal,omitempty"`
+	Fate   string `protobuf:"bytes,4,opt,name=fate,proto3" json:"fate,omitempty"`
+	Code   string `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
+	Items  int64  `protobuf:"zigzag64,6,opt,name=items,proto3" json:"items,omitempty"`
+	Bytes  int64  `protobuf:"zigzag64,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Milliseconds since the epoch.
+	LastMs        int64 `protobuf:"varint,8,opt,name=last_ms,json=lastMs,proto3" json:"last_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TallyCount) Reset() {
+	*x = TallyCount{}
+	mi := &file_ingest_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TallyCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TallyCount) ProtoMessage() {}
+
+func (x *TallyCount) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TallyCount.ProtoReflect.Descriptor instead.
+func (*TallyCount) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *TallyCount) GetEnvironment() uint64 {
+	if x != nil {
+		return x.Environment
+	}
+	return 0
+}
+
+func (x *TallyCount) GetDay() int32 {
+	if x != nil {
+		return x.Day
+	}
+	return 0
+}
+
+func (x *TallyCount) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
+func (x *TallyCount) GetFate() string {
+	if x != nil {
+		return x.Fate
+	}
+	return ""
+}
+
+func (x *TallyCount) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *TallyCount) GetItems() int64 {
+	if x != nil {
+		return x.Items
+	}
+	return 0
+}
+
+func (x *TallyCount) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *TallyCount) GetLastMs() int64 {
+	if x != nil {
+		return x.LastMs
+	}
+	return 0
+}
+
 // Event is one accepted item: validated and stamped, not yet enriched.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -117,6 +299,8 @@ type Event struct {
 	EngagedMs int64     `protobuf:"varint,23,opt,name=engaged_ms,json=engagedMs,proto3" json:"engaged_ms,omitempty"`
 	// Days after which the row expires, from the application's settings.
 	RetentionDays uint32 `protobuf:"varint,24,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
+	// The environment's policy drops what programs send.
+	DropBots bool `protobuf:"varint,25,opt,name=drop_bots,json=dropBots,proto3" json:"drop_bots,omitempty"`
 	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
 	// what a client sent.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
@@ -126,7 +310,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ingest_proto_msgTypes[1]
+	mi := &file_ingest_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -138,7 +322,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[1]
+	mi := &file_ingest_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -151,7 +335,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{1}
+	return file_ingest_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Event) GetEnvironment() uint64 {
@@ -322,6 +506,13 @@ func (x *Event) GetRetentionDays() uint32 {
 	return 0
 }
 
+func (x *Event) GetDropBots() bool {
+	if x != nil {
+		return x.DropBots
+	}
+	return false
+}
+
 func (x *Event) GetLetter() string {
 	if x != nil {
 		return x.Letter
@@ -343,7 +534,7 @@ type Campaign struct {
 
 func (x *Campaign) Reset() {
 	*x = Campaign{}
-	mi := &file_ingest_proto_msgTypes[2]
+	mi := &file_ingest_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +546,7 @@ func (x *Campaign) String() string {
 func (*Campaign) ProtoMessage() {}
 
 func (x *Campaign) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[2]
+	mi := &file_ingest_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +559,7 @@ func (x *Campaign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Campaign.ProtoReflect.Descriptor instead.
 func (*Campaign) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{2}
+	return file_ingest_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Campaign) GetSource() string {
@@ -469,7 +660,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_ingest_proto_msgTypes[3]
+	mi := &file_ingest_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +672,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[3]
+	mi := &file_ingest_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +685,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{3}
+	return file_ingest_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Occurrence) GetEnvironment() uint64 {
@@ -816,7 +1007,7 @@ type MetricPoint struct {
 
 func (x *MetricPoint) Reset() {
 	*x = MetricPoint{}
-	mi := &file_ingest_proto_msgTypes[4]
+	mi := &file_ingest_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +1019,7 @@ func (x *MetricPoint) String() string {
 func (*MetricPoint) ProtoMessage() {}
 
 func (x *MetricPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[4]
+	mi := &file_ingest_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +1032,7 @@ func (x *MetricPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
 func (*MetricPoint) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{4}
+	return file_ingest_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MetricPoint) GetEnvironment() uint64 {
@@ -1011,7 +1202,7 @@ type Histogram struct {
 
 func (x *Histogram) Reset() {
 	*x = Histogram{}
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1214,7 @@ func (x *Histogram) String() string {
 func (*Histogram) ProtoMessage() {}
 
 func (x *Histogram) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1227,7 @@ func (x *Histogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Histogram.ProtoReflect.Descriptor instead.
 func (*Histogram) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{5}
+	return file_ingest_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Histogram) GetBounds() []float64 {
@@ -1117,7 +1308,7 @@ type Cumulative struct {
 
 func (x *Cumulative) Reset() {
 	*x = Cumulative{}
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1320,7 @@ func (x *Cumulative) String() string {
 func (*Cumulative) ProtoMessage() {}
 
 func (x *Cumulative) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1333,7 @@ func (x *Cumulative) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cumulative.ProtoReflect.Descriptor instead.
 func (*Cumulative) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{6}
+	return file_ingest_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Cumulative) GetStartNs() uint64 {
@@ -1192,11 +1383,27 @@ var File_ingest_proto protoreflect.FileDescriptor
 const file_ingest_proto_rawDesc = "" +
 	"\n" +
 	"\fingest.proto\x12\n" +
-	"svc.protos\"\x9e\x01\n" +
+	"svc.protos\"\xcb\x01\n" +
 	"\x06Record\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\x128\n" +
 	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\x12/\n" +
-	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\"\xc2\x05\n" +
+	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\x12+\n" +
+	"\atallies\x18\x04 \x03(\v2\x11.svc.protos.TallyR\atallies\"v\n" +
+	"\x05Tally\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x13\n" +
+	"\x05at_ms\x18\x03 \x01(\x03R\x04atMs\x12.\n" +
+	"\x06counts\x18\x04 \x03(\v2\x16.svc.protos.TallyCountR\x06counts\"\xc5\x01\n" +
+	"\n" +
+	"TallyCount\x12 \n" +
+	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x10\n" +
+	"\x03day\x18\x02 \x01(\x05R\x03day\x12\x16\n" +
+	"\x06signal\x18\x03 \x01(\tR\x06signal\x12\x12\n" +
+	"\x04fate\x18\x04 \x01(\tR\x04fate\x12\x12\n" +
+	"\x04code\x18\x05 \x01(\tR\x04code\x12\x14\n" +
+	"\x05items\x18\x06 \x01(\x12R\x05items\x12\x14\n" +
+	"\x05bytes\x18\a \x01(\x12R\x05bytes\x12\x17\n" +
+	"\alast_ms\x18\b \x01(\x03R\x06lastMs\"\xdf\x05\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1229,7 +1436,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\bcampaign\x18\x16 \x01(\v2\x14.svc.protos.CampaignR\bcampaign\x12\x1d\n" +
 	"\n" +
 	"engaged_ms\x18\x17 \x01(\x03R\tengagedMs\x12%\n" +
-	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDays\x12\x16\n" +
+	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDays\x12\x1b\n" +
+	"\tdrop_bots\x18\x19 \x01(\bR\bdropBots\x12\x16\n" +
 	"\x06letter\x18d \x01(\tR\x06letterB\b\n" +
 	"\x06_value\"|\n" +
 	"\bCampaign\x12\x16\n" +
@@ -1346,28 +1554,32 @@ func file_ingest_proto_rawDescGZIP() []byte {
 	return file_ingest_proto_rawDescData
 }
 
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_ingest_proto_goTypes = []any{
 	(*Record)(nil),      // 0: svc.protos.Record
-	(*Event)(nil),       // 1: svc.protos.Event
-	(*Campaign)(nil),    // 2: svc.protos.Campaign
-	(*Occurrence)(nil),  // 3: svc.protos.Occurrence
-	(*MetricPoint)(nil), // 4: svc.protos.MetricPoint
-	(*Histogram)(nil),   // 5: svc.protos.Histogram
-	(*Cumulative)(nil),  // 6: svc.protos.Cumulative
+	(*Tally)(nil),       // 1: svc.protos.Tally
+	(*TallyCount)(nil),  // 2: svc.protos.TallyCount
+	(*Event)(nil),       // 3: svc.protos.Event
+	(*Campaign)(nil),    // 4: svc.protos.Campaign
+	(*Occurrence)(nil),  // 5: svc.protos.Occurrence
+	(*MetricPoint)(nil), // 6: svc.protos.MetricPoint
+	(*Histogram)(nil),   // 7: svc.protos.Histogram
+	(*Cumulative)(nil),  // 8: svc.protos.Cumulative
 }
 var file_ingest_proto_depIdxs = []int32{
-	1, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
-	3, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
-	4, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
-	2, // 3: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
-	5, // 4: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
-	5, // 5: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	3, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
+	5, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
+	6, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
+	1, // 3: svc.protos.Record.tallies:type_name -> svc.protos.Tally
+	2, // 4: svc.protos.Tally.counts:type_name -> svc.protos.TallyCount
+	4, // 5: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
+	7, // 6: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
+	7, // 7: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -1375,15 +1587,15 @@ func file_ingest_proto_init() {
 	if File_ingest_proto != nil {
 		return
 	}
-	file_ingest_proto_msgTypes[1].OneofWrappers = []any{}
-	file_ingest_proto_msgTypes[4].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[3].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

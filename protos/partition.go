@@ -44,6 +44,11 @@ func PartitionOfMetric(environment uint64, name string, partitions int) int {
 	return PartitionOf(environment, name, partitions)
 }
 
+// PartitionOfTally returns the partition of the log that carries the tallies of a source.
+func PartitionOfTally(source string, partitions int) int {
+	return int(xxh3.HashString(source) % uint64(partitions))
+}
+
 // SeriesNumber names a series of an environment by its metric's name and its labels,
 // keys and values in turn and sorted by key.
 func SeriesNumber(environment uint64, name string, labels []string) uint64 {

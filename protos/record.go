@@ -12,6 +12,7 @@ const (
 	EventField      Field = 1
 	OccurrenceField Field = 2
 	PointField      Field = 3
+	TallyField      Field = 4
 )
 
 // Items returns how many items the bytes of a Record hold at most, without decoding them: all

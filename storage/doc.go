@@ -37,6 +37,8 @@
 //	metric_hours     environment, name, slot                      month  view of metric_totals                    series of whole hours
 //	metric_seen      -                                            -      block.Store                              nobody: it feeds metric_series and keeps nothing
 //	metric_series    environment, name, series                    -      view of metric_seen                      catalogue of metrics
+//	usage            environment, day, signal, fate, code         -      block.Store                              telemetry, budgets
+//	tallies          source, seq                                  -      block.Store                              new owners of partitions
 //	dead_letters     environment, id                              -      the sink                                 svc admin deadletters
 //	retentions       environment                                  -      the owner of partition 0                 the same, after a restart
 //	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, by projections

@@ -14,6 +14,9 @@ import (
 // change.
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
+	// former holds the environments of revoked keys, named those of ingest ids, by number.
+	former sync.Map // [32]byte, the key's hash → uint64
+	named  sync.Map // the ingest id → uint64
 
 	mu    sync.Mutex
 	ofApp map[svc.AppRef]published
@@ -37,6 +40,21 @@ func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
 	return collector
 }
 
+// Former returns the environment of a revoked key by the SHA-256 of the key, 0 where no such key
+// is known.
+func (c *Collectors) Former(hash [32]byte) uint64 {
+	found, _ := c.former.Load(hash)
+	environment, _ := found.(uint64)
+	return environment
+}
+
+// Named returns the environment of an ingest id, 0 where there is none.
+func (c *Collectors) Named(ingestID string) uint64 {
+	found, _ := c.named.Load(ingestID)
+	environment, _ := found.(uint64)
+	return environment
+}
+
 // Applications returns every application, in no order.
 func (c *Collectors) Applications() []svc.Application {
 	c.mu.Lock()
@@ -57,23 +75,32 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	if version.Number() < c.ofApp[ref].version.Number() {
 		return
 	}
+	for _, environment := range app.Environments {
+		c.named.Store(environment.IngestID(), environment.Number)
+	}
 	present := map[[32]byte]bool{}
 	for _, key := range keys {
 		environment, known := app.Environment(key.Environment)
 		raw, err := hex.DecodeString(key.Hash)
-		if !known || err != nil || len(raw) != 32 || key.RevokedAt != nil {
+		if !known || err != nil || len(raw) != 32 {
 			continue
 		}
 		hash := [32]byte(raw)
+		if key.RevokedAt != nil {
+			c.former.Store(hash, environment.Number)
+			continue
+		}
 		present[hash] = true
 		c.byKey.Store(hash, &svc.Collector{
 			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
-			Metrics: svc.DefaultMetricsPolicy(),
 		})
 	}
 	for _, old := range c.ofApp[ref].hashes {
 		if !present[old] {
+			if collector := c.Collector(old); collector != nil {
+				c.former.Store(old, collector.Environment.Number)
+			}
 			c.byKey.Delete(old)
 		}
 	}

@@ -32,7 +32,7 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		of := func(app svc.Application, key svc.IngestKey, env int) *svc.Collector {
 			return &svc.Collector{
 				App: app.Ref(), AppID: app.ID, Environment: app.Environments[env], KeyID: key.ID, Kind: key.Kind,
-				Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays, Metrics: svc.DefaultMetricsPolicy(),
+				Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
 			}
 		}
 		want("what is unknown", [32]byte{1}, nil)

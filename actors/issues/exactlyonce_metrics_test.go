@@ -131,6 +131,11 @@ func (p *process) RecentMetrics(_ context.Context, _ time.Time, except uint64, _
 	return nil
 }
 
+// RecentTallies yields none.
+func (p *process) RecentTallies(context.Context, time.Time, uint64, func(svc.TallyMark)) error {
+	return nil
+}
+
 // Cumulatives yields all states, of which the newest must win.
 func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yield func(svc.CumulativeSeries)) error {
 	if err := p.step(); err != nil {

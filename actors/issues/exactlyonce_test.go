@@ -151,8 +151,9 @@ func (b *fakeBlock) Add(rows *svc.Rows) {
 	b.occurrences = append(b.occurrences, rows.Occurrences...)
 	b.points = append(b.points, rows.Points...)
 }
-func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) + len(b.points) }
-func (b *fakeBlock) Bytes() int { return 0 }
+func (b *fakeBlock) Rows() int   { return len(b.rows) + len(b.occurrences) + len(b.points) }
+func (b *fakeBlock) Bytes() int  { return 0 }
+func (b *fakeBlock) Counts() int { return 0 }
 func (b *fakeBlock) Without(kind svc.LetterKind, rows []int) {
 	switch kind {
 	case svc.LetterEvent:

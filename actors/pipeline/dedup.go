@@ -1,5 +1,7 @@
 package pipeline
 
+import "svc/protos"
+
 // dedup remembers the ids of the events of one partition for the exact
 // removal of duplicates. It keeps at least the newest limit ids and at most
 // twice as many: ids gather in one set until it is full, and the set before it
@@ -88,4 +90,13 @@ func (s *idSet) grow() {
 			s.slots[s.find(id)] = id
 		}
 	}
+}
+
+// known remembers the key of an item and reports whether it was there. A replayed dead letter has
+// a key of its own, since the key of its item was remembered when it was folded first.
+func known(ids *dedup, key [2]uint64, letter string) bool {
+	if letter != "" {
+		key = protos.EventKey(0, "", letter)
+	}
+	return !ids.add(key)
 }

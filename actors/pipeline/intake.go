@@ -28,7 +28,7 @@ import (
 //	rank       1
 //	owns       the ids of the partition's recent events, errors and metric points,
 //	           the open sessions of its visitors, what the cumulative series of its
-//	           metrics had reached, its parsers' caches
+//	           metrics had reached, the last tallies of their sources, its parsers' caches
 //	persists   nothing of its own: the rows it makes are its state, read back when
 //	           a generation of ownership begins
 //	woken by   the stream, with the state at the beginning of a generation and
@@ -83,6 +83,7 @@ type begin struct {
 	metricIDs  *dedup
 	sessions   *sessionizer
 	deltas     *deltas
+	tallies    map[string]svc.TallyMark
 }
 
 // resume asks an intake to keep its state for the next generation, which starts at offset next. done
@@ -152,6 +153,8 @@ type Intake struct {
 	metricIDs  *dedup
 	sessions   *sessionizer
 	deltas     *deltas
+	// sources are the last tallies by their sources.
+	sources    map[string]svc.TallyMark
 	agents     *enrich.UserAgents
 	locator    Locator
 	processors Processors // nil where there are always enough
@@ -191,13 +194,16 @@ func (i *Intake) onBegin(m *begin) {
 		return
 	}
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
-	i.metricIDs, i.deltas = m.metricIDs, m.deltas
+	i.metricIDs, i.deltas, i.sources = m.metricIDs, m.deltas, m.tallies
+	if i.sources == nil {
+		i.sources = map[string]svc.TallyMark{}
+	}
 }
 
 // onReleased drops the state: another node continues with it.
 func (i *Intake) onReleased() {
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = 0, 0, nil, nil, nil
-	i.metricIDs, i.deltas = nil, nil
+	i.metricIDs, i.deltas, i.sources = nil, nil, nil
 }
 
 // onResume keeps the state of the generation before for the next one; false if the intake does not
@@ -266,6 +272,9 @@ func (i *Intake) foldRecord(record *svc.LogRecord) {
 		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
 	foldItems(len(i.record.Points), &i.Points, func(n int) { i.foldPoint(i.record.Points[n]) },
 		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
+	for _, tally := range i.record.Tallies {
+		i.foldTally(tally)
+	}
 	i.metrics.Events.Add(float64(len(i.record.Events)))
 	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
 	i.metrics.Points.Add(float64(len(i.record.Points)))
@@ -294,27 +303,25 @@ func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n i
 		reason := fmt.Sprintf("folding it panicked: %v", cause)
 		i.logger.Error("folding an item panicked", "partition", i.partition, "offset", record.Offset, "kind", kind, "item", n, "cause", cause, "stack", string(debug.Stack()))
 		i.letters = append(i.letters, letterOf(kind, record.Value, n, svc.DeadLetter{Partition: i.partition, Offset: record.Offset, Reason: reason}))
+		i.count(svc.LetterSignal(kind), svc.FateDeadLetter, i.countedItem(kind, n))
 	}
-}
-
-// known remembers the key of an item and reports whether it was there. A replayed dead letter has
-// a key of its own, since the key of its item was remembered when it was folded first.
-func known(ids *dedup, key [2]uint64, letter string) bool {
-	if letter != "" {
-		key = protos.EventKey(0, "", letter)
-	}
-	return !ids.add(key)
 }
 
 // foldEvent appends the row of one event unless the event is a duplicate.
 func (i *Intake) foldEvent(event *protos.Event) {
 	if known(i.ids, protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
+		i.count(svc.SignalEvents, svc.FateDuplicate, countedEvent(event))
+		return
+	}
+	if event.DropBots && i.agents.Parse(event.UserAgent).Bot {
+		i.count(svc.SignalEvents, svc.FateBot, countedEvent(event))
 		return
 	}
 	i.Events = append(i.Events, svc.EventRow{})
 	row := &i.Events[len(i.Events)-1]
 	i.describe(row, event)
 	i.placeInSession(row, event)
+	i.count(svc.SignalEvents, svc.FateStored, countedEvent(event))
 }
 
 // describe fills what the event itself says and what its words reveal.

@@ -15,6 +15,7 @@ const RecentErrors = 98_000
 // foldOccurrence appends the row of one occurrence unless it is a duplicate.
 func (i *Intake) foldOccurrence(o *protos.Occurrence) {
 	if known(i.errorIDs, protos.OccurrenceKey(o.Issue, svc.Visitor(o.DistinctId, o.AnonymousId), o.Id), o.Letter) {
+		i.count(svc.SignalErrors, svc.FateDuplicate, countedOccurrence(o))
 		return
 	}
 	i.Occurrences = append(i.Occurrences, svc.OccurrenceRow{})
@@ -31,6 +32,7 @@ func (i *Intake) foldOccurrence(o *protos.Occurrence) {
 		Locale: o.Locale, AppVersion: o.AppVersion,
 	}
 	i.describeOccurrence(row, o)
+	i.count(svc.SignalErrors, svc.FateStored, countedOccurrence(o))
 }
 
 // describeOccurrence fills what the client reports about itself, else what its user

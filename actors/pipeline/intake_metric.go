@@ -14,15 +14,10 @@ const RecentMetrics = 98_000
 
 // foldPoint appends the row of one metric point unless it is a repetition.
 func (i *Intake) foldPoint(p *protos.MetricPoint) {
-	switch {
-	case p.Id != "":
-		if known(i.metricIDs, protos.PointKey(p.Series, p.Id), p.Letter) {
-			return
-		}
-	case p.Once:
-		if known(i.metricIDs, protos.InstantKey(p.Series, p.TsMs), p.Letter) {
-			return
-		}
+	if p.Id != "" && known(i.metricIDs, protos.PointKey(p.Series, p.Id), p.Letter) ||
+		p.Id == "" && p.Once && known(i.metricIDs, protos.InstantKey(p.Series, p.TsMs), p.Letter) {
+		i.count(svc.SignalMetrics, svc.FateDuplicate, countedPoint(p))
+		return
 	}
 	row := svc.MetricRow{
 		Environment: p.Environment, Series: p.Series, Name: p.Name, Kind: svc.MetricKind(p.Kind), Unit: p.Unit, ID: p.Id, Once: p.Once,
@@ -36,12 +31,14 @@ func (i *Intake) foldPoint(p *protos.MetricPoint) {
 	if p.Cumulative {
 		var late bool
 		if measured, late = i.deltas.fold(p, measured); late {
+			i.count(svc.SignalMetrics, svc.FateTooOld, countedPoint(p))
 			return
 		}
 		row.State = i.deltas.state(p)
 	}
 	measured.fill(&row, p)
 	i.Points = append(i.Points, row)
+	i.count(svc.SignalMetrics, svc.FateStored, countedPoint(p))
 }
 
 // measurement is the value of a point, or its difference from the point before. An empty one

@@ -194,7 +194,7 @@ func (s *Stream) states(ctx context.Context, g *generation, partitions []int, ex
 	for _, partition := range partitions {
 		states[partition] = &begin{
 			generation: g.number, next: g.starts[partition], ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
-			sessions: newSessionizer(), deltas: newDeltas(),
+			sessions: newSessionizer(), deltas: newDeltas(), tallies: map[string]svc.TallyMark{},
 		}
 	}
 	if err := s.remember(ctx, states, exceptBlock); err != nil {
@@ -225,6 +225,14 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	}
 	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
 		return err
+	}
+	err = s.config.History.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark svc.TallyMark) {
+		if state := states[protos.PartitionOfTally(mark.Source, s.config.Partitions)]; state != nil {
+			state.tallies[mark.Source] = mark
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent tallies: %w", err)
 	}
 	return s.rememberSessions(ctx, states, exceptBlock)
 }

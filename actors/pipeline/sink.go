@@ -34,9 +34,10 @@ type BlockStore interface {
 // nothing that a row's strings point to.
 type Block interface {
 	Add(rows *svc.Rows)
-	// Rows counts the rows of all kinds, Bytes is about what occurrences and points
-	// take.
+	// Rows counts the rows of all kinds but the counts, Bytes is about what occurrences and points
+	// take. Counts counts the counts.
 	Rows() int
+	Counts() int
 	Bytes() int
 	// Without takes rows of a kind out, by their places among those.
 	Without(kind svc.LetterKind, rows []int)
@@ -269,7 +270,7 @@ func (s *Sink) drain(ctx context.Context, generation int32) error {
 // store runs the three steps of a block.
 func (s *Sink) store(ctx context.Context, block *openBlock) error {
 	commit := func() error { return s.commit(ctx, block.generation, block.after()) }
-	if block.rows.Rows() == 0 && len(block.letters) == 0 {
+	if block.rows.Rows() == 0 && block.rows.Counts() == 0 && len(block.letters) == 0 {
 		return commit()
 	}
 	block.id = s.config.NewBlockID(s.config.Now())

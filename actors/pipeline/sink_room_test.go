@@ -47,6 +47,7 @@ type numberBlock struct{ n int }
 
 func (b *numberBlock) Add(rows *svc.Rows) { b.n += rows.Len() }
 func (b *numberBlock) Rows() int          { return b.n }
+func (b *numberBlock) Counts() int        { return 0 }
 func (b *numberBlock) Bytes() int         { return 0 }
 func (b *numberBlock) Reset()             { b.n = 0 }
 

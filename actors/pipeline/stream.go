@@ -23,6 +23,9 @@ type History interface {
 	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
 	// hash of their metric's name.
 	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
+	// RecentTallies yields the last tally of every source of which one arrived since an instant,
+	// without those of one block.
+	RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error
 	// Cumulatives yields what the cumulative series had reached of which a point
 	// arrived since an instant, without the points of one block.
 	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error

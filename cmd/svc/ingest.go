@@ -22,7 +22,7 @@ func (n *node) ingestModule() module {
 		collect := &ingest.Collect{
 			Collectors: n.collectors, Current: n.current, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions,
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-			Admission: n.admission(),
+			Admission: n.admission(), Policies: n.policies, Tallies: n.tallies,
 		}
 		uploads := n.uploads(collect.Admission)
 		releases := &ingest.Releases{Uploads: uploads, Book: n.releases, Counts: releaseCounts{n}}

@@ -48,6 +48,7 @@ func (n *node) modules() []module {
 		n.peopleModule(),
 		n.assistantModule(),
 		n.documentationModule(),
+		n.telemetryModule(),
 		n.consoleModule(),
 		n.ingestModule(),
 	}, n.more...)

@@ -21,6 +21,7 @@ import (
 	"svc/actors/issues"
 	"svc/actors/live"
 	"svc/actors/pipeline"
+	"svc/actors/telemetry"
 	"svc/cluster"
 	"svc/cmd/svc/adapter"
 	"svc/cmd/svc/backup"
@@ -30,6 +31,7 @@ import (
 	"svc/cmd/svc/settings"
 	"svc/http/docs"
 	"svc/http/route"
+	"svc/http/tally"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse/database"
 	"svc/storage/datadir"
@@ -75,6 +77,8 @@ type node struct {
 	ownership   *pipeline.Ownership
 	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
+	policies    *telemetry.Policies
+	tallies     *tally.Tallies
 	shares      *apps.Shares
 	issues      *issues.Issues
 	releases    *issues.Releases
@@ -206,6 +210,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
 	n.rules, n.subscriptions = alerting.NewRuleIndex(), &live.Subscriptions{}
 	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
+	n.policies, n.tallies = telemetry.NewPolicies(), n.newTallies()
 	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.Skipped}
 	n.snapshots = &apps.SnapshotSync{
 		Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Skipped: n.unreadable.Skipped,

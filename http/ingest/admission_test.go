@@ -70,7 +70,6 @@ func admitting(tb testing.TB, log Log, admission *Admission, apps int) http.Hand
 		collectors[svc.HashSecret(fmt.Sprint("key", n))] = &svc.Collector{
 			Kind: svc.KeyPublic, AppID: fmt.Sprint("app", n), KeyID: fmt.Sprint("key", n), Environment: svc.Environment{Number: uint64(n + 1)}, RetentionDays: 365,
 			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics}, Origins: []string{"*"},
-			Metrics: svc.MetricsPolicy{MaxSeries: 100, MaxLabelsPerSeries: 16},
 		}
 	}
 	collect := &Collect{

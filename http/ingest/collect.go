@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"svc"
 	"svc/http/route"
 )
@@ -14,6 +16,10 @@ import (
 type Collectors interface {
 	// Collector returns what a key may do, by its SHA-256; nil for an unknown one.
 	Collector(hash [32]byte) *svc.Collector
+	// Former returns the environment of a key that was revoked, 0 for a key that never was.
+	Former(hash [32]byte) uint64
+	// Named returns the environment of an ingest id, 0 if there is none.
+	Named(ingestID string) uint64
 }
 
 // Log takes accepted events.
@@ -38,6 +44,25 @@ type Collect struct {
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.
 	Cardinality Cardinality
+	// Policies says what environments take in; nil stands for the default everywhere.
+	Policies Policies
+	// Tallies counts what is not taken in; nil counts nothing.
+	Tallies Tallies
+
+	issues issueNotes
+}
+
+// defaultTelemetry is what applies to environments for which nobody chose anything.
+//
+//nolint:gochecknoglobals // it is never changed, and every request would make it again
+var defaultTelemetry = &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+
+// telemetryOf returns the policy of an environment.
+func (c *Collect) telemetryOf(environment uint64) *svc.TelemetryState {
+	if c.Policies == nil {
+		return defaultTelemetry
+	}
+	return c.Policies.Telemetry(environment)
 }
 
 // current returns why a key cannot be judged now, nil where it can.
@@ -98,7 +123,14 @@ func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
 		w.AllowOrigin(r)
 		return
 	}
-	if err := sub.run(kind); err != nil {
+	if sub.signal = svc.SignalEvents; kind == itemError {
+		sub.signal = svc.SignalErrors
+	} else if kind == itemMetric {
+		sub.signal = svc.SignalMetrics
+	}
+	err := sub.run(kind)
+	sub.account(err)
+	if err != nil {
 		c.Metrics.refused(err)
 		w.AllowOrigin(r)
 		sub.challenge(err)
@@ -143,3 +175,26 @@ func (sub *submission) run(kind itemKind) error {
 	}
 	return sub.produce()
 }
+
+// CollectMetrics counts accepted and rejected items, and refused requests.
+type CollectMetrics struct {
+	Accepted prometheus.Counter
+	Rejected *prometheus.CounterVec
+	Refused  *prometheus.CounterVec
+}
+
+// NewCollectMetrics registers the figures.
+func NewCollectMetrics(registerer prometheus.Registerer) *CollectMetrics {
+	m := &CollectMetrics{
+		Accepted: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_ingest_accepted_total", Help: "Items acknowledged by the log."}),
+		Rejected: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_ingest_rejected_total", Help: "Items rejected, by code."}, []string{"code"}),
+		Refused:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_ingest_refused_total", Help: "Ingest requests refused whole, by code."}, []string{"code"}),
+	}
+	registerer.MustRegister(m.Accepted, m.Rejected, m.Refused)
+	for _, info := range svc.Codes() {
+		m.Refused.WithLabelValues(string(info.Code))
+	}
+	return m
+}
+
+func (m *CollectMetrics) refused(err error) { m.Refused.WithLabelValues(string(svc.CodeOf(err))).Inc() }

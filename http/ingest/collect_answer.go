@@ -9,9 +9,9 @@ import (
 )
 
 // answer writes 202 with what was accepted and what was not; 400 where nothing
-// was; 204 to a beacon, which reads no answer.
+// was; an item that the policy samples away counts as accepted; 204 to a beacon, which reads no answer.
 func (sub *submission) answer() {
-	if sub.accepted == 0 {
+	if sub.accepted+sub.dropped == 0 {
 		sub.answerRejected()
 		return
 	}
@@ -21,7 +21,7 @@ func (sub *submission) answer() {
 		return
 	}
 	body := append(sub.out[:0], `{"accepted":`...)
-	body = strconv.AppendInt(body, int64(sub.accepted), 10)
+	body = strconv.AppendInt(body, int64(sub.accepted+sub.dropped), 10)
 	body = append(body, `,"rejected":`...)
 	body = sub.appendRejected(body)
 	body = append(body, `,"requestId":"`...)
@@ -63,6 +63,6 @@ func (sub *submission) appendRejected(body []byte) []byte {
 
 // reject notes that an item was not accepted.
 func (sub *submission) reject(index int, code, message string) {
-	sub.rejected = append(sub.rejected, svc.Rejection{Index: index, Code: code, Message: message})
+	sub.rejected = append(sub.rejected, svc.Rejection{Index: index, Code: code, Message: message, Signal: sub.signal})
 	sub.collect.Metrics.Rejected.WithLabelValues(code).Inc()
 }

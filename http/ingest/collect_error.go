@@ -116,6 +116,9 @@ func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
 
 // acceptError checks one error item and emits its occurrence, or rejects it.
 func (sub *submission) acceptError(index int, shared *item) {
+	if sub.switchedOff(index, svc.SignalErrors) {
+		return
+	}
 	raw, err := sub.rawItem(index)
 	if err != nil {
 		sub.reject(index, "invalid_type", wrongType("The item", err))
@@ -151,7 +154,7 @@ func (sub *submission) acceptError(index int, shared *item) {
 		}
 	}
 	occurrence := it.occurrence(event)
-	if err := sub.emitOccurrence(event, occurrence, it.Fingerprint); err != nil {
+	if err := sub.emitOccurrence(index, event, occurrence, it.Fingerprint); err != nil {
 		sub.reject(index, "invalid_value", "The item cannot be encoded.")
 	}
 }
@@ -274,7 +277,7 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 
 // emitOccurrence completes and groups an occurrence and appends it to the
 // payload of its issue's partition. The event says who sent it, and when.
-func (sub *submission) emitOccurrence(event *protos.Event, o *svc.Occurrence, explicit []string) error {
+func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occurrence, explicit []string) error {
 	given := o.Culprit
 	o.Normalise()
 	if sub.symbolicate(o) {
@@ -313,6 +316,12 @@ func (sub *submission) emitOccurrence(event *protos.Event, o *svc.Occurrence, ex
 	}
 	if message.Details, err = o.Details.JSON(); err != nil {
 		return err
+	}
+	if fate := sub.admitError(message); fate == svc.FateRateLimited {
+		sub.reject(index, string(svc.CodeRateLimited), "The issue has more errors than its environment takes of one in a minute.")
+		return nil
+	} else if sub.turnAway(index, svc.SignalErrors, fate) {
+		return nil
 	}
 	partition := protos.PartitionOfIssue(message.Issue, sub.collect.Partitions)
 	size := message.SizeVT()

@@ -85,6 +85,18 @@ func otherCase(body []byte) bool {
 type collectorsOf map[[32]byte]*svc.Collector
 
 func (c collectorsOf) Collector(hash [32]byte) *svc.Collector { return c[hash] }
+func (c collectorsOf) Former([32]byte) uint64                 { return 0 }
+func (c collectorsOf) Named(string) uint64                    { return 0 }
+
+// policiesOf are the policies of environments by their numbers; others have the default.
+type policiesOf map[uint64]svc.TelemetryPolicy
+
+func (p policiesOf) Telemetry(environment uint64) *svc.TelemetryState {
+	if policy, known := p[environment]; known {
+		return &svc.TelemetryState{Policy: policy}
+	}
+	return &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+}
 
 // logOf keeps what was produced.
 type logOf struct {

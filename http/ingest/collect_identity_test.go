@@ -49,7 +49,6 @@ func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 		Collectors: collectorsOf{svc.HashSecret("secret"): {
 			Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, RetentionDays: 365,
 			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics},
-			Metrics: svc.MetricsPolicy{MaxSeries: 100, MaxLabelsPerSeries: 16},
 		}},
 	}
 	sub := requestAt(collect, at, body)
@@ -265,6 +264,7 @@ func TestSentryErrorsWithoutID(t *testing.T) {
 		sub := requestAt(collect, collectNoon().Add(time.Duration(n)*time.Second), "")
 		sub.collector = &svc.Collector{Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 90}
 		sub.envelope.SentAt = "2026-11-20T09:59:00Z"
+		sub.telemetry = collect.telemetryOf(7)
 		payload := []byte(fmt.Sprint(`{"timestamp":"2026-11-20T09:00:00Z",`, strings.Repeat(" ", n), `"message":"It broke."}`))
 		event, err := sentry.ParseEvent(payload)
 		if err != nil {

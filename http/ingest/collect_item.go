@@ -31,12 +31,19 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 		sub.acceptMetric(index, it, kind)
 		return
 	}
+	if sub.switchedOff(index, svc.SignalEvents) {
+		return
+	}
 	event := &sub.event
 	event.Reset()
 	if code, message := sub.fill(event, index, it, kind); code != "" {
 		sub.reject(index, code, message)
 		return
 	}
+	if sub.turnAway(index, svc.SignalEvents, sub.admitEvent(event)) {
+		return
+	}
+	event.DropBots = sub.telemetry.Policy.Events.DropBots
 	if err := sub.emit(event); err != nil {
 		sub.reject(index, "invalid_value", "The item cannot be encoded.")
 	}

@@ -26,9 +26,12 @@ func (sub *submission) authenticate(writeKey string) error {
 	if err := sub.collect.current(); err != nil {
 		return err
 	}
-	if sub.collector = sub.collect.Collectors.Collector(svc.HashSecret(key)); sub.collector == nil {
+	hash := svc.HashSecret(key)
+	if sub.collector = sub.collect.Collectors.Collector(hash); sub.collector == nil {
+		sub.named = sub.collect.Collectors.Former(hash)
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
+	sub.telemetry = sub.collect.telemetryOf(sub.collector.Environment.Number)
 	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}

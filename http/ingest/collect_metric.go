@@ -62,6 +62,9 @@ type metricInput struct {
 
 // acceptMetric checks one metric item and emits its point, or rejects it.
 func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
+	if sub.switchedOff(index, svc.SignalMetrics) {
+		return
+	}
 	raw, err := sub.rawItem(index)
 	var it metricItem
 	if err == nil {
@@ -158,12 +161,18 @@ func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) 
 	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
 	}
+	if !sub.telemetry.Policy.Metrics.Enabled {
+		return svc.CodeSignalOff, "The environment's telemetry policy has switched metrics off."
+	}
+	if sub.judge(svc.SignalMetrics, 0) != "" {
+		return svc.CodeOverBudget, "The environment's monthly budget of metric points is used up."
+	}
 	return sub.putPoint(point, labels)
 }
 
-// putPoint is emitPoint whatever modules the application has.
+// putPoint is emitPoint whatever modules the application has and whatever its policy says of metrics as a whole.
 func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
-	policy := &sub.collector.Metrics
+	policy := &sub.telemetry.Policy.Metrics
 	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)
 	if len(labels) > policy.MaxLabelsPerSeries {
 		return "too_many_labels", "The point has more than " + strconv.Itoa(policy.MaxLabelsPerSeries) + " labels."

@@ -72,7 +72,9 @@ func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*subm
 		return
 	}
 	media, _, _ := mime.ParseMediaType(headerOf(r, "Content-Type"))
+	sub.signal = svc.SignalMetrics
 	answer, err := sub.runOTLP(media, serve)
+	sub.account(err)
 	if err != nil {
 		c.Metrics.refused(err)
 		sub.refuseOTLP(media, err)

@@ -45,7 +45,9 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		return
 	}
+	sub.signal = svc.SignalMetrics
 	written, err := sub.remoteWrite() //nolint:contextcheck // the request inside carries its context
+	sub.account(err)
 	if written != nil {
 		// 2.0 asks for these; a sender of it takes missing ones for zero.
 		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", strconv.Itoa(written.samples))

@@ -79,14 +79,19 @@ func (s *Sentry) serve(w *route.Response, r *http.Request, take func(sub *submis
 	if r.Method == http.MethodOptions {
 		return
 	}
-	if err := s.accept(sub, take); err != nil {
+	sub.signal = svc.SignalErrors
+	err := s.accept(sub, take)
+	if sub.account(err); err == nil {
+		err = sub.answerSentry()
+	}
+	if err != nil {
 		s.Collect.Metrics.refused(err)
 		sub.hint(err)
 		w.Refuse(r, err, nil)
 	}
 }
 
-// accept checks the key and the items of a request, produces the accepted ones, and answers.
+// accept checks the key and the items of a request, and produces the accepted ones.
 func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error {
 	err := s.authenticate(sub, "")
 	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(sub.request.URL.Path, "/envelope/") && !strings.HasSuffix(sub.request.URL.Path, "/envelope")) {
@@ -121,13 +126,18 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	case found.Conflict:
 		return svc.Errorf(svc.CodeForbidden, "The request carries two different keys.")
 	}
-	sub.collector = s.Collect.Collectors.Collector(svc.HashSecret(found.Key))
+	hash := svc.HashSecret(found.Key)
+	sub.collector = s.Collect.Collectors.Collector(hash)
 	if sub.collector == nil {
+		if sub.named = s.Collect.Collectors.Former(hash); sub.named == 0 {
+			sub.named = s.Collect.Collectors.Named(sub.request.PathValue("project"))
+		}
 		if err := s.Collect.current(); err != nil {
 			return err
 		}
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
+	sub.telemetry = s.Collect.telemetryOf(sub.collector.Environment.Number)
 	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
@@ -179,15 +189,16 @@ func (s *Sentry) envelope(sub *submission) error {
 		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
 		switch item.Type {
 		case "event":
-			if err := s.event(sub, n, item.Payload); err != nil && refused == nil {
-				refused = err
+			if err := s.event(sub, n, item.Payload); err != nil {
+				sub.reject(n, firstCode(err), err.Error())
+				refused = cmp.Or(refused, err)
 			}
 		case "raw_security":
 			if err := s.reports(sub, n, item.Payload); err != nil && refused == nil {
 				refused = err
 			}
 		case "client_report":
-			s.report(item.Payload)
+			s.report(sub, item.Payload)
 		case "session":
 			s.sessions(sub, n, item.Payload, sentry.ParseSession)
 		case "sessions":
@@ -218,13 +229,16 @@ func (s *Sentry) store(sub *submission) error {
 }
 
 // report counts the items that a client reports as not sent.
-func (s *Sentry) report(payload []byte) {
+func (s *Sentry) report(sub *submission, payload []byte) {
 	discarded, err := sentry.ParseReport(payload)
 	if err != nil {
 		return
 	}
 	for _, d := range discarded {
 		s.Metrics.discarded(d)
+		if d.Category == "error" || d.Category == "default" {
+			sub.count(svc.SignalErrors, svc.FateClientSide, knownReason(d.Reason), int64(min(d.Quantity, maxDiscarded)))
+		}
 	}
 }
 
@@ -263,6 +277,9 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 // because the error matters more. An application that takes no errors is named in the answer's
 // header, with status 200 all the same, because the SDK can do nothing about it.
 func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byte) {
+	if sub.switchedOff(index, svc.SignalErrors) {
+		return
+	}
 	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		sub.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
 		sub.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
@@ -287,7 +304,7 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 	}
 	o.ID, o.Path, o.Extra = stamped.Id, stamped.Path, boundedExtra(o.Extra)
 	sub.debugIDs = event.DebugIDs
-	if err := sub.emitOccurrence(stamped, o, event.Fingerprint); err != nil {
+	if err := sub.emitOccurrence(index, stamped, o, event.Fingerprint); err != nil {
 		sub.reject(index, "invalid_value", "The event cannot be encoded.")
 	}
 }
@@ -317,7 +334,7 @@ func malformed(err error) error {
 	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
 }
 
-// keep hands the accepted errors to the log and answers. They go to the spool if the log does not
+// keep hands the accepted errors to the log. They go to the spool if the log does not
 // answer, or if earlier errors wait there.
 func (s *Sentry) keep(sub *submission) error {
 	sub.reserved.releaseProcessor()
@@ -335,7 +352,7 @@ func (s *Sentry) keep(sub *submission) error {
 		return err
 	}
 	s.Collect.Metrics.Accepted.Add(float64(sub.accepted))
-	return sub.answerSentry()
+	return nil
 }
 
 // errSpooling stands for the log's error while something waits in the spool: the log is not asked

@@ -39,13 +39,21 @@ func knownReasons() []string {
 	}
 }
 
-func (m *SentryMetrics) discarded(d sentry.Discarded) {
-	reason, category := "other", "other"
+// knownReason returns a reason as it is counted.
+func knownReason(reason string) string {
 	for _, known := range knownReasons() {
-		if d.Reason == known {
-			reason = known
+		if reason == known {
+			return known
 		}
 	}
+	return "other"
+}
+
+// maxDiscarded bounds the number that one entry of a report counts for.
+const maxDiscarded = 1_000_000
+
+func (m *SentryMetrics) discarded(d sentry.Discarded) {
+	reason, category := knownReason(d.Reason), "other"
 	for _, known := range []string{"default", "error", "transaction", "session", "attachment", "replay", "log_item", "monitor", "feedback", "span", "profile"} {
 		if d.Category == known {
 			category = known

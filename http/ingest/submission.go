@@ -69,6 +69,15 @@ type submission struct {
 	accepted int
 	rejected []svc.Rejection
 
+	// telemetry is the policy of the environment; signal is that of the item that is being checked. named is the
+	// environment that a request without a valid key names, 0 if it names none. dropped counts the items that the policy
+	// drops and that are answered as taken; counts are the items that do not enter the log.
+	telemetry *svc.TelemetryState
+	signal    svc.Signal
+	named     uint64
+	dropped   int
+	counts    svc.UsageCounts
+
 	// The answer. answered is the id in the answer to an SDK of Sentry, pause how long it must
 	// wait.
 	out      []byte
@@ -110,6 +119,7 @@ func (sub *submission) release() {
 	sub.event, sub.campaign, sub.point = protos.Event{}, protos.Campaign{}, protos.MetricPoint{}
 	clear(sub.labels[:cap(sub.labels)])
 	sub.accepted, sub.userAgent, sub.remoteIP, sub.around = 0, "", "", xxh3.Uint128{}
+	sub.telemetry, sub.signal, sub.named, sub.dropped, sub.counts = nil, "", 0, 0, sub.counts[:0]
 	sub.rawItems, sub.single, sub.debugIDs, sub.answered, sub.pause = nil, false, nil, "", 0
 	if sub.raw.Cap() > keepBytes || cap(sub.inflated) > keepBytes {
 		sub.raw, sub.inflated = bytes.Buffer{}, nil

@@ -23,9 +23,16 @@ func measuring(log *logOf) *Collect {
 	c := testCollect(log)
 	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
 		Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleMetrics}, RetentionDays: 365,
-		Metrics: svc.MetricsPolicy{MaxSeries: 1, MaxLabelsPerSeries: 2, LabelDenylist: []string{"secret"}},
 	}}
+	c.Policies = policiesOf{7: narrowPolicy(1)}
 	return c
+}
+
+// narrowPolicy permits few series and labels.
+func narrowPolicy(series int) svc.TelemetryPolicy {
+	policy := svc.DefaultTelemetryPolicy()
+	policy.Metrics.MaxSeries, policy.Metrics.MaxLabelsPerSeries, policy.Metrics.LabelDenylist = series, 2, []string{"secret"}
+	return policy
 }
 
 // begun returns a request under way with its body read.
@@ -240,7 +247,7 @@ func TestMetricRefusals(t *testing.T) {
 		}
 	}
 	full := measuring(&logOf{})
-	full.Collectors.(collectorsOf)[svc.HashSecret("secret")].Metrics.MaxSeries = 0
+	full.Policies = policiesOf{7: narrowPolicy(0)}
 	sub, err := accept(t, full, "secret", `{"name":"a","kind":"gauge","value":1}`, itemMetric)
 	if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Code != "too_many_series" {
 		t.Errorf("%v %v", sub.rejected, err)

@@ -114,7 +114,8 @@ func TestGoldenTelemetry(t *testing.T) {
 	away := measuring(&logOf{err: svc.Errorf(svc.CodeUnavailable, "The log does not answer.")})
 	keys := collect.Collectors.(collectorsOf)
 	full, web := *keys[svc.HashSecret("secret")], *keys[svc.HashSecret("secret")]
-	full.Metrics.MaxSeries, web.Modules = 0, []svc.Module{svc.ModuleAnalytics}
+	full.Environment.Number, web.Modules = 8, []svc.Module{svc.ModuleAnalytics}
+	collect.Policies.(policiesOf)[8] = narrowPolicy(0)
 	keys[svc.HashSecret("full")], keys[svc.HashSecret("web")] = &full, &web
 	var out strings.Builder
 	for _, step := range telemetrySteps(t) {

@@ -32,6 +32,9 @@ type Problem struct {
 	ConversationID string           `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
 	ActionStatus   svc.ActionStatus `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
 	Actions        []PendingAction  `json:"actions,omitempty" doc:"The actions that must be decided first."`
+
+	CurrentRevision *int64               `json:"currentRevision,omitempty" doc:"The revision that is there, where a change expected another one."`
+	Policy          *svc.TelemetryPolicy `json:"policy,omitempty" doc:"The telemetry policy of that revision."`
 }
 
 // PendingAction is an action that must be decided first.
@@ -77,6 +80,10 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 		for _, action := range turn.Actions {
 			problem.Actions = append(problem.Actions, PendingAction{ID: action.ID, ExpiresAt: Time(action.ExpiresAt)})
 		}
+	}
+	if present := shown.Present; present != nil {
+		problem.CurrentRevision = &present.Revision
+		problem.Policy, _ = present.Policy.(*svc.TelemetryPolicy)
 	}
 	if shown.Code == svc.CodeModuleDisabled && route != nil {
 		problem.Endpoint = route.Method + " " + route.Path

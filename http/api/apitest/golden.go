@@ -47,7 +47,7 @@ func session(w World) svc.Secret { return w.Session }
 func steps() []step {
 	return slices.Concat(
 		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(),
-		decisionSteps(), served(peopleSteps()), consoleSteps(), served(shareSteps()), assistantSteps(),
+		decisionSteps(), served(peopleSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
 	)
 }
 
@@ -283,6 +283,7 @@ func normalise(text string) string {
 		{`"ingestId": "\d+"`, `"ingestId": "<number>"`},
 		{`/sentry/\d+(["\\])`, `/sentry/<number>$1`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},
+		{`"date": "\d{4}-\d{2}-\d{2}"`, `"date": "<date>"`},
 		{`"bytes": \d+`, `"bytes": <bytes>`},
 		{`\b[0-9a-f]{24}\b`, "<share>"},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},

@@ -22,6 +22,7 @@ import (
 	"svc/http/api/issues"
 	"svc/http/api/metrics"
 	"svc/http/api/people"
+	"svc/http/api/telemetry"
 	"svc/http/docs"
 	"svc/http/route"
 )
@@ -124,6 +125,7 @@ type Ports struct {
 	Alerting  alerting.Ports
 	People    people.Ports
 	Assistant assistant.Ports
+	Telemetry telemetry.Ports
 	Docs      *docs.Library
 }
 
@@ -131,7 +133,7 @@ type Ports struct {
 func (p *Ports) Routes() []route.Route {
 	return slices.Concat(
 		accounts.Routes(p.Accounts), apps.Routes(p.Apps), analytics.Routes(p.Analytics), issues.Routes(p.Issues), metrics.Routes(p.Metrics),
-		alerting.Routes(p.Alerting), people.Routes(p.People), assistant.Routes(p.Assistant), p.Docs.Routes(),
+		alerting.Routes(p.Alerting), people.Routes(p.People), assistant.Routes(p.Assistant), telemetry.Routes(p.Telemetry), p.Docs.Routes(),
 	)
 }
 

@@ -38,6 +38,7 @@ type Block struct {
 	encoded                           proto.Buffer
 	errors                            occurrenceBlock
 	metrics                           metricBlock
+	usage                             usageBlock
 }
 
 // NewBlock returns an empty block.
@@ -48,7 +49,10 @@ func newBlock(catalogue *seriesNotes) *Block {
 	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(catalogue)}
 }
 
-// Rows returns the number of appended rows of all kinds.
+// Counts returns the number of counts and of tallies.
+func (b *Block) Counts() int { return len(b.usage.counts) + len(b.usage.tallies) }
+
+// Rows returns the number of appended rows of all kinds but the counts.
 func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.metrics.rows() }
 
 // Bytes returns about how many bytes the occurrences and points take, whose rows may be large.
@@ -65,6 +69,7 @@ func (b *Block) Add(rows *svc.Rows) {
 	for i := range rows.Points {
 		b.AppendMetric(&rows.Points[i])
 	}
+	b.usage.add(rows)
 }
 
 // AppendMetric adds a metric point.
@@ -166,6 +171,7 @@ func (b *Block) Reset() {
 	b.encoded.Reset()
 	b.errors.reset()
 	b.metrics.reset()
+	b.usage.reset()
 }
 
 // columns lists the columns in the order of the table.

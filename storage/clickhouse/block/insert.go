@@ -12,7 +12,7 @@ import (
 )
 
 // Insert stores the rows of b as the block of that number: the events, then the occurrences, then
-// the metric points and the catalogue's rows about their series. The token identifies the insert: a
+// the metric points and the catalogue's rows about their series, then the counts of all items. The token identifies the insert: a
 // repetition with the same token and the same rows changes nothing where the first attempt arrived,
 // and completes the aggregates where it did not. That holds as long as the token is among the last
 // ten thousand of the table.
@@ -26,7 +26,7 @@ import (
 // b is not changed and stays with the caller. A block must stay below a million rows, above which
 // the engine would cut it into several.
 func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Block) error {
-	if b.Rows() == 0 {
+	if b.Rows() == 0 && b.Counts() == 0 {
 		return nil
 	}
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
@@ -50,13 +50,27 @@ func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error 
 			return clickhouse.InsertError("inserting rows of the kind "+string(kind.kind), err)
 		}
 	}
-	if b.metrics.rows() == 0 {
-		return nil
+	if b.metrics.rows() > 0 {
+		if err := db.conn.InsertEncoded(ctx, db.queries["metrics.AppendSeries"], b.metrics.seen.encode()); err != nil {
+			return clickhouse.WriteError("inserting series", err)
+		}
+		b.metrics.seen.wasStored()
 	}
-	if err := db.conn.InsertEncoded(ctx, db.queries["metrics.AppendSeries"], b.metrics.seen.encode()); err != nil {
-		return clickhouse.WriteError("inserting series", err)
+	return db.insertUsage(ctx, block, b)
+}
+
+// insertUsage sends the counts of a block, and the tallies of which some came.
+func (db *Store) insertUsage(ctx context.Context, block uint64, b *Block) error {
+	if len(b.usage.counts) > 0 {
+		if err := db.conn.InsertEncoded(ctx, db.queries["usage.Append"], b.usage.encodeCounts()); err != nil {
+			return clickhouse.WriteError("inserting counts", err)
+		}
 	}
-	b.metrics.seen.wasStored()
+	if len(b.usage.tallies) > 0 {
+		if err := db.conn.InsertEncoded(ctx, db.queries["usage.AppendTallies"], b.usage.encodeTallies(block)); err != nil {
+			return clickhouse.WriteError("inserting tallies", err)
+		}
+	}
 	return nil
 }
 

@@ -147,3 +147,18 @@ func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since t
 		return true, err
 	})
 }
+
+// RecentTallies calls yield with the last tally of every source of which one was made since an instant,
+// without those of one block.
+func (db *Store) RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error {
+	args := clickhouse.Args{"since": since.UTC(), "block": exceptBlock}
+	return db.conn.Stream(ctx, "loading tallies", db.queries["state.RecentTallies"], args, func(rows driver.Rows) (bool, error) {
+		var mark svc.TallyMark
+		var at time.Time
+		err := rows.Scan(&mark.Source, &mark.Seq, &at)
+		if mark.AtMs = at.UnixMilli(); err == nil {
+			yield(mark)
+		}
+		return true, err
+	})
+}

@@ -109,6 +109,7 @@ func (b *Block) Without(kind svc.LetterKind, rows []int) {
 				rest = append(rest, row)
 			}
 		}
+		b.usage.refuse(kind, b, rows)
 		kept := newPlainBlock()
 		appendRows(k.columns(kept), k.columns(b), rest)
 		columns.Reset(k.columns(b))

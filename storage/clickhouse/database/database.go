@@ -14,6 +14,7 @@ import (
 	"svc/storage/clickhouse/people"
 	"svc/storage/clickhouse/reads"
 	"svc/storage/clickhouse/state"
+	"svc/storage/clickhouse/telemetry"
 )
 
 // The parts of the store, under names that tell them apart where they are embedded.
@@ -32,6 +33,8 @@ type (
 	AlertStore = alerts.Store
 	// PeopleStore answers questions about people.
 	PeopleStore = people.Store
+	// TelemetryStore reads what became of items.
+	TelemetryStore = telemetry.Store
 	// BackupStore takes snapshots.
 	BackupStore = backup.Store
 )
@@ -47,6 +50,7 @@ type DB struct {
 	*MetricStore
 	*AlertStore
 	*PeopleStore
+	*TelemetryStore
 	*BackupStore
 }
 
@@ -61,7 +65,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 		return nil, errors.Join(err, conn.Close())
 	}
 	db := &DB{Conn: conn, StateStore: opened}
-	var problems [7]error
+	var problems [8]error
 	db.BlockStore, problems[0] = block.New(conn)
 	db.ReadStore, problems[1] = reads.New(conn)
 	db.MetricStore, problems[2] = metrics.New(conn)
@@ -69,6 +73,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db.AlertStore, problems[4] = alerts.New(opened)
 	db.BackupStore, problems[5] = backup.New(opened)
 	db.PeopleStore, problems[6] = people.New(opened)
+	db.TelemetryStore, problems[7] = telemetry.New(conn)
 	if err := errors.Join(problems[:]...); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"svc"
+	"svc/protos"
+)
+
+// The intake counts what becomes of the items that it folds, and what the tallies in the log say of those that never
+// entered it. Counts are rows of the block, so they are stored exactly as often as the rows they count.
+
+// counted is what an item says about itself that its count needs.
+type counted struct {
+	environment uint64
+	receivedMs  int64
+	size        int
+	// letter is the dead letter that the item was; empty for what a client sent.
+	letter string
+}
+
+// count adds an item to the count of its fate. An item that was a dead letter was received before: it leaves the
+// count of dead letters for that of its fate, and changes nothing where it became one again or repeats another replay.
+func (i *Intake) count(signal svc.Signal, fate svc.Fate, item counted) {
+	one := svc.UsageCount{
+		UsageKey: svc.UsageKey{Environment: item.environment, Day: svc.DayOf(item.receivedMs), Signal: signal, Fate: fate}, Items: 1, Last: item.receivedMs,
+	}
+	if fate == svc.FateStored {
+		one.Bytes = int64(item.size)
+	}
+	if item.letter != "" {
+		if fate == svc.FateDuplicate || fate == svc.FateDeadLetter {
+			return
+		}
+		left := one
+		left.Fate, left.Items, left.Bytes = svc.FateDeadLetter, -1, 0
+		i.Counts.Add(left)
+	}
+	i.Counts.Add(one)
+}
+
+func countedEvent(e *protos.Event) counted {
+	return counted{e.Environment, e.ReceivedMs, e.SizeVT(), e.Letter}
+}
+
+func countedOccurrence(o *protos.Occurrence) counted {
+	return counted{o.Environment, o.ReceivedMs, o.SizeVT(), o.Letter}
+}
+
+func countedPoint(p *protos.MetricPoint) counted {
+	return counted{p.Environment, p.ReceivedMs, p.SizeVT(), p.Letter}
+}
+
+// countedItem returns what the count of an item of the record needs.
+func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
+	switch kind {
+	case svc.LetterError:
+		return countedOccurrence(i.record.Occurrences[n])
+	case svc.LetterPoint:
+		return countedPoint(i.record.Points[n])
+	case svc.LetterEvent, svc.LetterRecord:
+	}
+	return countedEvent(i.record.Events[n])
+}
+
+// tallyTime is how long the last tally of a source is remembered, in milliseconds. A source repeats a
+// tally for minutes at most.
+const tallyTime = int64(DuplicateWindow / 1e6)
+
+// foldTally adds the counts of a tally, unless it is a repetition.
+func (i *Intake) foldTally(tally *protos.Tally) {
+	if known, seen := i.sources[tally.Source]; seen && tally.Seq <= known.Seq {
+		return
+	}
+	mark := svc.TallyMark{Source: strings.Clone(tally.Source), Seq: tally.Seq, AtMs: tally.AtMs}
+	i.sources[mark.Source] = mark
+	i.Tallies = append(i.Tallies, mark)
+	for _, count := range tally.Counts {
+		signal, fate := svc.Signal(count.Signal), svc.Fate(count.Fate)
+		at, which := slices.Index(svc.Signals(), signal), slices.Index(svc.Fates(), fate)
+		if at < 0 || which < 0 {
+			continue // of a later version
+		}
+		i.Counts.Add(svc.UsageCount{
+			UsageKey: svc.UsageKey{
+				Environment: count.Environment, Day: count.Day, Signal: svc.Signals()[at], Fate: svc.Fates()[which], Code: strings.Clone(count.Code),
+			},
+			Items: count.Items, Bytes: count.Bytes, Last: count.LastMs,
+		})
+	}
+	i.forgetTallies(tally.AtMs)
+}
+
+// maxTallySources is how many sources are remembered before those without tallies for long are forgotten.
+const maxTallySources = 4096
+
+// forgetTallies drops the sources that have sent nothing for long.
+func (i *Intake) forgetTallies(nowMs int64) {
+	if len(i.sources) < maxTallySources {
+		return
+	}
+	for source, mark := range i.sources {
+		if mark.AtMs < nowMs-tallyTime {
+			delete(i.sources, source)
+		}
+	}
+}

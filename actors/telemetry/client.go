@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Channels lists the channels of applications.
+type Channels interface {
+	Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error)
+}
+
+// Telemetry is the client of the telemetry actors.
+type Telemetry struct {
+	Actors   grain.Caller
+	Channels Channels
+	// Sync makes a change known to this node before it is answered, where the owner is another one; nil
+	// where there are no others.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+func placeOf(ref svc.AppRef, env svc.Environment) place {
+	return place{App: ref, Env: env.Slug, Environment: env.Number}
+}
+
+// Telemetry returns the policy of an environment with the state of its budgets.
+func (t *Telemetry) Telemetry(ctx context.Context, ref svc.AppRef, env svc.Environment) (svc.TelemetryState, error) {
+	return telemetryGet.Ask(ctx, t.Actors, identity(ref, env.Slug), getState{Place: placeOf(ref, env)})
+}
+
+// UpdateTelemetry puts a valid policy in place of that of a revision, and returns the new state; stale says
+// that the revision is another one, and that the state is the present one. Channels that the policy
+// adds must be those of the application. The policy is in force on this node when it returns, and on the others
+// within a second.
+func (t *Telemetry) UpdateTelemetry(ctx context.Context, ref svc.AppRef, env svc.Environment, expected int64, policy svc.TelemetryPolicy) (state svc.TelemetryState, stale bool, err error) {
+	if err := t.checkChannels(ctx, ref, policy.Alerts.ChannelIDs); err != nil {
+		return state, false, err
+	}
+	answer, err := telemetryUpdate.Ask(ctx, t.Actors, identity(ref, env.Slug), updatePolicy{Place: placeOf(ref, env), Expected: expected, Policy: policy})
+	if err != nil {
+		return state, false, err
+	}
+	if t.Sync != nil && !answer.Stale {
+		_ = t.Sync(ctx, kindTelemetry, identity(ref, env.Slug)) // a change that is not here in time is on its way
+	}
+	return answer.State, answer.Stale, nil
+}
+
+// checkChannels refuses channels that the application does not have.
+func (t *Telemetry) checkChannels(ctx context.Context, ref svc.AppRef, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	channels, err := t.Channels.Channels(ctx, ref)
+	if err != nil {
+		return fmt.Errorf("listing channels: %w", err)
+	}
+	for n, id := range ids {
+		if !slices.ContainsFunc(channels, func(c svc.Channel) bool { return c.ID == id }) {
+			return svc.Invalid(svc.FieldError{Field: fmt.Sprintf("policy.alerts.channelIds[%d]", n), Code: "unknown_channel", Message: fmt.Sprintf("The application has no channel %q.", id)})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package telemetry
+
+import (
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Policies is this node's snapshot of the policies of all environments, read by the ingest path
+// without a lock and replaced when they change.
+type Policies struct {
+	byEnvironment sync.Map // the number of an environment → *svc.TelemetryState
+	fallback      *svc.TelemetryState
+
+	mu       sync.Mutex
+	versions map[uint64]svc.Version
+}
+
+// NewPolicies returns an empty snapshot.
+func NewPolicies() *Policies {
+	return &Policies{
+		fallback: &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}, versions: map[uint64]svc.Version{},
+	}
+}
+
+// Telemetry returns the state of an environment, the default where nobody chose a policy.
+func (p *Policies) Telemetry(environment uint64) *svc.TelemetryState {
+	if found, known := p.byEnvironment.Load(environment); known {
+		return found.(*svc.TelemetryState)
+	}
+	return p.fallback
+}
+
+// All returns the states of all environments that have one, in no order.
+func (p *Policies) All() (states []*svc.TelemetryState) {
+	p.byEnvironment.Range(func(_, state any) bool {
+		states = append(states, state.(*svc.TelemetryState))
+		return true
+	})
+	return states
+}
+
+// Publish replaces the state of an environment, unless a later version of it is known.
+func (p *Policies) Publish(version svc.Version, state *svc.TelemetryState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if version.Number() < p.versions[state.Environment].Number() {
+		return
+	}
+	p.versions[state.Environment] = version
+	p.byEnvironment.Store(state.Environment, state)
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (p *Policies) EntityKinds() []string { return []string{kindTelemetry} }
+
+// PublishEntities publishes the state of an environment. One that cannot be decoded leaves the last one in force.
+func (p *Policies) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	for _, entity := range entities {
+		if entity.Kind != kindTelemetry || entity.Deleted {
+			continue
+		}
+		state, err := decode(entity)
+		if err != nil {
+			skipped(entity, err)
+			continue
+		}
+		p.Publish(entity.Version, state)
+	}
+}

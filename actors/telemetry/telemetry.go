@@ -1,0 +1,132 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The telemetry actor.
+//
+//	identity   org/app/env: the slugs of an environment
+//	rank       1
+//	owns       the environment's telemetry policy, the state of its budgets, the latest alerts, and the
+//	           notices that were not delivered yet
+//	persists   entity telemetry
+//	woken by   calls: of members, and of the budget watch of the owner of partition 0
+//	limits     svc.MaxBudgetAlerts alerts
+//	stops      after five minutes without a message
+const kindTelemetry = "telemetry"
+
+// idle is how long an actor without messages is kept.
+const idle = 5 * time.Minute
+
+type telemetry struct {
+	state svc.TelemetryState
+	// publish makes a change known to this node before it is answered.
+	publish func(svc.Version, *svc.TelemetryState)
+}
+
+// place says which environment an actor is of; a first message makes the state with it.
+type place struct {
+	App         svc.AppRef `json:"app"`
+	Env         string     `json:"env"`
+	Environment uint64     `json:"environment"`
+}
+
+type (
+	getState struct {
+		Place place `json:"place"`
+	}
+	updatePolicy struct {
+		Place    place               `json:"place"`
+		Expected int64               `json:"expected"`
+		Policy   svc.TelemetryPolicy `json:"policy"`
+	}
+	// updated holds the state after an update, or the present one where the revision was another.
+	updated struct {
+		State svc.TelemetryState `json:"state"`
+		Stale bool               `json:"stale"`
+	}
+)
+
+var telemetryKind = grain.NewKind[*telemetry](kindTelemetry, 1, idle)
+
+// The methods of the telemetry actor.
+var (
+	telemetryGet    = grain.On(telemetryKind, "get", (*telemetry).onGet, grain.Repeatable)
+	telemetryUpdate = grain.On(telemetryKind, "update", (*telemetry).onUpdate)
+)
+
+// Kinds returns the kinds of this package for the actors of a node, which publish their changes to the
+// node's policies.
+func Kinds(node *grain.Node, policies *Policies) []cluster.Kind {
+	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetry { return &telemetry{publish: policies.Publish} })}
+}
+
+func identity(ref svc.AppRef, env string) string { return ref.String() + "/" + env }
+
+// Restore reads the state back. What a version of the program added since has its default.
+func (t *telemetry) Restore(entities []svc.Entity) error {
+	t.state = svc.TelemetryState{}
+	for _, entity := range entities {
+		if entity.Kind != kindTelemetry {
+			continue
+		}
+		state, err := decode(entity)
+		if err != nil {
+			return err
+		}
+		t.state = *state
+	}
+	return nil
+}
+
+// errEmpty is why an entity without content is not read.
+var errEmpty = errors.New("the entity is empty")
+
+// decode reads a state over the default policy, so that members that it lacks have their defaults.
+func decode(entity svc.Entity) (*svc.TelemetryState, error) {
+	state := svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+	if len(entity.Payload) == 0 {
+		return nil, errEmpty
+	}
+	if err := json.Unmarshal(entity.Payload, &state); err != nil {
+		return nil, err
+	}
+	return &state, nil
+}
+
+// settle makes the state of an environment that has none.
+func (t *telemetry) settle(at place) {
+	if t.state.Environment == 0 {
+		t.state = svc.TelemetryState{App: at.App, Env: at.Env, Environment: at.Environment, Policy: svc.DefaultTelemetryPolicy()}
+	}
+}
+
+// changed returns the outcome of a change, which this node hears of before it is answered.
+func changed[R any](t *telemetry, answer R) grain.Outcome[R] {
+	state := t.state
+	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{
+		Writes: []grain.Write{grain.Put(kindTelemetry, kindTelemetry, state)},
+		After:  func(version svc.Version) { t.publish(version, &state) },
+	}}
+}
+
+func (t *telemetry) onGet(_ time.Time, m getState) (grain.Outcome[svc.TelemetryState], error) {
+	t.settle(m.Place)
+	return grain.Answer(t.state), nil
+}
+
+func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updated], error) {
+	t.settle(m.Place)
+	if m.Expected != t.state.Revision {
+		return grain.Answer(updated{State: t.state, Stale: true}), nil
+	}
+	t.state.Update(m.Policy, now)
+	return changed(t, updated{State: t.state}), nil
+}

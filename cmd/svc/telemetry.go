@@ -1,0 +1,35 @@
+package main
+
+import (
+	"svc/actors/apps"
+	"svc/actors/grain"
+	"svc/actors/telemetry"
+	"svc/cluster"
+	"svc/cmd/svc/adapter"
+	telemetryapi "svc/http/api/telemetry"
+	"svc/http/route"
+	"svc/http/tally"
+)
+
+// telemetryModule is what environments take in and what became of it.
+func (n *node) telemetryModule() module {
+	return module{
+		name:      "telemetry",
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.policies} },
+		kinds:     func(node *grain.Node) []cluster.Kind { return telemetry.Kinds(node, n.policies) },
+		routes: func() ([]route.Route, error) {
+			client := &telemetry.Telemetry{Actors: n.cluster, Channels: n.alerts, Sync: n.syncSnapshot}
+			return telemetryapi.Routes(telemetryapi.Ports{Policies: client, Usage: n.db, Lag: n.backlog.Age}), nil
+		},
+		below: func() []part {
+			return []part{{"tallies", "Requests count what they refuse until they have ended; the last counts go to the producer.", n.tallies.Run}}
+		},
+	}
+}
+
+// newTallies returns the counts of what this run of the node refuses.
+func (n *node) newTallies() *tally.Tallies {
+	return tally.New(tally.Config{
+		Source: n.random.ID("run_"), Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions, Now: n.now, Logger: n.logger,
+	})
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+const telemetryPath = appPath + "/telemetry"
+
+// fate names what became of the items of a signal.
+type fate struct {
+	signal svc.Signal
+	fate   svc.Fate
+}
+
+// teller sends random items of all signals, and keeps the book of what was answered.
+type teller struct {
+	*server
+	rng *rand.Rand
+	n   int
+	// sure are the fates of items whose request was answered, unsure those of requests that a kill cut off. Items
+	// without an answer are sent again with their ids until there is one.
+	sure, unsure map[fate]int
+	// rate is the share of visitors that the policy keeps.
+	rate float64
+	// environment is the number of the environment.
+	environment uint64
+}
+
+func newTeller(s *server, seed uint64) *teller {
+	return &teller{server: s, rng: rand.New(rand.NewPCG(seed, seed)), sure: map[fate]int{}, unsure: map[fate]int{}, rate: 1}
+}
+
+// post sends a body and returns status 0 where the connection broke.
+func (b *teller) post(path, key string, body []byte) (int, []byte) {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, b.boot.URL+path, bytes.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, nil
+	}
+	return response.StatusCode, content
+}
+
+// item makes an item of a signal and says what becomes of it.
+func (b *teller) item() (item map[string]any, want fate) {
+	b.n++
+	id, visitor := fmt.Sprint("id-", b.n), fmt.Sprint("visitor-", b.rng.IntN(40))
+	kept := svc.FateStored
+	if !svc.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
+		kept = svc.FateSampled
+	}
+	switch b.rng.IntN(9) {
+	case 0, 1, 2:
+		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor}, fate{svc.SignalEvents, kept}
+	case 3:
+		return map[string]any{"type": "event", "id": id, "distinctId": visitor}, fate{svc.SignalEvents, svc.FateInvalid}
+	case 4:
+		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor, "ts": "2019-01-01T00:00:00Z"}, fate{svc.SignalEvents, svc.FateTooOld}
+	case 5:
+		return map[string]any{"type": "error", "id": id, "name": "TypeError", "message": "x", "distinctId": visitor}, fate{svc.SignalErrors, svc.FateStored}
+	case 6:
+		return map[string]any{"type": "error", "id": id, "distinctId": visitor}, fate{svc.SignalErrors, svc.FateInvalid}
+	case 7:
+		return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge", "value": 1}, fate{svc.SignalMetrics, svc.FateStored}
+	}
+	return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge"}, fate{svc.SignalMetrics, svc.FateInvalid}
+}
+
+// batch sends some items, of which some twice, until they are answered. It calls broken where the connection broke.
+func (b *teller) batch(broken func()) {
+	var items []map[string]any
+	var wants []fate
+	for range 1 + b.rng.IntN(8) {
+		item, want := b.item()
+		items, wants = append(items, item), append(wants, want)
+		if want.fate == svc.FateStored && b.rng.IntN(5) == 0 {
+			items, wants = append(items, item), append(wants, fate{want.signal, svc.FateDuplicate})
+		}
+	}
+	body, err := json.Marshal(map[string]any{"items": items})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for first := true; ; first = false {
+		status, answer := b.post("/api/v1/batch", b.boot.Keys["production"].Secret, body)
+		switch status {
+		case 202, 400:
+			for _, want := range wants {
+				b.sure[want]++
+			}
+			return
+		case 0, 503:
+			for _, want := range wants {
+				if b.unsure[want]++; want.fate == svc.FateStored {
+					b.unsure[fate{want.signal, svc.FateDuplicate}]++
+				}
+			}
+			if status == 0 {
+				broken()
+			}
+			time.Sleep(20 * time.Millisecond)
+		default:
+			b.t.Fatalf("%d %s (first %t)", status, answer, first)
+		}
+	}
+}
+
+// usage reads the counts of all days of production, by signal and fate.
+func (b *teller) usage() map[fate]int {
+	got := map[fate]int{}
+	for _, day := range b.get(telemetryPath)["usage"].([]any) {
+		for signal, one := range day.(map[string]any)["signals"].(map[string]any) {
+			row := one.(map[string]any)
+			sum := row["stored"].(float64) + row["duplicates"].(float64)
+			got[fate{svc.Signal(signal), svc.FateStored}] += int(row["stored"].(float64))
+			got[fate{svc.Signal(signal), svc.FateDuplicate}] += int(row["duplicates"].(float64))
+			for reason, items := range row["dropped"].(map[string]any) {
+				got[fate{svc.Signal(signal), svc.Fate(reason)}] += int(items.(float64))
+				sum += items.(float64)
+			}
+			if sum != row["received"] {
+				b.t.Errorf("%s of %v: received %v, the fates add up to %v", signal, day.(map[string]any)["date"], row["received"], sum)
+			}
+		}
+	}
+	return got
+}
+
+// check compares the counts with the book: items that were answered count once, those of requests that were cut off count
+// or not.
+func (b *teller) check() {
+	b.t.Helper()
+	b.settled()
+	got := b.usage()
+	for _, signal := range svc.Signals() {
+		for _, one := range svc.Fates() {
+			key := fate{signal, one}
+			if least, most := b.sure[key], b.sure[key]+b.unsure[key]; got[key] < least || got[key] > most {
+				b.t.Errorf("%s %s: %d are counted, %d to %d were sent", signal, one, got[key], least, most)
+			}
+		}
+	}
+	for _, signal := range []svc.Signal{svc.SignalEvents, svc.SignalErrors, svc.SignalMetrics} {
+		if key := (fate{signal, svc.FateStored}); got[key] != b.sure[key] {
+			b.t.Errorf("%s: %d are stored, %d were accepted", signal, got[key], b.sure[key])
+		}
+	}
+}
+
+// policy changes the policy of production.
+func (b *teller) policy(change string) {
+	b.t.Helper()
+	revision := b.get(telemetryPath)["revision"]
+	body := fmt.Sprintf(`{"expectedRevision":%v,"policy":%s}`, revision, change)
+	if got := b.call("POST", telemetryPath, b.boot.Token, []byte(body), nil); got.status != 200 {
+		b.t.Fatalf("changing the policy to %s: %d %s", change, got.status, got.body)
+	}
+}
+
+// TestTelemetryAddsUp holds usage to what was answered, under several policies and over a restart.
+func TestTelemetryAddsUp(t *testing.T) {
+	dir := t.TempDir()
+	b := newTeller(startServer(t, dir, nil), 1)
+	for _, environment := range b.node.collectors.Applications()[0].Environments {
+		if environment.Slug == "production" {
+			b.environment = environment.Number
+		}
+	}
+	many := func() {
+		for range 40 {
+			b.batch(func() { t.Fatal("the connection broke") })
+		}
+	}
+	many()
+	b.check()
+	b.policy(`{"events":{"sampleRate":0.5}}`)
+	b.rate = 0.5
+	many()
+	b.check()
+	if sampled := b.get(telemetryPath)["sampled"].(map[string]any); sampled["rate"] != 0.5 || sampled["since"] == nil {
+		t.Errorf("the answer says of the sample %v", sampled)
+	}
+	b.policy(`{"events":{"sampleRate":1,"enabled":false}}`)
+	b.rate = 1
+	status, body := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(`{"name":"order","distinctId":"u"}`))
+	if b.sure[fate{svc.SignalEvents, svc.FateDisabled}]++; status != 400 || !strings.Contains(string(body), "signal_off") {
+		t.Errorf("an event of a signal that is off: %d %s", status, body)
+	}
+	b.policy(`{"events":{"enabled":true,"dropBots":true}}`)
+	crawler := `{"name":"page","distinctId":"crawler","context":{"userAgent":"Googlebot/2.1 (+http://www.google.com/bot.html)"}}`
+	if status, body := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(crawler)); status != 202 {
+		t.Errorf("a bot: %d %s", status, body)
+	}
+	b.sure[fate{svc.SignalEvents, svc.FateBot}]++
+	if status, _ := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(`{"name":`)); status != 400 {
+		t.Errorf("a broken body: %d", status)
+	}
+	b.sure[fate{svc.SignalEvents, svc.FateInvalid}]++
+	b.check()
+	b.stopped()
+	b.server = startServer(t, dir, nil)
+	if got := b.get(telemetryPath)["policy"].(map[string]any)["events"].(map[string]any)["dropBots"]; got != true {
+		t.Errorf("after a restart dropBots is %v", got)
+	}
+	many()
+	b.check()
+}
+
+// TestTelemetryAddsUpThroughKills kills the server again and again while items come.
+func TestTelemetryAddsUpThroughKills(t *testing.T) {
+	dir := t.TempDir()
+	b := newTeller(startChild(t, dir, nil), 2)
+	restarts := 0
+	broken := func() {
+		b.stopped()
+		b.server = startChild(t, dir, nil)
+		restarts++
+	}
+	for restarts < 3 {
+		b.stopped = sync.OnceFunc(b.stopped)
+		time.AfterFunc(time.Duration(100+b.rng.IntN(400))*time.Millisecond, b.stopped)
+		for before := restarts; restarts == before; {
+			b.batch(broken)
+		}
+	}
+	b.stopped()
+	b.server = startServer(t, dir, nil)
+	b.check()
+}

@@ -1,0 +1,229 @@
+package ingest
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// Policies knows what environments take in.
+type Policies interface {
+	// Telemetry returns the policy of an environment with what is known of its budgets, the default where
+	// nobody chose one. It is not changed afterwards.
+	Telemetry(environment uint64) *svc.TelemetryState
+}
+
+// Tallies counts items that do not enter the log.
+type Tallies interface {
+	// Add adds counts, and returns a channel that is closed once they are durable.
+	Add(counts svc.UsageCounts) <-chan struct{}
+}
+
+// tallyWait is how long an answer waits until what it refuses is counted for good. After that it is sent, and the
+// counts wait for the log in memory.
+const tallyWait = 2 * time.Second
+
+// judge returns the fate of a valid item of a visitor, empty if it is taken. hash is that of the visitor.
+func (sub *submission) judge(signal svc.Signal, hash uint64) svc.Fate {
+	s := sub.telemetry
+	rate := 1.0
+	switch signal {
+	case svc.SignalEvents:
+		rate = s.Policy.Events.SampleRate
+	case svc.SignalFlags:
+		rate = s.Policy.Flags.SampleRate
+	case svc.SignalErrors, svc.SignalMetrics:
+	}
+	switch {
+	case !svc.InSample(hash, rate):
+		return svc.FateSampled
+	case !sub.isOver(signal), s.Policy.OverBudget == svc.BudgetAccept:
+		return ""
+	case s.Policy.OverBudget == svc.BudgetDrop, signal == svc.SignalMetrics, !svc.InSample(hash, rate*svc.OverBudgetRate):
+		return svc.FateBudget
+	}
+	return ""
+}
+
+// isOver reports whether a signal has used up its budget of the month.
+func (sub *submission) isOver(signal svc.Signal) bool {
+	if len(sub.telemetry.Over) == 0 {
+		return false
+	}
+	_, over := sub.telemetry.Over[signal]
+	return over && sub.telemetry.Month == svc.MonthOf(sub.now)
+}
+
+// turnAway drops an item for its fate. A sampled one is answered as taken: its sender did what it should. It
+// reports whether the item was dropped.
+func (sub *submission) turnAway(index int, signal svc.Signal, fate svc.Fate) bool {
+	switch {
+	case fate == "":
+		return false
+	case fate == svc.FateBudget && sub.telemetry.Policy.OverBudget == svc.BudgetDrop, fate == svc.FateBudget && signal == svc.SignalMetrics:
+		sub.signal = signal
+		sub.reject(index, svc.CodeOverBudget, "The environment's monthly budget of "+string(signal)+" is used up.")
+	default:
+		sub.dropped++
+		sub.count(signal, fate, "", 1)
+	}
+	return true
+}
+
+// switchedOff rejects an item of a signal that the policy switches off, and reports whether it did.
+func (sub *submission) switchedOff(index int, signal svc.Signal) bool {
+	sub.signal = signal
+	if sub.telemetry.Policy.Enabled(signal) {
+		return false
+	}
+	sub.reject(index, svc.CodeSignalOff, "The environment's telemetry policy has switched "+string(signal)+" off.")
+	return true
+}
+
+// admitEvent judges an event by the policy. Who a visitor is is told whatever the sample.
+func (sub *submission) admitEvent(event *protos.Event) svc.Fate {
+	if len(sub.telemetry.Over) == 0 && sub.telemetry.Policy.Events.SampleRate >= 1 {
+		return ""
+	}
+	fate := sub.judge(svc.SignalEvents, protos.VisitorHash(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId)))
+	tells := event.Name == svc.IdentifyEvent || event.Name == svc.AliasEvent
+	if tells && (fate == svc.FateSampled || sub.telemetry.Policy.OverBudget != svc.BudgetDrop) {
+		return ""
+	}
+	return fate
+}
+
+// admitError judges an error by the policy. The first errors of an issue are always taken.
+func (sub *submission) admitError(o *protos.Occurrence) svc.Fate {
+	seen, inMinute := sub.collect.issues.note(o.Issue, sub.now)
+	if limit := sub.telemetry.Policy.Errors.PerIssuePerMinute; limit > 0 && inMinute > limit {
+		return svc.FateRateLimited
+	}
+	if seen <= newIssueErrors || !sub.isOver(svc.SignalErrors) {
+		return ""
+	}
+	return sub.judge(svc.SignalErrors, protos.VisitorHash(o.Environment, svc.Visitor(o.DistinctId, o.AnonymousId)))
+}
+
+// newIssueErrors is how many errors of an issue a node takes before the issue is not new to it any more.
+const newIssueErrors = 10
+
+// maxIssueNotes bounds the issues that are remembered; when there are more, all of them are new again.
+const maxIssueNotes = 1 << 17
+
+// issueNotes counts the errors of each issue that came to this node.
+type issueNotes struct {
+	mu sync.Mutex
+	of map[uint64]*issueNote
+}
+
+// issueNote counts the errors of one issue: all, and those of a minute.
+type issueNote struct {
+	seen, inMinute int
+	minute         int64
+}
+
+// note counts an error and returns how many there were, in all and in the minute.
+func (n *issueNotes) note(issue uint64, now time.Time) (seen, inMinute int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.of == nil || len(n.of) > maxIssueNotes {
+		n.of = map[uint64]*issueNote{}
+	}
+	known := n.of[issue]
+	if known == nil {
+		known = &issueNote{}
+		n.of[issue] = known
+	}
+	if minute := now.Unix() / 60; known.minute != minute {
+		known.minute, known.inMinute = minute, 0
+	}
+	known.seen++
+	known.inMinute++
+	return known.seen, known.inMinute
+}
+
+// count notes items of the request that do not enter the log.
+func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, items int64) {
+	environment := sub.named
+	if sub.collector != nil {
+		environment = sub.collector.Environment.Number
+	}
+	if environment == 0 {
+		return
+	}
+	ms := sub.now.UnixMilli()
+	sub.counts.Add(svc.UsageCount{
+		UsageKey: svc.UsageKey{Environment: environment, Day: svc.DayOf(ms), Signal: signal, Fate: fate, Code: code}, Items: items, Last: ms,
+	})
+}
+
+// account counts what the request did not bring into the log, before it is answered with err. A request that the
+// client is to send again is not counted: all of it comes again.
+func (sub *submission) account(err error) {
+	if sub.collect.Tallies == nil || isTransient(err) {
+		return
+	}
+	for _, rejection := range sub.rejected {
+		fate := svc.RejectionFate(rejection.Code)
+		code := ""
+		if fate == svc.FateInvalid {
+			code = rejection.Code
+		}
+		sub.count(rejection.Signal, fate, code, 1)
+	}
+	if err != nil && len(sub.rejected)+sub.accepted+sub.dropped == 0 {
+		fate, code := refusalFate(err, sub.collector == nil)
+		sub.count(sub.signal, fate, code, 1)
+	}
+	if len(sub.counts) == 0 {
+		return
+	}
+	durable := sub.collect.Tallies.Add(sub.counts)
+	timer := time.NewTimer(tallyWait)
+	defer timer.Stop()
+	select {
+	case <-durable:
+	case <-timer.C:
+	case <-sub.request.Context().Done():
+	}
+}
+
+// isTransient reports whether an error asks the client to send the request again.
+func isTransient(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch svc.CodeOf(err) {
+	case svc.CodeUnavailable, svc.CodeInternal:
+		return true
+	}
+	return false
+}
+
+// refusalFate returns the fate of a request that is refused whole, and its code.
+func refusalFate(err error, keyless bool) (svc.Fate, string) {
+	switch {
+	case keyless:
+		return svc.FateBadKey, ""
+	case svc.CodeOf(err) == svc.CodeRateLimited:
+		return svc.FateRateLimited, ""
+	}
+	return svc.FateInvalid, firstCode(err)
+}
+
+// firstCode returns the most exact word for a refusal.
+func firstCode(err error) string {
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		if known.Reason != "" {
+			return known.Reason
+		}
+		if len(known.Fields) > 0 && known.Fields[0].Code != "" {
+			return known.Fields[0].Code
+		}
+	}
+	return string(svc.CodeOf(err))
+}

@@ -1,0 +1,173 @@
+// Package tally counts items that do not enter the log: those that are refused, sampled away, or reported
+// as not sent. The counts of a node go through the log in groups, so that they are stored exactly once.
+package tally
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// Log takes groups of counts.
+type Log interface {
+	// Produce returns nil once every part is acknowledged by the log. It bounds
+	// the wait itself.
+	Produce(ctx context.Context, parts []svc.Part) error
+}
+
+// Config holds the dependencies of the tallies of a node.
+type Config struct {
+	// Source names this run of the node; no other run has the same name.
+	Source     string
+	Log        Log
+	Partitions int
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+const (
+	// gather is the least time between the beginnings of two groups, which bounds their number; a request
+	// waits for it at most.
+	gather = 20 * time.Millisecond
+	// again is the pause after a group that the log did not take.
+	again = 500 * time.Millisecond
+	// drain bounds the last group of a stop.
+	drain = 5 * time.Second
+)
+
+// Tallies gathers counts and hands them to the log, one group at a time. A group is repeated with its
+// number until the log has acknowledged it, so a repetition is known as one.
+type Tallies struct {
+	config Config
+	wake   chan struct{}
+
+	mu   sync.Mutex
+	open *group
+	seq  uint64
+}
+
+// group are counts that go together.
+type group struct {
+	seq    uint64
+	counts map[svc.UsageKey]svc.UsageCount
+	// durable is closed once the log has the counts.
+	durable chan struct{}
+}
+
+// New returns tallies without counts.
+func New(config Config) *Tallies {
+	return &Tallies{config: config, wake: make(chan struct{}, 1), open: newGroup()}
+}
+
+func newGroup() *group {
+	return &group{counts: map[svc.UsageKey]svc.UsageCount{}, durable: make(chan struct{})}
+}
+
+// Add adds counts, and returns a channel that is closed once the log has them.
+func (t *Tallies) Add(counts svc.UsageCounts) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range counts {
+		known := t.open.counts[one.UsageKey]
+		one.Items += known.Items
+		one.Bytes += known.Bytes
+		one.Last = max(one.Last, known.Last)
+		t.open.counts[one.UsageKey] = one
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+	return t.open.durable
+}
+
+// Run hands groups to the log until ctx ends, and then the last one.
+func (t *Tallies) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-t.wake:
+		case <-ctx.Done():
+			return t.finish(ctx, t.take())
+		}
+		pause := time.After(gather)
+		if taken := t.take(); !t.send(ctx, taken) {
+			return t.finish(ctx, taken)
+		}
+		select {
+		case <-pause:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// finish hands over a group and what came after it, at the stop of the node.
+func (t *Tallies) finish(ctx context.Context, last *group) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if !t.send(ctx, last) || !t.send(ctx, t.take()) {
+		t.config.Logger.Warn("the node stops before the log took the last counts of refused items")
+	}
+	return nil
+}
+
+// take returns the open group with its number, and opens another.
+func (t *Tallies) take() *group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := t.open
+	if len(taken.counts) > 0 {
+		t.open = newGroup()
+		t.seq++
+		taken.seq = t.seq
+	}
+	return taken
+}
+
+// send repeats a group until the log has it, and reports false where ctx ends before.
+func (t *Tallies) send(ctx context.Context, g *group) bool {
+	if len(g.counts) == 0 {
+		return true
+	}
+	payload, err := encode(t.config.Source, t.config.Now(), g)
+	if err != nil {
+		t.config.Logger.Error("counts of refused items cannot be encoded", "error", err)
+		return true
+	}
+	part := svc.Part{Partition: protos.PartitionOfTally(t.config.Source, t.config.Partitions), Payload: payload}
+	for failed := 0; ; failed++ {
+		if err = t.config.Log.Produce(ctx, []svc.Part{part}); err == nil {
+			close(g.durable)
+			return true
+		}
+		if failed == 0 {
+			t.config.Logger.Warn("counts of refused items wait for the log", "error", err)
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// encode returns the bytes of a record that holds a group.
+func encode(source string, now time.Time, g *group) ([]byte, error) {
+	tally := &protos.Tally{Source: source, Seq: g.seq, AtMs: now.UnixMilli()}
+	for key, count := range g.counts {
+		tally.Counts = append(tally.Counts, &protos.TallyCount{
+			Environment: key.Environment, Day: key.Day, Signal: string(key.Signal), Fate: string(key.Fate), Code: key.Code,
+			Items: count.Items, Bytes: count.Bytes, LastMs: count.Last,
+		})
+	}
+	record := &protos.Record{Tallies: []*protos.Tally{tally}}
+	payload, err := record.MarshalVT()
+	if err != nil {
+		return nil, fmt.Errorf("encoding counts: %w", err)
+	}
+	return payload, nil
+}

@@ -1,0 +1,34 @@
+-- What became of the items that environments sent, by the UTC day on which they arrived. The counts of
+-- a block come under its token, so they are stored as often as its rows: once. items may be less than
+-- 0, where items left one count for another.
+CREATE TABLE IF NOT EXISTS usage
+(
+    environment UInt64 CODEC(ZSTD(1)),
+    day         Date CODEC(ZSTD(1)),
+    signal      LowCardinality(String) CODEC(ZSTD(1)),
+    fate        LowCardinality(String) CODEC(ZSTD(1)),
+    code        LowCardinality(String) CODEC(ZSTD(1)),
+    items       SimpleAggregateFunction(sum, Int64) CODEC(ZSTD(1)),
+    bytes       SimpleAggregateFunction(sum, Int64) CODEC(ZSTD(1)),
+    last        SimpleAggregateFunction(max, DateTime64(3, 'UTC')) CODEC(ZSTD(1)),
+    expires     SimpleAggregateFunction(max, Date) CODEC(ZSTD(1))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (environment, day, signal, fate, code)
+TTL expires
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
+
+-- The tallies that came through the log: groups of counts of items that did not enter it, numbered by
+-- their source. A new owner of a partition reads the last numbers back, and knows repetitions by them.
+CREATE TABLE IF NOT EXISTS tallies
+(
+    source  LowCardinality(String) CODEC(ZSTD(1)),
+    seq     UInt64 CODEC(ZSTD(1)),
+    at      DateTime64(3, 'UTC') CODEC(ZSTD(1)),
+    block   UInt64 CODEC(ZSTD(1)),
+    expires Date CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (source, seq)
+TTL expires
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;

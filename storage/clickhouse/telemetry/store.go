@@ -1,0 +1,49 @@
+// Package telemetry reads what became of the items that environments sent.
+package telemetry
+
+import (
+	"context"
+	"embed"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Files hold the queries of this package.
+//
+//go:embed query/*.sql
+var Files embed.FS
+
+// Store reads counts. Its methods may be called from any number of goroutines at the same time.
+type Store struct {
+	conn    *clickhouse.Conn
+	queries clickhouse.Queries
+}
+
+// New returns the telemetry of a database.
+func New(conn *clickhouse.Conn) (*Store, error) {
+	queries, err := clickhouse.LoadQueries(Files)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{conn: conn, queries: queries}, nil
+}
+
+// Usage returns the counts of an environment from a UTC day on.
+func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time) ([]svc.UsageCount, error) {
+	var counts []svc.UsageCount
+	args := clickhouse.Args{"environment": environment, "since": since.UTC().Format(time.DateOnly)}
+	err := db.conn.Read(ctx, "reading usage", db.queries["usage.Days"], args, func(rows driver.Rows) (bool, error) {
+		one := svc.UsageCount{UsageKey: svc.UsageKey{Environment: environment}}
+		var signal, fate string
+		var day, last time.Time
+		err := rows.Scan(&day, &signal, &fate, &one.Code, &one.Items, &one.Bytes, &last)
+		one.Day, one.Signal, one.Fate, one.Last = svc.DayOf(day.UnixMilli()), svc.Signal(signal), svc.Fate(fate), last.UnixMilli()
+		counts = append(counts, one)
+		return true, err
+	})
+	return counts, err
+}

@@ -1,0 +1,227 @@
+package svc
+
+import (
+	"slices"
+	"time"
+)
+
+// Signal is a kind of what applications send.
+type Signal string
+
+// The signals. Identifies and aliases count as events, web vitals as metric points.
+const (
+	SignalEvents  Signal = "events"
+	SignalErrors  Signal = "errors"
+	SignalMetrics Signal = "metricPoints"
+	SignalFlags   Signal = "flagEvaluations"
+)
+
+// Signals lists the signals in the order in which they are shown.
+func Signals() []Signal { return []Signal{SignalEvents, SignalErrors, SignalMetrics, SignalFlags} }
+
+// Values lists the signals.
+func (Signal) Values() []Signal { return Signals() }
+
+// Fate is what became of an item that was sent: it was stored, it repeated another one, or it was
+// dropped for a reason.
+type Fate string
+
+// The fates. All but the first two are the reasons of drops.
+const (
+	FateStored    Fate = "stored"
+	FateDuplicate Fate = "duplicate"
+	// FateBudget is the monthly budget, FateSampled the sample rate of the policy.
+	FateBudget  Fate = "budget"
+	FateSampled Fate = "sampled"
+	// FateInvalid is an item or a request that breaks a rule of the protocol, named by a code.
+	FateInvalid Fate = "invalid"
+	// FateBot is an event of a program, where the policy drops these.
+	FateBot Fate = "bot"
+	// FateBadKey is a request with a key that was revoked, or without a valid one for the environment that it names.
+	FateBadKey Fate = "badKey"
+	// FateTooOld is an item that is older than its key may send, or that a later one of its series overtook.
+	FateTooOld Fate = "tooOld"
+	// FateDeadLetter is an item that was accepted and could not be stored, and waits for the operator;
+	// FateGivenUp is one that the operator gave up.
+	FateDeadLetter Fate = "deadLetter"
+	FateGivenUp    Fate = "givenUp"
+	// FateClientSide is what an SDK reports that it did not send.
+	FateClientSide Fate = "clientSide"
+	// FateDisabled is an item of a signal or a module that is switched off.
+	FateDisabled Fate = "disabled"
+	// FateRateLimited is an error beyond what its issue or its key may send in a minute.
+	FateRateLimited Fate = "rateLimited"
+)
+
+// DropReasons lists the fates of items that were dropped, in the order in which they are shown.
+func DropReasons() []Fate {
+	return []Fate{
+		FateBudget, FateSampled, FateInvalid, FateBot, FateBadKey, FateTooOld, FateDeadLetter, FateGivenUp, FateClientSide, FateDisabled, FateRateLimited,
+	}
+}
+
+// Fates lists all fates.
+func Fates() []Fate { return append([]Fate{FateStored, FateDuplicate}, DropReasons()...) }
+
+// UsageKey says what a count counts: items of one signal that an environment sent on a UTC day, and
+// that met the same fate.
+type UsageKey struct {
+	Environment uint64
+	// Day is a UTC day, in days since 1970.
+	Day    int32
+	Signal Signal
+	Fate   Fate
+	// Code names the rule that was broken, or the reason that the client gave.
+	Code string
+}
+
+// UsageCount is a number of items and about how many bytes they take in the log. A negative number
+// takes items out of a count that they have left for another.
+type UsageCount struct {
+	UsageKey
+	Items, Bytes int64
+	// Last is when the last of them arrived, in milliseconds.
+	Last int64
+}
+
+// DayOf returns the UTC day of an instant in milliseconds, in days since 1970.
+func DayOf(ms int64) int32 { return int32(ms / (24 * time.Hour).Milliseconds()) }
+
+// UsageCounts are counts of different keys. There are few of them, so they are found by looking at all.
+type UsageCounts []UsageCount
+
+// Add adds items to the count of their key.
+func (c *UsageCounts) Add(one UsageCount) {
+	for i := range *c {
+		if known := &(*c)[i]; known.UsageKey == one.UsageKey {
+			known.Items += one.Items
+			known.Bytes += one.Bytes
+			known.Last = max(known.Last, one.Last)
+			return
+		}
+	}
+	*c = append(*c, one)
+}
+
+// TallyMark names a group of counts that came through the log: the one that counted them, and the
+// place of the group among its groups. A group whose place is not after the last one that is known is a repetition.
+type TallyMark struct {
+	Source string
+	Seq    uint64
+	AtMs   int64
+}
+
+// LetterSignal returns the signal of a dead letter's item; none for a whole record.
+func LetterSignal(kind LetterKind) Signal {
+	switch kind {
+	case LetterEvent:
+		return SignalEvents
+	case LetterError:
+		return SignalErrors
+	case LetterPoint:
+		return SignalMetrics
+	case LetterRecord:
+	}
+	return ""
+}
+
+// Rejection says which item of a request was not accepted and why.
+type Rejection struct {
+	Index   int    `json:"index"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Signal is the kind of the item.
+	Signal Signal `json:"-"`
+}
+
+// RejectionFate returns the fate of an item that was rejected with a code.
+func RejectionFate(code string) Fate {
+	switch code {
+	case "too_old":
+		return FateTooOld
+	case string(CodeModuleDisabled), CodeSignalOff:
+		return FateDisabled
+	case CodeOverBudget:
+		return FateBudget
+	case string(CodeRateLimited):
+		return FateRateLimited
+	}
+	return FateInvalid
+}
+
+// Codes of rejected items that a telemetry policy causes.
+const (
+	CodeSignalOff  = "signal_off"
+	CodeOverBudget = "over_budget"
+)
+
+// UsageDays is how many UTC days of usage an answer has, today among them.
+const UsageDays = 30
+
+// SignalUsage is what became of the items of one signal.
+type SignalUsage struct {
+	Stored, Duplicates int64
+	Dropped            map[Fate]int64
+	// Codes are the items dropped as invalid by their code.
+	Codes map[string]int64
+	Bytes int64
+	// LastAt is when the last item arrived; zero where none did.
+	LastAt time.Time
+}
+
+// Received counts all items.
+func (u *SignalUsage) Received() int64 {
+	received := u.Stored + u.Duplicates
+	for _, items := range u.Dropped {
+		received += items
+	}
+	return received
+}
+
+// UsageDay is the usage of an environment on one UTC day.
+type UsageDay struct {
+	// Date is the beginning of the day.
+	Date    time.Time
+	Signals map[Signal]*SignalUsage
+}
+
+// NewUsageDays returns days without usage up to the day of now, the oldest first.
+func NewUsageDays(now time.Time, days int) []UsageDay {
+	today := now.UTC().Truncate(24 * time.Hour)
+	out := make([]UsageDay, days)
+	for i := range out {
+		signals := map[Signal]*SignalUsage{}
+		for _, signal := range Signals() {
+			signals[signal] = &SignalUsage{Dropped: map[Fate]int64{}, Codes: map[string]int64{}}
+		}
+		out[i] = UsageDay{Date: today.AddDate(0, 0, i+1-days), Signals: signals}
+	}
+	return out
+}
+
+// AddUsage adds counts to the days that they belong to; counts of other days are left out.
+func AddUsage(days []UsageDay, counts []UsageCount) {
+	for i := range counts {
+		c := &counts[i]
+		at := slices.IndexFunc(days, func(d UsageDay) bool { return DayOf(d.Date.UnixMilli()) == c.Day })
+		if at < 0 || days[at].Signals[c.Signal] == nil {
+			continue
+		}
+		usage := days[at].Signals[c.Signal]
+		usage.Bytes += c.Bytes
+		if last := time.UnixMilli(c.Last).UTC(); last.After(usage.LastAt) {
+			usage.LastAt = last
+		}
+		switch c.Fate {
+		case FateStored:
+			usage.Stored += c.Items
+		case FateDuplicate:
+			usage.Duplicates += c.Items
+		default:
+			usage.Dropped[c.Fate] += c.Items
+			if c.Fate == FateInvalid {
+				usage.Codes[c.Code] += c.Items
+			}
+		}
+	}
+}
