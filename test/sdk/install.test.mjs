@@ -1,6 +1,6 @@
 // What the install guide says works as it stands, with keys in place of their placeholders.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -94,3 +94,35 @@ test("the module of react sends views, events and errors", async () => {
   assert.equal((await event("the event is in the feed", (row) => row.name === "from_module")).distinctId, "ann");
   await until("the error is an issue", async () => (await call(server, server.token, "GET", `${app}/errors?limit=10`)).data.some((row) => row.title.includes("the module told of it")));
 });
+
+// serving runs the program of a framework as its guide gives it, on the port that it names. It returns what the program answers to
+// an order, and stops it once what it sends has arrived.
+async function serving(framework, program, secret, arrived) {
+  const answer = await guide("framework=" + framework);
+  for (const snippet of answer.snippets) await writeFile(join(folder, snippet.title), snippet.code);
+  const child = spawn(process.execPath, [join(folder, program)], { env: { ...process.env, SVC_SECRET_KEY: secret, SVC_DSN: (await mint("public")).dsn }, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (part) => (said += part));
+  const ended = new Promise((done) => child.on("exit", done));
+  try {
+    const status = await until(framework + " answers", async () => {
+      if (child.exitCode !== null) throw new Error(framework + " ended: " + said);
+      return fetch("http://127.0.0.1:3000/orders", { method: "POST" }).then((response) => response.status, () => undefined);
+    });
+    await until("what " + framework + " sends has arrived", async () => ((await arrived()) ? true : undefined));
+    return status;
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
+
+for (const [framework, program] of [["express", "app.mjs"], ["hono", "index.mjs"]]) {
+  test(framework + " sends events and errors", async () => {
+    const orders = async () => (await call(server, server.token, "GET", `${app}/events?name=order_placed&limit=50`)).data.length;
+    const refusals = async () => (await call(server, server.token, "GET", `${app}/errors?limit=50`)).data.filter((row) => row.title.includes("svc answered 401")).reduce((sum, row) => sum + row.eventCount, 0);
+    const [sent, failed] = [await orders(), await refusals()];
+    assert.equal(await serving(framework, program, (await mint("secret")).key, async () => (await orders()) > sent), 201);
+    assert.equal(await serving(framework, program, "svc_sec_prod_of_nobody", async () => (await refusals()) > failed), 500);
+  });
+}
