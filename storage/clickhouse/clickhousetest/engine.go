@@ -24,6 +24,7 @@ type suite struct {
 	engine    *chdb.Engine
 	dir       string
 	databases atomic.Int64
+	schema    schema
 }
 
 //nolint:gochecknoglobals // the engine's library allows one engine a process
@@ -80,8 +81,11 @@ func Restart(t testing.TB) {
 	}
 }
 
+// namePrefix begins the names that [Name] returns.
+const namePrefix = "own_of_test_"
+
 // Name returns the name of a database that no other test has.
-func Name() string { return fmt.Sprintf("test%d", shared.databases.Add(1)) }
+func Name() string { return fmt.Sprintf("%s%d", namePrefix, shared.databases.Add(1)) }
 
 // Open returns a connection to a database of its own.
 func Open(t testing.TB) *clickhouse.Conn {
@@ -93,8 +97,14 @@ func Open(t testing.TB) *clickhouse.Conn {
 func OpenWith(t testing.TB, cfg clickhouse.Config) *clickhouse.Conn {
 	t.Helper()
 	cfg.Engine = Engine()
+	if err := shared.schema.copyInto(Deadline(t), cfg); err != nil {
+		t.Fatal(err)
+	}
 	conn, err := clickhouse.Open(Deadline(t), cfg)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.schema.learn(Deadline(t), conn, cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
