@@ -95,6 +95,7 @@ func TestReleasesAreBounded(t *testing.T) {
 	commits := slices.Repeat([]svc.Commit{{ID: "a", Message: strings.Repeat("x", 5000)}}, 2*svc.MaxReleaseCommits)
 	for n := range 2 * svc.MaxReleasesBytes / svc.MaxCommitsBytes {
 		put(svc.MaxReleases+n, svc.ReleasePatch{Commits: &commits})
+		commits = svc.BoundedCommits(commits) // the first release was cut to its bounds; the others come with no more
 		size := 0
 		for _, release := range r.releases {
 			size += release.Bytes()
