@@ -246,6 +246,22 @@ describe("every page with the demo", () => {
     assert.equal(await page.locator(".decisions li").count(), incidents.length);
   });
 
+  it("takes keys in every list, and leads from a number to its rows", async () => {
+    for (const path of ["events", "goals?range=90d", "people", "errors?status=all", "monitors", "incidents?status=all", "alerts"]) {
+      await world.visit(page, path);
+      await page.keyboard.press("j");
+      await page.locator("[data-row].at").waitFor();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await world.visit(page, "goals?range=90d");
+    const goal = (await world.api("/goals")).data.find((one) => one.kind === "event" && one.match === "signed_up");
+    await page.locator("tr", { hasText: goal.name }).locator("td.number a").click();
+    await world.settled(page);
+    assert.deepEqual([...new Set(await page.locator("tbody tr[data-row] td:nth-child(2)").allInnerTexts())], ["signed_up"]);
+  });
+
   it("is read by everybody: axe, both themes, 360 pixels", async () => {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });

@@ -2,7 +2,9 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import { useAct, useAsk } from "../../core/ask";
 import { count } from "../../core/format";
+import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
+import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
@@ -10,7 +12,7 @@ import { Field } from "../../parts/Field";
 
 // Goals counts what matters, and by how many.
 export function Goals() {
-  const { at, env, range, filters, may } = useHere();
+  const { at, env, range, filters, may, place } = useHere();
   const query = { env, range, filter: filters, limit: 100 };
   const list = useAsk(JSON.stringify([at, query]), (signal) => call("get", "/api/v1/apps/{org}/{app}/analytics/goals", { path: at, query, signal }));
   const [name, setName] = useState(""), [kind, setKind] = useState<"event" | "path">("event"), [match, setMatch] = useState("");
@@ -28,6 +30,10 @@ export function Goals() {
     await call("delete", "/api/v1/apps/{org}/{app}/goals/{id}", { path: { ...at, id } });
     list.again();
   });
+  const rows = list.data?.data ?? [];
+  // The rows behind a goal are its events, or the visits of its page.
+  const behind = (goal: (typeof rows)[number]) => (!goal.match ? "" : goal.kind === "event" ? to(place, "events", "", { name: goal.match }) : goal.match.includes("*") ? "" : to(place, "overview", "", { filter: "path:" + goal.match }));
+  const row = useCursor(rows.length, (i) => { if (behind(rows[i]!)) go(behind(rows[i]!)); });
   return (
     <>
       <section class={"card list" + (list.loading ? " busy" : "")} aria-label={t.goals.title} aria-busy={list.loading}>
@@ -36,10 +42,10 @@ export function Goals() {
           <table class="rows">
             <thead><tr><th scope="col">{t.goals.name}</th><th scope="col" class="wide">{t.goals.match}</th><th scope="col" class="number">{t.goals.visitors}</th><th scope="col" class="number">{t.goals.conversions}</th>{writes && <th class="tick"><span class="hidden">{t.goals.remove}</span></th>}</tr></thead>
             <tbody>
-              {list.data?.data.map((goal) => (
-                <tr key={goal.goalId}>
+              {rows.map((goal, i) => (
+                <tr key={goal.goalId} data-row={i} class={i === row ? "at" : ""}>
                   <td><b>{goal.name ?? t.goals.deleted}</b></td><td class="wide text">{goal.kind && t.goals.kinds[goal.kind]} <code>{goal.match}</code></td>
-                  <td class="number">{count(goal.visitors)}</td><td class="number">{count(goal.conversions)}</td>
+                  <td class="number">{count(goal.visitors)}</td><td class="number">{behind(goal) ? <a href={behind(goal)}>{count(goal.conversions)}</a> : count(goal.conversions)}</td>
                   {writes && <td class="tick">{goal.name !== null && <button type="button" class="plain" aria-label={t.goals.remove + " " + goal.name} onClick={() => remove(goal.goalId, goal.name ?? "")}>×</button>}</td>}
                 </tr>
               ))}

@@ -1,8 +1,9 @@
 import { call } from "../../api/client";
 import { useAct, useAsk } from "../../core/ask";
 import { ago, duration, when } from "../../core/format";
+import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
-import { set, to } from "../../core/place";
+import { go, set, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
@@ -22,6 +23,10 @@ export function Incidents() {
     list.again();
   });
   const writes = may("metrics.write");
+  const rows = list.data?.data ?? [];
+  const row = useCursor(rows.length, (i) => { if (rows[i]?.issueId) go(to(place, "errors", rows[i].issueId)); }, writes ? {
+    a: (i) => { if (rows[i]?.status === "open") decide(rows[i].id, "acknowledge"); }, e: (i) => { if (rows[i] && rows[i].status !== "resolved") decide(rows[i].id, "resolve"); },
+  } : {});
   return (
     <>
       <div class="scope"><h1>{t.pages["incidents"]}</h1><span class="zone quiet">{t.frame.zone(app.timezone)}</span></div>
@@ -29,8 +34,8 @@ export function Incidents() {
         <div class="head"><nav class="tabs" aria-label={t.pages["incidents"]}>{statuses.map((one) => <a key={one} href={set(place, "status", one === "open" ? "" : one)} aria-current={one === status ? "true" : undefined}>{t.incidents.statuses[one]}</a>)}</nav></div>
         {error && <Failure error={error} />}
         {list.error ? <Failure error={list.error} again={list.again} /> : list.data?.data.length === 0 ? <Empty title={t.incidents.empty} hint={t.incidents.emptyHint} /> : (
-          <ul class="decisions">{list.data?.data.map((one) => (
-            <li key={one.id}>
+          <ul class="decisions">{rows.map((one, i) => (
+            <li key={one.id} data-row={i} class={i === row ? "at" : ""}>
               <p class="strong"><span class={"level " + (one.status === "resolved" ? "" : one.severity === "critical" ? "error" : "warning")}>{one.title}</span><span class="badge">{t.incidents.statuses[one.status] ?? one.status}</span></p>
               <p class="quiet"><span title={when(one.startedAt, app.timezone)}>{ago(one.startedAt)}</span> · {t.incidents.rule} {one.ruleName}
                 {one.resolvedAt && " · " + t.incidents.lasted(duration(new Date(one.resolvedAt).getTime() - new Date(one.startedAt).getTime()))}{one.acknowledgedBy && " · " + t.incidents.statuses["acknowledged"]?.toLowerCase() + " " + t.incidents.by(one.acknowledgedBy.name)}</p>

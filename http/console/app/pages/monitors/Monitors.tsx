@@ -2,7 +2,9 @@ import { useState } from "preact/hooks";
 import { call, type Schema } from "../../api/client";
 import { useAct, useAsk } from "../../core/ask";
 import { ago, share, when } from "../../core/format";
+import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
+import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
@@ -10,7 +12,7 @@ import { Field } from "../../parts/Field";
 
 // Monitors are addresses that are asked again and again.
 export function Monitors() {
-  const { at, env, app, may } = useHere();
+  const { at, env, app, may, place } = useHere();
   const list = useAsk(JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/monitors", { path: at, query: { limit: 200 }, signal }));
   const [name, setName] = useState(""), [url, setUrl] = useState("https://"), [expected, setExpected] = useState("200"), [every, setEvery] = useState("60");
   const adding = useAct(), removing = useAct();
@@ -27,6 +29,8 @@ export function Monitors() {
     await call("delete", "/api/v1/apps/{org}/{app}/monitors/{id}", { path: { ...at, id: one.id } });
     list.again();
   });
+  const rows = list.data?.data ?? [];
+  const row = useCursor(rows.length, () => go(to(place, "incidents", "", { status: "all" })));
   const status = (one: Schema["Monitor"]) => (!one.enabled ? t.monitors.off : one.lastStatus === null ? t.monitors.pending : t.monitors.statuses[one.lastStatus] ?? one.lastStatus);
   return (
     <>
@@ -36,8 +40,8 @@ export function Monitors() {
         {list.error ? <Failure error={list.error} again={list.again} /> : list.data?.data.length === 0 ? <Empty title={t.monitors.empty} hint={t.monitors.emptyHint} /> : (
           <table class="rows">
             <thead><tr><th scope="col">{t.monitors.name}</th><th scope="col">{t.monitors.status}</th><th scope="col" class="number">{t.monitors.uptime}</th><th scope="col" class="number wide">{t.monitors.latency}</th><th scope="col" class="wide">{t.monitors.checked}</th>{writes && <th class="tick"><span class="hidden">{t.monitors.delete}</span></th>}</tr></thead>
-            <tbody>{list.data?.data.map((one) => (
-              <tr key={one.id}>
+            <tbody>{rows.map((one, i) => (
+              <tr key={one.id} data-row={i} class={i === row ? "at" : ""}>
                 <td><b>{one.name}</b><small class="text">{one.url}</small></td>
                 <td><span class={"level " + (one.lastStatus === "up" ? "up" : one.lastStatus === "down" ? "error" : "")}>{status(one)}</span>{one.lastError && one.lastStatus === "down" && <small class="text">{one.lastError}</small>}</td>
                 <td class="number">{one.uptime30d === null ? t.hints.none : share(one.uptime30d)}</td><td class="number wide">{one.lastLatencyMs === null ? t.hints.none : one.lastLatencyMs + " ms"}</td>
