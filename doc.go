@@ -69,8 +69,8 @@
 //
 // Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
 //
-//   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, entity,
-//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, signin, tenant, token, trail, window.
+//   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
+//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, signin, tenant, token, trail, window.
 //   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
 //     funnel, funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
 //   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,

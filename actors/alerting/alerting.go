@@ -198,6 +198,8 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 	switch {
 	case !known && !p.New:
 		return grain.Outcome[svc.AlertRow]{}, svc.NotFound("alert rule")
+	case known && p.New:
+		return grain.Again(a.row(p.ID)), nil
 	case known && p.Environment != "" && p.Environment != rule.Environment:
 		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
 	case !known && len(a.rules) >= svc.MaxRules:

@@ -312,6 +312,9 @@ func (a *alerting) onChannels(time.Time, grain.None) (grain.Outcome[[]svc.Channe
 }
 
 func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
+	if made, there := a.channels[channel.ID]; there {
+		return grain.Again(made), nil
+	}
 	if len(a.channels) >= svc.MaxChannels {
 		return grain.Outcome[svc.Channel]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
 	}

@@ -29,7 +29,7 @@ func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, err
 func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
 	if message.New {
-		message.ID = a.Random.ID("rul_")
+		message.ID = a.Random.NewID(ctx, "rul_")
 	}
 	if patch.RecoveryThreshold != nil {
 		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold

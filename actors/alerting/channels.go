@@ -76,13 +76,13 @@ func (c *Channels) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.C
 	}
 	target := svc.ChannelTarget{URL: spec.URL, To: spec.To}
 	if spec.Kind == svc.ChannelWebhook {
-		target.Secret = svc.MintSecret("whsec_", c.Random.Bytes(secretBytes))
+		target.Secret = svc.MintSecret("whsec_", c.Random.NewBytes(ctx, secretBytes))
 	}
 	clear, err := json.Marshal(target)
 	if err != nil {
 		return svc.Channel{}, "", fmt.Errorf("encoding a channel: %w", err)
 	}
-	channel := svc.Channel{ID: c.Random.ID("chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: c.Now()}
+	channel := svc.Channel{ID: c.Random.NewID(ctx, "chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: c.Now()}
 	channel.Sealed = c.Sealer.Seal(channel.ID, clear)
 	made, err := c.PutChannel(ctx, ref, channel)
 	return made, target.Secret, err
@@ -104,8 +104,8 @@ func (c *Channels) TestChannel(ctx context.Context, ref svc.AppRef, id string) (
 		}
 		ctx, cancel := context.WithTimeout(ctx, testTime)
 		defer cancel()
-		notice := svc.Notice{Event: svc.NoticeTest, App: ref, Incident: svc.TestIncident(c.Random.ID("inc_"), channel.Name, c.Now())}
-		if _, err := c.Sender.Send(ctx, channel, svc.Delivery{ID: c.Random.ID("dlv_"), ChannelID: id, Notice: notice}); err != nil {
+		notice := svc.Notice{Event: svc.NoticeTest, App: ref, Incident: svc.TestIncident(c.Random.NewID(ctx, "inc_"), channel.Name, c.Now())}
+		if _, err := c.Sender.Send(ctx, channel, svc.Delivery{ID: c.Random.NewID(ctx, "dlv_"), ChannelID: id, Notice: notice}); err != nil {
 			return err.Error(), nil
 		}
 		return "", nil

@@ -108,6 +108,8 @@ func (m *monitor) Restore(entities []svc.Entity) (err error) {
 func (m *monitor) onPut(now time.Time, p putMonitor) (grain.Outcome[svc.MonitorRow], error) {
 	next := svc.Monitor{ID: p.ID, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now}
 	switch {
+	case m.monitor != nil && p.New:
+		return grain.Again(svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}), nil
 	case m.monitor != nil:
 		next = *m.monitor
 	case !p.New:

@@ -88,7 +88,7 @@ func (m *Monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorR
 func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	message := putMonitor{ID: id, New: id == "", Patch: patch}
 	if message.New {
-		message.ID = m.Random.ID("mon_")
+		message.ID = m.Random.NewID(ctx, "mon_")
 	}
 	row, err := monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
 	if err != nil || message.New {

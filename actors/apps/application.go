@@ -121,7 +121,7 @@ func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Ou
 
 func (a *application) onCreate(_ time.Time, m createApp) (grain.Outcome[identity.AppRecord], error) {
 	if a.app != nil {
-		return grain.Answer(*a.app), nil
+		return grain.Again(*a.app), nil
 	}
 	record := m.App
 	a.app = &record
@@ -184,6 +184,9 @@ func (a *application) onKeys(time.Time, grain.None) (grain.Outcome[[]keyRecord],
 }
 
 func (a *application) onMintKey(_ time.Time, m mintKey) (grain.Outcome[keyRecord], error) {
+	if made, there := a.keys[m.Key.ID]; there {
+		return grain.Again(made), nil
+	}
 	a.keys[m.Key.ID] = m.Key
 	return changedApp(a, m.Key, grain.Put("key", m.Key.ID, m.Key)), nil
 }

@@ -62,6 +62,9 @@ func (a *application) onGoals(time.Time, grain.None) (grain.Outcome[[]svc.Goal],
 }
 
 func (a *application) onCreateGoal(now time.Time, m createGoal) (grain.Outcome[svc.Goal], error) {
+	if made, there := a.goals[m.ID]; there {
+		return grain.Again(made), nil
+	}
 	if err := svc.CheckNewGoal(a.allGoals(), m.Spec); err != nil {
 		return grain.Outcome[svc.Goal]{}, err
 	}
@@ -120,6 +123,9 @@ func (a *application) onGetFunnel(_ time.Time, m findFunnel) (grain.Outcome[svc.
 }
 
 func (a *application) onCreateFunnel(_ time.Time, m createFunnel) (grain.Outcome[svc.Funnel], error) {
+	if made, there := a.funnels[m.Funnel.ID]; there {
+		return grain.Again(made), nil
+	}
 	if err := svc.CheckNewFunnel(len(a.funnels)); err != nil {
 		return grain.Outcome[svc.Funnel]{}, err
 	}

@@ -38,6 +38,9 @@ func (a *application) onShare(time.Time, grain.None) (grain.Outcome[svc.Share], 
 }
 
 func (a *application) onPublishShare(now time.Time, m publishShare) (grain.Outcome[svc.Share], error) {
+	if a.share.ID == m.ID {
+		return grain.Again(a.share), nil
+	}
 	return a.changeShare(func(share *svc.Share) error { return share.Publish(m.ID, m.Patch, now) })
 }
 
@@ -46,6 +49,9 @@ func (a *application) onConfigureShare(now time.Time, m configureShare) (grain.O
 }
 
 func (a *application) onRotateShare(now time.Time, m rotateShare) (grain.Outcome[svc.Share], error) {
+	if a.share.ID == m.ID {
+		return grain.Again(a.share), nil
+	}
 	return a.changeShare(func(share *svc.Share) error { return share.Rotate(m.ID, now) })
 }
 

@@ -114,11 +114,11 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Application{}, svc.Invalid(problems...)
 	}
-	ids := svc.AppIDs{App: a.Random.ID("app_")}
+	ids := svc.AppIDs{App: a.Random.NewID(ctx, "app_")}
 	for n := range ids.Environments {
-		ids.Environments[n] = a.Random.ID("env_")
+		ids.Environments[n] = a.Random.NewID(ctx, "env_")
 		// 53 bits, so that every JSON reader keeps the number exactly.
-		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.Bytes(8))>>11 | 1
+		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.NewBytes(ctx, 8))>>11 | 1
 	}
 	record, err := a.slugs().Reserve(svc.WithCarrier(ctx, nil), org, spec, ids)
 	if err != nil {
@@ -150,10 +150,10 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 		return svc.IngestKey{}, "", svc.Invalid(problems...)
 	}
 	prefix := svc.KeyPrefix(spec.Kind, spec.Environment)
-	secret := svc.MintSecret(prefix+"_", a.Random.Bytes(32))
+	secret := svc.MintSecret(prefix+"_", a.Random.NewBytes(ctx, 32))
 	clear := secret.Reveal()
 	key := svc.IngestKey{
-		ID: a.Random.ID("key_"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label,
+		ID: a.Random.NewID(ctx, "key_"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label,
 		Prefix: prefix, Last4: clear[len(clear)-4:], CreatedAt: a.Now(),
 	}
 	record := keyRecord{IngestKey: key, Hash: svc.HashSecretHex(clear)}

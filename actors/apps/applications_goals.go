@@ -18,7 +18,7 @@ func (a *Applications) CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Goal{}, svc.Invalid(problems...)
 	}
-	return ask(ctx, a, ref, applicationCreateGoal, createGoal{ID: a.Random.ID("goal_"), Spec: spec})
+	return ask(ctx, a, ref, applicationCreateGoal, createGoal{ID: a.Random.NewID(ctx, "goal_"), Spec: spec})
 }
 
 // ChangeGoal applies a patch to a goal, as svc.ChangeGoal does.
@@ -47,7 +47,7 @@ func (a *Applications) CreateFunnel(ctx context.Context, ref svc.AppRef, spec sv
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Funnel{}, svc.Invalid(problems...)
 	}
-	funnel := svc.NewFunnel(spec, a.Random.ID("fun_"), a.Now())
+	funnel := svc.NewFunnel(spec, a.Random.NewID(ctx, "fun_"), a.Now())
 	return ask(ctx, a, ref, applicationCreateFunnel, createFunnel{Funnel: funnel})
 }
 

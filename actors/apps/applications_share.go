@@ -15,7 +15,7 @@ func (a *Applications) Share(ctx context.Context, ref svc.AppRef) (svc.Share, er
 // PublishShare publishes the page under a new link. It fails with conflict
 // where it is published.
 func (a *Applications) PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error) {
-	return ask(ctx, a, ref, applicationPublishShare, publishShare{ID: a.shareID(), Patch: patch})
+	return ask(ctx, a, ref, applicationPublishShare, publishShare{ID: a.shareID(ctx), Patch: patch})
 }
 
 // ConfigureShare changes what the page shows, from the next request on.
@@ -26,7 +26,7 @@ func (a *Applications) ConfigureShare(ctx context.Context, ref svc.AppRef, patch
 // RotateShare replaces the page's link; the earlier one is refused when
 // RotateShare returns.
 func (a *Applications) RotateShare(ctx context.Context, ref svc.AppRef) (svc.Share, error) {
-	return ask(ctx, a, ref, applicationRotateShare, rotateShare{ID: a.shareID()})
+	return ask(ctx, a, ref, applicationRotateShare, rotateShare{ID: a.shareID(ctx)})
 }
 
 // DisableShare takes the page away; its link is refused when DisableShare
@@ -36,4 +36,6 @@ func (a *Applications) DisableShare(ctx context.Context, ref svc.AppRef) error {
 	return err
 }
 
-func (a *Applications) shareID() string { return svc.ShareID(a.Random.Bytes(svc.ShareIDBytes)) }
+func (a *Applications) shareID(ctx context.Context) string {
+	return svc.ShareID(a.Random.NewBytes(ctx, svc.ShareIDBytes))
+}

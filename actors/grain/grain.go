@@ -266,7 +266,7 @@ func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 	case err != nil:
 		request.Answer(Failure(err))
 	case len(result.Writes) == 0 && len(result.Wakeups) == 0:
-		g.finish(request, result, false)
+		g.finish(request, result, result.Repeated)
 	default:
 		g.startSaving(c, request, result)
 	}

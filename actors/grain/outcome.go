@@ -20,6 +20,9 @@ type Effects struct {
 	About    string
 	// Entries are further lines for ledgers, of what no caller asked for. They are saved with the writes.
 	Entries []svc.LedgerEntry
+	// Repeated says that what the call asks for was done before, under the same id, and that what it
+	// leaves was left then.
+	Repeated bool
 	// After runs once the writes are durable, before the answer is sent, with their version.
 	After func(svc.Version)
 }
@@ -27,6 +30,11 @@ type Effects struct {
 // Answer returns the outcome of an answer and what it writes.
 func Answer[R any](answer R, writes ...Write) Outcome[R] {
 	return Outcome[R]{Answer: answer, Effects: Effects{Writes: writes}}
+}
+
+// Again returns the outcome of a call whose thing is there already, under the id that the call names.
+func Again[R any](answer R) Outcome[R] {
+	return Outcome[R]{Answer: answer, Effects: Effects{Repeated: true}}
 }
 
 // Write stores one entity of the actor; a nil value deletes it.

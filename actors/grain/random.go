@@ -1,5 +1,11 @@
 package grain
 
+import (
+	"context"
+
+	"svc"
+)
+
 // Random is where ids and secrets come from.
 type Random struct {
 	// ID returns a new sortable id with a prefix, for example app_.
@@ -7,3 +13,11 @@ type Random struct {
 	// Bytes returns n random bytes.
 	Bytes func(n int) []byte
 }
+
+// NewID returns a new id for a call: the same for its repetitions under one Idempotency-Key.
+func (r Random) NewID(ctx context.Context, prefix string) string {
+	return svc.DrawID(ctx, prefix, r.ID)
+}
+
+// NewBytes returns n random bytes for a call: the same for its repetitions under one Idempotency-Key.
+func (r Random) NewBytes(ctx context.Context, n int) []byte { return svc.DrawBytes(ctx, n, r.Bytes) }

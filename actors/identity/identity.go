@@ -137,7 +137,7 @@ func (i *Identity) User(ctx context.Context, email, name string) (svc.User, erro
 	if !ok {
 		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
 	}
-	person := svc.User{ID: i.Random.ID("usr_"), Email: normal, Name: name}
+	person := svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}
 	return userEnsure.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
 }
 
@@ -151,7 +151,7 @@ func (i *Identity) CreateOrganization(ctx context.Context, owner svc.User, spec 
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Organization{}, svc.Invalid(problems...)
 	}
-	org := svc.Organization{ID: i.Random.ID("org_"), Slug: spec.Slug, Name: spec.Name}
+	org := svc.Organization{ID: i.Random.NewID(ctx, "org_"), Slug: spec.Slug, Name: spec.Name}
 	if org.Slug == "" {
 		org.Slug = svc.Slugify(spec.Name)
 	}

@@ -12,7 +12,7 @@ import (
 // with the given scopes, is on no list, and expires.
 func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
-	token, secret := i.newToken(svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
+	token, secret := i.newToken(ctx, svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
 	return token, secret, i.activate(ctx, token)
 }
 

@@ -24,7 +24,7 @@ func (i *Identity) OfferSeat(ctx context.Context, org string, actor svc.Role, by
 	email, _ := svc.NormaliseEmail(spec.Email)
 	now := i.Now()
 	invitation := svc.Invitation{
-		ID: i.Random.ID("inv_"), Email: email, Name: spec.Name, Role: spec.Role, InvitedBy: svc.LedgerActor{ID: by.ID, Name: by.Name},
+		ID: i.Random.NewID(ctx, "inv_"), Email: email, Name: spec.Name, Role: spec.Role, InvitedBy: svc.LedgerActor{ID: by.ID, Name: by.Name},
 		CreatedAt: now, ExpiresAt: now.Add(svc.InvitationTime),
 	}
 	seat, err := organizationOffer.Ask(ctx, i.Actors, org, offerSeat{Actor: actor, Invitation: invitation})
@@ -60,7 +60,7 @@ func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
 	if !ok {
 		return svc.User{}, svc.NotFound("user")
 	}
-	person := svc.User{ID: i.Random.ID("usr_"), Email: normal}
+	person := svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal}
 	return userEnter.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
 }
 

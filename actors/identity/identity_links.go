@@ -11,7 +11,7 @@ import (
 // NewLink makes a link and returns its secret, once. A link is kept as a token that opens no
 // route: it has no scopes, expires, and can be revoked once, which spends it.
 func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, error) {
-	token, secret := i.newToken(svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
+	token, secret := i.newToken(ctx, svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
 	return secret, i.activate(ctx, token)
 }
 

@@ -448,7 +448,7 @@ func TestReplays(t *testing.T) {
 			if want != nil || err != nil {
 				nodetest.WantError(t, "begin", err, want)
 			}
-			nodetest.WantEqual(t, "the answer", got, sealed)
+			nodetest.WantEqual(t, "the answer", got.Sealed, sealed)
 		}
 		begin("tok_1", "key", body, nil, nil)
 		begin("tok_1", "key", body, nil, underWay)
@@ -460,11 +460,12 @@ func TestReplays(t *testing.T) {
 		synctest.Wait()
 		begin("tok_1", "key", body, []byte("sealed"), nil)
 		begin("tok_1", "key", other, nil, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body."))
-		begin("tok_2", "key", other, nil, nil)
+		begin("tok_2", "key", other, nil, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body."))
+		begin("tok_2", "key", body, nil, nil)
 		due, err := c.Store.Due(t.Context(), nodetest.Clock().Add(24*time.Hour), 10)
 		nodetest.NoError(t, err)
-		if len(due) != 1 || due[0].Kind != "replay" || due[0].Name != "forget" {
-			t.Errorf("the wake-ups are %v, want one for the answer", due)
+		if len(due) != 3 || due[0].Kind != "replay" || due[0].Name != "forget" {
+			t.Errorf("the wake-ups are %v, want one for each key", due)
 		}
 		time.Sleep(24 * time.Hour)
 		begin("tok_1", "key", other, nil, nil)

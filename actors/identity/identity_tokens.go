@@ -59,7 +59,7 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 	if owner.Org != "" {
 		kind = svc.TokenOrganization
 	}
-	token, secret := i.newToken(kind, owner, spec)
+	token, secret := i.newToken(ctx, kind, owner, spec)
 	holder, identity := tokenHolder(owner)
 	if _, err := holder.add.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
 		return svc.Token{}, "", err
@@ -71,16 +71,16 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 // recognised.
 func (i *Identity) OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
-	token, secret := i.newToken(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
+	token, secret := i.newToken(ctx, svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
 	return token, secret, i.activate(ctx, token)
 }
 
-func (i *Identity) newToken(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
-	secret := svc.MintSecret(kind.Prefix(), i.Random.Bytes(32))
+func (i *Identity) newToken(ctx context.Context, kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
+	secret := svc.MintSecret(kind.Prefix(), i.Random.NewBytes(ctx, 32))
 	clear := secret.Reveal()
 	user := owner.User
 	return svc.Token{
-		ID: i.Random.ID("tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
+		ID: i.Random.NewID(ctx, "tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
 		Last4: clear[len(clear)-4:], CreatedAt: i.Now(), ExpiresAt: spec.ExpiresAt, Hash: svc.HashSecretHex(clear),
 	}, secret
 }

@@ -123,7 +123,7 @@ func (o *organization) Restore(entities []svc.Entity) error {
 func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[svc.Organization], error) {
 	if o.org != nil {
 		if o.org.ID == m.Organization.ID {
-			return grain.Answer(*o.org), nil
+			return grain.Again(*o.org), nil
 		}
 		return grain.Outcome[svc.Organization]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
 	}
@@ -193,6 +193,11 @@ func (o *organization) onRemoveMember(_ time.Time, m removeMember) (grain.Outcom
 }
 
 func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[AppRecord], error) {
+	for _, record := range o.apps {
+		if record.ID == m.IDs.App {
+			return grain.Again(record), nil
+		}
+	}
 	slug := m.Spec.Slug
 	if slug == "" {
 		slug = svc.DeriveSlug(m.Spec.Name, func(s string) bool { _, taken := o.apps[s]; return taken })

@@ -70,6 +70,9 @@ func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Se
 	}
 	person := userIdentity(m.Invitation.Email)
 	present, again := o.invitations[person]
+	if again && present.ID == m.Invitation.ID && present.Role == m.Invitation.Role {
+		return grain.Again(svc.Seat{Invitation: &present}), nil
+	}
 	switch err := svc.CheckMemberChange(o.seats(), m.Actor, m.Invitation.Email, m.Invitation.Role); {
 	case err != nil:
 		return grain.Outcome[svc.Seat]{}, err

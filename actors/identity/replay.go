@@ -11,8 +11,8 @@ import (
 //
 //	identity   SHA-256 of the token's id and its idempotency key, in hex
 //	rank       3
-//	owns       the answer that was given under the key
-//	persists   entity answer, sealed by the vault, for 24 hours
+//	owns       what the key was first used for, and the answer that was given under it
+//	persists   entities claim and answer, for 24 hours
 //	woken by   calls, and once when the day is over
 //	limits     none of its own
 //	stops      after five minutes without a message
@@ -26,9 +26,10 @@ const beginTime = 2 * time.Minute
 
 type replay struct {
 	identity string
+	claim    *svc.ReplayClaim
 	answer   *replayRecord
-	begun    time.Time
-	body     string
+	// begun is when this activation last let a request go ahead that has not finished.
+	begun time.Time
 }
 
 type replayRecord struct {
@@ -40,6 +41,8 @@ type replayRecord struct {
 type (
 	beginReplay struct {
 		Body string `json:"body"`
+		// Nonce is what the claim gets if it is a new one.
+		Nonce []byte `json:"nonce"`
 	}
 	finishReplay struct {
 		Body   string `json:"body"`
@@ -57,42 +60,61 @@ var (
 )
 
 func (r *replay) Restore(entities []svc.Entity) error {
-	r.answer = nil
+	// A save that failed was that of a request that is over, or never began.
+	r.answer, r.claim, r.begun = nil, nil, time.Time{}
 	for _, entity := range entities {
+		if entity.Kind == kindClaim {
+			claim, err := grain.Decode[svc.ReplayClaim](entity)
+			if err != nil {
+				return err
+			}
+			r.claim = &claim
+			continue
+		}
 		record, err := grain.Decode[replayRecord](entity)
 		if err != nil {
 			return err
 		}
 		r.answer = &record
 	}
+	if r.claim == nil && r.answer != nil { // of an earlier version
+		r.claim = &svc.ReplayClaim{Body: r.answer.Body, At: r.answer.At}
+	}
 	return nil
 }
 
-// onBegin answers what was answered before, or nothing where the caller may go
-// ahead. The same key with another body, or while the first request is still
-// under way, is a conflict.
-func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[[]byte], error) {
-	if r.answer != nil && now.Sub(r.answer.At) >= replayTime {
-		r.answer = nil
+// kindClaim is the kind of the entity that says what a key is used for.
+const kindClaim = "claim"
+
+// onBegin answers what was answered before, or with the claim under which the caller may go
+// ahead: for a day the same one, also after an answer that was lost or that does not say what
+// happened. The same key with another body, or while the first request is still under way, is a
+// conflict.
+func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.ReplayClaim], error) {
+	if r.claim != nil && now.Sub(r.claim.At) >= replayTime {
+		r.claim, r.answer = nil, nil
 	}
-	body := r.body
-	if r.answer != nil {
-		body = r.answer.Body
-	}
-	inProgress := r.answer == nil && !r.begun.IsZero() && now.Sub(r.begun) < beginTime
-	switch {
-	case (r.answer != nil || inProgress) && body != m.Body:
-		return grain.Outcome[[]byte]{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
+	switch inProgress := r.answer == nil && !r.begun.IsZero() && now.Sub(r.begun) < beginTime; {
+	case r.claim == nil:
+		r.claim, r.begun = &svc.ReplayClaim{Body: m.Body, At: now, Nonce: m.Nonce}, now
+		result := grain.Answer(*r.claim, grain.Put(kindClaim, kindClaim, *r.claim))
+		result.Wakeups = []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}
+		return result, nil
+	case r.claim.Body != m.Body:
+		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
 	case inProgress:
-		return grain.Outcome[[]byte]{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
-	case r.answer != nil:
-		return grain.Answer(r.answer.Sealed), nil
+		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
 	}
-	r.begun, r.body = now, m.Body
-	return grain.Answer([]byte(nil)), nil
+	claim := *r.claim
+	if r.answer != nil {
+		claim.Sealed = r.answer.Sealed
+	} else {
+		r.begun = now
+	}
+	return grain.Answer(claim), nil
 }
 
-// onFinish keeps the answer; an empty one frees the key for another attempt.
+// onFinish keeps the answer; an empty one lets the same request be made again.
 func (r *replay) onFinish(now time.Time, m finishReplay) (grain.Outcome[grain.None], error) {
 	r.begun = time.Time{}
 	if len(m.Sealed) == 0 {
@@ -100,14 +122,16 @@ func (r *replay) onFinish(now time.Time, m finishReplay) (grain.Outcome[grain.No
 	}
 	record := replayRecord{Body: m.Body, Sealed: m.Sealed, At: now}
 	r.answer = &record
-	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("answer", "answer", record)}, Wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}}}, nil
+	return grain.Answer(grain.None{}, grain.Put("answer", "answer", record)), nil
 }
 
-// onWake forgets an answer whose day is over.
+// onWake forgets a key whose day is over.
 func (r *replay) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
-	if r.answer != nil && now.Sub(r.answer.At) < replayTime {
+	if r.claim != nil && now.Sub(r.claim.At) < replayTime {
 		return grain.Answer(grain.None{}), nil
 	}
-	r.answer = nil
-	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("answer", "answer")}, Wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget"}}}}, nil
+	r.claim, r.answer = nil, nil
+	result := grain.Answer(grain.None{}, grain.Delete("answer", "answer"), grain.Delete(kindClaim, kindClaim))
+	result.Wakeups = []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget"}}
+	return result, nil
 }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -13,24 +14,41 @@ import (
 func TestReplayLife(t *testing.T) {
 	otherBody := svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
 	underWay := svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
-	begin := func(name string, after time.Duration, body string, sealed []byte, err error) actorstest.Step {
-		s := actorstest.Step{Name: name, After: after, Method: "begin", Message: beginReplay{body}, Err: err}
+	nonce := []byte("nonce")
+	claimed := func(at time.Duration, body string) svc.ReplayClaim {
+		return svc.ReplayClaim{Body: body, At: actorstest.At(at), Nonce: nonce}
+	}
+	forget := func(due time.Time) []svc.Wakeup {
+		return []svc.Wakeup{{Kind: "replay", Identity: "id", Name: "forget", Due: due}}
+	}
+	first := func(name string, after time.Duration, body string) actorstest.Step {
+		claim := claimed(after, body)
+		want := grain.Outcome[any]{Answer: claim, Effects: grain.Effects{Writes: []grain.Write{grain.Put("claim", "claim", claim)}, Wakeups: forget(actorstest.At(after + 24*time.Hour))}}
+		return actorstest.Step{Name: name, After: after, Method: "begin", Message: beginReplay{body, nonce}, Want: want}
+	}
+	again := func(name string, after time.Duration, body, sealed string, err error) actorstest.Step {
+		s := actorstest.Step{Name: name, After: after, Method: "begin", Message: beginReplay{body, []byte("other")}, Err: err}
 		if err == nil {
-			s.Want = grain.Answer[any](sealed)
+			claim := claimed(0, body)
+			if sealed != "" {
+				claim.Sealed = []byte(sealed)
+			}
+			s.Want = grain.Answer[any](claim)
 		}
 		return s
 	}
 	finish := func(name string, after time.Duration, body, sealed string) actorstest.Step {
-		return actorstest.Step{Name: name, After: after, Method: "finish", Message: finishReplay{body, []byte(sealed)}, Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("answer", "answer", replayRecord{body, []byte(sealed), actorstest.At(after)})}, Wakeups: []svc.Wakeup{{Kind: "replay", Identity: "id", Name: "forget", Due: actorstest.At(after + 24*time.Hour)}}}}}
-	}
-	free := func(name string, after time.Duration) actorstest.Step {
-		return actorstest.Step{Name: name, After: after, Method: "finish", Message: finishReplay{"a", nil}, Want: grain.Answer[any](grain.None{})}
+		want := grain.Answer[any](grain.None{})
+		if sealed != "" {
+			want.Writes = []grain.Write{grain.Put("answer", "answer", replayRecord{body, []byte(sealed), actorstest.At(after)})}
+		}
+		return actorstest.Step{Name: name, After: after, Method: "finish", Message: finishReplay{body, []byte(sealed)}, Want: want}
 	}
 	wake := func(name string, after time.Duration, forgets bool) actorstest.Step {
 		s := actorstest.Step{Name: name, After: after, Method: "wake", Message: "forget", Want: grain.Answer[any](grain.None{})}
 		if forgets {
-			s.Want.Writes = []grain.Write{grain.Delete("answer", "answer")}
-			s.Want.Wakeups = []svc.Wakeup{{Kind: "replay", Identity: "id", Name: "forget"}}
+			s.Want.Writes = []grain.Write{grain.Delete("answer", "answer"), grain.Delete("claim", "claim")}
+			s.Want.Wakeups = forget(time.Time{})
 		}
 		return s
 	}
@@ -40,32 +58,35 @@ func TestReplayLife(t *testing.T) {
 		steps     []actorstest.Step
 	}{
 		"under way": {false, []actorstest.Step{
-			begin("claim", 0, "a", nil, nil),
-			begin("the same request", time.Second, "a", nil, underWay),
-			begin("another body", time.Second, "b", nil, otherBody),
-			begin("just before it is given up", 2*time.Minute-1, "a", nil, underWay),
-			begin("given up", 2*time.Minute, "b", nil, nil),
-			begin("claimed again", 2*time.Minute, "b", nil, underWay),
+			first("claim", 0, "a"),
+			again("the same request", time.Second, "a", "", underWay),
+			again("another body", time.Second, "b", "", otherBody),
+			again("just before it is given up", 2*time.Minute-1, "a", "", underWay),
+			again("given up", 2*time.Minute, "a", "", nil),
+			again("claimed again", 2*time.Minute, "a", "", underWay),
 		}},
 		"answered": {true, []actorstest.Step{
+			first("claim", 0, "a"),
 			finish("finish", time.Second, "a", "sealed"),
-			begin("the same request", 2*time.Second, "a", []byte("sealed"), nil),
-			begin("another body", 2*time.Second, "b", nil, otherBody),
-			wake("woken too early", day, false),
-			begin("at the last instant", day+time.Second-1, "a", []byte("sealed"), nil),
-			wake("woken in time", day+time.Second, true),
-			begin("on the next day", day+time.Second, "b", nil, nil),
+			again("the same request", 2*time.Second, "a", "sealed", nil),
+			again("another body", 2*time.Second, "b", "", otherBody),
+			wake("woken too early", day-1, false),
+			again("at the last instant", day-1, "a", "sealed", nil),
+			wake("woken in time", day, true),
+			first("on the next day", day, "b"),
 		}},
 		"answered and not woken": {true, []actorstest.Step{
+			first("claim", 0, "a"),
 			finish("finish", 0, "a", "sealed"),
-			begin("on the next day", day, "a", nil, nil),
+			first("on the next day", day, "b"),
 		}},
-		"freed": {false, []actorstest.Step{
-			begin("claim", 0, "a", nil, nil),
-			free("free", time.Second),
-			begin("again, with another body", time.Second, "b", nil, nil),
-			finish("finish", 2*time.Second, "b", "sealed"),
-			begin("repeat", 3*time.Second, "b", []byte("sealed"), nil),
+		"an unknown end": {false, []actorstest.Step{
+			first("claim", 0, "a"),
+			finish("no answer is kept", time.Second, "a", ""),
+			again("another body", time.Second, "b", "", otherBody),
+			again("the same request, as it was first made", 2*time.Second, "a", "", nil),
+			finish("finish", 3*time.Second, "a", "sealed"),
+			again("repeat", 3*time.Second, "a", "sealed", nil),
 			wake("woken", 2*day, true),
 			wake("woken without reason", 2*day, true),
 			{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
@@ -78,16 +99,24 @@ func TestReplayLife(t *testing.T) {
 	}
 }
 
-// TestAClaimSurvivesAReload restores a replay while its request is under way, as
-// after a failed save.
-func TestAClaimSurvivesAReload(t *testing.T) {
+// TestAClaimSurvivesAMove restores the claim of a request that nobody finished.
+func TestAClaimSurvivesAMove(t *testing.T) {
 	r := &replay{identity: "id"}
 	actorstest.Restored(t, r, nil)
-	if _, err := r.onBegin(actorstest.Epoch(), beginReplay{"a"}); err != nil {
+	claim, err := r.onBegin(actorstest.Epoch(), beginReplay{"a", []byte("nonce")})
+	if err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Restored(t, r, nil)
-	if _, err := r.onBegin(actorstest.At(time.Second), beginReplay{"a"}); svc.CodeOf(err) != svc.CodeConflict {
-		t.Errorf("the same request got %v, want a conflict", err)
+	moved := &replay{identity: "id"}
+	payload, err := json.Marshal(claim.Answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	actorstest.Restored(t, moved, map[string]svc.Entity{"claim": {Kind: kindClaim, ID: kindClaim, Payload: payload}})
+	if again, err := moved.onBegin(actorstest.At(time.Second), beginReplay{"a", []byte("other")}); err != nil || string(again.Answer.Nonce) != "nonce" || !again.Answer.At.Equal(actorstest.Epoch()) {
+		t.Errorf("the same request got %+v, %v", again.Answer, err)
+	}
+	if _, err := moved.onBegin(actorstest.At(time.Second), beginReplay{"b", nil}); svc.CodeOf(err) != svc.CodeConflict {
+		t.Errorf("another body got %v", err)
 	}
 }

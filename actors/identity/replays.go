@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 
 	"svc"
@@ -13,14 +14,16 @@ type Replays struct {
 	Actors grain.Caller
 }
 
-// Begin claims an idempotency key of a token for a request of a body. It
-// returns the sealed answer where the same request has finished, nil where the
-// caller now owns the key, and conflict where another request does.
-func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) ([]byte, error) {
-	return replayBegin.Ask(ctx, r.Actors, replayIdentity(token, key), beginReplay{Body: hex.EncodeToString(body[:])})
+// Begin claims an idempotency key of a token for a request of a body. The claim has the sealed answer
+// where the same request has finished; otherwise the caller owns the key. It fails with conflict
+// where another request does.
+func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) (svc.ReplayClaim, error) {
+	nonce := make([]byte, 16)
+	_, _ = rand.Read(nonce) // never fails
+	return replayBegin.Ask(ctx, r.Actors, replayIdentity(token, key), beginReplay{Body: hex.EncodeToString(body[:]), Nonce: nonce})
 }
 
-// Finish stores the sealed answer of a claimed key; an empty one frees the key.
+// Finish stores the sealed answer of a claimed key; an empty one lets the request be made again.
 func (r *Replays) Finish(ctx context.Context, token, key string, body [32]byte, sealed []byte) error {
 	_, err := replayFinish.Ask(ctx, r.Actors, replayIdentity(token, key), finishReplay{Body: hex.EncodeToString(body[:]), Sealed: sealed})
 	return err

@@ -99,6 +99,9 @@ func (t *token) Restore(entities []svc.Entity) error {
 
 func (t *token) onCreate(_ time.Time, m createToken) (grain.Outcome[grain.None], error) {
 	record := m.Token
+	if t.token != nil && t.token.ID == record.ID {
+		return grain.Again(grain.None{}), nil
+	}
 	t.token = &record
 	result := grain.Answer(grain.None{}, grain.Put("token", record.ID, record))
 	if record.ExpiresAt != nil {

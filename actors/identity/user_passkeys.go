@@ -103,7 +103,7 @@ func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey
 // AddPasskey keeps a new passkey of a person under an id of its own; it fails with
 // conflict where there are too many.
 func (i *Identity) AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
-	key.ID = i.Random.ID("key_")
+	key.ID = i.Random.NewID(ctx, "key_")
 	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key})
 }
 

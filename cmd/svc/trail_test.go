@@ -11,29 +11,38 @@ import (
 	"svc"
 )
 
-// TestAChangeLeavesItsTrailOnce kills a server that people change keys on, again and again. Whatever
-// was answered stands, with one entry of the ledger and one audit row; what is not there has none.
+// TestAChangeLeavesItsTrailOnce kills a server that people make keys on, again and again. Whatever
+// was answered stands, with one entry of the ledger and one audit row; what is not there has none. What
+// is asked again under its Idempotency-Key, by a server that moved all actors, is there once.
 func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 	const rounds, people = 6, 4
 	dir := t.TempDir()
 	answered := map[string]string{} // the id of each key that was answered, and its request
+	asked := map[string]string{} // what was answered under each Idempotency-Key, empty where the answer is lost
+	body := []byte(`{"kind":"public","environment":"production"}`)
 	for range rounds {
 		s := startChild(t, dir, nil)
+		s.askAgain(t, asked, body)
 		var mu sync.Mutex
 		var all sync.WaitGroup
 		ends := time.Now().Add(time.Duration(150+rand.IntN(300)) * time.Millisecond)
 		for range people {
 			all.Go(func() {
 				for time.Now().Before(ends.Add(50 * time.Millisecond)) {
-					answer, err := s.try("POST", "/api/v1/apps/acme/web/keys", s.boot.Token, []byte(`{"kind":"public","environment":"production"}`), nil)
+					mu.Lock()
+					key := fmt.Sprint("key ", len(asked))
+					asked[key] = ""
+					mu.Unlock()
+					answer, err := s.try("POST", "/api/v1/apps/acme/web/keys", s.boot.Token, body, map[string]string{"Idempotency-Key": key})
 					if err != nil {
 						return // it was killed
 					}
-					mu.Lock()
 					if answer.status == 201 {
+						mu.Lock()
+						asked[key] = string(answer.body)
 						answered[fmt.Sprint(object(t, answer.body)["id"])] = answer.header.Get("X-Request-Id")
+						mu.Unlock()
 					}
-					mu.Unlock()
 				}
 			})
 		}
@@ -42,11 +51,28 @@ func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 		all.Wait()
 	}
 	s := startServer(t, dir, nil)
-	s.compareTrails(t, answered)
+	s.askAgain(t, asked, body)
+	s.compareTrails(t, answered, len(asked))
+}
+
+// askAgain repeats what was not answered before, and a part of what was: the answer is that of the first
+// time.
+func (s *server) askAgain(t *testing.T, asked map[string]string, body []byte) {
+	t.Helper()
+	for key, before := range asked {
+		if before != "" && rand.IntN(10) > 0 {
+			continue
+		}
+		got := s.call("POST", "/api/v1/apps/acme/web/keys", s.boot.Token, body, map[string]string{"Idempotency-Key": key})
+		if got.status != 201 || before != "" && before != string(got.body) {
+			t.Errorf("%s: %d %s, it was %s", key, got.status, got.body, before)
+		}
+		asked[key] = string(got.body)
+	}
 }
 
 // compareTrails compares keys, ledger and audit rows with what was answered.
-func (s *server) compareTrails(t *testing.T, answered map[string]string) {
+func (s *server) compareTrails(t *testing.T, answered map[string]string, asked int) {
 	t.Helper()
 	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: "acme", App: "web"})
 	if err != nil {
@@ -72,6 +98,9 @@ func (s *server) compareTrails(t *testing.T, answered map[string]string) {
 	if !slices.Equal(made, entered) || len(made) < len(answered) {
 		t.Errorf("%d keys were answered, %d are there, %d entries are in the ledger: they differ in %v", len(answered), len(made), len(entered), difference(made, entered))
 	}
+	if want := asked + len(s.boot.Keys)*2; len(made) != want {
+		t.Errorf("%d keys are there, want %d: one for each Idempotency-Key", len(made), want)
+	}
 	if check, err := s.node.db.CheckLedger(t.Context(), "acme"); err != nil || check.BrokenAt != 0 {
 		t.Errorf("the ledger: %+v, %v", check, err)
 	}
@@ -93,8 +122,10 @@ func (s *server) compareTrails(t *testing.T, answered map[string]string) {
 			t.Errorf("key %s was answered and is not there", id)
 		}
 	}
-	if len(times) != len(requests) {
-		t.Errorf("there are audit rows of %d requests, and entries of %d", len(times), len(requests))
+	for request := range requests {
+		if times[request] != 1 {
+			t.Errorf("the change of %s has %d audit rows", request, times[request])
+		}
 	}
 	t.Logf("%d keys answered, %d made", len(answered), len(made))
 }

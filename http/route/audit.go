@@ -33,7 +33,11 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	if cause == nil && call.carrier != nil && call.carrier.Left() {
 		return // it was saved with the change
 	}
-	h.keep(ctx, h.auditOf(call, status, cause))
+	row := h.auditOf(call, status, cause)
+	if call.carrier != nil && call.carrier.Left() {
+		row.ID += "-answer" // the change, if it stands, has a row of its own
+	}
+	h.keep(ctx, row)
 }
 
 // auditOf returns the row of a call that ends with a status.

@@ -174,7 +174,7 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 		err := h.stream(ctx, call, input)
 		return Answer{streamed: err == nil}, err
 	}
-	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
+	return h.once(ctx, call, body, func(ctx context.Context) (Answer, error) { return h.perform(ctx, call, input) })
 }
 
 // admit runs the gates and reads the input.

@@ -19,12 +19,12 @@ import (
 // Replays remembers the answers of requests that carried an Idempotency-Key,
 // for 24 hours per token.
 type Replays interface {
-	// Begin claims a key for a request. It returns the stored answer where the
-	// same request has finished, and nil where the caller now owns the key. It
-	// fails with conflict where the key belongs to another request (body
-	// differs) or the same request is still in progress.
-	Begin(ctx context.Context, token, key string, body [sha256.Size]byte) (sealed []byte, err error)
-	// Finish stores the answer of the claimed key; an empty one releases the key.
+	// Begin claims a key for a request. The claim holds the stored answer where the same request has
+	// finished; otherwise the caller now owns the key. It is the same for every repetition. Begin
+	// fails with conflict where the key belongs to another request (body differs) or the same request
+	// is still in progress.
+	Begin(ctx context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error)
+	// Finish stores the answer of the claimed key; an empty one lets the same request be made again.
 	Finish(ctx context.Context, token, key string, body [sha256.Size]byte, sealed []byte) error
 }
 
@@ -33,19 +33,20 @@ const maxIdempotencyKey = 255
 
 // once performs a request at most once per Idempotency-Key: a repetition gets
 // the first answer again, marked Idempotent-Replayed. Answers of status 500 and
-// above are forgotten, so that a later attempt may succeed. Stored bodies are
+// above are not kept, so that a later attempt may succeed; it makes the same ids and secrets, so
+// that what the first attempt made after all is found and answered. Stored bodies are
 // sealed with a key that only the bearer of the token can derive, since they
 // may hold a secret that is shown once. Open rows have no token to keep an answer under.
-func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform func() (Answer, error)) (Answer, error) {
+func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform func(ctx context.Context) (Answer, error)) (Answer, error) {
 	key := call.request.Header.Get("Idempotency-Key")
 	if key == "" || call.Route.Method != http.MethodPost || call.Route.Open || h.config.Replays == nil {
-		return perform()
+		return perform(ctx)
 	}
 	if len(key) > maxIdempotencyKey || unclean(key) {
 		return Answer{}, svc.Invalid(svc.FieldError{Field: "Idempotency-Key", Code: "invalid_value", Message: "The Idempotency-Key is longer than 255 bytes or no text."})
 	}
 	request := fingerprint(call.request, body)
-	stored, err := h.config.Replays.Begin(ctx, call.Grant.Token.ID, key, request)
+	claim, err := h.config.Replays.Begin(ctx, call.Grant.Token.ID, key, request)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -53,10 +54,13 @@ func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform fun
 	if err != nil {
 		return Answer{}, err
 	}
-	if stored != nil {
-		return seal.open(stored)
+	if claim.Sealed != nil {
+		return seal.open(claim.Sealed)
 	}
-	answer, err := perform()
+	draws := svc.NewDraws(drawSeed(call.secret, key, claim.Nonce), claim.At)
+	drawing := svc.WithDraws(ctx, draws)
+	call.trailID = svc.DrawID(drawing, "", func(string) string { return call.trailID })
+	answer, err := perform(drawing)
 	kept := answer
 	if err != nil {
 		kept = h.problemAnswer(err, call.RequestID, call.Route)
@@ -82,6 +86,15 @@ func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 	}
 	hash.Write(body)
 	return [sha256.Size]byte(hash.Sum(nil))
+}
+
+// drawSeed returns what the ids and secrets of a request are made of. It takes the caller's secret and
+// the stored nonce to know it.
+func drawSeed(secret, key string, nonce []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("draws\x00" + key + "\x00"))
+	mac.Write(nonce)
+	return mac.Sum(nil)
 }
 
 // seal encrypts stored bodies.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"svc"
@@ -62,6 +63,28 @@ func TestIdempotencyKeyIsReleasedByFailures(t *testing.T) {
 		if taken := ask(t, handler, "POST", "/api/v1/mint", `{}`, "Idempotency-Key: k"); taken.Code != 409 || calls != 2 {
 			t.Errorf("%d after %d calls", taken.Code, calls)
 		}
+	}
+}
+
+// TestARepetitionDrawsTheSame has an answer be lost, which may be durable: the repetition makes the same
+// id, another key another one.
+func TestARepetitionDrawsTheSame(t *testing.T) {
+	var drawn []string
+	handler := newGateway().handler(t, row("POST", "/draw", func(ctx context.Context, _ *route.Call, _ struct{}) (string, error) {
+		never := func(string) string { return "never" }
+		drawn = append(drawn, svc.DrawID(ctx, "a_", never)+svc.DrawID(ctx, "a_", never)+string(svc.DrawBytes(ctx, 40, nil)))
+		return "", svc.Unavailable("The store", 0)
+	}))
+	for _, key := range []string{"one", "one", "two"} {
+		if down := ask(t, handler, "POST", "/api/v1/draw", "", "Idempotency-Key: "+key); down.Code != 503 {
+			t.Errorf("%d %s", down.Code, down.Body)
+		}
+	}
+	if drawn[0] != drawn[1] || drawn[0] == drawn[2] || drawn[0][:28] == drawn[0][28:56] || len(drawn[0]) != 2*28+40 {
+		t.Errorf("drawn: %q", drawn)
+	}
+	if !strings.HasPrefix(drawn[0], "a_01") {
+		t.Errorf("the id %q does not begin with its time", drawn[0][:28])
 	}
 }
 

@@ -31,14 +31,16 @@ type gateway struct {
 
 	mu     sync.Mutex
 	stored map[string][]byte
-	bodies map[string][sha256.Size]byte
-	audit  []svc.AuditRow
+	// running are the keys of requests that have not finished.
+	running map[string]bool
+	bodies  map[string][sha256.Size]byte
+	audit   []svc.AuditRow
 }
 
 func newGateway() *gateway {
 	return &gateway{
 		grant:  svc.Grant{Token: svc.Token{ID: "tok_1", Kind: svc.TokenPersonal, Scopes: svc.Scopes()}, Role: svc.RoleOwner, Permissions: svc.Permissions()},
-		stored: map[string][]byte{}, bodies: map[string][sha256.Size]byte{},
+		stored: map[string][]byte{}, running: map[string]bool{}, bodies: map[string][sha256.Size]byte{},
 		app: svc.NewApplication(svc.AppSpec{Name: "Web"}, "web", svc.Organization{Slug: "acme"}, svc.AppIDs{}, noon()),
 	}
 }
@@ -61,26 +63,25 @@ func (g *gateway) Append(_ context.Context, row svc.AuditRow) error {
 	return nil
 }
 
-func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]byte) ([]byte, error) {
+func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	known, claimed := g.bodies[token+key]
 	switch {
 	case !claimed:
 		g.bodies[token+key] = body
-		return nil, nil
-	case known != body, g.stored[token+key] == nil:
-		return nil, svc.Errorf(svc.CodeConflict, "claimed")
+	case known != body, g.running[token+key]:
+		return svc.ReplayClaim{}, svc.Errorf(svc.CodeConflict, "claimed")
 	}
-	return g.stored[token+key], nil
+	sealed := g.stored[token+key]
+	g.running[token+key] = sealed == nil
+	return svc.ReplayClaim{At: noon(), Nonce: []byte(key), Sealed: sealed}, nil
 }
 
 func (g *gateway) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stored[token+key] = sealed; len(sealed) == 0 {
-		delete(g.bodies, token+key)
-	}
+	g.stored[token+key], g.running[token+key] = sealed, false
 	return nil
 }
 

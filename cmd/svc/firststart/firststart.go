@@ -85,7 +85,7 @@ func (f *FirstStart) Run(ctx context.Context, stdout io.Writer) (made bool, err 
 	switch {
 	case svc.CodeOf(err) == svc.CodeConflict:
 		return false, svc.Errorf(svc.CodeUnavailable, "Another node makes the first start, or was lost while it did; this one looks again.")
-	case err != nil || len(done) > 0:
+	case err != nil || done.Sealed != nil:
 		return false, err
 	}
 	err = f.makeAndShow(ctx, stdout)

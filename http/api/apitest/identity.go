@@ -224,30 +224,29 @@ func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
 }
 
 // Begin implements route.Replays.
-func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) ([]byte, error) {
+func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.claims[token+key]
-	switch {
-	case held == nil:
-		m.claims[token+key] = &claim{body: body}
-		return nil, nil
-	case held.body != body:
-		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "idempotency_key_reused", Message: "The Idempotency-Key belongs to another request."}
-	case held.sealed == nil:
-		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "in_progress", Message: "The same request is still in progress."}
+	if held == nil {
+		held = &claim{body: body}
+		m.claims[token+key] = held
 	}
-	return held.sealed, nil
+	switch {
+	case held.body != body:
+		return svc.ReplayClaim{}, &svc.Error{Code: svc.CodeConflict, Reason: "idempotency_key_reused", Message: "The Idempotency-Key belongs to another request."}
+	case held.running:
+		return svc.ReplayClaim{}, &svc.Error{Code: svc.CodeConflict, Reason: "in_progress", Message: "The same request is still in progress."}
+	}
+	held.running = held.sealed == nil
+	return svc.ReplayClaim{At: m.now(), Sealed: held.sealed}, nil
 }
 
 // Finish implements route.Replays.
 func (m *Memory) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(sealed) == 0 {
-		delete(m.claims, token+key)
-		return nil
-	}
+	m.claims[token+key].running = false
 	m.claims[token+key].sealed = sealed
 	return nil
 }

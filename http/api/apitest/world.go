@@ -93,6 +93,8 @@ type heldApp struct {
 type claim struct {
 	body   [sha256.Size]byte
 	sealed []byte
+	// running says that a request under the key has not finished.
+	running bool
 }
 
 // Noon is the instant of the tests.
