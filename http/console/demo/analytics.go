@@ -61,15 +61,8 @@ func (d *day) pages(v visit) (items []Item) {
 		}
 		add(view)
 		at = at.Add(time.Duration(6000+d.random.IntN(80_000)) * time.Millisecond)
-		switch {
-		case path == "/app/board" && d.random.Float64() < 0.35:
-			add(event("project_created", map[string]any{"template": pick(d.random.Float64(), same("blank", "sprint", "launch", "editorial"))}))
-		case path == "/app/members" && d.random.Float64() < 0.5:
-			add(event("member_invited", map[string]any{"role": pick(d.random.Float64(), same("editor", "viewer"))}))
-		case path == "/app/reports" && d.random.Float64() < 0.3:
-			add(event("report_exported", map[string]any{"format": pick(d.random.Float64(), same("csv", "pdf"))}))
-		case path == "/customers" && d.random.Float64() < 0.12:
-			add(event("demo_requested", map[string]any{"seats": 5 * (1 + d.random.IntN(20))}))
+		if name, properties := d.done(path); name != "" {
+			add(event(name, properties))
 		}
 	}
 	if v.known && !v.member {
@@ -83,6 +76,23 @@ func (d *day) pages(v visit) (items []Item) {
 		add(subscribed)
 	}
 	return items
+}
+
+// done invents what somebody does on a page beside reading it; mostly nothing.
+func (d *day) done(path string) (name string, properties map[string]any) {
+	chance := map[string]float64{"/app/board": 0.35, "/app/members": 0.5, "/app/reports": 0.3, "/customers": 0.12}[path]
+	if chance == 0 || d.random.Float64() >= chance {
+		return "", nil
+	}
+	switch path {
+	case "/app/board":
+		return "project_created", map[string]any{"template": pick(d.random.Float64(), same("blank", "sprint", "launch", "editorial"))}
+	case "/app/members":
+		return "member_invited", map[string]any{"role": pick(d.random.Float64(), same("editor", "viewer"))}
+	case "/app/reports":
+		return "report_exported", map[string]any{"format": pick(d.random.Float64(), same("csv", "pdf"))}
+	}
+	return "demo_requested", map[string]any{"seats": 5 * (1 + d.random.IntN(20))}
 }
 
 // firstReturn is how many days after registering somebody subscribes who does.
