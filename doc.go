@@ -82,5 +82,5 @@
 //   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_set, flag_validate.
 //   - Assistant: action, approval, conversation, passkey, tool.
 //   - Ingest (what one insert holds): rows, deadletter, usage.
-//   - Telemetry: telemetry.
+//   - Telemetry: telemetry, telemetry_budget.
 package svc

@@ -72,9 +72,8 @@ func (BudgetAction) Values() []BudgetAction { return BudgetActions() }
 
 // BudgetAlerts says who is told of budgets, and when.
 type BudgetAlerts struct {
-	Thresholds    []int    `json:"thresholds" doc:"Percents of a budget at which the channels are told, once each a month."`
-	ChannelIDs    []string `json:"channelIds" doc:"Channels of the application."`
-	SignalStopped bool     `json:"signalStopped" doc:"Tell the channels when a signal that used to come stops."`
+	Thresholds []int    `json:"thresholds" doc:"Percents of a budget at which the channels are told, once each a month."`
+	ChannelIDs []string `json:"channelIds" doc:"Channels of the application."`
 }
 
 // Bounds of a policy.
@@ -213,16 +212,13 @@ type TelemetryState struct {
 	Over map[Signal]time.Time `json:"over"`
 	// Fired are the highest thresholds of which the channels were told, by signal.
 	Fired map[Signal]int `json:"fired"`
-	// Stopped are the signals whose stop was told and that did not come since.
-	Stopped map[Signal]time.Time `json:"stopped"`
 	// Alerts are the latest, the newest first.
 	Alerts []BudgetAlert `json:"alerts"`
 	// Deliveries are the notices that were not delivered yet.
 	Deliveries []Delivery `json:"deliveries"`
 }
 
-// BudgetAlert is one time that the channels were told of a signal: that it used a part of its budget, or that it
-// stopped, where the threshold is 0.
+// BudgetAlert is one time that the channels were told that a signal used a part of its budget.
 type BudgetAlert struct {
 	ID          string    `json:"id"`
 	Signal      Signal    `json:"signal"`

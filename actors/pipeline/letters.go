@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"svc"
 	"svc/protos"
@@ -167,6 +168,9 @@ type DeadLetters struct {
 	Log   DeadLetterLog
 	// Place returns the application and the environment of a number, empty where nobody knows it.
 	Place func(environment uint64) (app, env string)
+	// Partitions is how many the log has; Now is the clock.
+	Partitions int
+	Now        func() time.Time
 }
 
 // lettersShown bounds a list.
@@ -231,5 +235,41 @@ func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 	if err != nil || len(letters) == 0 {
 		return 0, err
 	}
+	for i := range letters {
+		if err := l.giveUp(ctx, &letters[i], found[i]); err != nil {
+			return 0, err
+		}
+	}
 	return len(letters), l.Store.EndLetters(ctx, letters, found, svc.LetterDropped)
+}
+
+// giveUp moves a letter from the count of those that wait to that of those that were given up. The tally that says so is named
+// after the letter, so it counts once however often it is sent.
+func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id string) error {
+	var record protos.Record
+	if letter.Kind == svc.LetterRecord || record.UnmarshalVT(letter.Payload) != nil {
+		return nil // nobody knows whose items it holds, and they were not counted
+	}
+	var receivedMs int64
+	switch {
+	case len(record.Events) > 0:
+		receivedMs = record.Events[0].ReceivedMs
+	case len(record.Occurrences) > 0:
+		receivedMs = record.Occurrences[0].ReceivedMs
+	case len(record.Points) > 0:
+		receivedMs = record.Points[0].ReceivedMs
+	}
+	move := func(fate svc.Fate, items int64) *protos.TallyCount {
+		return &protos.TallyCount{Environment: letter.Environment, Day: svc.DayOf(receivedMs), Signal: string(svc.LetterSignal(letter.Kind)), Fate: string(fate), Items: items}
+	}
+	source := "letter-" + id
+	tally := &protos.Tally{Source: source, Seq: 1, AtMs: l.Now().UnixMilli(), Counts: []*protos.TallyCount{move(svc.FateDeadLetter, -1), move(svc.FateGivenUp, 1)}}
+	payload, err := (&protos.Record{Tallies: []*protos.Tally{tally}}).MarshalVT()
+	if err != nil {
+		return fmt.Errorf("encoding the end of the dead letter %s: %w", id, err)
+	}
+	if err := l.Log.Produce(ctx, []svc.Part{{Partition: protos.PartitionOfTally(source, l.Partitions), Payload: payload}}); err != nil {
+		return fmt.Errorf("counting the end of the dead letter %s: %w", id, err)
+	}
+	return nil
 }

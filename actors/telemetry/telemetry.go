@@ -29,6 +29,7 @@ type telemetry struct {
 	state svc.TelemetryState
 	// publish makes a change known to this node before it is answered.
 	publish func(svc.Version, *svc.TelemetryState)
+	newID   func(prefix string) string
 }
 
 // place says which environment an actor is of; a first message makes the state with it.
@@ -47,6 +48,12 @@ type (
 		Expected int64               `json:"expected"`
 		Policy   svc.TelemetryPolicy `json:"policy"`
 	}
+	evaluateBudgets struct {
+		Use svc.BudgetUse `json:"use"`
+	}
+	noteDeliveries struct {
+		Ends map[string]*svc.Delivery `json:"ends"`
+	}
 	// updated holds the state after an update, or the present one where the revision was another.
 	updated struct {
 		State svc.TelemetryState `json:"state"`
@@ -58,14 +65,16 @@ var telemetryKind = grain.NewKind[*telemetry](kindTelemetry, 1, idle)
 
 // The methods of the telemetry actor.
 var (
-	telemetryGet    = grain.On(telemetryKind, "get", (*telemetry).onGet, grain.Repeatable)
-	telemetryUpdate = grain.On(telemetryKind, "update", (*telemetry).onUpdate)
+	telemetryGet       = grain.On(telemetryKind, "get", (*telemetry).onGet, grain.Repeatable)
+	telemetryUpdate    = grain.On(telemetryKind, "update", (*telemetry).onUpdate)
+	telemetryEvaluate  = grain.On(telemetryKind, "evaluate", (*telemetry).onEvaluate, grain.Repeatable)
+	telemetryDelivered = grain.On(telemetryKind, "delivered", (*telemetry).onDelivered, grain.Repeatable)
 )
 
 // Kinds returns the kinds of this package for the actors of a node, which publish their changes to the
 // node's policies.
-func Kinds(node *grain.Node, policies *Policies) []cluster.Kind {
-	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetry { return &telemetry{publish: policies.Publish} })}
+func Kinds(node *grain.Node, policies *Policies, newID func(prefix string) string) []cluster.Kind {
+	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetry { return &telemetry{publish: policies.Publish, newID: newID} })}
 }
 
 func identity(ref svc.AppRef, env string) string { return ref.String() + "/" + env }
@@ -129,4 +138,18 @@ func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updat
 	}
 	t.state.Update(m.Policy, now)
 	return changed(t, updated{State: t.state}), nil
+}
+
+// onEvaluate holds the use of a month against the budgets.
+func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[svc.TelemetryState], error) {
+	if t.state.Environment == 0 || !t.state.Evaluate(m.Use, now, t.newID) {
+		return grain.Answer(t.state), nil
+	}
+	return changed(t, t.state), nil
+}
+
+// onDelivered notes which notices were delivered, or are to be tried again.
+func (t *telemetry) onDelivered(_ time.Time, m noteDeliveries) (grain.Outcome[grain.None], error) {
+	t.state.Delivered(m.Ends)
+	return changed(t, grain.None{}), nil
 }

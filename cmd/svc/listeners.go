@@ -78,7 +78,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 			{Name: "deadLetters", Ready: health.Letters{Store: n.db}.Waiting, Warning: true},
 			{Name: "lag", Ready: n.backlog.Ready},
 		},
-		Letters: &pipeline.DeadLetters{Store: n.db, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Place: n.placeOf},
+		Letters: &pipeline.DeadLetters{Store: n.db, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Place: n.placeOf, Partitions: n.config.Partitions, Now: n.now},
 	})
 }
 

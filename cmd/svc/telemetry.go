@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/telemetry"
@@ -16,10 +18,13 @@ func (n *node) telemetryModule() module {
 	return module{
 		name:      "telemetry",
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.policies} },
-		kinds:     func(node *grain.Node) []cluster.Kind { return telemetry.Kinds(node, n.policies) },
+		kinds:     func(node *grain.Node) []cluster.Kind { return telemetry.Kinds(node, n.policies, n.random.ID) },
 		routes: func() ([]route.Route, error) {
 			client := &telemetry.Telemetry{Actors: n.cluster, Channels: n.alerts, Sync: n.syncSnapshot}
 			return telemetryapi.Routes(telemetryapi.Ports{Policies: client, Usage: n.db, Lag: n.backlog.Age}), nil
+		},
+		parts: func() []part {
+			return []part{{"budgets", "It asks telemetry and alerting actors, so it stops before them.", n.watchBudgets}}
 		},
 		below: func() []part {
 			return []part{{"tallies", "Requests count what they refuse until they have ended; the last counts go to the producer.", n.tallies.Run}}
@@ -32,4 +37,13 @@ func (n *node) newTallies() *tally.Tallies {
 	return tally.New(tally.Config{
 		Source: n.random.ID("run_"), Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions, Now: n.now, Logger: n.logger,
 	})
+}
+
+// watchBudgets holds what environments store against their budgets. One node does it, the owner of partition 0.
+func (n *node) watchBudgets(ctx context.Context) error {
+	watch := &telemetry.Watch{
+		Policies: n.policies, Usage: n.db, Actors: n.cluster, Channels: n.alerts, Sender: n.monitoring.ports.Sender,
+		Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Now: n.now, Logger: n.logger,
+	}
+	return watch.Run(ctx)
 }

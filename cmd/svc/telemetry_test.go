@@ -249,3 +249,41 @@ func TestTelemetryAddsUpThroughKills(t *testing.T) {
 	b.server = startServer(t, dir, nil)
 	b.check()
 }
+
+// TestBudgets uses a budget up: the alerts are made once, what comes beyond is rejected, and a higher budget lets it in again.
+func TestBudgets(t *testing.T) {
+	b := newTeller(startServer(t, t.TempDir(), nil), 3)
+	event := func(n int) map[string]any {
+		return map[string]any{"type": "event", "id": fmt.Sprint("budget-", n), "name": "order", "distinctId": "u", "properties": map[string]any{"short": 1, "long": strings.Repeat("x", 3000)}}
+	}
+	b.policy(`{"events":{"monthlyBudget":4},"overBudget":"drop","alerts":{"thresholds":[50,100]}}`)
+	b.send(event(1), event(2), event(3), event(4), event(5))
+	b.settled()
+	eventually(t, "the budget is used up", func() error {
+		got := b.get(telemetryPath)
+		budget := got["budgets"].([]any)[0].(map[string]any)
+		if alerts := got["budgetAlerts"].([]any); budget["used"] != 5.0 || budget["overSince"] == nil || len(alerts) != 1 || alerts[0].(map[string]any)["threshold"] != 100.0 {
+			return fmt.Errorf("%v %v", budget, alerts)
+		}
+		return nil
+	})
+	body := []byte(`{"name":"order","distinctId":"u"}`)
+	if status, answer := b.post("/api/v1/events", b.boot.Keys["production"].Secret, body); status != 400 || !strings.Contains(string(answer), "over_budget") {
+		t.Errorf("over the budget: %d %s", status, answer)
+	}
+	b.policy(`{"events":{"monthlyBudget":400}}`)
+	eventually(t, "a higher budget lets events in", func() error {
+		if status, answer := b.post("/api/v1/events", b.boot.Keys["production"].Secret, body); status != 202 {
+			return fmt.Errorf("%d %s", status, answer)
+		}
+		return nil
+	})
+	for _, row := range b.feed() {
+		if properties, _ := row["properties"].(map[string]any); row["id"] == "budget-1" && (properties["short"] != 1.0 || len(properties) != 1) {
+			t.Errorf("an event has the properties %v", properties)
+		}
+	}
+	if got := b.usage()[fate{svc.SignalEvents, svc.FateBudget}]; got < 1 {
+		t.Errorf("%d events are counted as over the budget", got)
+	}
+}

@@ -96,6 +96,9 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	if event.SizeVT() > svc.MaxEventBytes {
 		return "too_large", "The event is over 65536 bytes."
 	}
+	if event.Name != svc.IdentifyEvent {
+		event.Properties = limitProperties(event.Properties, &sub.telemetry.Policy.Events)
+	}
 	return "", ""
 }
 

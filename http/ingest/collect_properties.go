@@ -144,3 +144,31 @@ func unicodeEscape(raw []byte) (character rune, ok bool) {
 	code, err := strconv.ParseUint(string(raw[shortEscape:longEscape]), 16, 16)
 	return rune(code), err == nil
 }
+
+// limitProperties returns the properties without those that a policy leaves out: long ones, and those beyond its
+// number. Nearly all events are within both bounds as a whole and are returned as they are.
+func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
+	if len(properties) <= policy.MaxBytes && bytes.Count(properties, []byte{':'}) <= policy.MaxProperties {
+		return properties
+	}
+	decoder := stdjson.NewDecoder(bytes.NewReader(properties))
+	if _, err := decoder.Token(); err != nil {
+		return properties
+	}
+	kept, out := 0, []byte{'{'}
+	for decoder.More() && kept < policy.MaxProperties {
+		start := decoder.InputOffset()
+		var value stdjson.RawMessage
+		if _, err := decoder.Token(); err != nil || decoder.Decode(&value) != nil {
+			return properties
+		}
+		if len(value) > policy.MaxBytes {
+			continue
+		}
+		if kept++; kept > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, bytes.TrimLeft(properties[start:decoder.InputOffset()], ", ")...)
+	}
+	return append(out, '}')
+}

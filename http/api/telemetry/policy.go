@@ -61,9 +61,8 @@ type flagsPatch struct {
 }
 
 type alertsPatch struct {
-	Thresholds    *[]int    `json:"thresholds" doc:"Percents of a budget; replaces the whole list."`
-	ChannelIDs    *[]string `json:"channelIds" doc:"Replaces the whole list; needs metrics.write where it changes."`
-	SignalStopped *bool     `json:"signalStopped"`
+	Thresholds *[]int    `json:"thresholds" doc:"Percents of a budget; replaces the whole list."`
+	ChannelIDs *[]string `json:"channelIds" doc:"Replaces the whole list; needs metrics.write where it changes."`
 }
 
 // set changes a value to a wish, if there is one.
@@ -109,7 +108,6 @@ func (p *policyPatch) apply(to *svc.TelemetryPolicy) {
 	if a := p.Alerts; a != nil {
 		set(&to.Alerts.Thresholds, a.Thresholds)
 		set(&to.Alerts.ChannelIDs, a.ChannelIDs)
-		set(&to.Alerts.SignalStopped, a.SignalStopped)
 	}
 }
 

@@ -104,7 +104,7 @@ type budget struct {
 type budgetAlert struct {
 	ID          string     `json:"id"`
 	Signal      svc.Signal `json:"signal"`
-	Threshold   int        `json:"threshold" doc:"In percent; 0 where the signal stopped."`
+	Threshold   int        `json:"threshold" doc:"In percent of the budget."`
 	UsedPercent float64    `json:"usedPercent"`
 	At          route.Time `json:"at"`
 	ChannelIDs  []string   `json:"channelIds"`

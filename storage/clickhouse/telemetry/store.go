@@ -47,3 +47,21 @@ func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time)
 	})
 	return counts, err
 }
+
+// StoredSince returns what some environments stored since a UTC day, by signal.
+func (db *Store) StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error) {
+	stored := map[uint64]map[svc.Signal]int64{}
+	args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
+	err := db.conn.Read(ctx, "reading what budgets count", db.queries["usage.Stored"], args, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		var signal string
+		var items int64
+		err := rows.Scan(&environment, &signal, &items)
+		if stored[environment] == nil {
+			stored[environment] = map[svc.Signal]int64{}
+		}
+		stored[environment][svc.Signal(signal)] = items
+		return true, err
+	})
+	return stored, err
+}

@@ -1,0 +1,91 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// BudgetUse is what the signals of an environment stored in a UTC month.
+type BudgetUse struct {
+	Month string           `json:"month"`
+	Items map[Signal]int64 `json:"items"`
+}
+
+// Evaluate holds what was used against the budgets: it notes which signals are over theirs, and makes an alert, with a
+// notice for every channel, of the highest threshold that a signal has reached and that was not told in the month. newID makes
+// ids with a prefix. It reports whether anything changed; the same use again changes nothing.
+func (s *TelemetryState) Evaluate(use BudgetUse, now time.Time, newID func(prefix string) string) (changed bool) {
+	if s.Month != use.Month {
+		changed = len(s.Over)+len(s.Fired) > 0
+		s.Month, s.Over, s.Fired = use.Month, nil, nil
+	}
+	over, fired := map[Signal]time.Time{}, map[Signal]int{}
+	for _, signal := range Signals() {
+		budget := s.Policy.Budget(signal)
+		if budget == nil {
+			continue
+		}
+		used := use.Items[signal]
+		if used >= *budget {
+			over[signal] = now
+			if since, was := s.Over[signal]; was {
+				over[signal] = since
+			}
+		}
+		percent := 100.0
+		if *budget > 0 {
+			percent = 100 * float64(used) / float64(*budget)
+		}
+		fired[signal] = s.Fired[signal]
+		for _, threshold := range s.Policy.Alerts.Thresholds {
+			if percent >= float64(threshold) && threshold > fired[signal] {
+				fired[signal] = threshold
+			}
+		}
+		if fired[signal] > s.Fired[signal] {
+			s.alert(BudgetAlert{
+				ID: newID("bal_"), Signal: signal, Threshold: fired[signal], UsedPercent: percent, At: now, ChannelIDs: slices.Clone(s.Policy.Alerts.ChannelIDs),
+			}, newID)
+			changed = true
+		}
+	}
+	changed = changed || len(over) != len(s.Over)
+	for signal := range over {
+		_, was := s.Over[signal]
+		changed = changed || !was
+	}
+	s.Over, s.Fired = over, fired
+	return changed
+}
+
+// alert keeps an alert and its notices.
+func (s *TelemetryState) alert(alert BudgetAlert, newID func(prefix string) string) {
+	s.Alerts = append([]BudgetAlert{alert}, s.Alerts...)
+	s.Alerts = s.Alerts[:min(len(s.Alerts), MaxBudgetAlerts)]
+	incident := Incident{
+		ID: alert.ID, RuleName: "Telemetry budget", Kind: AlertEventVolume, Severity: "warning", Status: IncidentOpen, Environment: s.Env,
+		Title:     fmt.Sprintf("%s of %s has used %.0f %% of the monthly budget of %s", s.Env, s.App, alert.UsedPercent, alert.Signal),
+		Threshold: float64(alert.Threshold), Comparator: "gte", StartedAt: alert.At, LastTriggeredAt: alert.At, Occurrences: 1, Value: &alert.UsedPercent,
+	}
+	for _, channel := range alert.ChannelIDs {
+		s.Deliveries = append(s.Deliveries, Delivery{
+			ID: newID("dlv_"), ChannelID: channel, Notice: Notice{Event: NoticeOpen, App: s.App, Incident: incident}, Next: alert.At, CreatedAt: alert.At,
+		})
+	}
+}
+
+// Delivered notes how attempts to deliver notices ended: those without an entry are as they were, those with nil are done.
+func (s *TelemetryState) Delivered(ends map[string]*Delivery) {
+	left := s.Deliveries[:0:0]
+	for _, delivery := range s.Deliveries {
+		end, ended := ends[delivery.ID]
+		switch {
+		case !ended:
+			left = append(left, delivery)
+		case end != nil:
+			left = append(left, *end)
+		}
+	}
+	s.Deliveries = left
+}
