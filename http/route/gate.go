@@ -40,7 +40,7 @@ func (h *Handler) gates() []gate {
 // rate refuses a call over its token's limits. An organization outside the token's reach is
 // refused after the rate check, so probing uses quota too.
 func (h *Handler) rate(_ context.Context, call *Call) error {
-	call.audited = call.Route.Method != http.MethodGet && !call.Route.Open && svc.CodeOf(call.refused) != svc.CodeRateLimited
+	call.audited = call.Route.Effect != Read && !call.Route.Open && svc.CodeOf(call.refused) != svc.CodeRateLimited
 	if svc.CodeOf(call.refused) == svc.CodeNotFound {
 		return notAddressed(call.Route)
 	}

@@ -191,7 +191,7 @@ func checkRoute(route *Route) error {
 		return fmt.Errorf("part %q needs an application in the path", route.AppPart)
 	case route.AppPart != "" && !slices.Contains(svc.AppPartNames(), route.AppPart):
 		return fmt.Errorf("unknown part %q of an application", route.AppPart)
-	case (route.Method == http.MethodGet) != (route.Effect == Read):
+	case route.Method == http.MethodGet && route.Effect != Read, route.Effect == Read && route.Method != http.MethodGet && route.Method != http.MethodPost:
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
 	}
 	return errors.Join(checkRecord(route), checkInput(route))
