@@ -13,6 +13,9 @@ type AnalyticsScope struct {
 	Window      Window
 	Filters     Filters
 	IncludeBots bool
+	// Segment is the one that the filter on DimSegment names; its people are those of AsOf.
+	Segment *Segment
+	AsOf    time.Time
 }
 
 // Headline holds the six metrics of an overview (Visitors is the sum of daily

@@ -33,7 +33,7 @@
 //     own conversions are all events that meet it, and its visitors are the distinct
 //     visitors of each local day, summed, as everywhere.
 //   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. It counts
-//     visitors: funnels do not look at who is one person yet.
+//     persons, as retention does: what their visitors did is put together.
 //   - An occurrence is one error that was sent; an issue groups the occurrences of one cause by their
 //     fingerprint. A resolved issue regresses when it occurs after its resolution, or in a later release.
 //   - A metric point is a measurement with labels; a series is the points of one metric and one set of
@@ -72,7 +72,8 @@
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
 //     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, signin, tenant, token, trail, window.
 //   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
-//     funnel, funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
+//     funnel, funnel_filter, funnel_fold, funnel_match, goal, lifecycle, live, retention, segment, segment_definition,
+//     segment_parse, session, share.
 //   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_details, scrub, sourcemap, stack.
 //   - People: person, person_activity, person_links, person_mask, person_query, person_state,

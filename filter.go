@@ -32,6 +32,12 @@ const (
 	DimEvent          Dimension = "event"
 )
 
+// DimSegment filters by who is in a segment, which its id names. It is no dimension of breakdowns.
+const DimSegment Dimension = "segment"
+
+// FilterDimensions lists what filters may name.
+func FilterDimensions() []Dimension { return append(Dimensions(), DimSegment) }
+
 // Dimensions lists all dimensions in the order in which they are shown.
 func Dimensions() []Dimension {
 	return []Dimension{
@@ -59,7 +65,7 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 	for _, word := range words {
 		name, value, found := strings.Cut(word, ":")
 		switch {
-		case !slices.Contains(Dimensions(), Dimension(name)):
+		case !slices.Contains(FilterDimensions(), Dimension(name)):
 			problem := UnknownDimension("filter", name)
 			if name == "" {
 				problem.Message = "A filter is written <dimension>:<value>."
@@ -78,7 +84,7 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 		return nil, problems
 	}
 	var filters Filters
-	for _, dimension := range Dimensions() {
+	for _, dimension := range FilterDimensions() {
 		if value, set := last[dimension]; set {
 			filters = append(filters, Filter{dimension, value})
 		}
@@ -89,11 +95,21 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 // UnknownDimension is the problem of a dimension that does not exist; it lists
 // those that do.
 func UnknownDimension(field, name string) FieldError {
-	allowed := make([]string, 0, len(Dimensions()))
-	for _, dimension := range Dimensions() {
-		allowed = append(allowed, string(dimension))
+	known := Dimensions()
+	if field == "filter" {
+		known = FilterDimensions()
 	}
-	return FieldError{Field: field, Code: "unknown_dimension", Message: fmt.Sprintf("Unknown dimension %q.", name), Allowed: allowed}
+	return FieldError{Field: field, Code: "unknown_dimension", Message: fmt.Sprintf("Unknown dimension %q.", name), Allowed: words(known)}
+}
+
+// Value returns the value that filters want a dimension to have, "" where they do not name it.
+func (f Filters) Value(dimension Dimension) string {
+	for _, filter := range f {
+		if filter.Dimension == dimension {
+			return filter.Value
+		}
+	}
+	return ""
 }
 
 // Without returns the filters that are not on a dimension.

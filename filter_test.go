@@ -24,7 +24,7 @@ func TestParseFilters(t *testing.T) {
 		var codes []string
 		for _, problem := range problems {
 			codes = append(codes, problem.Code)
-			if problem.Field != "filter" || (problem.Code == "unknown_dimension") != (len(problem.Allowed) == len(svc.Dimensions())) {
+			if problem.Field != "filter" || (problem.Code == "unknown_dimension") != (len(problem.Allowed) == len(svc.FilterDimensions())) {
 				t.Errorf("%s: %+v", name, problem)
 			}
 		}

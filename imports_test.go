@@ -74,7 +74,8 @@ func innerImports() map[string][]string {
 		"svc/storage/clickhouse/columns": nil,
 		"svc/storage/clickhouse/block":   {"svc/storage/clickhouse", "svc/storage/clickhouse/columns"},
 		"svc/storage/clickhouse/state":   {"svc/storage/clickhouse", "svc/storage/groupcommit"},
-		"svc/storage/clickhouse/reads":   {"svc/storage/clickhouse", "svc/storage/lru"},
+		// Funnels, cohorts and filters by segments count persons (D243, D246).
+		"svc/storage/clickhouse/reads":   {"svc/storage/clickhouse", "svc/storage/clickhouse/people", "svc/storage/lru"},
 		"svc/storage/clickhouse/metrics": {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/issues":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
 		"svc/storage/clickhouse/people":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},

@@ -56,27 +56,6 @@ func PersonID(visitor uint64) string { return numberID(personPrefix, visitor) }
 // ParsePersonID is the inverse of PersonID.
 func ParsePersonID(id string) (visitor uint64, ok bool) { return parseNumberID(personPrefix, id) }
 
-// LifecycleStage is how far a person came.
-type LifecycleStage string
-
-// The stages, in the order in which people reach them; churned people have left.
-const (
-	StageVisitor   LifecycleStage = "visitor"
-	StageLead      LifecycleStage = "lead"
-	StageSignup    LifecycleStage = "signup"
-	StageActivated LifecycleStage = "activated"
-	StagePaying    LifecycleStage = "paying"
-	StageChurned   LifecycleStage = "churned"
-)
-
-// LifecycleStages lists the stages in their order.
-func LifecycleStages() []LifecycleStage {
-	return []LifecycleStage{StageVisitor, StageLead, StageSignup, StageActivated, StagePaying, StageChurned}
-}
-
-// Values returns the stages, for descriptions.
-func (LifecycleStage) Values() []LifecycleStage { return LifecycleStages() }
-
 // Stage returns the person's stage: the one that a member set, else the one that the rules give. The
 // second value says which of both, "manual" or "auto".
 func (p *Person) Stage() (stage LifecycleStage, source string) {

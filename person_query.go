@@ -1,5 +1,7 @@
 package svc
 
+import "time"
+
 // PersonKey is a person's place in a list: when they were first seen, in milliseconds since the epoch,
 // and their number.
 type PersonKey struct {
@@ -18,8 +20,11 @@ type PersonQuery struct {
 	// Stage and Tags keep the people who are in the stage and have all the tags; empty keeps all.
 	Stage LifecycleStage
 	Tags  []string
-	After *PersonKey
-	Limit int
+	// Segment keeps the people who are in it at Now; nil keeps all.
+	Segment *Segment
+	Now     time.Time
+	After   *PersonKey
+	Limit   int
 }
 
 // PersonList is a page of people.

@@ -20,6 +20,7 @@
 //	rank 2  ai            one organization's rules and budget for the assistant
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
+//	rank 2  segments      one application: who shall be in its segments
 //	rank 2  monitor       one monitor: what is checked, and what the checks led to
 //	rank 1  alerting      one application: alert rules, incidents, channels, notices
 //	rank 1  telemetry     one environment: what it takes in, its budgets

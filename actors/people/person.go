@@ -75,7 +75,7 @@ func Kinds(node *grain.Node) []cluster.Kind {
 		_, visitor, _ := strings.Cut(identity, "/")
 		number, _ := strconv.ParseUint(visitor, 10, 64) // identities are made by personIdentity
 		return &person{visitor: number}
-	})}
+	}), segmentsRow(node)}
 }
 
 func personIdentity(environment, visitor uint64) string {

@@ -7,6 +7,7 @@ import (
 
 	"svc/actors/apps"
 	"svc/actors/grain"
+	"svc/actors/people"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/http/route"
@@ -31,6 +32,8 @@ type module struct {
 	routes func() ([]route.Route, error)
 	// callers are its rows that call the routes of all modules, as tools.
 	callers func(tools *tools.Set) []route.Route
+	// segmentUsers are what depends on segments; while one of them uses a segment, it is not deleted.
+	segmentUsers func() []people.SegmentUser
 	// below run below the actors: they start before these and end after. parts run above the
 	// actors, which they call.
 	below, parts func() []part

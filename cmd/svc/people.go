@@ -18,7 +18,7 @@ func (n *node) peopleModule() module {
 		kinds:     people.Kinds,
 		routes: func() ([]route.Route, error) {
 			return peopleapi.Routes(peopleapi.Ports{
-				People: n.db, Changes: &people.People{Actors: n.cluster}, Timelines: n.db, Merges: n.db, NewID: n.random.ID,
+				People: n.db, Changes: &people.People{Actors: n.cluster}, Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, NewID: n.random.ID,
 			}), nil
 		},
 		parts: func() []part {
@@ -34,4 +34,9 @@ func (n *node) applyLifecycle(ctx context.Context) error {
 		Apps: n.collectors.Applications, Goals: n.apps.Goals, Now: n.now, Logger: n.logger,
 	}
 	return rules.Run(ctx)
+}
+
+// segments is the client of the segments of applications.
+func (n *node) segments() *people.Segments {
+	return &people.Segments{Actors: n.cluster, NewID: n.random.ID, Users: each(n.modules(), func(m module) func() []people.SegmentUser { return m.segmentUsers })}
 }

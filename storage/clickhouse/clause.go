@@ -33,6 +33,11 @@ func (c *Clause) Add(part, name string, value any) {
 	c.args[name] = value
 }
 
+// AddAll appends a part that refers to values by their names.
+func (c *Clause) AddAll(part string, values Args) {
+	c.parts, c.args = append(c.parts, part), c.args.With(values)
+}
+
 // Equals appends the condition that a column has a value.
 func (c *Clause) Equals(column, value string) {
 	c.Add(column+" = {f_"+column+":String}", "f_"+column, value)

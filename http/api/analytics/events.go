@@ -22,10 +22,13 @@ type Events interface {
 }
 
 // events answers the routes of the event feed.
-type events struct{ events Events }
+type events struct {
+	events   Events
+	segments Segments
+}
 
 func eventRoutes(ports Ports) []route.Route {
-	events := events{events: ports.Events}
+	events := events{events: ports.Events, segments: ports.Segments}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events", Operation: "events.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
@@ -174,7 +177,11 @@ type namePage struct {
 }
 
 func (e events) names(ctx context.Context, call *route.Call, in listNames) (namePage, error) {
-	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
+	scope, err := in.scope(ctx, call, e.segments)
+	if err != nil {
+		return namePage{}, err
+	}
+	query := svc.EventNamesQuery{AnalyticsScope: scope, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
 	query.Filters = query.Filters.Without(svc.DimEvent)
 	after, err := countedKey(call, in.Cursor)
 	if err != nil {

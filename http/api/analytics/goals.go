@@ -33,12 +33,13 @@ type Results interface {
 
 // goals answers the routes of goals.
 type goals struct {
-	goals   Goals
-	results Results
+	goals    Goals
+	results  Results
+	segments Segments
 }
 
 func goalRoutes(ports Ports) []route.Route {
-	goals := goals{goals: ports.Goals, results: ports.Results}
+	goals := goals{goals: ports.Goals, results: ports.Results, segments: ports.Segments}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
@@ -169,7 +170,11 @@ func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (
 	if err != nil {
 		return goalCountPage{}, err
 	}
-	result, err := g.results.GoalCounts(ctx, in.scope(), call.Parts.Goals)
+	scope, err := in.scope(ctx, call, g.segments)
+	if err != nil {
+		return goalCountPage{}, err
+	}
+	result, err := g.results.GoalCounts(ctx, scope, call.Parts.Goals)
 	if err != nil {
 		return goalCountPage{}, err
 	}

@@ -19,10 +19,13 @@ type Analytics interface {
 }
 
 // analytics answers the routes of the analytics module.
-type analytics struct{ analytics Analytics }
+type analytics struct {
+	analytics Analytics
+	segments  Segments
+}
 
 func summaryRoutes(ports Ports) []route.Route {
-	analytics := analytics{analytics: ports.Analytics}
+	analytics := analytics{analytics: ports.Analytics, segments: ports.Segments}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
@@ -110,7 +113,11 @@ type getOverview struct {
 }
 
 func (a analytics) overview(ctx context.Context, call *route.Call, in getOverview) (overview, error) {
-	result, err := a.analytics.Overview(ctx, in.scope(), svc.Matchers(call.Parts.Goals))
+	scope, err := in.scope(ctx, call, a.segments)
+	if err != nil {
+		return overview{}, err
+	}
+	result, err := a.analytics.Overview(ctx, scope, svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return overview{}, err
 	}
@@ -159,7 +166,11 @@ func (a analytics) timeseries(ctx context.Context, call *route.Call, in getTimes
 	if problem != nil {
 		return series{}, svc.Invalid(*problem)
 	}
-	result, err := a.analytics.Timeseries(ctx, in.scope(), svc.Metric(in.Metric), interval, svc.Matchers(call.Parts.Goals))
+	scope, err := in.scope(ctx, call, a.segments)
+	if err != nil {
+		return series{}, err
+	}
+	result, err := a.analytics.Timeseries(ctx, scope, svc.Metric(in.Metric), interval, svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return series{}, err
 	}

@@ -1,6 +1,9 @@
 package analytics
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"svc"
@@ -16,9 +19,35 @@ type covered struct {
 	IncludeBots bool    `query:"includeBots" doc:"Count bots as well." default:"false"`
 }
 
-// scope returns the application, environment, window and filters of the read.
-func (c *covered) scope() svc.AnalyticsScope {
-	return svc.AnalyticsScope{App: c.Env.App, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots}
+// scope returns the application, environment, window and filters of the read. A filter by a segment needs what reading people
+// needs.
+func (c *covered) scope(ctx context.Context, call *route.Call, segments Segments) (svc.AnalyticsScope, error) {
+	scope := svc.AnalyticsScope{App: c.Env.App, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots, AsOf: call.Now}
+	id := scope.Filters.Value(svc.DimSegment)
+	switch {
+	case id == "":
+		return scope, nil
+	case !slices.Contains(call.App.Modules, svc.ModulePeople):
+		return scope, svc.Invalid(svc.FieldError{Field: "filter", Code: "unknown_segment", Message: "The application has no segments: its module people is off."})
+	case !call.Grant.May(svc.PermPeopleRead):
+		return scope, &svc.Error{Code: svc.CodeForbidden, Required: &svc.Required{Permission: svc.PermPeopleRead}, Message: "A filter by a segment needs people.read."}
+	}
+	all, err := segments.Segments(ctx, call.App)
+	if err != nil {
+		return scope, err
+	}
+	at := slices.IndexFunc(all, func(one svc.Segment) bool { return one.ID == id })
+	if at < 0 {
+		return scope, svc.Invalid(svc.FieldError{Field: "filter", Code: "unknown_segment", Message: fmt.Sprintf("The application has no segment %q.", id)})
+	}
+	scope.Segment = &all[at]
+	return scope, nil
+}
+
+// Segments keeps the segments of applications.
+type Segments interface {
+	// Segments returns the segments of an application.
+	Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
 }
 
 // window is the parameter range in the application's time zone.
@@ -54,8 +83,8 @@ func (*filters) Repeats() {}
 
 // Schema describes the parameter.
 func (filters) Schema() route.Schema {
-	names := make([]string, 0, len(svc.Dimensions()))
-	for _, dimension := range svc.Dimensions() {
+	names := make([]string, 0, len(svc.FilterDimensions()))
+	for _, dimension := range svc.FilterDimensions() {
 		names = append(names, string(dimension))
 	}
 	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "pattern": "^(" + strings.Join(names, "|") + "):"}}

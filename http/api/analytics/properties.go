@@ -41,8 +41,12 @@ type propertyPage struct {
 }
 
 func (e events) properties(ctx context.Context, call *route.Call, in listProperties) (propertyPage, error) {
+	scope, err := in.scope(ctx, call, e.segments)
+	if err != nil {
+		return propertyPage{}, err
+	}
 	query := svc.EventPropertiesQuery{
-		AnalyticsScope: in.scope(), Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
+		AnalyticsScope: scope, Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
 	}
 	after, err := countedKey(call, in.Cursor)
 	if err != nil {

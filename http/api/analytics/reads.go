@@ -23,11 +23,14 @@ type Reads interface {
 }
 
 // reads answers the routes of breakdowns, retention and active users.
-type reads struct{ reads Reads }
+type reads struct {
+	reads    Reads
+	segments Segments
+}
 
 // readRoutes lists the analytic reads other than overview and timeseries.
 func readRoutes(ports Ports) []route.Route {
-	reads := reads{reads: ports.Reads}
+	reads := reads{reads: ports.Reads, segments: ports.Segments}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
@@ -111,11 +114,14 @@ type breakdownPage struct {
 }
 
 func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown) (breakdownPage, error) {
+	scope, err := in.scope(ctx, call, r.segments)
+	if err != nil {
+		return breakdownPage{}, err
+	}
 	query := svc.BreakdownQuery{
-		AnalyticsScope: in.scope(), Dimension: svc.Dimension(in.Dimension), Search: in.Search,
+		AnalyticsScope: scope, Dimension: svc.Dimension(in.Dimension), Search: in.Search,
 		Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
 	}
-	var err error
 	if query.After, err = breakdownKey(call, in.Cursor); err != nil {
 		return breakdownPage{}, err
 	}
@@ -188,8 +194,12 @@ type retention struct {
 	Cohorts     []cohort     `json:"cohorts" doc:"Dense: a period without newcomers is a cohort of size 0."`
 }
 
-func (r reads) retention(ctx context.Context, _ *route.Call, in getRetention) (retention, error) {
-	query := svc.RetentionQuery{AnalyticsScope: in.scope(), CohortBy: svc.Interval(in.CohortBy), Event: in.Event}
+func (r reads) retention(ctx context.Context, call *route.Call, in getRetention) (retention, error) {
+	scope, err := in.scope(ctx, call, r.segments)
+	if err != nil {
+		return retention{}, err
+	}
+	query := svc.RetentionQuery{AnalyticsScope: scope, CohortBy: svc.Interval(in.CohortBy), Event: in.Event}
 	result, err := r.reads.Retention(ctx, query)
 	if err != nil {
 		return retention{}, err
@@ -215,8 +225,12 @@ type activeUsers struct {
 	Stickiness  []point `json:"stickiness" doc:"DAU/MAU of the day, 0..1."`
 }
 
-func (r reads) activeUsers(ctx context.Context, _ *route.Call, in getActiveUsers) (activeUsers, error) {
-	result, err := r.reads.ActiveUsers(ctx, in.scope())
+func (r reads) activeUsers(ctx context.Context, call *route.Call, in getActiveUsers) (activeUsers, error) {
+	scope, err := in.scope(ctx, call, r.segments)
+	if err != nil {
+		return activeUsers{}, err
+	}
+	result, err := r.reads.ActiveUsers(ctx, scope)
 	if err != nil {
 		return activeUsers{}, err
 	}

@@ -19,6 +19,7 @@ type Ports struct {
 	Funnels   Funnels
 	Results   Results
 	Shares    Shares
+	Segments  Segments
 }
 
 // Routes returns the rows of the package.

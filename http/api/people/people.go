@@ -24,11 +24,12 @@ type dossiers struct {
 	changes   Changes
 	timelines Timelines
 	merges    Merges
+	segments  Segments
 	newID     func(prefix string) string
 }
 
 func newDossiers(ports Ports) dossiers {
-	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, newID: ports.NewID}
+	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, newID: ports.NewID}
 }
 
 func personRoutes(ports Ports) []route.Route {
@@ -149,6 +150,8 @@ type listPeople struct {
 	Q     string     `query:"q" doc:"Matches the distinct ids and the company, and with people.pii.read the e-mail address and the name; any part, in any case."`
 	Stage stageParam `query:"stage" doc:"People in the stage."`
 	Tag   []string   `query:"tag" doc:"People who have the tag; of several, all."`
+
+	Segment string `query:"segment" doc:"People who are in the segment, by its id."`
 }
 
 // personPage is the answer of …/people.
@@ -160,20 +163,35 @@ type personPage struct {
 func (d dossiers) list(ctx context.Context, call *route.Call, in listPeople) (personPage, error) {
 	query := svc.PersonQuery{
 		Environment: in.Env.Environment, Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
-		Stage: svc.LifecycleStage(in.Stage), Tags: in.Tag, Limit: int(in.Limit),
+		Stage: svc.LifecycleStage(in.Stage), Tags: in.Tag, Now: call.Now, Limit: int(in.Limit),
 	}
+	if in.Segment != "" {
+		found, err := segmentOf(ctx, d.segments, call, in.Segment)
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			return personPage{}, svc.Invalid(svc.FieldError{Field: "segment", Code: "unknown_segment", Message: "The application has no segment of this id."})
+		}
+		if err != nil {
+			return personPage{}, err
+		}
+		query.Segment = &found
+	}
+	return pageOfPeople(ctx, call, d.people, query, in.Cursor)
+}
+
+// pageOfPeople answers a page of people.
+func pageOfPeople(ctx context.Context, call *route.Call, people People, query svc.PersonQuery, cursor string) (personPage, error) {
 	var err error
-	if query.After, err = personKey(call, in.Cursor); err != nil {
+	if query.After, err = personKey(call, cursor); err != nil {
 		return personPage{}, err
 	}
-	list, err := d.people.People(ctx, query)
+	list, err := people.People(ctx, query)
 	if err != nil {
 		return personPage{}, err
 	}
 	page := route.PageOf(call, api.Convert(list.Rows, shownPerson(call)), list.More, func(person) []string {
 		return []string{strconv.FormatInt(list.Last.BeganMs, 10), strconv.FormatUint(list.Last.Number, 10)}
 	})
-	return personPage{Page: page, Environment: in.Env.Slug}, nil
+	return personPage{Page: page, Environment: query.Environment.Slug}, nil
 }
 
 // personKey reads the place in the list that a cursor names.

@@ -14,6 +14,8 @@ type Ports struct {
 	Changes   Changes
 	Timelines Timelines
 	Merges    Merges
+	Segments  Segments
+	Tallies   Tallies
 	// NewID returns a new sortable id with a prefix.
 	NewID func(prefix string) string
 }
@@ -23,5 +25,6 @@ func Routes(ports Ports) []route.Route {
 	return slices.Concat(
 		personRoutes(ports),
 		activityRoutes(ports),
+		segmentRoutes(ports),
 	)
 }

@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db := &DB{Conn: conn, StateStore: opened}
 	var problems [8]error
 	db.BlockStore, problems[0] = block.New(conn)
-	db.ReadStore, problems[1] = reads.New(conn)
+	db.ReadStore, problems[1] = reads.New(opened.Conn()) // segments look at what members decided
 	db.MetricStore, problems[2] = metrics.New(conn)
 	db.IssueStore, problems[3] = issues.New(opened)
 	db.AlertStore, problems[4] = alerts.New(opened)

@@ -2,6 +2,7 @@ package people
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,19 +25,29 @@ type fact struct {
 // Sources of facts. Rows of split ones belong to events, so those of shared visitors are divided
 // among persons.
 const (
-	sourceSeen     = "profiles"
-	sourceArrivals = "arrivals"
-	sourceIDs      = "ids"
-	sourceTraits   = "traits"
-	sourceGoals    = "activations"
-	sourceStates   = "states"
+	sourceSeen       = "profiles"
+	sourceArrivals   = "arrivals"
+	sourceIDs        = "ids"
+	sourceTraits     = "traits"
+	sourceGoals      = "activations"
+	sourceStates     = "states"
+	sourceNames      = "names"
+	sourceProperties = "events"
 )
 
+func sources() []string {
+	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties}
+}
+
 // source returns the query and the table of a source, and whether its rows are split.
-func (q *rankQuery) source(name string) (query, table string, split bool) {
+func source(name string) (query, table string, split bool) {
 	switch name {
 	case sourceArrivals, sourceSeen:
 		return "facts.Own", name, true
+	case sourceNames:
+		return "facts.Names", name, true
+	case sourceProperties:
+		return "facts.Properties", name, true
 	case sourceIDs:
 		return "facts.Own", sourceArrivals, false
 	case sourceStates:
@@ -45,11 +56,20 @@ func (q *rankQuery) source(name string) (query, table string, split bool) {
 	return "facts.Own", name, false
 }
 
-// rankQuery puts together the query of a page of persons.
+// rankQuery puts together a query about the persons of an environment.
 type rankQuery struct {
 	facts  []fact
+	folds  []string
 	having []string
 	args   clickhouse.Args
+	// prefix begins the names of the values, so that the query may be a part of another one.
+	prefix string
+	// names are the events that conditions ask for, and since the beginning of the earliest window, in seconds since
+	// the epoch.
+	names []string
+	since int64
+	// single asks for the persons of the visitors in {only}, whose states have the owners in {owners}.
+	single bool
 }
 
 // add adds a fact and returns how a fold refers to it.
@@ -62,10 +82,29 @@ func (q *rankQuery) add(f fact) string {
 }
 
 // bind adds a text and returns the parameter that stands for it.
-func (q *rankQuery) bind(value string) string {
-	name := fmt.Sprintf("v%d", len(q.args))
+func (q *rankQuery) bind(value string) string { return q.value("String", value) }
+
+// value adds a value, unless it is there, and returns the parameter that stands for it. Conditions that ask for the same
+// read the same then.
+func (q *rankQuery) value(kind string, value any) string {
+	for name, other := range q.args {
+		if reflect.DeepEqual(value, other) {
+			return "{" + name + ":" + kind + "}"
+		}
+	}
+	name := fmt.Sprintf("%sv%d", q.prefix, len(q.args))
 	q.args[name] = value
-	return "{" + name + ":String}"
+	return "{" + name + ":" + kind + "}"
+}
+
+// fold adds a fold of facts and returns the name that conditions call it by.
+func (q *rankQuery) fold(aggregate string) string {
+	at := slices.Index(q.folds, aggregate)
+	if at < 0 {
+		at = len(q.folds)
+		q.folds = append(q.folds, aggregate)
+	}
+	return fmt.Sprintf("fold%d", at)
 }
 
 // keep adds a condition on persons.
@@ -74,6 +113,11 @@ func (q *rankQuery) keep(condition string) { q.having = append(q.having, conditi
 // began is when a person was first seen.
 func (q *rankQuery) began() string {
 	return "min(" + q.add(fact{sourceSeen, "toUnixTimestamp64Milli(min(first_seen))", "toUnixTimestamp64Milli(min(events.ts))", "toInt64(9223372036854775807)"}) + ")"
+}
+
+// lastSeen is the fact of when a visitor was last seen.
+func (q *rankQuery) lastSeen() string {
+	return q.add(fact{sourceSeen, "toUnixTimestamp64Milli(max(last_seen))", "toUnixTimestamp64Milli(max(events.ts))", "toInt64(0)"})
 }
 
 // seen is how many events a person has.
@@ -101,13 +145,14 @@ func (q *rankQuery) stage() string {
 		manual, manual, reached, q.flag("signed_up"), q.flag("identified"), q.flag("mailed"))
 }
 
-// tagged is whether a person has a tag.
-func (q *rankQuery) tagged(tag string) string {
-	name := q.bind(tag)
-	on := q.add(fact{sourceStates, "any(JSONExtractBool(payload, 'tags', " + name + ", 'on'))", "", "false"})
-	at := q.add(fact{sourceStates, "any(JSONExtractInt(payload, 'tags', " + name + ", 'at'))", "", "toInt64(-1)"})
-	return fmt.Sprintf("argMax(%s, (%s, %s))", on, at, on)
+// tags are the tags that a person has.
+func (q *rankQuery) tags() string {
+	marks := q.fold("groupArrayArray(" + q.add(fact{sourceStates, "any(" + tagMarks + ")", "", "CAST([], 'Array(Tuple(String, Int64, Bool))')"}) + ")")
+	return "arrayMap(mark -> mark.1, arrayFilter(mark -> mark.3 AND NOT arrayExists(other -> other.1 = mark.1 AND (other.2, other.3) > (mark.2, mark.3), " + marks + "), " + marks + "))"
 }
+
+// tagMarks are the marks of what members decided: tag, when, and whether it is on.
+const tagMarks = "CAST(arrayMap(pair -> (pair.1, JSONExtractInt(pair.2, 'at'), JSONExtractBool(pair.2, 'on')), JSONExtractKeysAndValuesRaw(payload, 'tags')), 'Array(Tuple(String, Int64, Bool))')"
 
 // search adds the condition of a search.
 func (q *rankQuery) search(text string, masked bool) {
@@ -127,21 +172,25 @@ func (q *rankQuery) search(text string, masked bool) {
 			matches = append(matches, "positionCaseInsensitiveUTF8("+q.told(column)+", "+word+") > 0")
 		}
 	}
-	q.keep("(" + strings.Join(matches, " OR ") + ")")
+	q.keep(q.fold("(" + strings.Join(matches, " OR ") + ")"))
 }
 
 // rows returns the query of the facts: one row per visitor and source, and where visitors are shared,
 // one per shared visitor and person.
 func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
+	only, owned := "true", "owner >= {owner_from:String} AND owner < {owner_to:String}"
+	if q.single {
+		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN {owners:Array(String)}"
+	}
 	var all []string
-	for _, name := range []string{sourceSeen, sourceArrivals, sourceIDs, sourceTraits, sourceGoals, sourceStates} {
+	for _, name := range sources() {
 		if !slices.ContainsFunc(q.facts, func(f fact) bool { return f.source == name }) {
 			continue
 		}
-		query, table, split := q.source(name)
-		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table).Replace(parts[query]))
+		query, table, split := source(name)
+		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
 		if split && shared {
-			all = append(all, strings.ReplaceAll(parts["facts.Shared"], "$(columns)", q.columns(name, true)))
+			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only).Replace(parts["facts.Shared"]))
 		}
 	}
 	return strings.Join(all, " UNION ALL ")
@@ -169,20 +218,41 @@ func newRank(q svc.PersonQuery) *rankQuery {
 		rank.search(q.Search, q.SearchMasked)
 	}
 	if q.Stage != "" {
-		rank.keep(rank.stage() + " = " + rank.bind(string(q.Stage)))
+		rank.keep(rank.fold(rank.stage()) + " = " + rank.bind(string(q.Stage)))
 	}
 	for _, tag := range q.Tags {
-		rank.keep(rank.tagged(tag))
+		rank.keep("has(" + rank.tags() + ", " + rank.bind(tag) + ")")
+	}
+	if q.Segment != nil {
+		rank.keep(rank.inSegment(q.Segment, q.Now))
 	}
 	return rank
 }
 
-// text puts the parts into the places of a query.
-func (q *rankQuery) text(parts clickhouse.Queries, name string, shared bool) string {
-	began, seen := q.began(), q.seen()
-	where := "true"
-	if len(q.having) > 0 {
-		where = strings.Join(q.having, " AND ")
+// where is the condition of all that is kept.
+func (q *rankQuery) where() string {
+	if len(q.having) == 0 {
+		return "true"
 	}
-	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(rows)", q.rows(parts, shared), "$(where)", where).Replace(parts[name])
+	return strings.Join(q.having, " AND ")
+}
+
+// text puts the parts into the places of a query. The conditions must have been asked for before, since they
+// name facts.
+func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) string {
+	began, seen := q.began(), q.seen()
+	var folds strings.Builder
+	for i, aggregate := range q.folds {
+		fmt.Fprintf(&folds, ", %s AS fold%d", aggregate, i)
+	}
+	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", folds.String(), "$(rows)", q.rows(parts, shared), "$(where)", q.where()).Replace(query)
+}
+
+// values are all values of the query, for an environment.
+func (q *rankQuery) values(environment uint64) clickhouse.Args {
+	args := q.args.With(environmentArgs(environment))
+	if len(q.names) > 0 {
+		args["did_names"], args["did_since"] = q.names, q.since
+	}
+	return args
 }

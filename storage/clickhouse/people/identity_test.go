@@ -75,9 +75,19 @@ type counted struct {
 
 // model goes through the rows in the order of time, as one program that knows no tables would.
 func model(rows []svc.EventRow) []counted {
+	persons, known := grouped(rows)
+	out := make([]counted, 0, len(persons))
+	for _, events := range persons {
+		out = append(out, count(events, known))
+	}
+	return sorted(out)
+}
+
+// grouped returns the events that count of each person, in the order of time, and which ids are known.
+func grouped(rows []svc.EventRow) (persons map[string][]*svc.EventRow, known map[string]bool) {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Ts.Compare(b.Ts) })
-	known := map[string]bool{}
+	known = map[string]bool{}
 	for i := range rows {
 		if rows[i].Name == svc.IdentifyEvent && rows[i].DistinctID != "" {
 			known[rows[i].DistinctID] = true
@@ -119,17 +129,13 @@ func model(rows []svc.EventRow) []counted {
 		}
 		return root(links[at].known)
 	}
-	persons := map[string][]*svc.EventRow{}
+	persons = map[string][]*svc.EventRow{}
 	for i := range rows {
 		if row := &rows[i]; !row.IsBot || row.Name == svc.IdentifyEvent || row.Name == svc.AliasEvent {
 			persons[who(row)] = append(persons[who(row)], row)
 		}
 	}
-	out := make([]counted, 0, len(persons))
-	for _, events := range persons {
-		out = append(out, count(events, known))
-	}
-	return sorted(out)
+	return persons, known
 }
 
 // count counts the events of a person, which are in the order of time.

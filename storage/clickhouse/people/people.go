@@ -23,8 +23,8 @@ func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, e
 		return list, err
 	}
 	rank := newRank(q)
-	query := rank.text(db.queries, "persons.Rank", shared)
-	args := rank.args.With(environmentArgs(q.Environment.Number)).With(clickhouse.Args{
+	query := rank.text(db.queries["persons.Rank"], db.queries, shared)
+	args := rank.values(q.Environment.Number).With(clickhouse.Args{
 		"limit": q.Limit + 1, "first_page": q.After == nil, "after_began": int64(0), "after_person": uint64(0),
 	})
 	if q.After != nil {

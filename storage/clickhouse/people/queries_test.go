@@ -22,20 +22,49 @@ func TestQueriesExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rank := newRank(svc.PersonQuery{Search: "ada", SearchMasked: true, Stage: svc.StageLead, Tags: []string{"vip", "new"}})
-	rank.text(db.queries, "persons.Rank", true) // names the facts
-	args := rank.args.With(environmentArgs(7)).With(clickhouse.Args{
+	now := time.Now()
+	segment := svc.Segment{Kind: svc.SegmentDynamic, Definition: everyCondition(t)}
+	rank := newRank(svc.PersonQuery{Search: "ada", SearchMasked: true, Stage: svc.StageLead, Tags: []string{"vip", "new"}, Segment: &segment, Now: now})
+	static := rank.inSegment(&svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{1, 2}}, now)
+	visitors := rank.fold(visitorsAlone)
+	rank.text("", db.queries, true) // names the facts
+	args := rank.values(7).With(clickhouse.Args{
 		"limit": 1, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
-		"owners": []string{"x"}, "low": uint64(1), "high": uint64(2), "now": time.Now(),
+		"owners": []string{"x"}, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1), "only": []uint64{1},
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1),
 	})
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
+		rank.single = name == "persons.Meets"
 		switch {
-		case name == "persons.Rank", name == "persons.Count":
-			return rank.text(db.queries, name, true)
+		case strings.Contains(text, "$(folds)"):
+			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
 		case strings.HasPrefix(text, "SELECT"):
-			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles").Replace(text)
+			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'").Replace(text)
 		}
 		return ""
 	})
+}
+
+// everyCondition is a definition with every field and every comparison that suits it.
+func everyCondition(t *testing.T) *svc.SegmentGroup {
+	t.Helper()
+	group := &svc.SegmentGroup{}
+	for _, field := range svc.SegmentFields() {
+		field = strings.Replace(field, "<k>", "plan", 1)
+		for _, op := range svc.SegmentFieldOps(field) {
+			value := map[svc.SegmentOp]any{svc.SegmentContains: "a", svc.SegmentIn: []any{"a", 1.0}, svc.SegmentExists: false, svc.SegmentEq: "none", svc.SegmentNeq: "none"}[op]
+			if value == nil || field == svc.SegmentSessions || field == svc.SegmentEvents || strings.HasSuffix(field, "_event") {
+				value = any(3.0)
+			}
+			if (field == svc.SegmentLastSeen || field == svc.SegmentFirstSeen) && op != svc.SegmentWithinDays && op != svc.SegmentNotWithinDays {
+				value = "2026-11-22"
+			}
+			one := &svc.SegmentCondition{Field: field, Op: op, Value: value}
+			if strings.HasSuffix(field, "_event") {
+				one.Event = &svc.SegmentEvent{Name: "order", Count: 2}
+			}
+			group.Any = append(group.Any, svc.SegmentNode{SegmentCondition: one})
+		}
+	}
+	return group
 }

@@ -107,13 +107,13 @@ func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
 
 // readGaps has the engine compare the days of the scope's window.
 func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source string) ([]gap, error) {
-	c, err := db.where(scope.Filters)
+	c, err := db.where(scope)
 	if err != nil {
 		return nil, err
 	}
 	var gaps []gap
 	args := c.Args().With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs(localDays(scope.Window))).With(clickhouse.Args{"event": ""})
-	err = db.conn.Read(ctx, "comparing days", db.activity("activity.Gaps", source, c), args, func(rows driver.Rows) (bool, error) {
+	err = db.conn.Read(ctx, "comparing days", db.activity(db.queries["activity.Gaps"], source, c), args, func(rows driver.Rows) (bool, error) {
 		var g gap
 		err := rows.Scan(&g.day, &g.before, &g.visitors)
 		gaps = append(gaps, g)

@@ -112,7 +112,7 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 // their sessions. The window is capped already.
 func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
-	c, err := db.where(scope.Filters)
+	c, err := db.where(scope)
 	if err != nil {
 		return counts, err
 	}
@@ -147,7 +147,7 @@ func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goal
 	if len(goals) == 0 {
 		return nil, nil
 	}
-	c, err := db.where(scope.Filters)
+	c, err := db.where(scope)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,10 @@ func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goal
 
 // scopeKey names what an analytics read is about, for sharing its execution.
 func scopeKey(scope svc.AnalyticsScope, goals []svc.Matcher) string {
-	w := scope.Window
-	return fmt.Sprintf("%d %d %d %s %t %q %q", scope.Environment.Number, w.From.UnixMilli(), w.To.UnixMilli(),
-		w.Location, scope.IncludeBots, scope.Filters.String(), goals)
+	w, revision := scope.Window, int64(0)
+	if scope.Segment != nil {
+		revision = scope.Segment.UpdatedAt.UnixMilli()
+	}
+	return fmt.Sprintf("%d %d %d %s %t %d %q %q", scope.Environment.Number, w.From.UnixMilli(), w.To.UnixMilli(),
+		w.Location, scope.IncludeBots, revision, scope.Filters.String(), goals)
 }

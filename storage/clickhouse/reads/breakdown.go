@@ -85,7 +85,7 @@ func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(
 
 // valuesOf returns the source of the values of a query's dimension, with its filters applied.
 func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
-	c, err := db.where(q.Filters)
+	c, err := db.where(q.AnalyticsScope)
 	if err != nil {
 		return values{}, err
 	}

@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FunnelResult returns how far the persons came who entered a funnel in a window. Their events
+// FunnelResult returns how far the persons came who entered a funnel in a window, each with all visitors. Their events
 // within the funnel's hours count, also after the window. A funnel whose steps have filters covers
 // at most svc.FilteredDays. The scope's filters are ignored.
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
@@ -50,6 +50,8 @@ type funnelRead struct {
 	steps  stepSum
 	args   clickhouse.Args
 	origin int64 // the first millisecond of the window since 1970
+
+	environment uint64
 }
 
 // Bits of a step in the numbers of funnel.Paths.
@@ -59,7 +61,7 @@ const (
 )
 
 func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel) funnelRead {
-	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli()}
+	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli(), environment: scope.Environment.Number}
 	r.args = r.steps.args.With(environmentArguments(scope)).With(clickhouse.Args{
 		"from": scope.Window.From, "to": scope.Window.To, "until": scope.Window.To.Add(funnel.Window()), "origin": r.origin,
 	})
@@ -74,8 +76,11 @@ type tiedPersons map[uint64][]svc.FunnelEvent
 func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPersons, error) {
 	tied := tiedPersons{}
 	var events []svc.FunnelEvent
-	query := bindSteps(r.db.queries["funnel.Paths"], r.steps)
-	err := r.db.conn.Read(ctx, "reading the persons of a funnel", query, r.args, func(rows driver.Rows) (bool, error) {
+	query, err := r.db.byPerson(ctx, r.environment, "funnel.Paths", "funnel.PersonPaths")
+	if err != nil {
+		return nil, err
+	}
+	err = r.db.conn.Read(ctx, "reading the persons of a funnel", bindSteps(query, r.steps), r.args, func(rows driver.Rows) (bool, error) {
 		var entered uint64
 		var packed string
 		if err := rows.Scan(&entered, &packed); err != nil {
@@ -126,8 +131,11 @@ func (r funnelRead) untie(ctx context.Context, tied tiedPersons) error {
 	} else {
 		args["from"], args["until"] = time.UnixMilli(instants[0]), time.UnixMilli(instants[len(instants)-1]+1)
 	}
-	query := bindSteps(r.db.queries["funnel.Ties"], r.steps)
-	return r.db.conn.Read(ctx, "ordering the events of a funnel", query, args, func(rows driver.Rows) (bool, error) {
+	query, err := r.db.byPerson(ctx, r.environment, "funnel.Ties", "funnel.PersonTies")
+	if err != nil {
+		return err
+	}
+	return r.db.conn.Read(ctx, "ordering the events of a funnel", bindSteps(query, r.steps), args, func(rows driver.Rows) (bool, error) {
 		var person uint64
 		var at int64
 		var ordered []uint16

@@ -12,7 +12,7 @@ import (
 
 func TestQueriesExplain(t *testing.T) {
 	db, now := open(t), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	c, err := db.where(everyFilter())
+	c, err := db.where(everyFilter(now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +60,14 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 	if name == "window.Visits" || name == "activity.Names" {
 		text = "SELECT * FROM (" + text + ")"
 	}
-	return bindSteps(clickhouse.Bind(text, c), steps)
+	return bindSteps(clickhouse.Bind(db.linked(text), c), steps)
 }
 
 // everyFilter has a filter on every dimension.
-func everyFilter() svc.Filters {
-	var filters svc.Filters
-	for _, dimension := range svc.Dimensions() {
-		filters = append(filters, svc.Filter{Dimension: dimension, Value: "x"})
+func everyFilter(now time.Time) svc.AnalyticsScope {
+	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), AsOf: now, Segment: &svc.Segment{ID: "x", Kind: svc.SegmentStatic, Members: []uint64{1}}}
+	for _, dimension := range svc.FilterDimensions() {
+		scope.Filters = append(scope.Filters, svc.Filter{Dimension: dimension, Value: "x"})
 	}
-	return filters
+	return scope
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Retention returns the cohorts of a window and how many of their members came back. A cohort is
-// the visitors whose first-ever event in the environment lies in the window and in the same period;
+// the persons whose first-ever event, as any of their visitors, in the environment lies in the window and in the same period;
 // events before the window are read for that alone. With filters the read covers at most
 // svc.FilteredDays, and members are those with an event in their first period that passes; later
 // periods count events that pass.
@@ -39,20 +39,24 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 	if len(periods) == 0 {
 		return out, nil
 	}
-	c, err := db.where(q.Filters)
+	c, err := db.where(q.AnalyticsScope)
 	if err != nil {
 		return svc.Retention{}, err
 	}
 	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(periods)).With(clickhouse.Args{"event": q.Event})
-	err = db.conn.Read(ctx, "counting cohorts", db.activity("retention.Count", source, c), args, func(rows driver.Rows) (bool, error) {
+	query, err := db.byPerson(ctx, q.Environment.Number, "retention.Count", "retention.Persons")
+	if err != nil {
+		return svc.Retention{}, err
+	}
+	err = db.conn.Read(ctx, "counting cohorts", db.activity(query, source, c), args, func(rows driver.Rows) (bool, error) {
 		var cohort uint8
-		var period, visitors uint64
-		if err := rows.Scan(&cohort, &period, &visitors); err != nil {
+		var period, persons uint64
+		if err := rows.Scan(&cohort, &period, &persons); err != nil {
 			return false, err
 		}
 		// A period before the cohort's is one in which a late event is not seen yet.
 		if from := int(cohort); int(period) >= from {
-			out.Cohorts[from].Periods[int(period)-from] = visitors
+			out.Cohorts[from].Periods[int(period)-from] = persons
 		}
 		return true, nil
 	})
@@ -67,5 +71,5 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 
 // activity returns a query over rows of (at, visitor, counts).
 func (db *Store) activity(query, source string, c clickhouse.Clause) string {
-	return clickhouse.Bind(strings.ReplaceAll(db.queries[query], "$(rows)", db.queries[source]), c)
+	return clickhouse.Bind(strings.ReplaceAll(query, "$(rows)", db.queries[source]), c)
 }

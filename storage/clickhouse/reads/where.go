@@ -6,6 +6,7 @@ import (
 
 	"svc"
 	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/people"
 )
 
 // columnOf returns the column of events that holds a dimension. It is the only source of
@@ -18,15 +19,15 @@ func columnOf(dimension svc.Dimension) (name string, ok bool) {
 		svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMCampaign, svc.DimUTMTerm, svc.DimUTMContent,
 		svc.DimCountry, svc.DimRegion, svc.DimCity, svc.DimDevice, svc.DimBrowser, svc.DimOS:
 		return string(dimension), true
-	case svc.DimEntryPath, svc.DimExitPath:
+	case svc.DimEntryPath, svc.DimExitPath, svc.DimSegment:
 	}
 	return "", false
 }
 
-// where returns the condition of filters on rows of events.
-func (db *Store) where(filters svc.Filters) (clickhouse.Clause, error) {
+// where returns the condition of a scope's filters on rows of events.
+func (db *Store) where(scope svc.AnalyticsScope) (clickhouse.Clause, error) {
 	var c clickhouse.Clause
-	for _, filter := range filters {
+	for _, filter := range scope.Filters {
 		name, isColumn := columnOf(filter.Dimension)
 		switch {
 		case isColumn:
@@ -35,6 +36,8 @@ func (db *Store) where(filters svc.Filters) (clickhouse.Clause, error) {
 			c.Add(db.queries["filter.EntryPath"], "entry_path", filter.Value)
 		case filter.Dimension == svc.DimExitPath:
 			c.Add(db.queries["filter.ExitPath"], "exit_path", filter.Value)
+		case filter.Dimension == svc.DimSegment && scope.Segment != nil:
+			c.AddAll(people.EventsOf(db.people, scope.Environment.Number, scope.Segment, scope.AsOf))
 		default:
 			return clickhouse.Clause{}, svc.Invalid(svc.UnknownDimension("filter", string(filter.Dimension)))
 		}

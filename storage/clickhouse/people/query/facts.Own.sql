@@ -1,6 +1,6 @@
 -- The facts of a source, one row per visitor. Key: environment of the source. Rows read: one per visitor or more,
--- of the source. Part of persons.Rank and persons.Count.
+-- of the source. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM $(source)
-WHERE environment = {environment:UInt64}
+WHERE environment = {environment:UInt64} AND $(only)
 GROUP BY visitor

@@ -1,10 +1,10 @@
 -- The facts of what members decided, one row per visitor. Key: owner of entities. Rows read: one per person that
--- members changed. Part of persons.Rank and persons.Count.
+-- members changed. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM
 (
     SELECT JSONExtract(payload, 'visitor', 'UInt64') AS visitor, payload
     FROM entities FINAL
-    WHERE owner >= {owner_from:String} AND owner < {owner_to:String} AND kind = 'person' AND NOT deleted
+    WHERE $(owned) AND kind = 'person' AND NOT deleted
 )
 GROUP BY visitor

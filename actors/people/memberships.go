@@ -1,0 +1,94 @@
+package people
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// MembershipAge is how old an answer of Memberships may be: a person who came into a segment or left it, and a definition that
+// changed, are seen that much later at most.
+const MembershipAge = 2 * time.Second
+
+// maxMemberships is how many people Memberships remembers on a node, a few hundred bytes each.
+const maxMemberships = 20_000
+
+// MembershipStore finds the segments of one person.
+type MembershipStore interface {
+	// SegmentsOf returns the ids of those among some segments that the person is in who has a visitor.
+	SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error)
+}
+
+// Memberships tells which segments a person is in, for what asks about single people often, such as the evaluation of
+// flags. Answers are remembered for MembershipAge on each node. Its methods may be called from any number of goroutines.
+type Memberships struct {
+	Segments interface {
+		Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
+	}
+	Store MembershipStore
+	Now   func() time.Time
+
+	mutex       sync.Mutex
+	definitions map[string]remembered[[]svc.Segment]
+	persons     map[membershipKey]remembered[[]string]
+}
+
+// membershipKey names a visitor of an environment.
+type membershipKey struct{ environment, visitor uint64 }
+
+// remembered is an answer and when it was asked for.
+type remembered[T any] struct {
+	value T
+	at    time.Time
+}
+
+// SegmentsOf returns the ids of the segments of an application that a person is in, by the number of one of the
+// person's visitors; none where nobody of the environment has it.
+func (m *Memberships) SegmentsOf(ctx context.Context, app svc.Application, environment, visitor uint64) ([]string, error) {
+	now := m.Now()
+	key := membershipKey{environment, visitor}
+	m.mutex.Lock()
+	known, found := m.persons[key]
+	m.mutex.Unlock()
+	if found && now.Sub(known.at) < MembershipAge {
+		return known.value, nil
+	}
+	segments, since, err := m.segments(ctx, app, now)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := m.Store.SegmentsOf(ctx, environment, visitor, segments, now)
+	if err != nil {
+		return nil, err
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.persons == nil || len(m.persons) >= maxMemberships {
+		m.persons = map[membershipKey]remembered[[]string]{}
+	}
+	m.persons[key] = remembered[[]string]{ids, since}
+	return ids, nil
+}
+
+// segments returns the definitions of an application and when they were asked for.
+func (m *Memberships) segments(ctx context.Context, app svc.Application, now time.Time) ([]svc.Segment, time.Time, error) {
+	m.mutex.Lock()
+	known, found := m.definitions[app.ID]
+	m.mutex.Unlock()
+	if found && now.Sub(known.at) < MembershipAge/2 {
+		return known.value, known.at, nil
+	}
+	segments, err := m.Segments.Segments(ctx, app)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.definitions == nil || len(m.definitions) >= maxMemberships {
+		m.definitions = map[string]remembered[[]svc.Segment]{}
+	}
+	m.definitions[app.ID] = remembered[[]svc.Segment]{segments, now}
+	return segments, now, nil
+}

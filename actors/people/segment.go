@@ -1,0 +1,98 @@
+package people
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The segments actor.
+//
+//	identity   the id of an application
+//	rank       2
+//	owns       the segments of the application
+//	persists   one entity segment for each
+//	woken by   calls only
+//	limits     svc.MaxSegments segments
+//	stops      after 10 minutes without a message
+//
+// Who is in a segment is read from stored rows when somebody asks and is not here.
+const kindSegments = "segments"
+
+type segments struct{ all map[string]svc.Segment }
+
+type (
+	createSegment struct {
+		ID   string          `json:"id"`
+		Spec svc.SegmentSpec `json:"spec"`
+	}
+	findSegment struct {
+		ID string `json:"id"`
+	}
+)
+
+var segmentsKind = grain.NewKind[*segments](kindSegments, 2, 10*time.Minute)
+
+// The methods of the segments actor.
+var (
+	segmentsList    = grain.On(segmentsKind, "list", (*segments).onList, grain.Repeatable)
+	segmentsCreate  = grain.On(segmentsKind, "create", (*segments).onCreate)
+	segmentsReplace = grain.On(segmentsKind, "replace", (*segments).onReplace)
+	segmentsDelete  = grain.On(segmentsKind, "delete", (*segments).onDelete)
+)
+
+func segmentsRow(node *grain.Node) cluster.Kind {
+	return segmentsKind.Row(node, func(string) *segments { return &segments{} })
+}
+
+func (s *segments) Restore(entities []svc.Entity) error {
+	s.all = map[string]svc.Segment{}
+	for _, entity := range entities {
+		segment, err := grain.Decode[svc.Segment](entity)
+		if err != nil {
+			return err
+		}
+		s.all[entity.ID] = segment
+	}
+	return nil
+}
+
+func (s *segments) onList(time.Time, grain.None) (grain.Outcome[[]svc.Segment], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(s.all), svc.Segment.Compare)), nil
+}
+
+func (s *segments) onCreate(now time.Time, m createSegment) (grain.Outcome[svc.Segment], error) {
+	if len(s.all) >= svc.MaxSegments {
+		return grain.Outcome[svc.Segment]{}, &svc.Error{
+			Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d segments already; delete one first.", svc.MaxSegments),
+		}
+	}
+	return s.keep(svc.NewSegment(m.Spec, m.ID, now)), nil
+}
+
+func (s *segments) onReplace(now time.Time, m createSegment) (grain.Outcome[svc.Segment], error) {
+	segment, found := s.all[m.ID]
+	if !found {
+		return grain.Outcome[svc.Segment]{}, svc.NotFound("segment")
+	}
+	return s.keep(segment.Replace(m.Spec, now)), nil
+}
+
+// keep saves a segment.
+func (s *segments) keep(segment svc.Segment) grain.Outcome[svc.Segment] {
+	s.all[segment.ID] = segment
+	return grain.Answer(segment, grain.Put("segment", segment.ID, segment))
+}
+
+func (s *segments) onDelete(_ time.Time, m findSegment) (grain.Outcome[grain.None], error) {
+	if _, found := s.all[m.ID]; !found {
+		return grain.Outcome[grain.None]{}, svc.NotFound("segment")
+	}
+	delete(s.all, m.ID)
+	return grain.Answer(grain.None{}, grain.Delete("segment", m.ID)), nil
+}

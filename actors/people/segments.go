@@ -1,0 +1,55 @@
+package people
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// SegmentUser is a part of the product that depends on segments, such as flags.
+type SegmentUser interface {
+	// SegmentUses returns what of an application uses a segment.
+	SegmentUses(ctx context.Context, app svc.Application, id string) ([]svc.SegmentUse, error)
+}
+
+// Segments keeps the segments of applications.
+type Segments struct {
+	Actors grain.Caller
+	NewID  func(prefix string) string
+	// Users are asked before a segment is deleted.
+	Users []SegmentUser
+}
+
+// Segments returns the segments of an application by id.
+func (s *Segments) Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error) {
+	return segmentsList.Ask(ctx, s.Actors, app.ID, grain.None{})
+}
+
+// CreateSegment makes a segment of a valid specification.
+func (s *Segments) CreateSegment(ctx context.Context, app svc.Application, spec svc.SegmentSpec) (svc.Segment, error) {
+	return segmentsCreate.Ask(ctx, s.Actors, app.ID, createSegment{s.NewID("seg_"), spec})
+}
+
+// ReplaceSegment gives a segment another specification. It fails with not_found where there is no such segment.
+func (s *Segments) ReplaceSegment(ctx context.Context, app svc.Application, id string, spec svc.SegmentSpec) (svc.Segment, error) {
+	return segmentsReplace.Ask(ctx, s.Actors, app.ID, createSegment{id, spec})
+}
+
+// DeleteSegment removes a segment. It fails with conflict while anything uses it. What begins to use it while it is
+// deleted finds a segment without people.
+func (s *Segments) DeleteSegment(ctx context.Context, app svc.Application, id string) error {
+	var uses []svc.SegmentUse
+	for _, user := range s.Users {
+		more, err := user.SegmentUses(ctx, app, id)
+		if err != nil {
+			return err
+		}
+		uses = append(uses, more...)
+	}
+	if len(uses) > 0 {
+		return svc.SegmentInUse(uses)
+	}
+	_, err := segmentsDelete.Ask(ctx, s.Actors, app.ID, findSegment{id})
+	return err
+}

@@ -1,0 +1,93 @@
+package people_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/reads"
+)
+
+// TestFunnelsAndRetentionCountPersons compares what is counted of random histories with what is counted of the same events where
+// each carries the person as its distinct id, and nobody is linked.
+func TestFunnelsAndRetentionCountPersons(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			db, rows := open(t), history(random, 150+random.IntN(150))
+			for i := range rows {
+				rows[i].Ts = rows[i].Ts.Truncate(time.Duration(1+random.IntN(2)*3_600_000) * time.Millisecond) // some at the same instant
+				rows[i].SessionStartedMs = rows[i].Ts.UnixMilli()
+			}
+			const alone = environment + 1
+			persons, _ := grouped(rows)
+			block := db.blocks.NewBlock()
+			for i := range rows {
+				block.Append(&rows[i])
+			}
+			for person, events := range persons {
+				for _, row := range events {
+					renamed := *row
+					renamed.EnvironmentNumber, renamed.DistinctID, renamed.AnonymousID = alone, "person "+person, ""
+					if row.Name == svc.IdentifyEvent || row.Name == svc.AliasEvent {
+						renamed.Name = "told"
+					}
+					block.Append(&renamed)
+				}
+			}
+			if err := db.blocks.Insert(clickhousetest.Deadline(t), "block-1", 1, block); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
+				t.Fatal(err)
+			}
+			store, err := reads.New(db.conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, to := rows[0].Ts.Truncate(24*time.Hour).AddDate(0, 0, random.IntN(3)), rows[len(rows)-1].Ts.Add(time.Hour)
+			compareReads(t, store, svc.Window{From: from, To: to, Location: time.UTC}, environment, alone)
+		})
+	}
+}
+
+// compareReads holds that two environments have the same funnels and cohorts.
+func compareReads(t *testing.T, store *reads.Store, window svc.Window, one, other uint64) {
+	t.Helper()
+	scope := func(number uint64) svc.AnalyticsScope {
+		return svc.AnalyticsScope{Environment: svc.Environment{Number: number}, Window: window}
+	}
+	event := func(name string) svc.FunnelStep {
+		return svc.FunnelStep{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: name}}
+	}
+	for _, steps := range [][]svc.FunnelStep{
+		{event(svc.PageView), event("order")},
+		{event("order"), event(svc.PageView), event("order"), event(svc.PageView)},
+		{{Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}, event(svc.PageView), event("order")},
+	} {
+		funnel := svc.Funnel{ID: "fun_1", WindowHours: 48, Steps: steps}
+		got, err := store.FunnelResult(clickhousetest.Deadline(t), scope(one), funnel)
+		want, bad := store.FunnelResult(clickhousetest.Deadline(t), scope(other), funnel)
+		if err != nil || bad != nil || !reflect.DeepEqual(got, want) || want.Rows[1].Entered == 0 {
+			t.Errorf("the funnel is %+v (%v), want %+v (%v)", got, err, want, bad)
+		}
+	}
+	for _, event := range []string{"", "order"} {
+		for _, filters := range []svc.Filters{nil, {{Dimension: svc.DimEvent, Value: svc.PageView}}} {
+			ask := func(number uint64) (svc.Retention, error) {
+				query := svc.RetentionQuery{AnalyticsScope: scope(number), CohortBy: svc.Day, Event: event}
+				query.Filters = filters
+				return store.Retention(clickhousetest.Deadline(t), query)
+			}
+			got, err := ask(one)
+			want, bad := ask(other)
+			if err != nil || bad != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("with %q and %v the cohorts are %+v (%v), want %+v (%v)", event, filters, got, err, want, bad)
+			}
+		}
+	}
+}

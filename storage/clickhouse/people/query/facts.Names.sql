@@ -1,0 +1,7 @@
+-- The facts of what visitors did, one row per visitor who did any of some things. Key: environment, slot of names. Rows
+-- read: one per slot, name and visitor since the earliest window. Part of persons.Folded.
+SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
+FROM names
+WHERE environment = {environment:UInt64} AND name IN {did_names:Array(String)} AND slot >= toDateTime({did_since:Int64}, 'UTC')
+    AND $(persons.Counted) AND $(only)
+GROUP BY visitor

@@ -1,0 +1,148 @@
+package people
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/go-faster/city"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Bounds of a query that counts several segments: the length of its conditions, under that of a statement, and how many static
+// members it names.
+const (
+	tallyBytes   = 64 << 10
+	tallyMembers = svc.MaxSegmentMembers
+)
+
+// SegmentCounts returns how many people of an environment are in each of some segments now. One pass over the people counts
+// as many segments as fit into a statement.
+func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error) {
+	counts := make([]uint64, 0, len(segments))
+	for len(segments) > 0 {
+		rank, conditions := newConditions(""), []string{}
+		size, members := 0, 0
+		for len(segments) > 0 {
+			members += len(segments[0].Members)
+			if len(conditions) > 0 && (size > tallyBytes || members > tallyMembers) {
+				break
+			}
+			condition := rank.inSegment(&segments[0], now)
+			size += len(condition)
+			conditions, segments = append(conditions, "countIf("+condition+")"), segments[1:]
+		}
+		part, err := clickhouse.Whole(ctx, db.conn, func(ctx context.Context) ([]uint64, error) {
+			return db.tally(ctx, environment.Number, rank, conditions)
+		})
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, part...)
+	}
+	return counts, nil
+}
+
+// tally counts the persons who meet conditions.
+func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery, conditions []string) (counts []uint64, err error) {
+	shared, err := db.anyShared(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	query := rank.text(strings.ReplaceAll(db.queries["persons.Tally"], "$(tallies)", strings.Join(conditions, ", ")), db.queries, shared)
+	err = db.conn.Read(ctx, "counting the people of segments", query, rank.values(environment), func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&counts)
+	})
+	return counts, err
+}
+
+// VisitorNumber is the number of a visitor by the distinct id, as the tables compute it.
+func VisitorNumber(distinctID string) uint64 { return city.CH64([]byte(distinctID)) }
+
+// SegmentsOf returns the ids of those among some segments that the person is in who has a visitor. It reads the rows of that
+// person alone. A visitor whom nobody of the environment has is in none.
+func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error) {
+	ids := []string{}
+	if len(segments) == 0 {
+		return ids, nil
+	}
+	person, members, shared, err := db.whoHas(ctx, environment, visitor)
+	if err != nil {
+		return nil, err
+	}
+	owners := make([]string, len(members))
+	for i, member := range members {
+		owners[i] = PersonOwner(environment, member)
+	}
+	for len(segments) > 0 {
+		rank, conditions, asked := newConditions(""), []string{}, []svc.Segment{}
+		rank.single = true
+		for size := 0; len(segments) > 0 && size < tallyBytes; segments = segments[1:] {
+			condition := rank.holdsMember(&segments[0], members, now)
+			size += len(condition)
+			conditions, asked = append(conditions, "toUInt8("+condition+")"), append(asked, segments[0])
+		}
+		query := rank.text(strings.ReplaceAll(db.queries["persons.Meets"], "$(meets)", strings.Join(conditions, ", ")), db.queries, shared)
+		args := rank.values(environment).With(clickhouse.Args{"person": person, "only": members, "owners": owners})
+		err := db.conn.Read(ctx, "looking for the segments of a person", query, args, func(rows driver.Rows) (bool, error) {
+			var meets []uint8
+			err := rows.Scan(&meets)
+			for i := range meets {
+				if meets[i] == 1 {
+					ids = append(ids, asked[i].ID)
+				}
+			}
+			return false, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// holdsMember is inSegment for a person whose visitors are known: a static segment sends those of its members alone.
+func (q *rankQuery) holdsMember(segment *svc.Segment, visitors []uint64, now time.Time) string {
+	if segment.Kind != svc.SegmentStatic {
+		return q.inSegment(segment, now)
+	}
+	held := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{}}
+	for _, visitor := range visitors {
+		if segment.Has(visitor) {
+			held.Members = append(held.Members, visitor)
+		}
+	}
+	return q.inSegment(&held, now)
+}
+
+// whoHas returns the person who has a visitor, with all visitors, and whether any of them is shared.
+func (db *Store) whoHas(ctx context.Context, environment, visitor uint64) (person uint64, visitors []uint64, shared bool, err error) {
+	person = visitor
+	args := clickhouse.Args{"environment": environment, "visitor": visitor}
+	err = db.conn.Read(ctx, "finding a person", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&person)
+	})
+	if err != nil {
+		return 0, nil, false, err
+	}
+	members, err := db.membersOf(ctx, environment, []uint64{person})
+	if err != nil {
+		return 0, nil, false, err
+	}
+	own, several := members.lists()
+	return person, append(own, several...), len(several) > 0, nil
+}
+
+// visitorsAlone are the visitors of a person that no other person shares.
+const visitorsAlone = "groupUniqArrayIf(visitor, alone)"
+
+// EventsOf returns the condition that an event is one of a person who is in a segment, with its values. The queries are Files.
+func EventsOf(parts clickhouse.Queries, environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args) {
+	rank := newConditions("segment_")
+	rank.keep(rank.inSegment(segment, now))
+	query := strings.ReplaceAll(parts["segment.Events"], "$(visitors)", rank.fold(visitorsAlone))
+	return rank.text(query, parts, true), rank.values(environment)
+}

@@ -1,0 +1,58 @@
+-- As retention.Count, where visitors are linked: a person was first seen when the first of the person's visitors was, and
+-- active when any of them was. What shared visitors did comes from their events, divided by when they belonged to whom. Key:
+-- that of retention.Count, environment of links and roots, and the index of visitors of events. Rows read: those of retention.Count, and
+-- the events of shared visitors; returned: one per pair of periods.
+SELECT cohort, period, count() AS persons
+FROM
+(
+    SELECT
+        toUInt8(indexOf({buckets:Array(UInt32)}, roundDown(toUInt32(intDiv(min(first), 1000)), {buckets:Array(UInt32)})) - 1) AS cohort,
+        groupBitOr(counts) AS counted
+    FROM
+    (
+        SELECT if(empty(l.spans), v.visitor, l.spans[1].2) AS person, v.began AS first, v.acted AS active, v.counted AS counts
+        FROM
+        (
+            SELECT visitor, min(first) AS began, groupBitOr(active) AS acted, groupBitOr(if(counts, active, toUInt64(0))) AS counted
+            FROM
+            (
+                SELECT
+                    visitor,
+                    toInt64(9223372036854775807) AS first,
+                    toUInt64(bitShiftLeft(toUInt64(1), indexOf({buckets:Array(UInt32)}, roundDown(at, {buckets:Array(UInt32)})) - 1)) AS active,
+                    counts
+                FROM
+                (
+                    $(rows)
+                )
+                UNION ALL
+                SELECT visitor, toUnixTimestamp64Milli(first_seen) AS first, toUInt64(0) AS active, false AS counts
+                FROM newcomers
+                WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+            )
+            GROUP BY visitor
+        ) AS v
+        LEFT JOIN ($(persons.Links)) AS l ON l.visitor = v.visitor
+        WHERE length(l.spans) <= 1
+        UNION ALL
+        SELECT person, min(ms) AS first, groupBitOr(acted) AS active, groupBitOr(if(passes, acted, toUInt64(0))) AS counts
+        FROM
+        (
+            SELECT
+                $(persons.At) AS person,
+                toUnixTimestamp64Milli(ts) AS ms,
+                if(ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')} AND ($(where)),
+                    toUInt64(bitShiftLeft(toUInt64(1), indexOf({buckets:Array(UInt32)}, roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)})) - 1)), toUInt64(0)) AS acted,
+                {event:String} = '' OR name = {event:String} AS passes
+            FROM events
+            INNER JOIN ($(persons.Shared)) AS shared USING (visitor)
+            WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND visitor IN ($(persons.SharedVisitors))
+        )
+        GROUP BY person
+    )
+    GROUP BY person
+    HAVING min(first) >= toUnixTimestamp64Milli({from:DateTime64(3, 'UTC')}) AND min(first) < toUnixTimestamp64Milli({to:DateTime64(3, 'UTC')})
+        AND bitTest(groupBitOr(active), cohort)
+)
+ARRAY JOIN bitPositionsToArray(bitOr(counted, toUInt64(bitShiftLeft(toUInt64(1), cohort)))) AS period
+GROUP BY cohort, period
