@@ -261,6 +261,9 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, 
 		return errNotOwner
 	}
 	for _, entity := range entities {
+		if entity.Kind != "issue" {
+			continue // what is told of an issue decides nothing
+		}
 		if known, there := p.w.decisions[entity.Owner]; there && !away && entity.Version.Number() <= known.Version.Number() {
 			p.w.overtaken++
 		}
