@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -34,9 +35,9 @@ func feed(t *testing.T, db *testDB, q svc.EventQuery) []svc.Event {
 	}
 }
 
-// withoutTie returns an event as it was stored.
+// withoutTie returns an event as it was sent to the store.
 func withoutTie(e svc.Event) svc.Event {
-	e.Tie = 0
+	e.Tie, e.VisitorNumber = 0, 0
 	return e
 }
 
@@ -63,6 +64,10 @@ func TestList(t *testing.T) {
 	}
 	store(t, db, rows, 2000)
 	one := rows[3].Event
+	visitor := feed(t, db, svc.EventQuery{Environment: clickhousetest.Production(), ID: one.ID, Limit: 1})[0].VisitorNumber
+	stay := func(visitor uint64) *svc.PersonStays {
+		return &svc.PersonStays{Visitors: []uint64{visitor}, FromMs: []int64{0}, UntilMs: []int64{math.MaxInt64}}
+	}
 	for _, c := range []struct {
 		name  string
 		query svc.EventQuery
@@ -72,7 +77,8 @@ func TestList(t *testing.T) {
 		{"name", svc.EventQuery{Name: "signup"}, func(e *svc.Event) bool { return e.Name == "signup" }},
 		{"session", svc.EventQuery{SessionID: one.SessionID}, func(e *svc.Event) bool { return e.SessionID == one.SessionID }},
 		{"id", svc.EventQuery{ID: one.ID}, func(e *svc.Event) bool { return e.ID == one.ID }},
-		{"person", svc.EventQuery{PersonID: "nobody"}, func(e *svc.Event) bool { return false }},
+		{"a person without a visitor here", svc.EventQuery{Stays: stay(1)}, func(e *svc.Event) bool { return false }},
+		{"a person whose visitor stayed", svc.EventQuery{Stays: stay(visitor)}, func(e *svc.Event) bool { return e.Visitor() == one.Visitor() }},
 		{"search", svc.EventQuery{Search: "USER-1"}, func(e *svc.Event) bool { return len(e.DistinctID) >= 6 && e.DistinctID[:6] == "user-1" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,7 +145,7 @@ func TestListKeepsEveryField(t *testing.T) {
 	}
 	v := reflect.ValueOf(want)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Tie" {
+		if v.Field(i).IsZero() && !slices.Contains([]string{"Tie", "VisitorNumber"}, v.Type().Field(i).Name) {
 			t.Fatalf("the test sets no %s", v.Type().Field(i).Name)
 		}
 	}
