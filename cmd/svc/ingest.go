@@ -114,7 +114,7 @@ const behindIntervals = 2
 // admission returns the bound of what ingest requests take of the node.
 func (n *node) admission() *ingest.Admission {
 	admission := ingest.NewAdmission(n.config.IngestMemory << 20)
-	admission.Throttle(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	admission.Share(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
 	admission.UseProcessors(n.processors)
 	return admission
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
@@ -22,9 +23,11 @@ type Admission struct {
 	reading, working, sending *pool
 	// processors are taken by requests that have a place; nil where there are always enough.
 	processors Processors
-	// throttle delays applications that send more than their part while the store lags; nil delays
-	// none.
+	// sent counts what applications sent. throttle delays those that send more than their part while the
+	// store lags, pace those that send much while the processors are short; nil delays none.
+	sent     *sentBytes
 	throttle *throttle
+	pace     *pace
 }
 
 const (
@@ -38,6 +41,15 @@ const (
 	// goes alone.
 	sendingShare = 512 << 10
 )
+
+// Share divides the node between applications that send at the same time. Those that send more than
+// their part are delayed while the oldest record that is not stored is older than maxLag, and while
+// the node's processors, so many, are short.
+func (a *Admission) Share(lag func() time.Duration, maxLag time.Duration, processors int, now func() time.Time) {
+	a.sent = newSentBytes(now)
+	a.throttle = &throttle{sent: a.sent, lag: lag, maxLag: maxLag, now: now}
+	a.pace = newPace(a.sent, processors, now)
+}
 
 // Processors divides the node's processors between all work that keeps one busy for
 // milliseconds. Work of microseconds does not take one.
@@ -93,6 +105,8 @@ func newPool(budget, share int64, places int) *pool {
 
 // tenant is an application in a pool.
 type tenant struct {
+	// share is that of its latest request, 0 for the pool's.
+	share   int64
 	held    int64
 	taken   int
 	waiting []*claim
@@ -101,6 +115,8 @@ type tenant struct {
 // claim is a request for bytes, and for a place if place is set.
 type claim struct {
 	bytes int64
+	// share is what the application may hold from now on, 0 for the pool's share.
+	share int64
 	place bool
 	// granted is closed when the request is admitted.
 	granted chan struct{}
@@ -110,6 +126,7 @@ type claim struct {
 func (p *pool) acquire(ctx context.Context, app string, want *claim) error {
 	p.mu.Lock()
 	t := p.tenant(app)
+	t.share = want.share
 	if (len(p.queue) == 0 || p.mayPass(want)) && p.fits(t, want) {
 		p.take(t, want)
 		p.mu.Unlock()
@@ -188,7 +205,7 @@ func (p *pool) mayPass(want *claim) bool {
 
 // exceedsShare reports whether an application would have more than its share.
 func (p *pool) exceedsShare(t *tenant, want *claim) bool {
-	return t.held > 0 && t.held+want.bytes > p.share
+	return t.held > 0 && t.held+want.bytes > cmp.Or(t.share, p.share)
 }
 
 func (p *pool) take(t *tenant, want *claim) {
@@ -342,12 +359,22 @@ func (r *reservation) forLog(ctx context.Context, bytes int64) error {
 	if err := r.admission.throttle.wait(ctx, r.app); err != nil {
 		return err
 	}
-	err := r.admission.sending.acquire(ctx, r.app, &claim{bytes: bytes})
-	if err == nil {
-		r.sending = bytes
-		r.admission.throttle.add(r.app, bytes)
+	want := &claim{bytes: bytes}
+	paced, err := r.admission.pace.wait(ctx, r.app, bytes)
+	if err != nil {
+		return err
 	}
-	return err
+	if paced {
+		want.share = paceShare
+	}
+	if err := r.admission.sending.acquire(ctx, r.app, want); err != nil {
+		return err
+	}
+	r.sending = bytes
+	if r.admission.sent != nil {
+		r.admission.sent.add(r.app, bytes)
+	}
+	return nil
 }
 
 // release returns everything.

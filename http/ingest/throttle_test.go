@@ -18,12 +18,12 @@ func TestPace(t *testing.T) {
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
 		admission := NewAdmission(256 << 20)
-		admission.Throttle(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, time.Now)
+		admission.Share(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
 		send := func(app string, bytes int64) (time.Duration, error) {
 			began := time.Now()
 			err := admission.throttle.wait(context.Background(), app)
 			if err == nil {
-				admission.throttle.add(app, bytes)
+				admission.sent.add(app, bytes)
 			}
 			return time.Since(began), err
 		}
@@ -73,13 +73,13 @@ func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
 		admission := NewAdmission(256 << 20)
-		admission.Throttle(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, time.Now)
+		admission.Share(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
 		for range 6 {
 			time.Sleep(100 * time.Millisecond)
-			admission.throttle.add("flood", 1<<20)
-			admission.throttle.add("busy", 600_000)
-			admission.throttle.add("calm", 1000)
-			admission.throttle.add("quiet", 1000)
+			admission.sent.add("flood", 1<<20)
+			admission.sent.add("busy", 600_000)
+			admission.sent.add("calm", 1000)
+			admission.sent.add("quiet", 1000)
 		}
 		for _, look := range []struct {
 			behind      time.Duration

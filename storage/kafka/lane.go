@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -90,7 +89,6 @@ func (l *lane) run(drain context.Context, idle <-chan struct{}) {
 	defer retry.Stop()
 	over := drain.Done()
 	for {
-		runtime.Gosched() // lets the callers of the last request fill the next one
 		now := time.Now()
 		wait := l.gather(now, drain.Err() != nil)
 		if len(l.batch) > 0 {

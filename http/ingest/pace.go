@@ -1,0 +1,160 @@
+package ingest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pace bounds the rate of an application that sends much while others send too, so that requests of these
+// do not wait for a processor. The rate is found by trial: a goroutine that slept continues late where the processors
+// are short, so the rate falls while many continue late, and rises otherwise. An application that sends alone,
+// or little, is not delayed.
+type pace struct {
+	sent *sentBytes
+	now  func() time.Time
+	// nap sleeps and returns how late it continued.
+	nap func(ctx context.Context, length time.Duration) time.Duration
+	// least is the lowest rate in bytes a second; what keeps the processors busy may be something else.
+	least float64
+	// watching is set while a waiting request measures delays for all.
+	watching atomic.Bool
+
+	mu sync.Mutex
+	// refreshed is when crowding was computed.
+	refreshed time.Time
+	crowding  map[string]bool
+	// most is what the largest of them sends, in bytes a second.
+	most float64
+	// rate is in bytes a second, of each application that is paced.
+	rate float64
+	// free is when each of these may send again.
+	free map[string]time.Time
+	// began is when the present window began. In it naps were taken, late of which ended late.
+	began      time.Time
+	naps, late int
+}
+
+const (
+	// paceLeast is the lowest rate for each processor, in bytes a second.
+	paceLeast = 2 << 20
+	// paceShare is how many bytes of an application that is paced may wait for the log.
+	paceShare = 64 << 10
+	// paceLook is how often it is computed which applications are paced, from what they sent in paceTime.
+	paceLook, paceTime = 10 * time.Millisecond, 2 * time.Second
+	// paceMuch is the number of bytes in paceTime up to which an application is not paced.
+	paceMuch = 512 << 10
+	// paceWindow is how long naps are counted before the rate changes.
+	paceWindow = 50 * time.Millisecond
+	// paceNap is the length of a nap, and the least delay of a request that is paced.
+	paceNap = time.Millisecond
+	// paceLate is the delay from which a nap ended late. Timers of an idle machine are up to a millisecond late.
+	paceLate = 2 * time.Millisecond
+	// paceShort is the part of naps that ended late, one in so many, from which the processors are short.
+	paceShort = 20
+	// paceFall and paceRise are the factors by which the rate changes after a window.
+	paceFall, paceRise = 0.8, 1.05
+	// paceBurst is the time for which an application that paused may send at once what it did not send then.
+	paceBurst = 20 * time.Millisecond
+)
+
+// newPace returns the pace of a node that has so many processors.
+func newPace(sent *sentBytes, processors int, now func() time.Time) *pace {
+	return &pace{
+		sent: sent, now: now, nap: nap, least: paceLeast * float64(processors),
+		crowding: map[string]bool{}, free: map[string]time.Time{},
+	}
+}
+
+// nap sleeps, or until ctx ends, and returns how late it continued.
+func nap(ctx context.Context, length time.Duration) time.Duration {
+	began := time.Now()
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return time.Since(began) - length
+	case <-ctx.Done():
+		return 0
+	}
+}
+
+// wait waits until an application may send so many bytes. It reports whether the application is paced.
+func (p *pace) wait(ctx context.Context, app string, bytes int64) (paced bool, err error) {
+	if p == nil || !p.crowds(app) {
+		return false, nil
+	}
+	at, ok := p.reserve(app, bytes)
+	for left := paceNap; left > 0 && ctx.Err() == nil; left = at.Sub(p.now()) {
+		if p.watching.CompareAndSwap(false, true) {
+			p.observe(p.nap(ctx, paceNap))
+			p.watching.Store(false)
+		} else {
+			p.nap(ctx, left)
+		}
+	}
+	if !ok || ctx.Err() != nil {
+		return true, errBusy()
+	}
+	return true, nil
+}
+
+// crowds reports whether an application sends more than an equal part, and much, while others send too.
+func (p *pace) crowds(app string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.now(); now.Sub(p.refreshed) >= paceLook {
+		p.refreshed = now
+		clear(p.crowding)
+		parts, total := p.sent.lately(paceTime)
+		p.most = 0
+		for app, bytes := range parts {
+			p.most = max(p.most, float64(bytes)/paceTime.Seconds())
+			p.crowding[app] = len(parts) > 1 && bytes > paceMuch && bytes > total/int64(len(parts))
+		}
+	}
+	return p.crowding[app]
+}
+
+// reserve returns when an application may send so many bytes. If that is too far away it returns false, and
+// the time at which to refuse.
+func (p *pace) reserve(app string, bytes int64) (at time.Time, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if now.Sub(p.began) > paceTime { // nobody was paced for so long
+		p.rate = max(p.least, p.most)
+		p.began, p.naps, p.late = now, 0, 0
+		clear(p.free)
+	}
+	at = p.free[app]
+	if earliest := now.Add(-paceBurst); at.Before(earliest) {
+		at = earliest
+	}
+	if limit := now.Add(admissionTime); at.After(limit) {
+		return limit, false
+	}
+	p.free[app] = at.Add(time.Duration(float64(bytes) / p.rate * float64(time.Second)))
+	return at, true
+}
+
+// observe counts a nap, and sets the rate at the end of a window.
+func (p *pace) observe(delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.naps++
+	if delay > paceLate {
+		p.late++
+	}
+	now := p.now()
+	if now.Sub(p.began) < paceWindow {
+		return
+	}
+	if p.late*paceShort > p.naps {
+		p.rate = max(p.least, p.rate*paceFall)
+	} else {
+		p.rate = min(p.rate*paceRise, max(p.least, 2*p.most))
+	}
+	p.began, p.naps, p.late = now, 0, 0
+}

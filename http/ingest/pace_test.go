@@ -1,0 +1,140 @@
+package ingest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+)
+
+// flooding sends from many connections as one application until ctx ends, and counts the bytes of what was let in.
+func flooding(ctx context.Context, senders *sync.WaitGroup, admission *Admission, app string) (sent *atomic.Int64) {
+	sent = new(atomic.Int64)
+	for range 50 {
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				reserved := reservation{admission: admission, app: app}
+				if reserved.forLog(ctx, 40<<10) == nil {
+					sent.Add(40 << 10)
+					time.Sleep(2 * time.Millisecond) // the log
+				}
+				reserved.release()
+			}
+		})
+	}
+	return sent
+}
+
+// TestAFloodIsPacedWhileOthersSend has a node whose processors are short from 16 MiB a second on: a
+// flooding application finds that rate while another one sends, and its own as soon as it is alone.
+func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const capacity = 16 << 20
+		ctx, cancel := context.WithCancel(t.Context())
+		var senders sync.WaitGroup
+		admission := NewAdmission(256 << 20)
+		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
+		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
+			nap(ctx, length)
+			if parts, _ := admission.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
+				return 3 * time.Millisecond
+			}
+			return 0
+		}
+		sent := flooding(ctx, &senders, admission, "flood")
+		perSecond := func(length time.Duration) int64 {
+			before := sent.Load()
+			time.Sleep(length)
+			return int64(float64(sent.Load()-before) / length.Seconds())
+		}
+		alone := perSecond(5 * time.Second)
+		if alone < 4*capacity {
+			t.Errorf("alone the flood sends %d bytes a second", alone)
+		}
+		calm, end := context.WithCancel(ctx)
+		var longest atomic.Int64
+		senders.Go(func() {
+			for calm.Err() == nil {
+				began := time.Now()
+				reserved := reservation{admission: admission, app: "calm"}
+				if err := reserved.forLog(calm, 200); err != nil && calm.Err() == nil {
+					t.Error(err)
+				}
+				longest.Store(max(longest.Load(), int64(time.Since(began))))
+				reserved.release()
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+		time.Sleep(5 * time.Second)
+		if beside := perSecond(10 * time.Second); beside < capacity/2 || beside > capacity*3/2 {
+			t.Errorf("beside another application the flood sends %d bytes a second, of %d", beside, capacity)
+		}
+		if longest.Load() != 0 {
+			t.Errorf("the other application waited %s", time.Duration(longest.Load()))
+		}
+		end()
+		time.Sleep(paceTime + time.Second)
+
+		if again := perSecond(5 * time.Second); again < alone*9/10 {
+			t.Errorf("alone again the flood sends %d bytes a second, before %d", again, alone)
+		}
+		cancel()
+		senders.Wait()
+	})
+}
+
+// TestAPacedApplicationKeepsItsLeast has processors that something else keeps busy.
+func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var senders sync.WaitGroup
+		admission := NewAdmission(256 << 20)
+		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
+		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
+			nap(ctx, length)
+			return time.Second
+		}
+		sent := flooding(ctx, &senders, admission, "flood")
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				admission.sent.add("calm", 200)
+				time.Sleep(time.Second)
+			}
+		})
+		time.Sleep(20 * time.Second)
+		before := sent.Load()
+		time.Sleep(10 * time.Second)
+		least := float64(2 * paceLeast)
+		if rate := float64(sent.Load()-before) / 10; rate < 0.9*least || rate > 1.1*least {
+			t.Errorf("the application sends %.0f bytes a second, at least are %.0f", rate, least)
+		}
+		cancel()
+		senders.Wait()
+	})
+}
+
+// TestWhoIsTooFarBehindIsRefused has an application whose requests would wait longer than any may.
+func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admission := NewAdmission(256 << 20)
+		admission.Share(func() time.Duration { return 0 }, time.Second, 1, time.Now)
+		send := func(bytes int64) error {
+			reserved := reservation{admission: admission, app: "flood"}
+			defer reserved.release()
+			return reserved.forLog(t.Context(), bytes)
+		}
+		admission.sent.add("calm", 200)
+		admission.sent.add("flood", 1<<20)
+		if err := send(10 << 20); err != nil { // five seconds of the least rate
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := send(1 << 20); svc.CodeOf(err) != svc.CodeUnavailable || time.Since(began) < admissionTime {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
