@@ -80,7 +80,8 @@
 //     person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window.
 //   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
-//   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_set, flag_validate.
+//   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_person,
+//     flag_result, flag_set, flag_validate.
 //   - Assistant: action, approval, conversation, passkey, tool.
 //   - Ingest (what one insert holds): rows, deadletter, usage.
 //   - Telemetry: telemetry, telemetry_budget.

@@ -134,6 +134,9 @@ func (s *FlagSpec) Normalise() {
 	for n := range s.Rules {
 		rule := &s.Rules[n]
 		rule.Conditions = append([]FlagCondition{}, rule.Conditions...)
+		if s.Kind == FlagBoolean {
+			rule.Variant = strings.NewReplacer("true", FlagOn, "false", FlagOff).Replace(rule.Variant)
+		}
 		for rule.ID == "" {
 			if id := "rule-" + strconv.Itoa(next); !taken[id] {
 				rule.ID = id
@@ -144,6 +147,34 @@ func (s *FlagSpec) Normalise() {
 	if s.Environments == nil {
 		s.Environments = map[string]FlagSwitch{}
 	}
+}
+
+// FlagReading is a flag beside what was counted of it.
+type FlagReading struct {
+	// Spark is the evaluations of each of the last seven days, the oldest first.
+	Spark [7]uint64
+	// LastEvaluatedAt is the last day of an evaluation within the last 30; zero where there was none.
+	LastEvaluatedAt time.Time
+	// Served are the variants that were served in these 30 days, and First the first of their days.
+	Served []string
+	First  time.Time
+}
+
+// StaleAfter is how long a flag is unused, or answers the same to everyone, before it is named stale.
+const StaleAfter = 30 * 24 * time.Hour
+
+// Stale returns why a flag that is not archived could be taken out of the code, empty where nothing says so: unused, where
+// it was not evaluated for 30 days, or settled, where everyone was served one variant for 30 days.
+func (r *FlagReading) Stale(flag *Flag, now time.Time) string {
+	switch {
+	case flag.Archived || now.Sub(flag.UpdatedAt) < StaleAfter:
+		return ""
+	case r.LastEvaluatedAt.IsZero():
+		return "unused"
+	case len(r.Served) == 1 && now.Sub(r.First) >= StaleAfter-24*time.Hour:
+		return "settled"
+	}
+	return ""
 }
 
 // SwitchOf returns the state in an environment, disabled at 100 percent where the definition names none.

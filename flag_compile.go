@@ -1,6 +1,8 @@
 package svc
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"sync/atomic"
@@ -40,10 +42,15 @@ type FlagOutcome struct {
 	enabled bool
 	// variant and rule are places in the flag's lists, -1 where there is none.
 	variant, rule int16
+	// number names the flag and the variant.
+	number uint64
 }
 
 // Flag returns the flag whose outcome it is.
 func (o *FlagOutcome) Flag() *CompiledFlag { return o.flag }
+
+// Number names the flag and the variant that is served, the same in all versions of the flag.
+func (o *FlagOutcome) Number() uint64 { return o.number }
 
 // Reason returns why.
 func (o *FlagOutcome) Reason() FlagReason { return o.reason }
@@ -197,6 +204,9 @@ func (f *CompiledFlag) makeOutcomes() {
 			flag: f, reason: reason, variant: int16(variant), rule: int16(rule), //nolint:gosec // at most MaxFlagVariants and MaxFlagRules
 			enabled: variant >= 0 && !(f.kind == FlagBoolean && f.variants[variant].key == FlagOff),
 		})
+		made := &f.outcomes[len(f.outcomes)-1]
+		sum := sha256.Sum256([]byte(f.Key + "\x00" + made.Variant()))
+		made.number = binary.BigEndian.Uint64(sum[:8])
 	}
 	size := fixedOutcomes + 3*len(f.variants) + len(f.rules)*(len(f.variants)+1)
 	f.outcomes = make([]FlagOutcome, 0, size)

@@ -243,7 +243,7 @@ func verdictOf(ok bool) verdict {
 func (c *compiledCondition) judge(context *FlagContext) verdict {
 	value := &context.slots[c.slot]
 	if value.kind == valueAbsent && c.stored != "" {
-		if context.person == nil {
+		if context.person.lacks(c.stored) {
 			return unknown
 		}
 		if stored, found := context.person.Values[c.stored]; found {

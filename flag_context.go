@@ -8,9 +8,6 @@ import (
 // MaxContextMembers bounds the members of a context that are looked at.
 const MaxContextMembers = 500
 
-// FlagPerson holds what a node knows of a person, by the fields of conditions. It never changes.
-type FlagPerson struct{ Values map[string]FlagValue }
-
 // FlagNames gives the names that the flags of an application look at their places in contexts. A place, once given,
 // stays.
 type FlagNames struct{ index map[string]int }

@@ -98,6 +98,12 @@ func (s *FlagSet) Entry(key string) *FlagEntry {
 	return nil
 }
 
+// Index returns the place of a flag among the entries.
+func (s *FlagSet) Index(key string) (n int, found bool) {
+	n, found = s.index[key]
+	return n, found
+}
+
 // Volatile reports whether an answer may change while Revision and Epoch stay.
 func (s *FlagSet) Volatile() bool { return s.volatile }
 
@@ -112,6 +118,9 @@ func (s *FlagSet) Epoch(now time.Time) int {
 	}
 	return at
 }
+
+// Timed reports whether switches change with time.
+func (s *FlagSet) Timed() bool { return len(s.boundaries) > 0 }
 
 // maxPrerequisiteDepth bounds the way along prerequisites, which have no circles.
 const maxPrerequisiteDepth = 32

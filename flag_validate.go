@@ -122,6 +122,10 @@ func (s *FlagSpec) checkRules(problems *flagProblems) {
 		return
 	}
 	seen, variants := map[string]bool{}, s.VariantKeys()
+	served := variants
+	if s.Kind == FlagBoolean {
+		served = append(slices.Clone(variants), "true", "false")
+	}
 	for n := range s.Rules {
 		rule := &s.Rules[n]
 		field := "rules[" + strconv.Itoa(n) + "]"
@@ -132,7 +136,7 @@ func (s *FlagSpec) checkRules(problems *flagProblems) {
 			problems.add(field+".id", "duplicate", "The rule %q stands here twice.", rule.ID)
 		}
 		seen[rule.ID] = true
-		if rule.Variant != "" && !slices.Contains(variants, rule.Variant) {
+		if rule.Variant != "" && !slices.Contains(served, rule.Variant) {
 			*problems = append(*problems, FieldError{Field: field + ".variant", Code: "unknown_variant", Message: fmt.Sprintf("The flag has no variant %q.", rule.Variant), Allowed: variants})
 		}
 		if rule.RolloutPercent != nil {

@@ -22,7 +22,7 @@ func groupImports() map[string][]string {
 		"Errors":    {"Ground", "Analytics"},
 		"Metrics":   {"Ground"},
 		"Alerting":  {"Ground", "Analytics", "Errors", "Metrics"},
-		"Flags":     {"Ground"},
+		"Flags":     {"Ground", "Analytics", "People"},
 		"Assistant": {"Ground"},
 		"People":    {"Ground", "Analytics"},
 		"Ingest":    {"Ground", "Analytics", "Errors", "Metrics"},

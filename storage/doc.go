@@ -27,6 +27,8 @@
 //	aliases          environment, low, high                       -      view of events, merges of people         roots
 //	roots            environment, visitor                         -      blocks with aliases, merges of people    people, funnels, retention
 //	activations      environment, visitor                         -      the owner of partition 0, hourly         people
+//	flag_counts      environment, flag, variant, day              -      flags.Recorder, every two seconds        lists and results of flags
+//	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every two seconds        results of flags
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
 //	issues           environment, issue                           -      view of occurrences                      lists of issues
 //	issue_users      environment, ts                              month  view of occurrences                      users and sparks of issues, overview of errors

@@ -73,7 +73,11 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 
 // ledgers returns the client of the ledgers.
 func (n *node) ledgers() *conversations.Ledgers {
-	return &conversations.Ledgers{Actors: n.cluster, Known: n.db.KnownEntries}
+	ledgers := &conversations.Ledgers{Actors: n.cluster}
+	if n.db != nil { // a node that has opened nothing lists its rows only
+		ledgers.Known = n.db.KnownEntries
+	}
+	return ledgers
 }
 
 // agents returns the server of the Model Context Protocol.

@@ -49,6 +49,7 @@ func (n *node) modules() []module {
 		n.alertingModule(),
 		n.analyticsModule(),
 		n.peopleModule(),
+		n.flagsModule(),
 		n.assistantModule(),
 		n.documentationModule(),
 		n.telemetryModule(),

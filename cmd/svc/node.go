@@ -103,6 +103,7 @@ type node struct {
 	consoleSeal *vault.Box
 	apps        *apps.Applications
 	monitoring  monitoring
+	flags       featureFlags
 	// Snapshots and lists that modules share.
 	resolved      *issues.ResolvedSet
 	rules         *alerting.RuleIndex

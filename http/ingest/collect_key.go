@@ -187,3 +187,35 @@ func queryKey(r *http.Request) string {
 func isAccessToken(secret string) bool {
 	return slices.ContainsFunc(svc.TokenKind("").Values(), func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
+
+// Authority says what the ingest key of a request may do, for surfaces that take nothing in. It judges by the keys
+// that the node knows, also while it cannot hear of changes.
+type Authority struct{ Collectors Collectors }
+
+// Collector returns what the one key of a request may do; inside is a key in its body, empty where it has none. It
+// fails with unauthorized, and with forbidden where a page of a foreign origin sends a public key.
+func (a Authority) Collector(r *http.Request, inside string) (*svc.Collector, error) {
+	key, err := ingestKey(r, inside)
+	if err != nil {
+		return nil, err
+	}
+	return a.Judge(r, svc.HashSecret(key))
+}
+
+// Judge is Collector for a key that is known by its hash.
+func (a Authority) Judge(r *http.Request, hash [32]byte) (*svc.Collector, error) {
+	collector := a.Collectors.Collector(hash)
+	if collector == nil {
+		return nil, svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+	}
+	if origin := headerOf(r, "Origin"); collector.Kind == svc.KeyPublic && !originAllowed(origin, collector.Origins) {
+		return nil, &svc.Error{
+			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+			Message: "The application does not allow requests from the origin " + origin + "; add it to allowedOrigins.",
+		}
+	}
+	return collector, nil
+}
+
+// Key returns the one ingest key of a request; inside is a key in its body.
+func (a Authority) Key(r *http.Request, inside string) (string, error) { return ingestKey(r, inside) }

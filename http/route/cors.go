@@ -44,3 +44,10 @@ func (w *Response) preflight(r *http.Request) {
 	header.Add("Vary", "Access-Control-Request-Headers")
 	w.WriteHeader(http.StatusNoContent)
 }
+
+// AllowCredentials lets pages send requests with credentials, as posthog-js does; none are read. It needs AllowOrigin.
+func (w *Response) AllowCredentials(r *http.Request) {
+	if r.Header.Get("Origin") != "" {
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+	}
+}

@@ -48,3 +48,6 @@ func (w *Response) Arrival() time.Time { return w.arrival }
 
 // RequestID returns the id of the request, of letters, digits and -_.: alone.
 func (w *Response) RequestID() string { return w.id }
+
+// Stopping is closed when streams shall end because the service stops.
+func (w *Response) Stopping() <-chan struct{} { return w.handler.draining.Done() }

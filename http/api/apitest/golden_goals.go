@@ -70,3 +70,42 @@ func funnelSteps() []step {
 		{name: "funnels.delete-again", as: owner, method: "DELETE", path: app + "/funnels/{funnel}"},
 	}
 }
+
+// flagSteps lists the requests of feature flags.
+func flagSteps() []step {
+	const flags = "/api/v1/apps/acme/web/flags"
+	const checkout = `{"name":"Checkout","description":"One page less.","kind":"multivariate","variants":[{"key":"control","weight":50},{"key":"fast","weight":50,"value":{"steps":1}}],` +
+		`"rules":[{"conditions":[{"field":"trait.plan","op":"in","value":["beta","pro"]}],"variant":"fast","rolloutPercent":100}],"environments":{"production":{"enabled":true,"rolloutPercent":50}}}`
+	const nav = `{"name":"Navigation","kind":"boolean","environments":{"staging":{"enabled":true}},"prerequisites":[{"flag":"checkout","variant":"fast"}]}`
+	return []step{
+		{name: "flags.list-empty", as: owner, method: "GET", path: flags},
+		{name: "flags.put-new", as: owner, method: "PUT", path: flags + "/checkout", body: checkout},
+		{name: "flags.put-another", as: owner, method: "PUT", path: flags + "/nav", body: nav},
+		{name: "flags.put", as: owner, method: "PUT", path: flags + "/nav", body: nav, header: map[string]string{"If-Match": `"1"`}},
+		{name: "flags.put-stale", as: owner, method: "PUT", path: flags + "/nav", body: nav, header: map[string]string{"If-Match": `"1"`}},
+		{name: "flags.put-weights", as: owner, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"multivariate","variants":[{"key":"a","weight":49},{"key":"b","weight":50}]}`},
+		{name: "flags.put-invalid", as: owner, method: "PUT", path: flags + "/A!", body: `{"name":"","kind":"multivariate","variants":[{"key":"a","weight":50},{"key":"a","weight":50}],"rules":[{"conditions":[{"field":"mood","op":"like","value":1}],"variant":"c"}],"environments":{"moon":{"enabled":true}},"bucketBy":"mood"}`},
+		{name: "flags.put-unknown-member", as: owner, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"boolean","enviroments":{}}`},
+		{name: "flags.put-reserved", as: owner, method: "PUT", path: flags + "/new", body: `{"name":"New","kind":"boolean"}`},
+		{name: "flags.put-cycle", as: owner, method: "PUT", path: flags + "/checkout", body: `{"name":"Checkout","kind":"boolean","prerequisites":[{"flag":"nav","variant":"on"}]}`},
+		{name: "flags.put-forbidden", as: viewer, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"boolean"}`},
+		{name: "flags.get", as: owner, method: "GET", path: flags + "/checkout"},
+		{name: "flags.get-missing", as: owner, method: "GET", path: flags + "/nothing"},
+		{name: "flags.list", as: viewer, method: "GET", path: flags + "?env=staging"},
+		{name: "flags.list-invalid", as: owner, method: "GET", path: flags + "?env=moon&includeArchived=maybe&limit=0"},
+		{name: "flags.preview", as: owner, method: "POST", path: flags + "/checkout/preview", body: `{"distinctId":"u1","context":{"plan":"beta"}}`},
+		{name: "flags.preview-rollout", as: owner, method: "POST", path: flags + "/checkout/preview", body: `{"distinctId":"u1","context":{"plan":"free"}}`},
+		{name: "flags.preview-disabled", as: owner, method: "POST", path: flags + "/nav/preview", body: `{"distinctId":"u1"}`},
+		{name: "flags.preview-invalid", as: owner, method: "POST", path: flags + "/nav/preview?env=moon", body: `{"distinctId":"","context":[]}`},
+		{name: "flags.preview-missing", as: owner, method: "POST", path: flags + "/nothing/preview", body: `{"distinctId":"u1"}`},
+		{name: "flags.archive", as: owner, method: "DELETE", path: flags + "/nav"},
+		{name: "flags.archive-again", as: owner, method: "DELETE", path: flags + "/nav"},
+		{name: "flags.archive-missing", as: owner, method: "DELETE", path: flags + "/nothing"},
+		{name: "flags.list-archived", as: owner, method: "GET", path: flags + "?includeArchived=true&limit=1"},
+		{name: "flags.put-restored", as: owner, method: "PUT", path: flags + "/nav", body: nav},
+		{name: "flags.history", as: owner, method: "GET", path: flags + "/nav/history?limit=2"},
+		{name: "flags.history-missing", as: owner, method: "GET", path: flags + "/nothing/history"},
+		{name: "flags.results", as: owner, method: "GET", path: flags + "/checkout/results?range=custom:2026-03-02..2026-03-20"},
+		{name: "flags.results-missing", as: owner, method: "GET", path: flags + "/nothing/results"},
+	}
+}

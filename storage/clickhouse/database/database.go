@@ -9,6 +9,7 @@ import (
 	"svc/storage/clickhouse/alerts"
 	"svc/storage/clickhouse/backup"
 	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/flags"
 	"svc/storage/clickhouse/issues"
 	"svc/storage/clickhouse/metrics"
 	"svc/storage/clickhouse/people"
@@ -35,6 +36,8 @@ type (
 	PeopleStore = people.Store
 	// TelemetryStore reads what became of items.
 	TelemetryStore = telemetry.Store
+	// FlagStore answers questions about evaluations of flags.
+	FlagStore = flags.Store
 	// BackupStore takes snapshots.
 	BackupStore = backup.Store
 )
@@ -51,6 +54,7 @@ type DB struct {
 	*AlertStore
 	*PeopleStore
 	*TelemetryStore
+	*FlagStore
 	*BackupStore
 }
 
@@ -65,7 +69,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 		return nil, errors.Join(err, conn.Close())
 	}
 	db := &DB{Conn: conn, StateStore: opened}
-	var problems [8]error
+	var problems [9]error
 	db.BlockStore, problems[0] = block.New(conn)
 	db.ReadStore, problems[1] = reads.New(opened.Conn()) // segments look at what members decided
 	db.MetricStore, problems[2] = metrics.New(conn)
@@ -74,6 +78,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db.BackupStore, problems[5] = backup.New(opened)
 	db.PeopleStore, problems[6] = people.New(opened)
 	db.TelemetryStore, problems[7] = telemetry.New(conn)
+	db.FlagStore, problems[8] = flags.New(opened)
 	if err := errors.Join(problems[:]...); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

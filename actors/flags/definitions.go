@@ -1,0 +1,262 @@
+package flags
+
+import (
+	"hash/maphash"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// shards is into how many maps the applications are divided: a change copies one of them.
+const shards = 256
+
+// Definitions is this node's snapshot of the flags of all applications, compiled. It is read without a lock, and
+// replaced by the flags actors when their flags change.
+type Definitions struct {
+	now    func() time.Time
+	seed   maphash.Seed
+	shards [shards]atomic.Pointer[map[svc.AppRef]*Compiled]
+
+	mu sync.Mutex
+	// retired are entries that were replaced, whose counts are still to be taken.
+	retired []retiredEntry
+}
+
+type retiredEntry struct {
+	ref   svc.AppRef
+	env   string
+	entry *svc.FlagEntry
+	// taken is set when the counts were taken once; an evaluation that began before the change may still count.
+	taken bool
+}
+
+// Compiled is the flags of one application at one revision. It never changes, but that it is superseded.
+type Compiled struct {
+	Revision uint64
+	// Flags are the definitions by key, the archived ones among them.
+	Flags []svc.Flag
+
+	ref     svc.AppRef
+	version svc.Version
+	names   *svc.FlagNames
+	flags   map[string]*svc.CompiledFlag
+	sets    map[string]*svc.FlagSet
+	// superseded is closed when a later revision is published.
+	superseded chan struct{}
+	since      time.Time
+}
+
+// NewDefinitions returns an empty snapshot.
+func NewDefinitions(now func() time.Time) *Definitions {
+	d := &Definitions{now: now, seed: maphash.MakeSeed()}
+	for n := range d.shards {
+		d.shards[n].Store(&map[svc.AppRef]*Compiled{})
+	}
+	return d
+}
+
+func (d *Definitions) shard(ref svc.AppRef) *atomic.Pointer[map[svc.AppRef]*Compiled] {
+	return &d.shards[maphash.Comparable(d.seed, ref)%shards]
+}
+
+// Find returns the flags of an application, nil where it never had any.
+func (d *Definitions) Find(ref svc.AppRef) *Compiled { return (*d.shard(ref).Load())[ref] }
+
+// find returns the flags of an application; one that never had any has an empty set.
+func (d *Definitions) find(ref svc.AppRef) *Compiled {
+	if found := d.Find(ref); found != nil {
+		return found
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if found := d.Find(ref); found != nil {
+		return found
+	}
+	return d.store(d.compile(svc.Version{}, ref, nil, nil))
+}
+
+// Set returns the flags of an application in an environment.
+func (d *Definitions) Set(ref svc.AppRef, environment string) *svc.FlagSet {
+	return d.find(ref).set(environment)
+}
+
+// Watch is Set with a channel that is closed once the set is superseded, and the time since when it is there.
+func (d *Definitions) Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time) {
+	found := d.find(ref)
+	return found.set(environment), found.superseded, found.since
+}
+
+// All returns the flags of an application by key, the archived ones among them, and their revision.
+func (d *Definitions) All(ref svc.AppRef) (flags []svc.Flag, revision uint64) {
+	found := d.find(ref)
+	return found.Flags, found.Revision
+}
+
+func (c *Compiled) set(environment string) *svc.FlagSet {
+	if set := c.sets[environment]; set != nil {
+		return set
+	}
+	return c.sets[""]
+}
+
+// Publish replaces the flags of an application, unless a later version of them is known. Flags that stayed keep their
+// compiled form and their counts.
+func (d *Definitions) Publish(version svc.Version, ref svc.AppRef, flags []svc.Flag) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.Find(ref)
+	if known != nil && (version.Number() < known.version.Number() || version == known.version && svc.FlagRevision(flags) <= known.Revision) {
+		return
+	}
+	next := d.compile(version, ref, flags, known)
+	d.store(next)
+	if known != nil {
+		close(known.superseded)
+	}
+}
+
+// store puts a compiled application in its shard; the caller holds the lock.
+func (d *Definitions) store(next *Compiled) *Compiled {
+	shard := d.shard(next.ref)
+	apps := maps.Clone(*shard.Load())
+	apps[next.ref] = next
+	shard.Store(&apps)
+	return next
+}
+
+// compile makes the flags of an application ready; the caller holds the lock.
+func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.Flag, known *Compiled) *Compiled {
+	next := &Compiled{
+		Revision: svc.FlagRevision(flags), Flags: flags, ref: ref, version: version, flags: make(map[string]*svc.CompiledFlag, len(flags)),
+		sets: map[string]*svc.FlagSet{}, superseded: make(chan struct{}), since: d.now(),
+	}
+	if known != nil {
+		next.names = known.names
+	}
+	next.names = next.names.Grown(flags)
+	for n := range flags {
+		key := flags[n].Key
+		if known != nil && known.flags[key] != nil && known.flags[key].Version == flags[n].Version {
+			next.flags[key] = known.flags[key]
+			continue
+		}
+		next.flags[key] = svc.CompileFlag(&flags[n], next.names)
+	}
+	for _, environment := range environmentsOf(flags) {
+		next.sets[environment] = d.compileSet(next, known, environment)
+	}
+	return next
+}
+
+// environmentsOf returns the slugs of the environments that flags name, and the empty one, in which all are disabled.
+func environmentsOf(flags []svc.Flag) []string {
+	slugs := map[string]bool{"": true}
+	for n := range flags {
+		for slug := range flags[n].Environments {
+			slugs[slug] = true
+		}
+	}
+	all := make([]string, 0, len(slugs))
+	for slug := range slugs {
+		all = append(all, slug)
+	}
+	return all
+}
+
+// compileSet makes the set of an environment. Entries of flags that stayed are those of the set before; the others of
+// that set retire.
+func (d *Definitions) compileSet(next, known *Compiled, environment string) *svc.FlagSet {
+	var before *svc.FlagSet
+	if known != nil {
+		before = known.sets[environment]
+	}
+	entries := make([]*svc.FlagEntry, 0, len(next.Flags))
+	for n := range next.Flags {
+		flag := next.flags[next.Flags[n].Key]
+		var entry *svc.FlagEntry
+		if before != nil {
+			entry = before.Entry(flag.Key)
+		}
+		if entry == nil || entry.Flag != flag {
+			if entry != nil && environment != "" {
+				d.retired = append(d.retired, retiredEntry{ref: next.ref, env: environment, entry: entry})
+			}
+			entry = svc.NewFlagEntry(flag, next.Flags[n].SwitchOf(environment))
+		}
+		entries = append(entries, entry)
+	}
+	return svc.NewFlagSet(environment, next.Revision, entries, next.names)
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (d *Definitions) EntityKinds() []string { return []string{kindFlag} }
+
+// PublishEntities publishes the flags among the entities of one owner. A flag that cannot be decoded is left out.
+func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	if len(entities) == 0 {
+		return
+	}
+	identity, ours := strings.CutPrefix(entities[0].Owner, kindFlags+"/")
+	if !ours {
+		return
+	}
+	var version svc.Version
+	flags := map[string]svc.Flag{}
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted || entity.Kind != kindFlag {
+			continue
+		}
+		if flag := grain.DecodeOrSkip[svc.Flag](entity, skipped); flag != nil {
+			flags[flag.Key] = *flag
+		}
+	}
+	d.Publish(version, refOf(identity), svc.SortFlags(flags))
+}
+
+// Tally is how often a flag served a variant since it was last counted; the empty variant is a multivariate flag that was
+// off.
+type Tally struct {
+	App         svc.AppRef
+	Environment string
+	Flag        string
+	Variant     string
+	Count       uint64
+}
+
+// Take returns the evaluations of this node since the last call.
+func (d *Definitions) Take() (tallies []Tally) {
+	collect := func(ref svc.AppRef, environment string, entry *svc.FlagEntry) {
+		entry.Take(func(variant string, count uint64) {
+			tallies = append(tallies, Tally{ref, environment, entry.Flag.Key, variant, count})
+		})
+	}
+	d.mu.Lock()
+	retired := d.retired
+	d.retired = nil
+	for _, old := range retired {
+		collect(old.ref, old.env, old.entry)
+		if !old.taken {
+			old.taken = true
+			d.retired = append(d.retired, old)
+		}
+	}
+	d.mu.Unlock()
+	for n := range d.shards {
+		for ref, compiled := range *d.shards[n].Load() {
+			for environment, set := range compiled.sets {
+				for _, entry := range set.Entries {
+					collect(ref, environment, entry)
+				}
+			}
+		}
+	}
+	return tallies
+}

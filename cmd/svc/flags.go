@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-faster/city"
+
+	"svc"
+	"svc/actors/apps"
+	"svc/actors/flags"
+	"svc/actors/grain"
+	"svc/cluster"
+	flagsapi "svc/http/api/flags"
+	flagsurface "svc/http/flags"
+	"svc/http/ingest"
+	"svc/http/route"
+)
+
+// featureFlags is what the module of flags keeps for itself.
+type featureFlags struct {
+	definitions *flags.Definitions
+	persons     *flags.Persons
+	recorder    *flags.Recorder
+}
+
+// flagsModule is feature flags: their definitions, evaluations, exposures.
+func (n *node) flagsModule() module {
+	return module{
+		name: "flags",
+		snapshots: func() []apps.Snapshot {
+			n.flags.definitions = flags.NewDefinitions(n.now)
+			return []apps.Snapshot{n.flags.definitions}
+		},
+		wire: func() error {
+			n.flags.persons = flags.NewPersons(n.db, nil, n.now, n.logger)
+			n.flags.recorder = &flags.Recorder{
+				Definitions: n.flags.definitions, Store: n.db, Applications: n.collectors.Applications, Name: n.random.ID("run_"), Now: n.now, Logger: n.logger,
+			}
+			return nil
+		},
+		kinds:  func(node *grain.Node) []cluster.Kind { return flags.Kinds(node, n.flags.definitions) },
+		routes: n.flagRoutes,
+		parts: func() []part {
+			return []part{
+				{"persons of flags", "Evaluations ask it for persons; it reads the store.", n.flags.persons.Run},
+				{"evaluations of flags", "It stores what requests have counted, so it stops after the last of them and before the store.", n.flags.recorder.Run},
+			}
+		},
+	}
+}
+
+// flagRoutes are the rows of members and of SDKs.
+func (n *node) flagRoutes() ([]route.Route, error) {
+	surface := &flagsurface.Flags{
+		Authority: ingest.Authority{Collectors: n.collectors}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
+		Now: n.now, Origin: n.config.Origin(),
+	}
+	if n.vault != nil { // a node that has opened nothing lists its rows only
+		key, err := n.vault.Key("streams of flags")
+		if err != nil {
+			return nil, err
+		}
+		surface.Tokens = flagsurface.Tokens{Key: key}
+	}
+	ports := flagsapi.Ports{
+		Flags: &flags.Flags{Actors: n.cluster, Sync: n.syncSnapshot}, Readings: n.db, Previews: flagPreviews{n.flags.definitions, n.flags.persons}, Results: n.db,
+	}
+	return append(flagsapi.Routes(ports), surface.Routes()...), nil
+}
+
+// flagPreviews is the view that previews have of what evaluations read.
+type flagPreviews struct {
+	definitions *flags.Definitions
+	persons     *flags.Persons
+}
+
+// previewTime bounds the look-up of a person for a preview.
+const previewTime = 3 * time.Second
+
+func (p flagPreviews) Set(ref svc.AppRef, environment string) *svc.FlagSet {
+	return p.definitions.Set(ref, environment)
+}
+
+func (p flagPreviews) Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson {
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	return p.persons.Known(ctx, environment, city.CH64([]byte(distinctID)))
+}

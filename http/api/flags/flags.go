@@ -1,0 +1,290 @@
+package flags
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Flags keeps the flags of applications.
+type Flags interface {
+	// List returns all flags of an application, the archived ones among them.
+	List(ctx context.Context, ref svc.AppRef) ([]svc.Flag, error)
+	// Get fails with not_found where there is no flag of the key.
+	Get(ctx context.Context, ref svc.AppRef, key string) (svc.Flag, error)
+	// Put makes or replaces a flag by a valid definition; with ifMatch only where it has that version. action says what the
+	// change was.
+	Put(ctx context.Context, ref svc.AppRef, key string, spec *svc.FlagSpec, ifMatch *uint64, by svc.LedgerActor) (flag svc.Flag, action string, err error)
+	// Archive ends the evaluation of a flag. It fails with conflict where it is archived.
+	Archive(ctx context.Context, ref svc.AppRef, key string, ifMatch *uint64, by svc.LedgerActor) (svc.Flag, error)
+	// History returns the versions of a flag, the newest first.
+	History(ctx context.Context, ref svc.AppRef, key string) ([]svc.FlagChange, error)
+}
+
+// Readings knows how flags were evaluated.
+type Readings interface {
+	// FlagReadings returns what was counted of the flags of an environment, by key.
+	FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error)
+}
+
+// flags answers the routes of flags.
+type flags struct {
+	flags    Flags
+	readings Readings
+}
+
+func flagRoutes(ports Ports) []route.Route {
+	f := flags{ports.Flags, ports.Readings}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags", Operation: "flags.list", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List flags", Handler: route.Typed(f.list),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.get", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "One flag; its ETag is for If-Match", Handler: route.Typed(f.get),
+		},
+		{
+			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.put", Module: svc.ModuleFlags, Scope: svc.ScopeWrite, Permission: svc.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.updated", Rate: svc.RateDefault,
+			Summary: "Create a flag, or replace its whole definition; an archived one is restored", Status: 200, Also: 201, Codes: []svc.Code{svc.CodePrecondition}, Handler: route.Typed(f.put),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.archive", Module: svc.ModuleFlags, Scope: svc.ScopeWrite, Permission: svc.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.archived", Rate: svc.RateDefault,
+			Summary: "Archive a flag: its evaluation ends, its history is kept", Codes: []svc.Code{svc.CodeConflict, svc.CodePrecondition}, Handler: route.Typed(f.archive),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}/history", Operation: "flags.history", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "The versions of a flag: who, when, before and after", Handler: route.Typed(f.history),
+		},
+	}
+}
+
+// switchState is the state of a flag in one environment.
+type switchState struct {
+	Enabled        bool        `json:"enabled"`
+	RolloutPercent float64     `json:"rolloutPercent"`
+	StartAt        *route.Time `json:"startAt,omitempty"`
+	EndAt          *route.Time `json:"endAt,omitempty"`
+}
+
+// flagDefinition is what members write of a flag, as answers show it.
+type flagDefinition struct {
+	Name          string                 `json:"name"`
+	Description   string                 `json:"description"`
+	Kind          svc.FlagKind           `json:"kind"`
+	Variants      []svc.FlagVariant      `json:"variants"`
+	Rules         []svc.FlagRule         `json:"rules"`
+	Environments  map[string]switchState `json:"environments" doc:"Every environment of the application by its slug."`
+	BucketBy      string                 `json:"bucketBy"`
+	Prerequisites []svc.FlagPrerequisite `json:"prerequisites"`
+}
+
+// definitionOf shows a definition with all environments of an application.
+func definitionOf(app *svc.Application, spec *svc.FlagSpec) flagDefinition {
+	shown := flagDefinition{
+		Name: spec.Name, Description: spec.Description, Kind: spec.Kind, Variants: spec.Variants, Rules: spec.Rules, BucketBy: spec.BucketBy, Prerequisites: spec.Prerequisites,
+		Environments: map[string]switchState{},
+	}
+	for _, environment := range app.Environments {
+		state := spec.SwitchOf(environment.Slug)
+		shown.Environments[environment.Slug] = switchState{state.Enabled, state.Rollout(), route.TimeOf(state.StartAt), route.TimeOf(state.EndAt)}
+	}
+	return shown
+}
+
+// flag is a flag as answers show it.
+type flag struct {
+	Key string `json:"key"`
+	flagDefinition
+	Archived  bool       `json:"archived"`
+	Version   uint64     `json:"version" doc:"Counts the changes of the flag; it is the ETag."`
+	CreatedAt route.Time `json:"createdAt"`
+	UpdatedAt route.Time `json:"updatedAt"`
+}
+
+func flagOf(app *svc.Application, f *svc.Flag) flag {
+	return flag{f.Key, definitionOf(app, &f.FlagSpec), f.Archived, f.Version, route.Time(f.CreatedAt), route.Time(f.UpdatedAt)}
+}
+
+// flagRow is a flag in a list.
+type flagRow struct {
+	flag
+	Spark           []uint64    `json:"spark" observed:"true" doc:"Evaluations of each of the last seven days in the environment, the oldest first."`
+	LastEvaluatedAt *route.Time `json:"lastEvaluatedAt" observed:"true" doc:"The last day with an evaluation, of the last 30."`
+	Stale           *string     `json:"stale" observed:"true" doc:"unused: not evaluated for 30 days. settled: everyone was served one variant for 30 days." enum:"unused,settled"`
+}
+
+type listFlags struct {
+	api.AppPath
+	api.Paging
+	Env             api.Env `query:"env" doc:"The environment whose evaluations are shown."`
+	IncludeArchived bool    `query:"includeArchived" doc:"true lists the archived flags as well."`
+	Q               string  `query:"q" doc:"Flags whose key, name or description holds the text, in any case."`
+}
+
+// flagPage is the answer of …/flags.
+type flagPage struct {
+	svc.Page[flagRow]
+	Environment string `json:"environment"`
+}
+
+func (f flags) list(ctx context.Context, call *route.Call, in listFlags) (flagPage, error) {
+	all, err := f.flags.List(ctx, call.Ref())
+	if err != nil {
+		return flagPage{}, err
+	}
+	text := strings.ToLower(in.Q)
+	all = slices.DeleteFunc(all, func(one svc.Flag) bool {
+		found := strings.Contains(one.Key, text) || strings.Contains(strings.ToLower(one.Name), text) || strings.Contains(strings.ToLower(one.Description), text)
+		return one.Archived && !in.IncludeArchived || !found
+	})
+	readings, err := f.readings.FlagReadings(ctx, in.Env.Number, call.Now)
+	if err != nil {
+		return flagPage{}, err
+	}
+	rows := api.Convert(all, func(one *svc.Flag) flagRow {
+		reading := readings[one.Key]
+		row := flagRow{flag: flagOf(&call.App, one), Spark: reading.Spark[:], Stale: api.OrNull(reading.Stale(one, call.Now))}
+		if !reading.LastEvaluatedAt.IsZero() {
+			row.LastEvaluatedAt = route.TimeOf(&reading.LastEvaluatedAt)
+		}
+		return row
+	})
+	page, err := api.PageOfAll(call, rows, in.Paging, func(row flagRow) string { return row.Key })
+	return flagPage{page, in.Env.Slug}, err
+}
+
+// flagPath is the address of a flag in a path.
+type flagPath struct {
+	api.AppPath
+	Key string `path:"key" doc:"The flag's key."`
+}
+
+func (f flags) get(ctx context.Context, call *route.Call, in flagPath) (flag, error) {
+	found, err := f.flags.Get(ctx, call.Ref(), in.Key)
+	if err != nil {
+		return flag{}, err
+	}
+	call.Tag(found.Version)
+	return flagOf(&call.App, &found), nil
+}
+
+type putFlag struct {
+	flagPath
+	Body svc.FlagSpec `body:"json"`
+}
+
+// Check applies the rules of flags that need no other flag.
+func (p *putFlag) Check(call *route.Call) []svc.FieldError {
+	problems := p.Body.Validate(environments(&call.App))
+	if problem := svc.CheckFlagKey(call.Param("key")); problem != nil {
+		problems = append([]svc.FieldError{*problem}, problems...)
+	}
+	return problems
+}
+
+func environments(app *svc.Application) (slugs []string) {
+	for _, environment := range app.Environments {
+		slugs = append(slugs, environment.Slug)
+	}
+	return slugs
+}
+
+// present returns the version that the caller requires, nil where it requires none; zero stands for no flag.
+func (f flags) present(ctx context.Context, call *route.Call, key string) (*uint64, error) {
+	found, err := f.flags.Get(ctx, call.Ref(), key)
+	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		return nil, err
+	}
+	return call.IfMatch(found.Version)
+}
+
+func (f flags) put(ctx context.Context, call *route.Call, in putFlag) (flag, error) {
+	ifMatch, err := f.present(ctx, call, in.Key)
+	if err != nil {
+		return flag{}, err
+	}
+	in.Body.Normalise()
+	changed, action, err := f.flags.Put(ctx, call.Ref(), in.Key, &in.Body, ifMatch, actorOf(call))
+	if err != nil {
+		return flag{}, err
+	}
+	switch action {
+	case svc.FlagCreated:
+		call.Answer(http.StatusCreated)
+		call.Created("/apps/" + call.Ref().String() + "/flags/" + changed.Key)
+	case svc.FlagRestored:
+		call.Happened("flag.restored")
+	}
+	call.About(changed.Key)
+	call.Tag(changed.Version)
+	return flagOf(&call.App, &changed), nil
+}
+
+func (f flags) archive(ctx context.Context, call *route.Call, in flagPath) (flag, error) {
+	ifMatch, err := f.present(ctx, call, in.Key)
+	if err != nil {
+		return flag{}, err
+	}
+	changed, err := f.flags.Archive(ctx, call.Ref(), in.Key, ifMatch, actorOf(call))
+	if err != nil {
+		return flag{}, err
+	}
+	call.About(changed.Key)
+	call.Tag(changed.Version)
+	return flagOf(&call.App, &changed), nil
+}
+
+// actorOf names the member who makes a call.
+func actorOf(call *route.Call) svc.LedgerActor {
+	if user := call.Grant.Token.User; user != nil {
+		return svc.LedgerActor{ID: user.ID, Name: user.Name}
+	}
+	return svc.LedgerActor{}
+}
+
+// flagChange is one version of a flag.
+type flagChange struct {
+	Version  uint64          `json:"version"`
+	At       route.Time      `json:"at"`
+	By       svc.LedgerActor `json:"by"`
+	Action   string          `json:"action" enum:"created,updated,archived,restored"`
+	Restored bool            `json:"restored" doc:"Whether the change brought an archived flag back."`
+	Before   *flagDefinition `json:"before" doc:"The definition before; null for the first version."`
+	After    flagDefinition  `json:"after"`
+}
+
+type flagHistory struct {
+	flagPath
+	api.Paging
+}
+
+func (f flags) history(ctx context.Context, call *route.Call, in flagHistory) (svc.Page[flagChange], error) {
+	changes, err := f.flags.History(ctx, call.Ref(), in.Key)
+	if err != nil {
+		return svc.Page[flagChange]{}, err
+	}
+	keyset, err := call.Keyset(in.Cursor, 1)
+	if err != nil {
+		return svc.Page[flagChange]{}, err
+	}
+	if keyset != nil {
+		changes = slices.DeleteFunc(changes, func(c svc.FlagChange) bool { return versionKey(c.Version) >= keyset[0] })
+	}
+	limit := min(int(in.Limit), len(changes))
+	rows := api.Convert(changes[:limit], func(c *svc.FlagChange) flagChange {
+		shown := flagChange{Version: c.Version, At: route.Time(c.At), By: c.By, Action: c.Action, Restored: c.Action == svc.FlagRestored, After: definitionOf(&call.App, &c.After)}
+		if c.Before != nil {
+			before := definitionOf(&call.App, c.Before)
+			shown.Before = &before
+		}
+		return shown
+	})
+	return route.PageOf(call, rows, len(changes) > limit, func(last flagChange) []string { return []string{versionKey(last.Version)} }), nil
+}

@@ -1,0 +1,106 @@
+package flags
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// versionKey writes a version so that texts have the order of the numbers.
+func versionKey(version uint64) string { return fmt.Sprintf("%020d", version) }
+
+// Previews evaluates flags as this node does.
+type Previews interface {
+	// Set returns the flags of an application in an environment; it is never nil.
+	Set(ref svc.AppRef, environment string) *svc.FlagSet
+	// Known returns what is known of a person, who is looked up; nil where nothing can be said.
+	Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson
+}
+
+type previews struct{ previews Previews }
+
+func previewRoutes(ports Ports) []route.Route {
+	p := previews{ports.Previews}
+	return []route.Route{{
+		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/flags/{key}/preview", Operation: "flags.preview", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+		Summary: "What a context gets of a flag, and by which rule; nothing is counted", Handler: route.Typed(p.preview),
+	}}
+}
+
+type previewFlag struct {
+	flagPath
+	Env  api.Env `query:"env" doc:"The environment's slug."`
+	Body struct {
+		DistinctID  string         `json:"distinctId" required:"true" doc:"Who asks."`
+		AnonymousID string         `json:"anonymousId" doc:"The id of the device."`
+		Context     map[string]any `json:"context" doc:"What is known of the person, as in an evaluation."`
+	} `body:"json"`
+}
+
+// Check refuses a person without an id.
+func (p *previewFlag) Check(*route.Call) []svc.FieldError {
+	if p.Body.DistinctID == "" {
+		return []svc.FieldError{{Field: "distinctId", Code: "required", Message: "The field distinctId is required."}}
+	}
+	return nil
+}
+
+// ruleVerdict says how a rule was judged.
+type ruleVerdict struct {
+	RuleID  string `json:"ruleId"`
+	Verdict string `json:"verdict" enum:"matched,failed,unknown" doc:"unknown: it looks at what was not sent, and is not known of the person."`
+}
+
+// previewed is the answer of a preview.
+type previewed struct {
+	Key         string              `json:"key"`
+	Enabled     bool                `json:"enabled"`
+	Variant     *string             `json:"variant"`
+	Value       route.Nullable[any] `json:"value"`
+	Reason      svc.FlagReason      `json:"reason" open:"true"`
+	RuleID      *string             `json:"ruleId"`
+	Rules       []ruleVerdict       `json:"rules" doc:"How the rules were judged, up to the one that decided."`
+	BucketedBy  string              `json:"bucketedBy" doc:"The id whose share of the rollout counts."`
+	Bucket      float64             `json:"bucket" doc:"The place of that id in the rollout, in percent: it is on where the place is below the rollout."`
+	Revision    uint64              `json:"revision"`
+	Environment string              `json:"environment"`
+}
+
+func (p previews) preview(ctx context.Context, call *route.Call, in previewFlag) (previewed, error) {
+	set := p.previews.Set(call.Ref(), in.Env.Slug)
+	entry := set.Entry(in.Key)
+	if entry == nil {
+		return previewed{}, svc.NotFound("flag")
+	}
+	var who svc.FlagContext
+	who.Reset(set, call.Now)
+	encoded, err := json.Marshal(in.Body.Context)
+	if err != nil {
+		return previewed{}, fmt.Errorf("encoding the context: %w", err)
+	}
+	svc.ReadObject(encoded, func(name string, value svc.FlagValue) bool { who.Set(name, value); return true })
+	who.Identify(in.Body.DistinctID, in.Body.AnonymousID)
+	if set.Volatile() && call.App.Has(svc.ModulePeople) {
+		who.Know(p.previews.Known(ctx, in.Env.Number, in.Body.DistinctID))
+	}
+	outcome := set.Evaluate(entry, &who)
+	answer := previewed{
+		Key: in.Key, Enabled: outcome.Enabled(), Reason: outcome.Reason(), RuleID: api.OrNull(outcome.Rule()), Revision: set.Revision, Environment: in.Env.Slug,
+		BucketedBy: entry.BucketID(&who), Rules: []ruleVerdict{},
+	}
+	if entry.Flag.Kind() == svc.FlagMultivariate {
+		answer.Variant = api.OrNull(outcome.Variant())
+	}
+	answer.Bucket = float64(svc.FlagBucket(in.Key, answer.BucketedBy)) / 100
+	if err := answer.Value.UnmarshalJSON(outcome.Value()); err != nil {
+		return previewed{}, fmt.Errorf("reading the value of a variant: %w", err)
+	}
+	for _, verdict := range set.Explain(entry, &who) {
+		answer.Rules = append(answer.Rules, ruleVerdict{verdict.Rule, verdict.Verdict})
+	}
+	return answer, nil
+}

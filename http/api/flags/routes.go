@@ -1,0 +1,21 @@
+// Package flags has the routes by which members manage feature flags.
+package flags
+
+import (
+	"slices"
+
+	"svc/http/route"
+)
+
+// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+type Ports struct {
+	Flags    Flags
+	Readings Readings
+	Previews Previews
+	Results  Results
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	return slices.Concat(flagRoutes(ports), previewRoutes(ports), resultRoutes(ports))
+}

@@ -1,0 +1,100 @@
+package flags
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// definitionsInput is the request of the definitions.
+type definitionsInput struct {
+	Accept string `query:"-" doc:"Accept: text/event-stream has the definitions sent, and sent again with every change."`
+}
+
+// flagForServers is a flag in one environment, as servers evaluate it.
+type flagForServers struct {
+	Key            string                 `json:"key"`
+	Version        uint64                 `json:"version"`
+	Kind           svc.FlagKind           `json:"kind"`
+	Enabled        bool                   `json:"enabled"`
+	RolloutPercent float64                `json:"rolloutPercent"`
+	StartAt        *time.Time             `json:"startAt"`
+	EndAt          *time.Time             `json:"endAt"`
+	BucketBy       string                 `json:"bucketBy"`
+	Variants       []svc.FlagVariant      `json:"variants"`
+	Rules          []svc.FlagRule         `json:"rules"`
+	Prerequisites  []svc.FlagPrerequisite `json:"prerequisites"`
+}
+
+// definitions is the answer: the flags that are not archived.
+type definitions struct {
+	Revision    uint64           `json:"revision"`
+	Environment string           `json:"environment"`
+	Algorithm   string           `json:"algorithm" doc:"The published algorithm of buckets: docs/flags."`
+	Flags       []flagForServers `json:"flags"`
+}
+
+// algorithm names the way from an id to its place in a rollout.
+const algorithm = "sha256-u32be-mod10000"
+
+func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
+	flags, revision := f.Definitions.All(collector.App)
+	answer := definitions{Revision: revision, Environment: collector.Environment.Slug, Algorithm: algorithm, Flags: []flagForServers{}}
+	for n := range flags {
+		flag := &flags[n]
+		if flag.Archived {
+			continue
+		}
+		state := flag.SwitchOf(collector.Environment.Slug)
+		answer.Flags = append(answer.Flags, flagForServers{
+			Key: flag.Key, Version: flag.Version, Kind: flag.Kind, Enabled: state.Enabled, RolloutPercent: state.Rollout(), StartAt: state.StartAt, EndAt: state.EndAt,
+			BucketBy: flag.BucketBy, Variants: flag.Variants, Rules: flag.Rules, Prerequisites: flag.Prerequisites,
+		})
+	}
+	return answer
+}
+
+// serveDefinitions answers the definitions, or sends them with every change. They say what nobody but the customer's own
+// servers shall read, so they need a secret key.
+func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
+	s, err := f.subscribe(r)
+	if err == nil && s.collector.Kind != svc.KeySecret {
+		err = svc.Errorf(svc.CodeForbidden, "The definitions need a secret key; a public one evaluates flags.")
+	}
+	if err != nil {
+		w.Refuse(r, err, nil)
+		return
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		seen, err := strconv.ParseUint(r.Header.Get("Last-Event-Id"), 10, 64)
+		if err != nil {
+			seen = ^uint64(0) // the first message is what is there
+		}
+		f.follow(w, r, s, seen, func(out []byte, set *svc.FlagSet, _ time.Time) []byte {
+			encoded, _ := json.Marshal(f.definitionsOf(s.collector)) // plain data always encodes
+			out = append(strconv.AppendUint(append(out, "id: "...), set.Revision, 10), "\nevent: definitions\ndata: "...)
+			return append(append(out, encoded...), "\n\n"...)
+		})
+		return
+	}
+	answer := f.definitionsOf(s.collector)
+	tag := `"` + strconv.FormatUint(answer.Revision, 10) + `"`
+	w.Header()["Etag"], w.Header()["Cache-Control"] = []string{tag}, noCache
+	if holdsTag(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	encoded, err := json.Marshal(answer)
+	if err != nil {
+		w.Refuse(r, err, nil)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(encoded)
+}

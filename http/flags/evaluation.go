@@ -1,0 +1,217 @@
+package flags
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/zeebo/xxh3"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Bounds of a request.
+const (
+	maxBody = 1 << 20
+	// keepBytes bounds the memory that a pooled request keeps in each buffer.
+	keepBytes = 256 << 10
+)
+
+// evaluation is the working memory of one request. It is taken from a pool and returned to it.
+type evaluation struct {
+	collector *svc.Collector
+	set       *svc.FlagSet
+	now       time.Time
+	// number is that of the visitor, zero until it is asked for.
+	number  uint64
+	id      []byte
+	context svc.FlagContext
+	body    []byte
+	out     []byte
+	// picked says of each flag of the set whether it was asked for; all is set where none was named.
+	picked []bool
+	all    bool
+}
+
+//nolint:gochecknoglobals // a pool is shared by all requests of the process by its nature
+var (
+	evaluations = sync.Pool{New: func() any { return &evaluation{} }}
+	jsonType    = []string{"application/json"}
+	noCache     = []string{"private, no-cache"}
+)
+
+func begin(now time.Time) *evaluation {
+	e := evaluations.Get().(*evaluation)
+	e.now, e.number, e.all = now, 0, true
+	return e
+}
+
+// end returns the working memory to the pool; nothing of the request stays in it.
+func (e *evaluation) end() {
+	if cap(e.body) > keepBytes || cap(e.out) > keepBytes {
+		e.body, e.out = nil, nil
+	}
+	if e.set != nil {
+		e.context.Reset(e.set, e.now)
+	}
+	e.collector, e.set = nil, nil
+	evaluations.Put(e)
+}
+
+// use begins the evaluation of the flags that a key may see.
+func (e *evaluation) use(f *Flags, collector *svc.Collector) {
+	e.collector, e.set = collector, f.Definitions.Set(collector.App, collector.Environment.Slug)
+	e.context.Reset(e.set, e.now)
+}
+
+// read reads the body, unpacked where it is packed.
+func (e *evaluation) read(r *http.Request) error {
+	e.body = e.body[:0]
+	if r.ContentLength > maxBody {
+		return errTooLarge()
+	}
+	var err error
+	if e.body, err = appendAll(e.body, r.Body); err != nil {
+		return err
+	}
+	if len(e.body) > 2 && e.body[0] == 0x1f && e.body[1] == 0x8b {
+		packed, err := gzip.NewReader(strings.NewReader(string(e.body)))
+		if err != nil {
+			return notReadable()
+		}
+		e.body, err = appendAll(e.body[:0], packed)
+		return err
+	}
+	return nil
+}
+
+func errTooLarge() error {
+	return svc.Errorf(svc.CodeTooLarge, "The body is over %d bytes.", maxBody)
+}
+
+func notReadable() error {
+	return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body cannot be read."})
+}
+
+// appendAll reads everything within the bound of bodies.
+func appendAll(into []byte, from io.Reader) ([]byte, error) {
+	if cap(into) == 0 {
+		into = make([]byte, 0, 1024)
+	}
+	for {
+		if len(into) == cap(into) {
+			into = append(into, 0)[:len(into)]
+		}
+		n, err := from.Read(into[len(into):cap(into)])
+		into = into[:len(into)+n]
+		switch {
+		case len(into) > maxBody:
+			return into, errTooLarge()
+		case err == io.EOF:
+			return into, nil
+		case err != nil:
+			return into, notReadable()
+		}
+	}
+}
+
+// unform replaces a form by the JSON in its member data, as SDKs of PostHog send it.
+func (e *evaluation) unform() {
+	if len(e.body) == 0 || e.body[0] == '{' {
+		return
+	}
+	form, err := url.ParseQuery(string(e.body))
+	if err != nil || form.Get("data") == "" {
+		return
+	}
+	text := strings.ReplaceAll(form.Get("data"), " ", "+")
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		decoded = []byte(text)
+	}
+	if len(decoded) > 2 && decoded[0] == 0x1f && decoded[1] == 0x8b {
+		packed, err := gzip.NewReader(strings.NewReader(string(decoded)))
+		if err != nil {
+			return
+		}
+		if decoded, err = appendAll(nil, packed); err != nil {
+			return
+		}
+	}
+	e.body = append(e.body[:0], decoded...)
+}
+
+// pick asks for one flag; one that does not exist is left out of the answer.
+func (e *evaluation) pick(key string) {
+	if e.all {
+		e.all = false
+		if cap(e.picked) < len(e.set.Entries) {
+			e.picked = make([]bool, len(e.set.Entries))
+		}
+		e.picked = e.picked[:len(e.set.Entries)]
+		clear(e.picked)
+	}
+	if n, found := e.set.Index(key); found {
+		e.picked[n] = true
+	}
+}
+
+// wants reports whether the flag at a place of the set was asked for.
+func (e *evaluation) wants(n int) bool { return e.all || e.picked[n] }
+
+// tagged answers 304 where the caller has the answer already, and else sets its tag. The tag is made of the revision and
+// of everything that the caller said; where an answer may change without a revision, of the answer
+// as well, which is then given.
+func (e *evaluation) tagged(w *route.Response, r *http.Request, answer []byte) (known bool) {
+	var head [24]byte
+	binary.LittleEndian.PutUint64(head[:], e.collector.Environment.Number)
+	binary.LittleEndian.PutUint64(head[8:], e.set.Revision)
+	binary.LittleEndian.PutUint64(head[16:], uint64(e.set.Epoch(e.now))) //nolint:gosec // a count
+	sum := xxh3.Hash(e.body) ^ xxh3.Hash(head[:])*0x9E3779B97F4A7C15
+	if answer != nil {
+		sum ^= xxh3.Hash(answer) * 0xC2B2AE3D27D4EB4F
+	}
+	tag := make([]byte, 0, 48)
+	tag = append(tag, '"')
+	tag = strconv.AppendUint(tag, e.set.Revision, 10)
+	tag = append(tag, '-')
+	tag = strconv.AppendUint(tag, sum, 36)
+	tag = append(tag, '"')
+	text := string(tag)
+	header := w.Header()
+	header["Etag"], header["Cache-Control"] = []string{text}, noCache
+	wanted := r.Header["If-None-Match"]
+	if len(wanted) == 0 || !holdsTag(wanted[0], text) {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+func holdsTag(list, tag string) bool {
+	if list == tag {
+		return true
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		part = strings.TrimSpace(part)
+		if strings.TrimPrefix(part, "W/") == tag || part == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// send answers 200 with what was written into out.
+func (e *evaluation) send(w *route.Response) {
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(e.out)
+}

@@ -1,0 +1,124 @@
+package flags
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-faster/city"
+
+	"svc"
+	"svc/http/ingest"
+	"svc/http/route"
+)
+
+// Definitions is the node's snapshot of compiled flags.
+type Definitions interface {
+	// Set returns the flags of an application in an environment; it is never nil.
+	Set(ref svc.AppRef, environment string) *svc.FlagSet
+	// Watch is Set with a channel that is closed once the set is superseded, and the time since when it is there.
+	Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time)
+	// All returns the flags of an application by key, the archived ones among them, and their revision.
+	All(ref svc.AppRef) (flags []svc.Flag, revision uint64)
+}
+
+// Persons knows what may be known of persons without a call.
+type Persons interface {
+	// Person returns what the node knows of a visitor of an environment; nil where it does not know, and then it
+	// begins to find out.
+	Person(environment, visitor uint64) *svc.FlagPerson
+}
+
+// Exposures keeps which variants visitors have seen.
+type Exposures interface {
+	// Expose notes that a visitor of an environment was served an outcome. It neither waits nor fails.
+	Expose(environment, visitor uint64, outcome *svc.FlagOutcome, now time.Time)
+}
+
+// Flags answers evaluations.
+type Flags struct {
+	Authority   ingest.Authority
+	Definitions Definitions
+	// Persons may be nil: nothing is known of anybody.
+	Persons   Persons
+	Exposures Exposures
+	// Tokens names streams without naming keys.
+	Tokens Tokens
+	Now    func() time.Time
+	// Origin returns the address under which clients reach the service, empty where only the request knows it.
+	Origin string
+}
+
+// retryAfter is how long clients of a stream wait before they come back.
+const retryAfter = 2 * time.Second
+
+// Routes returns the rows of the package.
+func (f *Flags) Routes() []route.Route {
+	row := func(method, path, operation, summary string, shape route.Endpoint, serve func(w *route.Response, r *http.Request)) route.Route {
+		return route.Route{
+			Surface: route.Collect, Method: method, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Handler: shape,
+			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge},
+			Raw: func(w *route.Response, r *http.Request) { //nolint:contextcheck // the request inside carries its context
+				if r.Header["Origin"] != nil {
+					w.AllowOrigin(r)
+				}
+				if r.Method != http.MethodOptions {
+					serve(w, r)
+				}
+			},
+		}
+	}
+	return []route.Route{
+		row("POST", "/api/v1/flags/evaluate", "flags.evaluate", "Evaluate flags for one person.", route.Shape[evaluateInput, evaluated](), f.serveNative),
+		row("GET", "/api/v1/flags/stream", "flags.stream", "Hear of every change of the flags: server-sent events.", route.Shape[streamInput, flagsChanged](), f.serveStream),
+		row("GET", "/api/v1/flags/definitions", "flags.definitions", "The definitions of an environment, for servers that evaluate by themselves; with a secret key.", route.Shape[definitionsInput, definitions](), f.serveDefinitions),
+		row("POST", "/ofrep/v1/evaluate/flags/{key}", "flags.ofrep", "OpenFeature Remote Evaluation Protocol: one flag.", route.Shape[ofrepInput, ofrepFlag](), f.serveOFREP),
+		row("POST", "/ofrep/v1/evaluate/flags", "flags.ofrepAll", "OpenFeature Remote Evaluation Protocol: all flags.", route.Shape[ofrepBulkInput, ofrepFlags](), f.serveOFREPAll),
+		row("GET", "/ofrep/v1/stream", "flags.ofrepStream", "OpenFeature Remote Evaluation Protocol: hear of changes.", route.Shape[streamInput, flagsChanged](), f.serveStream),
+		row("POST", "/flags", "flags.posthog", "Flags as PostHog's SDKs ask for them.", route.Shape[posthogInput, posthogFlags](), f.servePostHog),
+		row("POST", "/decide", "flags.posthogDecide", "Flags as earlier SDKs of PostHog ask for them.", route.Shape[posthogInput, posthogFlags](), f.serveDecide),
+	}
+}
+
+// admit finds what the key of a request may do with flags.
+func (f *Flags) admit(r *http.Request, inside string) (*svc.Collector, error) {
+	collector, err := f.Authority.Collector(r, inside)
+	if err == nil {
+		err = allowed(collector)
+	}
+	return collector, err
+}
+
+// allowed fails where the application has switched flags off.
+func allowed(collector *svc.Collector) error {
+	if slices.Contains(collector.Modules, svc.ModuleFlags) {
+		return nil
+	}
+	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
+}
+
+// know tells the context what is known of the person, where a flag of the set may ask for it.
+func (f *Flags) know(e *evaluation) {
+	if f.Persons != nil && e.set.Volatile() && slices.Contains(e.collector.Modules, svc.ModulePeople) {
+		e.context.Know(f.Persons.Person(e.collector.Environment.Number, e.visitor()))
+	}
+}
+
+// evaluate answers one flag, counts the answer and notes the exposure.
+func (f *Flags) evaluate(e *evaluation, entry *svc.FlagEntry) *svc.FlagOutcome {
+	outcome := e.set.Evaluate(entry, &e.context)
+	entry.Count(outcome)
+	if f.Exposures != nil && outcome.Exposed() {
+		f.Exposures.Expose(e.collector.Environment.Number, e.visitor(), outcome, e.now)
+	}
+	return outcome
+}
+
+// visitor returns the number of the visitor whom the request is about, as the store knows it.
+func (e *evaluation) visitor() uint64 {
+	if e.number == 0 {
+		e.id = append(e.id[:0], svc.Visitor(e.context.DistinctID, e.context.AnonymousID)...)
+		e.number = city.CH64(e.id)
+	}
+	return e.number
+}

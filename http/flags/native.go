@@ -1,0 +1,200 @@
+package flags
+
+import (
+	"net/http"
+	"strconv"
+
+	"svc"
+	"svc/http/route"
+)
+
+// evaluateInput is the request of the native endpoint.
+type evaluateInput struct {
+	Key  string `query:"key" doc:"The ingest key, where no header can be set."`
+	Body struct {
+		DistinctID  string         `json:"distinctId" required:"true" doc:"Who asks: the distinct id of the person, or of the visitor."`
+		AnonymousID string         `json:"anonymousId" doc:"The id of the device, for flags that are bucketed by it."`
+		Context     map[string]any `json:"context" doc:"What is known of the person: traits and properties by their keys; country, plan and so on."`
+		Keys        []string       `json:"keys" doc:"The flags to evaluate; all where it is absent. One that does not exist is absent from the answer."`
+	} `body:"json"`
+}
+
+// evaluatedFlag is the answer about one flag.
+type evaluatedFlag struct {
+	Enabled bool           `json:"enabled"`
+	Variant *string        `json:"variant" doc:"The variant that is served; null for a boolean flag, and where the flag is off."`
+	Value   any            `json:"value" doc:"What the flag evaluates to: the variant's value, else its key; true or false for a boolean flag."`
+	Reason  svc.FlagReason `json:"reason" open:"true" doc:"person_unknown: a rule looks at what was neither sent nor is known here of the person yet, and was passed over."`
+	RuleID  string         `json:"ruleId,omitempty" doc:"The rule that decided."`
+}
+
+// evaluated is the answer of the native endpoint.
+type evaluated struct {
+	Flags       map[string]evaluatedFlag `json:"flags"`
+	Revision    uint64                   `json:"revision" doc:"Grows with every change of the application's flags."`
+	Environment string                   `json:"environment"`
+}
+
+// The protocols that keep their encodings in outcomes.
+const (
+	surfaceNative = iota
+	surfaceOFREP
+	surfacePostHog
+)
+
+// fragment returns the text of an outcome in a protocol, which is made when it is first asked for.
+func fragment(outcome *svc.FlagOutcome, surface int, encode func(*svc.FlagOutcome) []byte) []byte {
+	if text := outcome.Encoded[surface].Load(); text != nil {
+		return *text
+	}
+	text := encode(outcome)
+	outcome.Encoded[surface].Store(&text)
+	return text
+}
+
+// encodeNative writes an outcome as a member of the object flags.
+func encodeNative(outcome *svc.FlagOutcome) []byte {
+	out := append(make([]byte, 0, 96), '"')
+	out = append(out, outcome.Flag().Key...)
+	out = append(out, `":{"enabled":`...)
+	out = strconv.AppendBool(out, outcome.Enabled())
+	out = append(out, `,"variant":`...)
+	if outcome.Flag().Kind() == svc.FlagBoolean || outcome.Variant() == "" {
+		out = append(out, "null"...)
+	} else {
+		out = appendText(out, outcome.Variant())
+	}
+	out = append(out, `,"value":`...)
+	out = append(out, outcome.Value()...)
+	out = append(out, `,"reason":"`...)
+	out = append(out, outcome.Reason()...)
+	out = append(out, '"')
+	if outcome.Rule() != "" {
+		out = appendText(append(out, `,"ruleId":`...), outcome.Rule())
+	}
+	return append(out, '}')
+}
+
+// appendText writes a key, which needs no escapes, as a JSON text.
+func appendText(out []byte, text string) []byte {
+	return append(append(append(out, '"'), text...), '"')
+}
+
+func (f *Flags) serveNative(w *route.Response, r *http.Request) {
+	e := begin(f.Now())
+	defer e.end()
+	collector, err := f.admit(r, "")
+	if err == nil {
+		e.use(f, collector)
+		err = e.read(r)
+	}
+	if err == nil && !e.set.Volatile() && e.tagged(w, r, nil) {
+		return
+	}
+	if err == nil {
+		err = e.readNative()
+	}
+	if err != nil {
+		w.Refuse(r, err, nil)
+		return
+	}
+	f.know(e)
+	f.appendNative(e)
+	if e.set.Volatile() && e.tagged(w, r, e.out) {
+		return
+	}
+	e.send(w)
+}
+
+// appendNative evaluates what was asked for and writes the answer.
+func (f *Flags) appendNative(e *evaluation) {
+	e.out = append(e.out[:0], `{"flags":{`...)
+	first := len(e.out)
+	for n, entry := range e.set.Entries {
+		if !e.wants(n) {
+			continue
+		}
+		if len(e.out) > first {
+			e.out = append(e.out, ',')
+		}
+		e.out = append(e.out, fragment(f.evaluate(e, entry), surfaceNative, encodeNative)...)
+	}
+	e.out = append(e.out, `},"revision":`...)
+	e.out = strconv.AppendUint(e.out, e.set.Revision, 10)
+	e.out = append(e.out, `,"environment":"`...)
+	e.out = append(e.out, e.collector.Environment.Slug...)
+	e.out = append(e.out, '"', '}', '\n')
+}
+
+// invalid returns the error of one field.
+func invalid(field, code, message string) error {
+	return svc.Invalid(svc.FieldError{Field: field, Code: code, Message: message})
+}
+
+// idOf reads an id, which may be a number.
+func idOf(field string, value svc.FlagValue) (string, error) {
+	if value.Null() {
+		return "", nil
+	}
+	text, ok := value.Text()
+	if !ok {
+		return "", invalid(field, "invalid_type", "The field "+field+" must be a string.")
+	}
+	if len(text) > maxID {
+		return "", invalid(field, "too_long", "The field "+field+" is longer than "+strconv.Itoa(maxID)+" bytes.")
+	}
+	return text, nil
+}
+
+// maxID bounds the bytes of an id.
+const maxID = 1024
+
+// readNative reads the body of the native endpoint into the context.
+func (e *evaluation) readNative() (err error) {
+	var distinct, anonymous string
+	var context, keys svc.FlagValue
+	refused, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
+		switch name {
+		case "distinctId":
+			distinct, err = idOf(name, value)
+		case "anonymousId":
+			anonymous, err = idOf(name, value)
+		case "context":
+			context = value
+		case "keys":
+			keys = value
+		}
+		return err == nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return invalid(refused, "invalid_json", "The body must be one JSON object, nested 32 levels at most.")
+	case distinct == "":
+		return invalid("distinctId", "required", "The field distinctId is required.")
+	}
+	if !context.Members(e.context.Set) {
+		return invalid("context", "invalid_type", "The field context must be an object.")
+	}
+	e.context.Identify(distinct, anonymous)
+	return e.pickAll("keys", keys)
+}
+
+// pickAll asks for the flags of a list; for all of them where it is absent.
+func (e *evaluation) pickAll(field string, keys svc.FlagValue) error {
+	if keys.Null() {
+		return nil
+	}
+	bad := false
+	e.pick("")
+	list := keys.Elements(func(element svc.FlagValue) {
+		text, ok := element.Text()
+		bad = bad || !ok
+		e.pick(text)
+	})
+	if !list || bad {
+		return invalid(field, "invalid_type", "The field "+field+" must be a list of strings.")
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package flags
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Tokens names the stream of an ingest key without the key, since an EventSource can set no header and addresses are
+// logged. A token holds the key's hash and the hour of its making, and is signed. The same key has the same token within an
+// hour, so that a page need not open its stream anew with every answer.
+type Tokens struct{ Key []byte }
+
+const (
+	tokenWindow = time.Hour
+	tokenBytes  = 4 + sha256.Size
+	macBytes    = 16
+)
+
+func (t Tokens) mint(hash [32]byte, now time.Time) string {
+	text := binary.BigEndian.AppendUint32(make([]byte, 0, tokenBytes+macBytes), uint32(now.Unix()/int64(tokenWindow/time.Second))) //nolint:gosec // hours
+	text = append(text, hash[:]...)
+	return base64.RawURLEncoding.EncodeToString(append(text, t.sign(text)...))
+}
+
+func (t Tokens) sign(text []byte) []byte {
+	mac := hmac.New(sha256.New, t.Key)
+	mac.Write(text)
+	return mac.Sum(nil)[:macBytes]
+}
+
+// open returns the hash of a token's key and when the token ends: with the hour after that of its making.
+func (t Tokens) open(token string, now time.Time) (hash [32]byte, end time.Time, ok bool) {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(text) != tokenBytes+macBytes || !hmac.Equal(t.sign(text[:tokenBytes]), text[tokenBytes:]) {
+		return hash, end, false
+	}
+	end = time.Unix((int64(binary.BigEndian.Uint32(text))+2)*int64(tokenWindow/time.Second), 0)
+	return [32]byte(text[4:tokenBytes]), end, now.Before(end)
+}
+
+// streamInput is the request of a stream.
+type streamInput struct {
+	Key   string `query:"key" doc:"A public ingest key, where no header can be set."`
+	Token string `query:"token" doc:"The token of an OFREP answer."`
+}
+
+// flagsChanged is a message of a stream: flags have changed, ask again.
+type flagsChanged struct {
+	Type         string `json:"type" enum:"refetchEvaluation"`
+	Etag         string `json:"etag" doc:"The revision, for flagConfigEtag."`
+	LastModified int64  `json:"lastModified" doc:"When it changed, in seconds."`
+	Revision     uint64 `json:"revision"`
+}
+
+// Times of a stream.
+const (
+	// heartbeat is how often a quiet stream sends a comment.
+	heartbeat = 20 * time.Second
+	// streamTime is the longest life of a stream of a key; the client comes back and its key is judged again.
+	streamTime = time.Hour
+	// writeTime is how long a client may take to accept a message.
+	writeTime = 10 * time.Second
+	// recentChange is how long after a change a client that has just come is told of it: what it knows may be older.
+	recentChange = 10 * time.Second
+	// epochEvery is how often a stream looks whether time has thrown a switch.
+	epochEvery = 500 * time.Millisecond
+)
+
+// subscriber is who a stream is for.
+type subscriber struct {
+	collector *svc.Collector
+	hash      [32]byte
+	end       time.Time
+}
+
+// subscribe finds who a stream is for.
+func (f *Flags) subscribe(r *http.Request) (s subscriber, err error) {
+	now := f.Now()
+	s.end = now.Add(streamTime)
+	if token := r.URL.Query().Get("token"); token != "" {
+		var ok bool
+		if s.hash, s.end, ok = f.Tokens.open(token, now); !ok {
+			return s, svc.Errorf(svc.CodeUnauthorized, "The token of the stream has ended or is not one; evaluate again for a new one.")
+		}
+	} else {
+		key, err := f.Authority.Key(r, "")
+		if err != nil {
+			return s, err
+		}
+		s.hash = svc.HashSecret(key)
+	}
+	if s.collector, err = f.Authority.Judge(r, s.hash); err != nil {
+		return s, err
+	}
+	if s.collector.Kind == svc.KeySecret && r.URL.Query().Get("key") != "" {
+		return s, svc.Errorf(svc.CodeForbidden, "A secret key does not belong in an address; send it in the Authorization header.")
+	}
+	return s, allowed(s.collector)
+}
+
+// serveStream tells a client of every change of the flags.
+func (f *Flags) serveStream(w *route.Response, r *http.Request) {
+	s, err := f.subscribe(r)
+	if err != nil {
+		w.Refuse(r, err, nil)
+		return
+	}
+	set, _, since := f.Definitions.Watch(s.collector.App, s.collector.Environment.Slug)
+	seen := set.Revision
+	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-Id"), 10, 64); err == nil {
+		seen = last
+	} else if f.Now().Sub(since) < recentChange && seen > 0 {
+		seen--
+	}
+	f.follow(w, r, s, seen, messageOf)
+}
+
+// messageOf is the message of a change.
+func messageOf(out []byte, set *svc.FlagSet, now time.Time) []byte {
+	revision := strconv.FormatUint(set.Revision, 10)
+	out = append(append(append(out, "id: "...), revision...), "\ndata: {\"type\":\"refetchEvaluation\",\"etag\":\"\\\""...)
+	out = append(append(out, revision...), `\"","lastModified":`...)
+	out = strconv.AppendInt(out, now.Unix(), 10)
+	return append(append(append(out, `,"revision":`...), revision...), "}\n\n"...)
+}
+
+// follow sends a message for every revision that differs from the one that the client has seen, until it goes, the key
+// ends or the service stops. What a subscriber takes is its connection and its goroutine: a change is told by closing one
+// channel, and a client that is slow meets the latest revision only.
+func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *svc.FlagSet, now time.Time) []byte) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // a stream does not end with the time of a request
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	send := func(text []byte) bool {
+		_ = control.SetWriteDeadline(f.Now().Add(writeTime))
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !send([]byte("retry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\n: connected\n\n")) {
+		return
+	}
+	beat := time.NewTimer(heartbeat)
+	defer beat.Stop()
+	epoch, sent := -1, f.Now()
+	for {
+		set, superseded, _ := f.Definitions.Watch(s.collector.App, s.collector.Environment.Slug)
+		now := f.Now()
+		if epoch < 0 {
+			epoch = set.Epoch(now)
+		}
+		if set.Revision != seen || set.Epoch(now) != epoch {
+			if !send(message(nil, set, now)) {
+				return
+			}
+			seen, epoch, sent = set.Revision, set.Epoch(now), now
+		}
+		wait := heartbeat - now.Sub(sent)
+		if set.Timed() {
+			wait = min(wait, epochEvery)
+		}
+		beat.Reset(max(wait, time.Millisecond))
+		select {
+		case <-superseded:
+			continue
+		case <-r.Context().Done():
+			return
+		case <-w.Stopping():
+			return
+		case <-beat.C:
+		}
+		if now = f.Now(); now.Sub(sent) < heartbeat {
+			continue
+		}
+		if collector, err := f.Authority.Judge(r, s.hash); err != nil || allowed(collector) != nil {
+			return
+		}
+		if !now.Before(s.end) {
+			send(message(nil, set, now)) // whoever has a token asks again, and is given the next one
+			return
+		}
+		if !send([]byte(": ping\n\n")) {
+			return
+		}
+		sent = now
+	}
+}

@@ -1,0 +1,167 @@
+package flags
+
+import (
+	"context"
+	"embed"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/people"
+	"svc/storage/clickhouse/state"
+)
+
+//go:embed query/*.sql
+var files embed.FS
+
+// Store answers questions about evaluations of flags. Its methods may be called from any number of goroutines at the
+// same time.
+type Store struct {
+	conn    *clickhouse.Conn
+	queries clickhouse.Queries
+}
+
+// New returns the evaluations of a database.
+func New(db *state.Store) (*Store, error) {
+	queries, err := clickhouse.LoadQueries(people.Files, files)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{conn: db.Conn(), queries: queries}, nil
+}
+
+// token is the context of an insert that is made once under a token.
+func token(ctx context.Context, word string) context.Context {
+	return clickhouse.WithSettings(ctx, clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": word})
+}
+
+// AppendFlagCounts adds evaluations; to repeat it under the same token changes nothing.
+func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []svc.FlagCount) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	ctx = token(ctx, word)
+	return clickhouse.WriteError("counting evaluations of flags", db.conn.Write(func() error {
+		var rows clickhouse.Rows
+		for _, c := range counts {
+			if err := rows.Append(ctx, db.conn, db.queries["counts.Append"], countColumns(), c.Environment, c.Flag, c.Variant, c.Day, c.Count); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	}))
+}
+
+func countColumns() []clickhouse.Column {
+	return []clickhouse.Column{
+		{Name: "environment", Type: "UInt64"}, {Name: "flag", Type: "LowCardinality(String)"}, {Name: "variant", Type: "LowCardinality(String)"},
+		{Name: "day", Type: "Date"}, {Name: "count", Type: "UInt64"},
+	}
+}
+
+// AppendFlagExposures adds first sights of variants; to repeat it changes nothing.
+func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures []svc.FlagExposure) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	ctx = token(ctx, word)
+	return clickhouse.WriteError("keeping exposures of flags", db.conn.Write(func() error {
+		var rows clickhouse.Rows
+		for _, e := range exposures {
+			if err := rows.Append(ctx, db.conn, db.queries["exposures.Append"], exposureColumns(), e.Environment, e.Flag, e.Visitor, e.Variant, e.At, e.Expires); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	}))
+}
+
+func exposureColumns() []clickhouse.Column {
+	return []clickhouse.Column{
+		{Name: "environment", Type: "UInt64"}, {Name: "flag", Type: "LowCardinality(String)"}, {Name: "visitor", Type: "UInt64"}, {Name: "variant", Type: "LowCardinality(String)"},
+		{Name: "first", Type: "DateTime64(3, 'UTC')"}, {Name: "expires", Type: "Date"},
+	}
+}
+
+const day = 24 * time.Hour
+
+// FlagReadings returns what was counted of the flags of an environment in the last 30 days, by key.
+func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error) {
+	today := now.UTC().Truncate(day)
+	readings := map[string]svc.FlagReading{}
+	args := clickhouse.Args{"environment": environment, "from": today.Add(-svc.StaleAfter)}
+	err := db.conn.Read(ctx, "counting evaluations of flags", db.queries["counts.Recent"], args, func(rows driver.Rows) (bool, error) {
+		var flag, variant string
+		var on time.Time
+		var count uint64
+		if err := rows.Scan(&flag, &variant, &on, &count); err != nil {
+			return false, err
+		}
+		reading := readings[flag]
+		if on.After(reading.LastEvaluatedAt) {
+			reading.LastEvaluatedAt = on
+		}
+		if reading.First.IsZero() || on.Before(reading.First) {
+			reading.First = on
+		}
+		if !slices.Contains(reading.Served, variant) {
+			reading.Served = append(reading.Served, variant)
+		}
+		if ago := int(today.Sub(on) / day); ago >= 0 && ago < len(reading.Spark) {
+			reading.Spark[len(reading.Spark)-1-ago] += count
+		}
+		readings[flag] = reading
+		return true, nil
+	})
+	return readings, err
+}
+
+// FlagResults returns who was served the variants of a flag in a window, and who of them reached the goals afterwards.
+func (db *Store) FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error) {
+	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.FlagTotals, error) { return db.results(ctx, q) })
+}
+
+func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc.FlagTotals, err error) {
+	totals.Conversions = map[string]map[string]uint64{}
+	args := clickhouse.Args{"environment": q.Environment, "flag": q.Flag, "from": q.From, "to": q.To}
+	err = db.conn.Read(ctx, "counting evaluations of a flag", db.queries["counts.Days"], args, func(rows driver.Rows) (bool, error) {
+		count := svc.FlagCount{Environment: q.Environment, Flag: q.Flag}
+		err := rows.Scan(&count.Variant, &count.Day, &count.Count)
+		totals.Days = append(totals.Days, count)
+		return true, err
+	})
+	if err != nil {
+		return totals, err
+	}
+	err = db.conn.Read(ctx, "counting exposures of a flag", db.queries["exposures.Count"], args, func(rows driver.Rows) (bool, error) {
+		var exposed svc.FlagExposed
+		err := rows.Scan(&exposed.Variant, &exposed.Persons, &exposed.Several)
+		totals.Exposed = append(totals.Exposed, exposed)
+		return true, err
+	})
+	if err != nil || len(q.Goals) == 0 {
+		return totals, err
+	}
+	paths, matches, open := make([]bool, len(q.Goals)), make([]string, len(q.Goals)), make([]bool, len(q.Goals))
+	for n := range q.Goals {
+		matches[n], open[n] = q.Goals[n].Prefix()
+		paths[n] = q.Goals[n].Kind == svc.MatchPath
+	}
+	args = args.With(clickhouse.Args{"goal_path": paths, "goal_match": matches, "goal_open": open})
+	err = db.conn.Read(ctx, "counting conversions of a flag", db.queries["exposures.Conversions"], args, func(rows driver.Rows) (bool, error) {
+		var variant string
+		var goal uint32
+		var persons uint64
+		if err := rows.Scan(&variant, &goal, &persons); err != nil {
+			return false, err
+		}
+		id := q.Goals[goal-1].ID
+		if totals.Conversions[id] == nil {
+			totals.Conversions[id] = map[string]uint64{}
+		}
+		totals.Conversions[id][variant] = persons
+		return true, nil
+	})
+	return totals, err
+}
