@@ -133,6 +133,7 @@ func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent
 		again := *last
 		again.TellAt = last.ResolvedAt.Add(r.Cooldown())
 		again.Status, again.ResolvedAt, again.ResolvedBy, again.AcknowledgedAt, again.AcknowledgedBy = IncidentOpen, nil, nil, nil, nil
+		again.SilenceID = ""
 		s.Incident = r.triggered(again, m)
 		return s, nil
 	}
@@ -185,7 +186,7 @@ func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent
 		return s, nil
 	}
 	told := *s.Incident
-	told.Told, told.TellAt = true, time.Time{}
+	told.Told, told.TellAt, told.SilenceID = true, time.Time{}, ""
 	if !told.RegressedAt.IsZero() {
 		told.RegressedAt = now
 	}

@@ -344,3 +344,10 @@ func (s KeySpec) Validate() []FieldError {
 	}
 	return problems
 }
+
+// assign sets a field to the value of a patch; nil leaves it as it is.
+func assign[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

@@ -33,6 +33,21 @@ type ChannelSpec struct {
 	To []string `json:"to"`
 }
 
+// ChannelPatch holds the fields of a request; those that are nil keep their values.
+type ChannelPatch struct {
+	Name *string
+	URL  *string
+	To   *[]string
+}
+
+// With returns the specification with the fields of a patch.
+func (s ChannelSpec) With(p ChannelPatch) ChannelSpec {
+	assign(&s.Name, p.Name)
+	assign(&s.URL, p.URL)
+	assign(&s.To, p.To)
+	return s
+}
+
 // Validate returns every problem of the specification, none for a good one.
 func (s ChannelSpec) Validate(targets Targets) []FieldError {
 	problems := validateName(s.Name)

@@ -70,16 +70,18 @@
 // Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
-//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, signin, tenant, token, trail, window.
-//   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
-//     funnel, funnel_filter, funnel_fold, funnel_match, goal, lifecycle, live, retention, segment, segment_definition,
+//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, signin, tenant, token, trail,
+//     window, exclusion.
+//   - Analytics: analytics, annotation, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
+//     funnel, funnel_filter, funnel_fold, funnel_match, goal, journey, lifecycle, live, retention, segment, segment_definition,
 //     segment_parse, session, share.
-//   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
+//   - Errors: releases, release_mark, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_details, scrub, sourcemap, stack.
 //   - People: person, person_activity, person_links, person_mask, person_query, person_state,
 //     person_timeline.
-//   - Metrics: metric, metric_histogram, metric_sketch, metric_window.
-//   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
+//   - Metrics: metric, metric_histogram, metric_sketch, metric_window, vital.
+//   - Alerting: alert, alert_apply, alert_preview, alert_window, channel, check, incident, monitor, monitor_history,
+//     notice, silence.
 //   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_person,
 //     flag_result, flag_set, flag_validate.
 //   - Assistant: action, approval, conversation, passkey, tool.

@@ -103,7 +103,7 @@ func innerImports() map[string][]string {
 		"svc/http/api":           {"svc/http/route"},
 		"svc/http/api/accounts":  {"svc/http/api", "svc/http/route", "svc/http/passkey", "svc/http/views"},
 		"svc/http/api/alerting":  {"svc/http/api", "svc/http/route", "svc/http/views"},
-		"svc/http/api/analytics": {"svc/http/api", "svc/http/route"},
+		"svc/http/api/analytics": {"svc/http/api", "svc/http/route", "svc/http/views"},
 		"svc/http/api/apps":      {"svc/http/api", "svc/http/route"},
 		"svc/http/api/assistant": {"svc/http/api", "svc/http/route", "svc/http/passkey", "svc/http/views"},
 		"svc/http/api/flags":     {"svc/http/api", "svc/http/route"},

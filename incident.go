@@ -47,6 +47,8 @@ type Incident struct {
 	TellAt time.Time `json:"tellAt,omitzero"`
 	// RegressedAt is when the channels were last told that an issue came back.
 	RegressedAt time.Time `json:"regressedAt,omitzero"`
+	// SilenceID is the silence because of which the channels were not told of it, empty if none.
+	SilenceID string `json:"silenceId,omitempty"`
 }
 
 // Live reports whether the incident is not resolved.

@@ -76,4 +76,6 @@ type Collector struct {
 	Origins     []string
 	// RetentionDays bounds how old an event of a secret key may be.
 	RetentionDays int
+	// Exclusions judge what traffic is not kept, nil where all is.
+	Exclusions *ExclusionSet
 }

@@ -75,12 +75,6 @@ func (s MonitorSpec) With(p MonitorPatch) MonitorSpec {
 	return s
 }
 
-func assign[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
 // MonitorRules are the limits that an installation sets.
 type MonitorRules struct {
 	Targets Targets

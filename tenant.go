@@ -135,8 +135,10 @@ type Application struct {
 	AllowedOrigins []string      `json:"allowedOrigins"`
 	Organization   Organization  `json:"organization"`
 	Environments   []Environment `json:"environments"`
-	CreatedAt      time.Time     `json:"createdAt"`
-	UpdatedAt      time.Time     `json:"updatedAt"`
+	// Exclusions say what traffic is not kept.
+	Exclusions Exclusions `json:"exclusions,omitzero"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
 	// Revision counts the changes; it is the entity tag of the application.
 	Revision uint64 `json:"-"`
 }

@@ -51,12 +51,14 @@ const (
 	FateDisabled Fate = "disabled"
 	// FateRateLimited is an error beyond what its issue or its key may send in a minute.
 	FateRateLimited Fate = "rateLimited"
+	// FateExcluded is internal traffic; the code is the kind of the rule that excluded it.
+	FateExcluded Fate = "excluded"
 )
 
 // DropReasons lists the fates of items that were dropped, in the order in which they are shown.
 func DropReasons() []Fate {
 	return []Fate{
-		FateBudget, FateSampled, FateInvalid, FateBot, FateBadKey, FateTooOld, FateDeadLetter, FateGivenUp, FateClientSide, FateDisabled, FateRateLimited,
+		FateBudget, FateSampled, FateInvalid, FateBot, FateBadKey, FateTooOld, FateDeadLetter, FateGivenUp, FateClientSide, FateDisabled, FateRateLimited, FateExcluded,
 	}
 }
 

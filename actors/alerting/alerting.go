@@ -16,11 +16,11 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       alert rules with their states and incidents, channels, notices on their way
-//	persists   entities rule, alert_state, incident, channel, delivery
+//	owns       alert rules with their states and incidents, channels, silences, notices on their way
+//	persists   entities rule, alert_state, incident, channel, silence, delivery, notice
 //	woken by   calls, blocks of the stream, and the schedule of the node: when time alone ends a
 //	           state or changes a value, when a notice is due
-//	limits     1,000 rules and 100 channels
+//	limits     1,000 rules, 100 channels, 200 silences
 //	stops      after ten minutes without a message; the schedule brings it back
 //
 // The state of a rule that fires and its notices are stored in one write, so a restart neither
@@ -36,6 +36,9 @@ const (
 	kindIncident = "incident"
 	kindChannel  = "channel"
 	kindDelivery = "delivery"
+	kindSilence  = "silence"
+	// kindNotice keeps what became of deliveries; like incidents, these are never loaded.
+	kindNotice = "notice"
 )
 
 const (
@@ -52,6 +55,7 @@ type alerting struct {
 	states     map[string]svc.AlertState
 	channels   map[string]svc.Channel
 	deliveries map[string]svc.Delivery
+	silences   map[string]svc.Silence
 	// reported names the issues that each rule has received.
 	reported map[string]reportedIssues
 	// saved is when each state was last stored, checked the time of each monitor's latest check, evaluated
@@ -104,11 +108,16 @@ var (
 	alertingChannels      = grain.On(alertingKind, "channels", (*alerting).onChannels)
 	alertingPutChannel    = grain.On(alertingKind, "channel.put", (*alerting).onPutChannel)
 	alertingDeleteChannel = grain.On(alertingKind, "channel.delete", (*alerting).onDeleteChannel)
+	alertingChangeChannel = grain.On(alertingKind, "channel.change", (*alerting).onChangeChannel)
+	alertingSilences      = grain.On(alertingKind, "silences", (*alerting).onSilences)
+	alertingPutSilence    = grain.On(alertingKind, "silence.put", (*alerting).onPutSilence)
+	alertingDeleteSilence = grain.On(alertingKind, "silence.delete", (*alerting).onDeleteSilence)
 )
 
 func (a *alerting) Restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
+	a.silences = map[string]svc.Silence{}
 	a.reported, a.evaluated, a.pending = map[string]reportedIssues{}, map[string]time.Time{}, map[string]bool{}
 	a.windows, a.seenBlocks, a.reading = nil, map[uint64]time.Time{}, time.Time{}
 	earlier := map[uint64]reportedIssues{}
@@ -128,6 +137,8 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
 		case kindDelivery:
 			a.deliveries[entity.ID], err = grain.Decode[svc.Delivery](entity)
+		case kindSilence:
+			a.silences[entity.ID], err = grain.Decode[svc.Silence](entity)
 		case kindReported:
 			var environment uint64
 			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
@@ -288,6 +299,7 @@ func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.
 
 // store stores the state that a rule has now, after another one.
 func (a *alerting) store(into *grain.Effects, rule svc.AlertRule, before svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+	events = a.audible(rule.ID, events, now)
 	next := a.states[rule.ID]
 	incidents := incidentStatus(before) != incidentStatus(next)
 	a.saved[rule.ID] = now
@@ -303,7 +315,7 @@ func (a *alerting) store(into *grain.Effects, rule svc.AlertRule, before svc.Ale
 				Notice: svc.Notice{Event: event, App: a.app, Incident: *next.Incident},
 			}
 			a.deliveries[delivery.ID] = delivery
-			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery))
+			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery), a.record(&delivery, svc.NoticeWaiting, now, ""))
 		}
 	}
 }

@@ -46,6 +46,8 @@ type (
 		ID    string `json:"id"`
 		OK    bool   `json:"ok"`
 		Retry bool   `json:"retry"`
+		// Answer says in a sentence why the attempt failed.
+		Answer string `json:"answer,omitempty"`
 	}
 	plan struct {
 		// Measure lists the rules to measure because their interval has passed, Look those whose counts
@@ -259,12 +261,21 @@ func (a *alerting) onSent(now time.Time, m sentReport) (grain.Outcome[grain.None
 		return grain.Answer(grain.None{}), nil
 	}
 	next, again := delivery.Failed(now, m.Retry)
-	if m.OK || !again {
+	switch {
+	case m.OK:
 		delete(a.deliveries, m.ID)
-		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindDelivery, m.ID)}, After: a.changed}}, nil
+		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, svc.NoticeDelivered, now, "")), nil
+	case !again:
+		delete(a.deliveries, m.ID)
+		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, svc.NoticeFailed, now, m.Answer)), nil
 	}
 	a.deliveries[m.ID] = next
-	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindDelivery, m.ID, next)}, After: a.changed}}, nil
+	return a.stored(grain.Put(kindDelivery, m.ID, next), a.record(&next, svc.NoticeWaiting, now, m.Answer)), nil
+}
+
+// stored returns the outcome of some writes.
+func (a *alerting) stored(writes ...grain.Write) grain.Outcome[grain.None] {
+	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: a.changed}}
 }
 
 // incidentRule finds the rule of an incident.
@@ -323,7 +334,7 @@ func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome
 }
 
 // onDeleteChannel removes a channel that no rule names, with its undelivered notices.
-func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain.None], error) {
+func (a *alerting) onDeleteChannel(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	if _, known := a.channels[m.ID]; !known {
 		return grain.Outcome[grain.None]{}, svc.NotFound("channel")
 	}
@@ -332,14 +343,14 @@ func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain
 			return grain.Outcome[grain.None]{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
 		}
 	}
-	delete(a.channels, m.ID)
-	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindChannel, m.ID)}, After: a.changed}}
+	result := a.stored(grain.Delete(kindChannel, m.ID))
 	for id, delivery := range a.deliveries {
 		if delivery.ChannelID == m.ID {
 			delete(a.deliveries, id)
-			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id))
+			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id), a.record(&delivery, svc.NoticeDropped, now, ""))
 		}
 	}
+	delete(a.channels, m.ID)
 	return result, nil
 }
 

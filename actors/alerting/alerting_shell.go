@@ -262,11 +262,19 @@ func (s *alertingShell) send(item planned) {
 		if err != nil {
 			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
 		}
-		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), sentReport{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), sentReport{ID: d.ID, OK: err == nil, Retry: retry, Answer: answerOf(err)}); err != nil {
 			s.ports.Logger.Warn("noting a delivery failed", "error", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended[d.ID] = true
 	})
+}
+
+// answerOf says why an attempt failed, "" where it did not.
+func answerOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -69,6 +69,32 @@ func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) e
 	return err
 }
 
+// ChangeChannel replaces a channel. It fails with not_found where there is none of the id.
+func (a *Alerts) ChangeChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
+	return alertingChangeChannel.Ask(ctx, a.Actors, ref.String(), channel)
+}
+
+// Silences returns the silences of an application, those that end last first.
+func (a *Alerts) Silences(ctx context.Context, ref svc.AppRef) ([]svc.Silence, error) {
+	return alertingSilences.Ask(ctx, a.Actors, ref.String(), grain.None{})
+}
+
+// PutSilence makes a silence, or changes the one of an id. It fails with not_found where there is none of the
+// id, and with invalid_request where the silence is broken or names a rule that does not exist.
+func (a *Alerts) PutSilence(ctx context.Context, ref svc.AppRef, id string, patch svc.SilencePatch, by svc.LedgerActor) (svc.Silence, error) {
+	message := putSilence{ID: id, New: id == "", Patch: patch, By: by}
+	if message.New {
+		message.ID = a.Random.ID("sil_")
+	}
+	return alertingPutSilence.Ask(ctx, a.Actors, ref.String(), message)
+}
+
+// DeleteSilence removes a silence; people are told of the open incidents that it kept quiet.
+func (a *Alerts) DeleteSilence(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := alertingDeleteSilence.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
+	return err
+}
+
 // NewIssues fires the rules of an environment that wait for new issues. It may be repeated:
 // a block counts once.
 func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssues) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"svc"
@@ -86,6 +87,44 @@ func (c *Channels) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.C
 	channel.Sealed = c.Sealer.Seal(channel.ID, clear)
 	made, err := c.PutChannel(ctx, ref, channel)
 	return made, target.Secret, err
+}
+
+// UpdateChannel changes the name of a channel, or where it leads; nil leaves a thing as it is. A webhook keeps its
+// secret. It fails with not_found where there is no such channel, and with invalid_request as CreateChannel does.
+func (c *Channels) UpdateChannel(ctx context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error) {
+	channels, err := c.Channels(ctx, ref)
+	if err != nil {
+		return svc.Channel{}, err
+	}
+	at := slices.IndexFunc(channels, func(channel svc.Channel) bool { return channel.ID == id })
+	if at < 0 {
+		return svc.Channel{}, svc.NotFound("channel")
+	}
+	channel := channels[at]
+	clear, err := c.Sealer.Open(id, channel.Sealed)
+	if err != nil {
+		return svc.Channel{}, fmt.Errorf("opening the channel %s: %w", id, err)
+	}
+	var target svc.ChannelTarget
+	if err := json.Unmarshal(clear, &target); err != nil {
+		return svc.Channel{}, fmt.Errorf("reading the channel %s: %w", id, err)
+	}
+	spec := svc.ChannelSpec{Name: channel.Name, Kind: channel.Kind, URL: target.URL, To: target.To}.With(patch)
+	problems := spec.Validate(c.Allowed)
+	if len(problems) == 0 && patch.URL != nil && spec.Kind != svc.ChannelEmail {
+		if problem := c.Targets.CheckTarget(ctx, spec.URL); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return svc.Channel{}, svc.Invalid(problems...)
+	}
+	channel.Name, target.URL, target.To = spec.Name, spec.URL, spec.To
+	if clear, err = json.Marshal(target); err != nil {
+		return svc.Channel{}, fmt.Errorf("encoding a channel: %w", err)
+	}
+	channel.Sealed = c.Sealer.Seal(id, clear)
+	return c.ChangeChannel(ctx, ref, channel)
 }
 
 // testTime bounds the test of a channel.

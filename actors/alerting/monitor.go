@@ -67,6 +67,10 @@ type monitor struct {
 	rules   svc.MonitorRules
 	monitor *svc.Monitor
 	state   svc.MonitorState
+	// begun is when somebody last asked for a check; fresh is a check that somebody asked for and that the
+	// shell has yet to take.
+	begun time.Time
+	fresh *checked
 	// changed runs after the monitor was saved or deleted.
 	changed func(svc.Version)
 }
@@ -82,8 +86,10 @@ var monitorKind = grain.NewKind[*monitor](kindMonitor, 2, monitorIdle)
 
 // The methods of the monitor actor.
 var (
-	monitorPut    = grain.On(monitorKind, "put", (*monitor).onPut)
-	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
+	monitorPut     = grain.On(monitorKind, "put", (*monitor).onPut)
+	monitorDelete  = grain.On(monitorKind, "delete", (*monitor).onDelete)
+	monitorBegin   = grain.On(monitorKind, "check.begin", (*monitor).onBegin)
+	monitorChecked = grain.On(monitorKind, "check.end", (*monitor).onCheckedNow)
 )
 
 // Restore takes the monitor's entity, and its state as an entity of kind monitor.state.
@@ -203,6 +209,10 @@ func (m *monitorShell) Receive(c actor.Context) {
 	default:
 		m.Grain.Receive(c)
 	}
+	if fresh := m.core.fresh; fresh != nil {
+		m.core.fresh = nil
+		m.apply(c, fresh)
+	}
 	if m.pending && m.Loaded() {
 		m.pending = false
 		m.check(c)
@@ -230,8 +240,13 @@ func (m *monitorShell) check(c actor.Context) {
 // onChecked applies the result of a check. A check of a definition that was replaced meanwhile is dropped.
 func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 	m.checking = false
+	m.apply(c, message)
+}
+
+// apply folds a check into the state, stores and reports it.
+func (m *monitorShell) apply(c actor.Context, message *checked) {
 	definition := m.core.monitor
-	if definition == nil || definition.MonitorSpec != message.spec {
+	if definition == nil || definition.MonitorSpec != message.spec || message.result.At.Before(m.core.state.LastCheckedAt) {
 		m.reschedule()
 		return
 	}

@@ -66,6 +66,7 @@ type Monitors struct {
 	// Alerts learn of monitors that are not checked any more.
 	Alerts  stopReceiver
 	Targets TargetChecker
+	Prober  Probe
 	Rules   svc.MonitorRules
 	Now     func() time.Time
 }

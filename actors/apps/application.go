@@ -15,8 +15,8 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the application's settings, ingest keys, goals, funnels and public page
-//	persists   entities application, key, goal, funnel, share
+//	owns       the application's settings, ingest keys, goals, funnels, annotations and public page
+//	persists   entities application, key, goal, funnel, annotation, share
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -30,8 +30,9 @@ type application struct {
 	app  *identity.AppRecord
 	keys map[string]keyRecord
 	// goals holds the deleted ones as well.
-	goals   map[string]svc.Goal
-	funnels map[string]svc.Funnel
+	goals       map[string]svc.Goal
+	funnels     map[string]svc.Funnel
+	annotations map[string]svc.Annotation
 	// share is the zero value until it is first changed.
 	share svc.Share
 	// publish makes a change known to the ingest path, publishPage to the readers
@@ -86,7 +87,7 @@ func (a *application) Admit(_ time.Time, method string) error {
 
 func (a *application) Restore(entities []svc.Entity) error {
 	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
-	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
+	a.goals, a.funnels, a.annotations = map[string]svc.Goal{}, map[string]svc.Funnel{}, map[string]svc.Annotation{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -100,6 +101,8 @@ func (a *application) Restore(entities []svc.Entity) error {
 			a.goals[entity.ID], err = grain.Decode[svc.Goal](entity)
 		case "funnel":
 			a.funnels[entity.ID], err = grain.Decode[svc.Funnel](entity)
+		case kindAnnotation:
+			a.annotations[entity.ID], err = grain.Decode[svc.Annotation](entity)
 		case "share":
 			a.share, err = grain.Decode[svc.Share](entity)
 		}

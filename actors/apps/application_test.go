@@ -92,7 +92,7 @@ func TestApplicationLife(t *testing.T) {
 	}
 	actorstest.Play(t, applicationKind, newCore, true, steps)
 	for _, method := range applicationKind.Methods() {
-		if strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") { // they have a life of their own
+		if strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") || strings.HasPrefix(method, "annotation") || strings.HasPrefix(method, "exclusions") { // they have a life of their own
 			continue
 		}
 		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
@@ -134,5 +134,51 @@ func TestUnreadableApplications(t *testing.T) {
 		if want := "decoding " + kind + " x: unexpected end of JSON input"; err == nil || err.Error() != want {
 			t.Errorf("restore fails with %v, want %s", err, want)
 		}
+	}
+}
+
+// TestAnnotationLife plays the life of an application's annotations, and of its exclusions at the end.
+func TestAnnotationLife(t *testing.T) {
+	app := newTestApp(1, "Shop", actorstest.Epoch())
+	title, other, bad := "Sale", "Autumn sale", svc.AnnotationKind("war")
+	mark := svc.Annotation{
+		ID: "ann_1", AnnotationSpec: svc.AnnotationSpec{Kind: svc.AnnotationNote, At: actorstest.Epoch(), Title: title}, CreatedAt: actorstest.Epoch(), UpdatedAt: actorstest.Epoch(),
+	}
+	changed := mark
+	changed.Title, changed.UpdatedAt = other, actorstest.At(time.Hour)
+	rules := svc.Exclusions{Items: []svc.Exclusion{{ID: "exc_1", Kind: svc.ExcludePath, Value: "/admin/*"}}, UpdatedAt: actorstest.At(time.Hour)}
+	excluded := app
+	excluded.Exclusions, excluded.UpdatedAt, excluded.Revision = rules, actorstest.At(time.Hour), app.Revision+1
+	gone := svc.NotFound("annotation")
+	steps := []actorstest.Step{
+		{Name: "create", Method: "create", Message: createApp{app}, Want: grain.Answer[any](app, grain.Put("application", "app_1", app))},
+		{Name: "annotate", Method: "annotation.put", Message: putAnnotation{ID: "ann_1", New: true, Patch: svc.AnnotationPatch{Title: &title}}, Want: grain.Answer[any](mark, grain.Put("annotation", "ann_1", mark))},
+		{Name: "change nothing that is there", Method: "annotation.put", Message: putAnnotation{ID: "ann_2", Patch: svc.AnnotationPatch{Title: &title}}, Err: gone},
+		{
+			Name: "a bad kind", Method: "annotation.put", Message: putAnnotation{ID: "ann_1", Patch: svc.AnnotationPatch{Kind: &bad}},
+			Err: svc.Invalid(svc.FieldError{Field: "kind", Code: "unknown_value", Message: `Unknown kind "war".`, Allowed: []string{"note", "campaign", "release"}}),
+		},
+		{Name: "change it", After: time.Hour, Method: "annotation.put", Message: putAnnotation{ID: "ann_1", Patch: svc.AnnotationPatch{Title: &other}}, Want: grain.Answer[any](changed, grain.Put("annotation", "ann_1", changed))},
+		{Name: "the annotations", Method: "annotations", Message: grain.None{}, Want: grain.Answer[any]([]svc.Annotation{changed})},
+		{Name: "delete it", Method: "annotation.delete", Message: findAnnotation{"ann_1"}, Want: grain.Answer[any](grain.None{}, grain.Delete("annotation", "ann_1"))},
+		{Name: "delete it again", Method: "annotation.delete", Message: findAnnotation{"ann_1"}, Err: gone},
+		{Name: "exclude", After: time.Hour, Method: "exclusions.put", Message: putExclusions{Exclusions: rules}, Want: grain.Answer[any](rules, grain.Put("application", "app_1", excluded))},
+		{
+			Name: "exclude by what was read before", After: time.Hour, Method: "exclusions.put", Message: putExclusions{Exclusions: rules},
+			Err: &svc.Error{Code: svc.CodeConflict, Reason: "changed", Message: "The exclusions have changed meanwhile; read them again."},
+		},
+	}
+	var published []svc.Exclusions
+	newCore := func() *application {
+		return &application{
+			publish: func(_ svc.Version, app svc.Application, _ []svc.IngestKey) {
+				published = append(published, app.Exclusions)
+			},
+			publishPage: func(svc.Version, svc.Application, svc.Share) {},
+		}
+	}
+	actorstest.Play(t, applicationKind, newCore, true, steps)
+	if len(published) != 4 || !reflect.DeepEqual(published[1], rules) {
+		t.Errorf("published %+v", published)
 	}
 }

@@ -19,6 +19,8 @@ type Applications struct {
 	// Sync makes a change known to this node before it is answered, where the
 	// owner is another one; nil where there are no others.
 	Sync func(ctx context.Context, kind, identity string) error
+	// ExclusionKey makes the hashes of the addresses whose traffic is not kept.
+	ExclusionKey []byte
 }
 
 // slugs returns the client of the organizations.

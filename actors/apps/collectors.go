@@ -78,7 +78,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	for _, environment := range app.Environments {
 		c.named.Store(environment.IngestID(), environment.Number)
 	}
-	present := map[[32]byte]bool{}
+	present, exclusions := map[[32]byte]bool{}, app.Exclusions.Compile(app.ID)
 	for _, key := range keys {
 		environment, known := app.Environment(key.Environment)
 		raw, err := hex.DecodeString(key.Hash)
@@ -94,6 +94,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 		c.byKey.Store(hash, &svc.Collector{
 			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
+			Exclusions: exclusions,
 		})
 	}
 	for _, old := range c.ofApp[ref].hashes {

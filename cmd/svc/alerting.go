@@ -30,7 +30,10 @@ func (n *node) alertingModule() module {
 			return []cluster.Kind{alerting.Kind(node, m.ports), alerting.MonitorKind(node, m.monitorPorts)}
 		},
 		routes: func() ([]route.Route, error) {
-			return alertingapi.Routes(alertingapi.Ports{Monitors: m.monitors, Alerts: m.rules, Incidents: n.db, Channels: m.channels}), nil
+			return alertingapi.Routes(alertingapi.Ports{
+				Monitors: m.monitors, Alerts: m.rules, Incidents: n.db, Channels: m.channels, Changes: m.channels, Silences: n.alerts,
+				Previews: m.previews, Details: n.db, Checker: m.monitors,
+			}), nil
 		},
 		below: func() []part {
 			return []part{
@@ -59,6 +62,7 @@ type monitoring struct {
 	rules    *alerting.Rules
 	channels *alerting.Channels
 	monitors *alerting.Monitors
+	previews *alerting.Previews
 }
 
 // loadEvery is how often the schedule's loader looks whether the node owns other partitions.
@@ -86,12 +90,14 @@ func (n *node) wireMonitoring() error {
 		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: alerting.StoredMeasures{Store: n.db}, Sender: sender, Rules: n.rules,
 		Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
+	probe := outbound.NewProbe(dialer, n.config.PublicURL, n.now)
 	m.monitorPorts = &alerting.MonitorPorts{
-		States: n.db, Probe: outbound.NewProbe(dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Prefetched: prefetched,
+		States: n.db, Probe: probe, Checks: m.checks, Schedule: m.schedule, Prefetched: prefetched,
 		Rules: limits, Report: n.alerts.ReportUptime, Logger: n.logger,
 	}
 	m.rules = &alerting.Rules{Alerts: n.alerts, Monitors: n.db, Now: n.now, Sync: n.syncSnapshot}
 	m.channels = &alerting.Channels{Alerts: n.alerts, Allowed: dialer.Targets, Targets: dialer, Sealer: box, Sender: sender, Now: n.now}
-	m.monitors = &alerting.Monitors{Actors: n.cluster, Random: n.random, Store: n.db, Alerts: n.alerts, Targets: dialer, Rules: limits, Now: n.now}
+	m.monitors = &alerting.Monitors{Actors: n.cluster, Random: n.random, Store: n.db, Alerts: n.alerts, Targets: dialer, Prober: probe, Rules: limits, Now: n.now}
+	m.previews = &alerting.Previews{Alerts: n.alerts, Monitors: n.db, History: n.db}
 	return nil
 }

@@ -39,7 +39,7 @@ func (n *node) analyticsModule() module {
 			}
 			return append(analytics.Routes(analytics.Ports{
 				Analytics: n.db, Presence: &live.Presence{Actors: n.cluster}, Reads: n.db, Events: personalEvents{n.db},
-				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps, Segments: n.segments(),
+				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps, Annotations: n.apps, Releases: n.releases, Ways: n.db, Segments: n.segments(),
 			}), pages.Routes()...), nil
 		},
 		parts: func() []part {

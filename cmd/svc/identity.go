@@ -32,7 +32,7 @@ func (n *node) applicationsModule() module {
 	return module{name: "applications", kinds: func(node *grain.Node) []cluster.Kind {
 		return apps.Kinds(node, n.collectors, n.shares)
 	}, routes: func() ([]route.Route, error) {
-		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps}), nil
+		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps, Exclusions: n.apps}), nil
 	}}
 }
 

@@ -24,6 +24,9 @@ func (n *node) ingestModule() module {
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 			Admission: n.admission(), Policies: n.policies, Tallies: n.tallies,
 		}
+		if n.apps != nil { // the table is printed by a node that has opened nothing
+			collect.ExclusionKey = n.apps.ExclusionKey
+		}
 		uploads := n.uploads(collect.Admission)
 		releases := &ingest.Releases{Uploads: uploads, Book: n.releases, Counts: releaseCounts{n}}
 		return slices.Concat(collect.Routes(), n.sentry(collect).Routes(), uploads.Routes(), releases.Routes()), nil

@@ -240,7 +240,11 @@ func (n *node) wireActors(context.Context) (err error) {
 func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.cluster = actors
 	n.identity = &identity.Identity{Actors: actors, Random: n.random, Now: n.now}
-	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
+	exclusionKey, err := n.vault.Key("exclusions")
+	if err != nil {
+		return nil, err
+	}
+	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot, ExclusionKey: exclusionKey}
 	n.grains = &grain.Node{Store: n.db, Await: n.awaitClaim, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger}
 	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random, Workers: n.grains.Workers}
 	n.updates = &live.Updates{Actors: actors, Logger: n.logger}

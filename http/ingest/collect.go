@@ -48,6 +48,8 @@ type Collect struct {
 	Policies Policies
 	// Tallies counts what is not taken in; nil counts nothing.
 	Tallies Tallies
+	// ExclusionKey makes the hashes by which excluded addresses are known.
+	ExclusionKey []byte
 
 	issues issueNotes
 }

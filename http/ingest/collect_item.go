@@ -40,6 +40,9 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 		sub.reject(index, code, message)
 		return
 	}
+	if sub.exclude(svc.SignalEvents, event) {
+		return
+	}
 	if sub.turnAway(index, svc.SignalEvents, sub.admitEvent(event)) {
 		return
 	}

@@ -84,6 +84,14 @@ func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
 	point := &protos.MetricPoint{Id: it.ID, TsMs: event.TsMs, Name: it.Name, Kind: string(it.Kind), Unit: it.Unit, Min: it.Min, Max: it.Max}
 	labels := labelsOf(it.Labels)
 	if kind == itemVital {
+		event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
+		sub.contextualise(event, shared)
+		if sub.exclude(svc.SignalMetrics, event) {
+			return
+		}
+		if device := svc.VitalDevice(event.UserAgent); device != "" {
+			labels = append(labels, svc.Label{Key: "device", Value: device})
+		}
 		point.Kind, point.Unit = string(svc.MetricVital), svc.VitalUnit(it.Name)
 		labels = append(labels, svc.Label{Key: "path", Value: event.Path})
 	}

@@ -227,3 +227,18 @@ func firstCode(err error) string {
 	}
 	return string(svc.CodeOf(err))
 }
+
+// exclude reports whether an event, or a vital in the form of one, is of internal traffic, which is not kept, and counts
+// it. Its sender is told nothing: to a page, an excluded event is one that was taken.
+func (sub *submission) exclude(signal svc.Signal, event *protos.Event) bool {
+	if sub.collector.Exclusions == nil {
+		return false
+	}
+	reason := sub.collector.Exclusions.Reason(sub.collect.ExclusionKey, event.Ip, event.UserAgent, svc.HostOf(event.Url), event.Path)
+	if reason == "" {
+		return false
+	}
+	sub.dropped++
+	sub.count(signal, svc.FateExcluded, string(reason), 1)
+	return true
+}

@@ -47,6 +47,7 @@ type Incident struct {
 	Metric          *string            `json:"metric" doc:"Of kind metric: its name."`
 	Labels          map[string]string  `json:"labels"`
 	Occurrences     uint64             `json:"occurrences"`
+	SilenceID       *string            `json:"silenceId" doc:"The silence because of which nobody has been told of it."`
 	URL             string             `json:"url" doc:"Where the incidents of the application are listed."`
 }
 
@@ -57,7 +58,7 @@ func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 		ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
 		Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: route.Time(i.StartedAt), LastTriggeredAt: route.Time(i.LastTriggeredAt),
 		AcknowledgedAt: route.TimeOf(i.AcknowledgedAt), AcknowledgedBy: ActorOf(i.AcknowledgedBy), ResolvedAt: route.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
-		MonitorID: known(i.MonitorID), IssueID: known(i.IssueID), Metric: known(i.Metric), Labels: i.Labels, Occurrences: i.Occurrences, URL: svc.IncidentURL(origin, app),
+		MonitorID: known(i.MonitorID), IssueID: known(i.IssueID), Metric: known(i.Metric), Labels: i.Labels, Occurrences: i.Occurrences, SilenceID: known(i.SilenceID), URL: svc.IncidentURL(origin, app),
 	}
 	if row.Labels == nil {
 		row.Labels = map[string]string{}

@@ -23,11 +23,21 @@ type Channels interface {
 	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
 }
 
+// ChannelChanges changes channels.
+type ChannelChanges interface {
+	// UpdateChannel changes the name of a channel, or where it leads. It fails with not_found where there is none, and
+	// with invalid_request as CreateChannel does.
+	UpdateChannel(ctx context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error)
+}
+
 // channels answers the routes of channels, on both surfaces.
-type channels struct{ channels Channels }
+type channels struct {
+	channels Channels
+	changes  ChannelChanges
+}
 
 func channelRoutes(ports Ports) []route.Route {
-	channels := channels{ports.Channels}
+	channels := channels{ports.Channels, ports.Changes}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
@@ -44,6 +54,10 @@ func channelRoutes(ports Ports) []route.Route {
 		{
 			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.created", Rate: svc.RateDefault,
 			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.create),
+		},
+		{
+			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.update", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.updated", Rate: svc.RateDefault,
+			Summary: "Rename a channel, or change where it leads; a webhook keeps its secret", Handler: route.Typed(channels.update),
 		},
 		{
 			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "channel.deleted", Rate: svc.RateDefault,
@@ -134,4 +148,32 @@ type testedChannel struct {
 func (c channels) test(ctx context.Context, call *route.Call, in channelPath) (testedChannel, error) {
 	problem, err := c.channels.TestChannel(ctx, call.Ref(), in.ID)
 	return testedChannel{OK: problem == "", Error: api.OrNull(problem)}, err
+}
+
+type updateChannel struct {
+	channelPath
+	Body channelPatch `body:"json"`
+}
+
+// channelPatch is the body of PATCH …/channels/{id}; what is absent stays.
+type channelPatch struct {
+	Name *string   `json:"name"`
+	URL  *string   `json:"url" doc:"Where a webhook or a chat is told: a public http or https address."`
+	To   *[]string `json:"to" doc:"The addresses of an e-mail channel."`
+}
+
+// Check refuses an empty body.
+func (u *updateChannel) Check(*route.Call) []svc.FieldError {
+	if u.Body == (channelPatch{}) {
+		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, url or to."}}
+	}
+	return nil
+}
+
+func (c channels) update(ctx context.Context, call *route.Call, in updateChannel) (channel, error) {
+	changed, err := c.changes.UpdateChannel(ctx, call.Ref(), in.ID, svc.ChannelPatch(in.Body))
+	if err != nil {
+		return channel{}, err
+	}
+	return channelOf(&changed), nil
 }

@@ -14,12 +14,20 @@ type Ports struct {
 	Alerts    Alerts
 	Incidents Incidents
 	Channels  Channels
+	Changes   ChannelChanges
+	Silences  Silences
+	Previews  Previews
+	Details   Details
+	Checker   Checker
 }
 
 // Routes returns the rows of the package.
 func Routes(ports Ports) []route.Route {
 	return slices.Concat(
 		monitorRoutes(ports),
+		detailRoutes(ports),
+		silenceRoutes(ports),
+		previewRoutes(ports),
 		alertRoutes(ports),
 		incidentRoutes(ports),
 		channelRoutes(ports),

@@ -11,15 +11,18 @@ import (
 // Ports are what the handlers call. A port may be nil only where the rows are
 // listed and never served.
 type Ports struct {
-	Analytics Analytics
-	Presence  Presence
-	Reads     Reads
-	Events    Events
-	Goals     Goals
-	Funnels   Funnels
-	Results   Results
-	Shares    Shares
-	Segments  Segments
+	Analytics   Analytics
+	Presence    Presence
+	Reads       Reads
+	Events      Events
+	Goals       Goals
+	Funnels     Funnels
+	Results     Results
+	Shares      Shares
+	Annotations Annotations
+	Releases    Releases
+	Ways        Ways
+	Segments    Segments
 }
 
 // Routes returns the rows of the package.
@@ -31,6 +34,8 @@ func Routes(ports Ports) []route.Route {
 		goalRoutes(ports),
 		funnelRoutes(ports),
 		eventRoutes(ports),
+		annotationRoutes(ports),
+		wayRoutes(ports),
 		consoleShareRoutes(ports),
 	)
 }

@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"svc"
 )
@@ -125,4 +126,139 @@ func (m *Memory) TestChannel(_ context.Context, ref svc.AppRef, id string) (stri
 		return "", svc.NotFound("channel")
 	}
 	return "no mail server is configured", nil
+}
+
+// watch implements the ports about silences, previews, single monitors and incidents.
+type watch struct{ *Memory }
+
+// Silences implements alerting.Silences.
+func (w watch) Silences(_ context.Context, ref svc.AppRef) ([]svc.Silence, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.apps[ref].silences), nil
+}
+
+// PutSilence implements alerting.Silences.
+func (w watch) PutSilence(_ context.Context, ref svc.AppRef, id string, patch svc.SilencePatch, by svc.LedgerActor) (svc.Silence, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.apps[ref]
+	place := slices.IndexFunc(held.silences, func(s svc.Silence) bool { return s.ID == id })
+	silence := svc.Silence{SilenceSpec: svc.SilenceSpec{StartsAt: w.now()}, CreatedAt: w.now(), CreatedBy: by}
+	switch {
+	case place >= 0:
+		silence = held.silences[place]
+	case id != "":
+		return svc.Silence{}, svc.NotFound("silence")
+	}
+	silence.SilenceSpec, silence.UpdatedAt = silence.With(patch), w.now()
+	problems := silence.Validate()
+	if rule := silence.RuleID; rule != "" && !slices.ContainsFunc(held.rules, func(row svc.AlertRow) bool { return row.ID == rule }) {
+		problems = append(problems, svc.FieldError{Field: "ruleId", Code: "unknown_rule", Message: "There is no alert rule of this id."})
+	}
+	if len(problems) > 0 {
+		return svc.Silence{}, svc.Invalid(problems...)
+	}
+	if place >= 0 {
+		held.silences[place] = silence
+		return silence, nil
+	}
+	silence.ID = w.newID("sil")
+	held.silences = append(held.silences, silence)
+	return silence, nil
+}
+
+// DeleteSilence implements alerting.Silences.
+func (w watch) DeleteSilence(_ context.Context, ref svc.AppRef, id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.apps[ref]
+	kept := slices.DeleteFunc(slices.Clone(held.silences), func(s svc.Silence) bool { return s.ID == id })
+	if len(kept) == len(held.silences) {
+		return svc.NotFound("silence")
+	}
+	held.silences = kept
+	return nil
+}
+
+// Preview implements alerting.Previews; nothing happens in the memory that a rule could fire on.
+func (w watch) Preview(_ context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rule := svc.AlertRule{AlertSpec: svc.DefaultAlert(), Environment: env.Slug, Number: env.Number}
+	if id != "" {
+		place := slices.IndexFunc(w.apps[ref].rules, func(row svc.AlertRow) bool { return row.ID == id })
+		if place < 0 {
+			return svc.AlertPreview{}, svc.NotFound("alert rule")
+		}
+		rule = w.apps[ref].rules[place].AlertRule
+	}
+	if rule.AlertSpec = rule.With(patch); rule.Name == "" {
+		rule.Name = "Preview"
+	}
+	if problems := rule.Validate(); len(problems) > 0 {
+		return svc.AlertPreview{}, svc.Invalid(problems...)
+	}
+	return rule.Preview(now.Add(-svc.PreviewTime), now, nil), nil
+}
+
+// Monitor implements alerting.Checker.
+func (w watch) Monitor(_ context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, row := range w.apps[ref].monitors {
+		if row.ID == id {
+			return row, nil
+		}
+	}
+	return svc.MonitorRow{}, svc.NotFound("monitor")
+}
+
+// CheckNow implements alerting.Checker; the memory has no network.
+func (w watch) CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error) {
+	_, err := w.Monitor(ctx, ref, id)
+	return svc.Check{App: ref, Monitor: id}, err
+}
+
+// Incident implements alerting.Details; nothing fires in the memory.
+func (watch) Incident(context.Context, svc.AppRef, string) (svc.Incident, []svc.NoticeRecord, error) {
+	return svc.Incident{}, nil, svc.NotFound("incident")
+}
+
+// MonitorDays implements alerting.Details; the memory checks nothing.
+func (watch) MonitorDays(_ context.Context, _ svc.AppRef, _ string, days []time.Time) ([]svc.MonitorDay, error) {
+	out := make([]svc.MonitorDay, len(days)-1)
+	for i := range out {
+		out[i].Day = days[i]
+	}
+	return out, nil
+}
+
+// CheckSeries implements alerting.Details.
+func (watch) CheckSeries(_ context.Context, _ svc.AppRef, _ string, buckets []time.Time, _ time.Time) ([]svc.CheckBucket, error) {
+	out := make([]svc.CheckBucket, len(buckets))
+	for i := range out {
+		out[i].T = buckets[i]
+	}
+	return out, nil
+}
+
+// FailedChecks implements alerting.Details.
+func (watch) FailedChecks(context.Context, svc.CheckQuery) ([]svc.Check, bool, error) {
+	return nil, false, nil
+}
+
+// UpdateChannel implements alerting.ChannelChanges; the memory keeps no addresses.
+func (w watch) UpdateChannel(_ context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.apps[ref]
+	place := slices.IndexFunc(held.channels, func(c svc.Channel) bool { return c.ID == id })
+	if place < 0 {
+		return svc.Channel{}, svc.NotFound("channel")
+	}
+	if patch.Name != nil {
+		held.channels[place].Name = *patch.Name
+	}
+	return held.channels[place], nil
 }

@@ -140,3 +140,69 @@ func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funne
 	result.Rows = tally.Rows()
 	return result, nil
 }
+
+// marks implements the ports about annotations and exclusions.
+type marks struct{ *Memory }
+
+// Annotations implements analytics.Annotations.
+func (m marks) Annotations(_ context.Context, ref svc.AppRef) ([]svc.Annotation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.apps[ref].annotations), nil
+}
+
+// PutAnnotation implements analytics.Annotations.
+func (m marks) PutAnnotation(_ context.Context, ref svc.AppRef, id string, patch svc.AnnotationPatch, by svc.LedgerActor) (svc.Annotation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	place := slices.IndexFunc(held.annotations, func(a svc.Annotation) bool { return a.ID == id })
+	mark := svc.Annotation{AnnotationSpec: svc.AnnotationSpec{Kind: svc.AnnotationNote, At: m.now()}, CreatedAt: m.now(), CreatedBy: by}
+	switch {
+	case place >= 0:
+		mark = held.annotations[place]
+	case id != "":
+		return svc.Annotation{}, svc.NotFound("annotation")
+	}
+	mark.AnnotationSpec, mark.UpdatedAt = mark.With(patch), m.now()
+	if problems := mark.Validate(); len(problems) > 0 {
+		return svc.Annotation{}, svc.Invalid(problems...)
+	}
+	if place >= 0 {
+		held.annotations[place] = mark
+		return mark, nil
+	}
+	mark.ID = m.newID("ann")
+	held.annotations = append(held.annotations, mark)
+	return mark, nil
+}
+
+// DeleteAnnotation implements analytics.Annotations.
+func (m marks) DeleteAnnotation(_ context.Context, ref svc.AppRef, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	kept := slices.DeleteFunc(slices.Clone(held.annotations), func(a svc.Annotation) bool { return a.ID == id })
+	if len(kept) == len(held.annotations) {
+		return svc.NotFound("annotation")
+	}
+	held.annotations = kept
+	return nil
+}
+
+// Releases implements analytics.Releases; none was announced.
+func (marks) Releases(context.Context, string, string, *svc.Release, int) ([]svc.Release, bool, error) {
+	return nil, false, nil
+}
+
+// PutExclusions implements apps.Exclusions.
+func (m marks) PutExclusions(_ context.Context, app svc.Application, items []svc.ExclusionItem) (svc.Exclusions, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next, problems := app.Exclusions.Replace([]byte("test"), app.ID, items, m.now())
+	if len(problems) > 0 {
+		return svc.Exclusions{}, svc.Invalid(problems...)
+	}
+	m.apps[app.Ref()].app.Exclusions = next
+	return next, nil
+}

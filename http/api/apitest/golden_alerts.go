@@ -49,3 +49,35 @@ func alertSteps() []step {
 		{name: "console.incidents.resolve-missing", as: session, method: "POST", path: "/console" + incidents + "/inc_1/resolve"},
 	}
 }
+
+// silenceSteps lists the requests about silences, previews, and single monitors and incidents.
+func silenceSteps() []step {
+	const app, console = "/api/v1/apps/acme/web", "/console/api/v1/apps/acme/web"
+	const window = `"startsAt":"2199-01-01T00:00:00Z","endsAt":"2199-01-02T00:00:00Z"`
+	return []step{
+		{name: "silences.put", as: owner, method: "POST", path: app + "/silences", body: `{"name":"Move","environment":"production","labels":{"route":"/"},` + window + `}`, keep: map[string]string{"silence": "id"}},
+		{name: "silences.put-second", as: owner, method: "POST", path: app + "/silences", body: `{"name":"Second",` + window + `}`},
+		{name: "silences.put-invalid", as: owner, method: "POST", path: app + "/silences", body: `{"name":"","ruleId":"rul_1","startsAt":"2199-01-01T00:00:00Z","endsAt":"2198-01-01T00:00:00Z"}`},
+		{name: "silences.put-unknown-env", as: owner, method: "POST", path: app + "/silences", body: `{"name":"x","environment":"moon",` + window + `}`},
+		{name: "silences.update", as: owner, method: "POST", path: app + "/silences", body: `{"id":"{silence}","name":"Moving","environment":null}`},
+		{name: "silences.update-missing", as: owner, method: "POST", path: app + "/silences", body: `{"id":"sil_1"}`},
+		{name: "silences.list", as: viewer, method: "GET", path: app + "/silences?limit=1", keep: map[string]string{"silences": "nextCursor"}},
+		{name: "silences.list-next", as: viewer, method: "GET", path: app + "/silences?limit=1&cursor={silences}"},
+		{name: "silences.delete", as: owner, method: "DELETE", path: app + "/silences/{silence}"},
+		{name: "silences.delete-again", as: owner, method: "DELETE", path: app + "/silences/{silence}"},
+		{name: "alerts.preview-incomplete", as: viewer, method: "POST", path: app + "/alerts/preview", body: `{"kind":"metric"}`},
+		{name: "alerts.preview-invalid", as: viewer, method: "POST", path: app + "/alerts/preview", body: `{"kind":"event_volume","threshold":1,"comparator":"above"}`},
+		{name: "alerts.preview-missing", as: viewer, method: "POST", path: app + "/alerts/preview", body: `{"id":"rul_1","threshold":1}`},
+		{name: "alerts.preview-new-issue", as: viewer, method: "POST", path: app + "/alerts/preview?env=staging", body: `{"kind":"new_issue"}`},
+		{name: "monitors.put-watched", as: owner, method: "POST", path: app + "/monitors", body: `{"name":"Quiet","url":"https://acme.example/quiet","enabled":false}`, keep: map[string]string{"quiet": "id"}},
+		{name: "monitors.get-missing", as: viewer, method: "GET", path: app + "/monitors/mon_1"},
+		{name: "monitors.checks", as: viewer, method: "GET", path: app + "/monitors/{quiet}/checks?range=90d&limit=1"},
+		{name: "monitors.checks-invalid", as: viewer, method: "GET", path: app + "/monitors/{quiet}/checks?range=2h"},
+		{name: "monitors.check-missing", as: owner, method: "POST", path: app + "/monitors/mon_1/check"},
+		{name: "monitors.check-viewer", as: viewer, method: "POST", path: app + "/monitors/{quiet}/check"},
+		{name: "incidents.get-missing", as: viewer, method: "GET", path: app + "/incidents/inc_1"},
+		{name: "console.channels.update-missing", as: session, method: "PATCH", path: console + "/channels/chn_1", body: `{"name":"x"}`},
+		{name: "console.channels.update-empty", as: session, method: "PATCH", path: console + "/channels/{hook}", body: `{}`},
+		{name: "console.channels.update", as: session, method: "PATCH", path: console + "/channels/{hook}", body: `{"name":"Duty"}`},
+	}
+}

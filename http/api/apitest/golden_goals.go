@@ -109,3 +109,29 @@ func flagSteps() []step {
 		{name: "flags.results-missing", as: owner, method: "GET", path: flags + "/nothing/results"},
 	}
 }
+
+// markSteps lists the requests about annotations, exclusions, journeys and web vitals.
+func markSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	return []step{
+		{name: "annotations.put", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Sale","kind":"campaign","environment":"production"}`, keep: map[string]string{"mark": "id"}},
+		{name: "annotations.put-second", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Seen on TV","text":"At eight"}`},
+		{name: "annotations.put-invalid", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"","kind":"war"}`},
+		{name: "annotations.put-unknown-env", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"x","environment":"moon"}`},
+		{name: "annotations.update", as: owner, method: "POST", path: app + "/annotations", body: `{"id":"{mark}","title":"Autumn sale","environment":null}`},
+		{name: "annotations.update-missing", as: owner, method: "POST", path: app + "/annotations", body: `{"id":"release:1.0","title":"x"}`},
+		{name: "annotations.list", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=30d", keep: map[string]string{"marks": "nextCursor"}},
+		{name: "annotations.list-next", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=30d&cursor={marks}"},
+		{name: "annotations.list-past", as: viewer, method: "GET", path: app + "/annotations?range=custom:2020-01-01..2020-01-31"},
+		{name: "annotations.delete", as: owner, method: "DELETE", path: app + "/annotations/{mark}"},
+		{name: "annotations.delete-again", as: owner, method: "DELETE", path: app + "/annotations/{mark}"},
+		{name: "exclusions.put", as: owner, method: "PUT", path: app + "/exclusions", body: `{"items":[{"kind":"hostname","value":"*.staging.acme.example","label":"Staging"},{"kind":"path","value":"/admin/*"},{"kind":"user_agent","value":"Pingdom"}]}`},
+		{name: "exclusions.put-invalid", as: owner, method: "PUT", path: app + "/exclusions", body: `{"items":[{"kind":"address","value":"0.0.0.0/0"},{"kind":"country","value":"DE"},{"id":"exc_1"},{"kind":"path","value":"admin"}]}`},
+		{name: "exclusions.put-unknown-member", as: owner, method: "PUT", path: app + "/exclusions", body: `{"items":[],"mode":"on"}`},
+		{name: "exclusions.list", as: viewer, method: "GET", path: app + "/exclusions"},
+		{name: "exclusions.put-none", as: owner, method: "PUT", path: app + "/exclusions", body: `{"items":[]}`},
+		{name: "analytics.journeys-invalid", as: viewer, method: "GET", path: app + "/analytics/journeys?from=shoe:9&steps=9&limit=99"},
+		{name: "analytics.journeys-no-start", as: viewer, method: "GET", path: app + "/analytics/journeys"},
+		{name: "analytics.vitals-invalid", as: viewer, method: "GET", path: app + "/analytics/vitals?by=moon&cursor=x"},
+	}
+}

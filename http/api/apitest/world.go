@@ -81,13 +81,15 @@ type heldToken struct {
 }
 
 type heldApp struct {
-	app      svc.Application
-	keys     []svc.IngestKey
-	goals    []svc.Goal
-	funnels  []svc.Funnel
-	monitors []svc.MonitorRow
-	rules    []svc.AlertRow
-	channels []svc.Channel
+	app         svc.Application
+	keys        []svc.IngestKey
+	goals       []svc.Goal
+	funnels     []svc.Funnel
+	monitors    []svc.MonitorRow
+	rules       []svc.AlertRow
+	channels    []svc.Channel
+	silences    []svc.Silence
+	annotations []svc.Annotation
 }
 
 type claim struct {
@@ -150,10 +152,10 @@ func (m *Memory) Ports() *Ports {
 			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Sessions: m, Links: m, Seal: openSeal{}, Ledger: m,
 			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		},
-		Apps:      apps.Ports{Apps: m, Keys: m},
-		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m},
+		Apps:      apps.Ports{Apps: m, Keys: m, Exclusions: marks{m}},
+		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m, Annotations: marks{m}, Releases: marks{m}},
 		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m, Artifacts: tracked{m}},
-		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m},
+		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m, Changes: watch{m}, Silences: watch{m}, Previews: watch{m}, Details: watch{m}, Checker: watch{m}},
 		Assistant: assistant.Ports{Assistant: ai, Approvals: ai, Settings: ai, Tools: ai, Passkeys: m},
 		Docs:      m.docs,
 	}

@@ -10,8 +10,9 @@ import (
 // Ports are what the handlers call. A port may be nil only where the rows are
 // listed and never served.
 type Ports struct {
-	Apps Apps
-	Keys Keys
+	Apps       Apps
+	Keys       Keys
+	Exclusions Exclusions
 }
 
 // Routes returns the rows of the package.
@@ -19,5 +20,6 @@ func Routes(ports Ports) []route.Route {
 	return slices.Concat(
 		appRoutes(ports),
 		keyRoutes(ports),
+		exclusionRoutes(ports),
 	)
 }

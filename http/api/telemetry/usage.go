@@ -62,13 +62,14 @@ type dropped struct {
 	ClientSide  int64 `json:"clientSide" doc:"What SDKs report that they did not send."`
 	Disabled    int64 `json:"disabled" doc:"Items of signals or modules that are off."`
 	RateLimited int64 `json:"rateLimited" doc:"Errors beyond the rate of their issue or key."`
+	Excluded    int64 `json:"excluded" doc:"Internal traffic, by the rules of …/exclusions."`
 }
 
 func droppedOf(by map[svc.Fate]int64) dropped {
 	return dropped{
 		Budget: by[svc.FateBudget], Sampled: by[svc.FateSampled], Invalid: by[svc.FateInvalid], Bot: by[svc.FateBot], BadKey: by[svc.FateBadKey],
 		TooOld: by[svc.FateTooOld], DeadLetter: by[svc.FateDeadLetter], GivenUp: by[svc.FateGivenUp], ClientSide: by[svc.FateClientSide],
-		Disabled: by[svc.FateDisabled], RateLimited: by[svc.FateRateLimited],
+		Disabled: by[svc.FateDisabled], RateLimited: by[svc.FateRateLimited], Excluded: by[svc.FateExcluded],
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// Alerting stores what alerting actors own. An actor does not load its incidents: the states of
-// its rules hold the latest of each.
+// Alerting stores what alerting actors own. An actor does not load its incidents and what became of its
+// notices: the states of its rules hold the latest incident of each.
 type Alerting struct{ *state.Store }
 
 // Alerting returns the store of alerting actors.
 func (db *Store) Alerting() Alerting { return Alerting{db.state} }
 
-// Load returns the last version of every entity of an owner, without the incidents.
+// Load returns the last version of every entity of an owner, without incidents and notices.
 func (a Alerting) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
-	return a.LoadWithout(ctx, owner, "incident")
+	return a.LoadWithout(ctx, owner, "incident", "notice")
 }
 
 // Incidents returns a page of incidents, and whether more follow.

@@ -18,6 +18,11 @@ import (
 // before an instant and after it, with the blocks that hold any of it from a number on. The
 // counters differ in their words alone.
 func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
+	return db.volumes(ctx, &counter, words, alertArguments(&counter, at, recent))
+}
+
+// volumes counts events, or errors, by word and slot.
+func (db *Store) volumes(ctx context.Context, counter *svc.AlertCounter, words []string, args clickhouse.Args) (map[string]svc.AlertWindow, error) {
 	query := "alerts.EventSlots"
 	if counter.Kind == svc.AlertErrorRate {
 		query = "alerts.ErrorSlots"
@@ -26,7 +31,7 @@ func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, wor
 	for _, word := range words {
 		slots[word] = &svc.AlertSlots{}
 	}
-	args := alertArguments(&counter, at, recent).With(clickhouse.Args{"words": words})
+	args = args.With(clickhouse.Args{"words": words})
 	err := db.conn.ReadFirst(ctx, "counting for alerts", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var word string
 		var slot int64
@@ -51,13 +56,18 @@ func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, wor
 
 // AlertPoints does the same for counters of metrics. Those with labels come one by one.
 func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
+	return db.points(ctx, &counter, words, alertArguments(&counter, at, recent))
+}
+
+// points counts points of metrics by word and slot.
+func (db *Store) points(ctx context.Context, counter *svc.AlertCounter, words []string, args clickhouse.Args) (map[string]svc.AlertWindow, error) {
 	bins := "alerts.NoBins"
 	if counter.Bins {
 		bins = "alerts.Bins"
 	}
 	labels := svc.DecodeLabels(counter.Labels)
 	query := strings.ReplaceAll(db.queries["alerts.PointSlots"], "$(bins)", db.queries[bins])
-	args := alertArguments(&counter, at, recent).With(metrics.LabelArgs(labels)).With(clickhouse.Args{"words": words, "name": words[0], "all": len(labels) == 0})
+	args = args.With(metrics.LabelArgs(labels)).With(clickhouse.Args{"words": words, "name": words[0], "all": len(labels) == 0})
 	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
 	for _, word := range words {
 		slots[word] = &svc.AlertSlots{}

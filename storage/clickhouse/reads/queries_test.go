@@ -30,9 +30,10 @@ func TestQueriesExplain(t *testing.T) {
 		"events": page.With(clickhouse.Args{
 			"hidden": []uint64{}, "event": "", "before_ts": now, "before_id": "", "before_tie": uint64(1), "named_from": now, "after_count": uint64(0), "after_name": "",
 		}),
-		"funnel": steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
-		"goals":  {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
-		"live":   {"since": now},
+		"funnel":   steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
+		"goals":    {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
+		"live":     {"since": now},
+		"journeys": {"start_event": true, "start_open": false, "start": "", "sessions": uint32(1), "steps": uint32(2), "backwards": false},
 		"properties": page.With(clickhouse.Args{
 			"event": "", "besides": "", "events": uint64(9), "after_count": uint64(0), "after_key": "",
 		}),
@@ -47,6 +48,9 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 	rows := db.queries["breakdown.Events"]
 	if strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.") {
 		rows = db.queries["activity.Events"]
+	}
+	if strings.HasPrefix(name, "journeys.") {
+		return clickhouse.Bind(text, c)
 	}
 	if strings.HasPrefix(name, "properties.") {
 		return clickhouse.Bind(db.shown(text, true), c)

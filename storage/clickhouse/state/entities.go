@@ -164,7 +164,7 @@ func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Enti
 	return db.entities(ctx, db.queries["entities.LoadUnder"], clickhouse.Args{"prefix": prefix, "kind": kind})
 }
 
-// LoadWithout returns the last version of every entity of an owner, except those of a kind.
-func (db *Store) LoadWithout(ctx context.Context, owner, kind string) ([]svc.Entity, error) {
-	return db.entities(ctx, db.queries["entities.LoadWithout"], clickhouse.Args{"owner": owner, "kind": kind})
+// LoadWithout returns the last version of every entity of an owner, except those of some kinds.
+func (db *Store) LoadWithout(ctx context.Context, owner string, kinds ...string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.LoadWithout"], clickhouse.Args{"owner": owner, "kinds": kinds})
 }

@@ -14,7 +14,7 @@ func TestQueriesExplain(t *testing.T) {
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"":         {"limit": 1, "org": ""},
 		"audit":    {"app": "", "operation": "", "user_id": "", "token_id": "", "since": now, "until": now, "before_at": now, "before_id": ""},
-		"entities": {"owner": "", "owners": []string{""}, "kind": "", "prefix": ""},
+		"entities": {"owner": "", "owners": []string{""}, "kind": "", "kinds": []string{""}, "prefix": ""},
 		"ledger":   {"kind": "", "before": uint64(1), "ids": []string{""}},
 		"wakeups":  {"at": now},
 	}, nil)

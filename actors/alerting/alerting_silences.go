@@ -1,0 +1,125 @@
+package alerting
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// putSilence makes or changes a silence.
+type putSilence struct {
+	ID    string           `json:"id"`
+	New   bool             `json:"new"`
+	Patch svc.SilencePatch `json:"patch"`
+	By    svc.LedgerActor  `json:"by"`
+}
+
+// audible returns those events that a rule's channels are told of now. The beginning of an incident that
+// a silence covers is put off until the end of the silence.
+func (a *alerting) audible(rule string, events []svc.NoticeEvent, now time.Time) []svc.NoticeEvent {
+	state := a.states[rule]
+	if !slices.Contains(events, svc.NoticeOpen) {
+		return events
+	}
+	silence := svc.SilenceOf(a.silences, state.Incident, now)
+	if silence == nil {
+		return events
+	}
+	a.states[rule] = state.Quiet(silence)
+	return slices.DeleteFunc(slices.Clone(events), func(event svc.NoticeEvent) bool { return event == svc.NoticeOpen })
+}
+
+// record returns the write of what became of a delivery.
+func (a *alerting) record(d *svc.Delivery, state svc.NoticeState, now time.Time, answer string) grain.Write {
+	channel := a.channels[d.ChannelID]
+	record := svc.RecordOf(d, &channel, state, now, answer)
+	return grain.Put(kindNotice, record.Key(), record)
+}
+
+func (a *alerting) onSilences(time.Time, grain.None) (grain.Outcome[[]svc.Silence], error) {
+	all := slices.AppendSeq([]svc.Silence{}, maps.Values(a.silences))
+	svc.SortSilences(all)
+	return grain.Answer(all), nil
+}
+
+func (a *alerting) onPutSilence(now time.Time, m putSilence) (grain.Outcome[svc.Silence], error) {
+	silence, known := a.silences[m.ID]
+	if !known && !m.New {
+		return grain.Outcome[svc.Silence]{}, svc.NotFound("silence")
+	}
+	if !known {
+		silence = svc.Silence{ID: m.ID, SilenceSpec: svc.SilenceSpec{StartsAt: now}, CreatedAt: now, CreatedBy: m.By}
+	}
+	silence.SilenceSpec, silence.UpdatedAt = silence.With(m.Patch), now
+	problems := silence.Validate()
+	if _, ok := a.rules[silence.RuleID]; silence.RuleID != "" && !ok && (m.Patch.RuleID != nil || !known) {
+		problems = append(problems, svc.FieldError{Field: "ruleId", Code: "unknown_rule", Message: "There is no alert rule of this id."})
+	}
+	if len(problems) > 0 {
+		return grain.Outcome[svc.Silence]{}, svc.Invalid(problems...)
+	}
+	result := grain.Outcome[svc.Silence]{Answer: silence}
+	if !known {
+		dropped, err := a.roomForSilence(now)
+		if err != nil {
+			return grain.Outcome[svc.Silence]{}, err
+		}
+		result.Writes = append(result.Writes, dropped...)
+	}
+	a.silences[m.ID] = silence
+	result.Writes = append(result.Writes, grain.Put(kindSilence, m.ID, silence))
+	result.After = a.changed
+	a.judgeAgain(&result.Effects, m.ID, now)
+	return result, nil
+}
+
+// roomForSilence removes the silence that ended first where there are as many as there may be. It fails with
+// conflict where none has ended.
+func (a *alerting) roomForSilence(now time.Time) ([]grain.Write, error) {
+	if len(a.silences) < svc.MaxSilences {
+		return nil, nil
+	}
+	all := slices.Collect(maps.Values(a.silences))
+	svc.SortSilences(all)
+	oldest := all[len(all)-1]
+	if oldest.At(now) != svc.SilenceEnded {
+		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many silences as it may have; delete one first."}
+	}
+	delete(a.silences, oldest.ID)
+	return []grain.Write{grain.Delete(kindSilence, oldest.ID)}, nil
+}
+
+func (a *alerting) onDeleteSilence(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
+	if _, known := a.silences[m.ID]; !known {
+		return grain.Outcome[grain.None]{}, svc.NotFound("silence")
+	}
+	delete(a.silences, m.ID)
+	result := a.stored(grain.Delete(kindSilence, m.ID))
+	a.judgeAgain(&result.Effects, m.ID, now)
+	return result, nil
+}
+
+// judgeAgain has the rules whose incidents a silence kept quiet judge anew whether to tell of them: the
+// plan that follows does.
+func (a *alerting) judgeAgain(into *grain.Effects, silence string, now time.Time) {
+	for _, id := range slices.Sorted(maps.Keys(a.states)) {
+		next, concerned := a.states[id].Unquiet(silence, now)
+		if !concerned {
+			continue
+		}
+		a.states[id] = next
+		into.Writes = append(into.Writes, a.putState(a.rules[id]), grain.Put(kindIncident, next.Incident.ID, *next.Incident))
+	}
+}
+
+// onChangeChannel replaces a channel.
+func (a *alerting) onChangeChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
+	if _, known := a.channels[channel.ID]; !known {
+		return grain.Outcome[svc.Channel]{}, svc.NotFound("channel")
+	}
+	a.channels[channel.ID] = channel
+	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil
+}

@@ -1,0 +1,71 @@
+package alerting
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// checkedNow brings the result of a check that somebody asked for.
+type checkedNow struct {
+	Spec   svc.MonitorSpec `json:"spec"`
+	Result svc.CheckResult `json:"result"`
+}
+
+// onBegin answers what is to be checked. It fails with rate_limited within svc.CheckPause of the latest check.
+func (m *monitor) onBegin(now time.Time, _ grain.None) (grain.Outcome[svc.MonitorSpec], error) {
+	if m.monitor == nil {
+		return grain.Outcome[svc.MonitorSpec]{}, svc.NotFound("monitor")
+	}
+	latest := m.begun
+	if m.state.LastCheckedAt.After(latest) {
+		latest = m.state.LastCheckedAt
+	}
+	if wait := latest.Add(svc.CheckPause).Sub(now); wait > 0 {
+		return grain.Outcome[svc.MonitorSpec]{}, &svc.Error{Code: svc.CodeRateLimited, RetryAfter: wait, Message: "The monitor was checked a moment ago."}
+	}
+	m.begun = now
+	return grain.Answer(m.monitor.MonitorSpec), nil
+}
+
+// onCheckedNow applies a check that somebody asked for, and answers the state. One of a definition that was
+// replaced meanwhile changes nothing, and neither does one of a disabled monitor: nobody would report it up.
+func (m *monitor) onCheckedNow(_ time.Time, c checkedNow) (grain.Outcome[svc.MonitorState], error) {
+	switch {
+	case m.monitor == nil:
+		return grain.Outcome[svc.MonitorState]{}, svc.NotFound("monitor")
+	case m.monitor.MonitorSpec == c.Spec && c.Spec.Enabled:
+		m.fresh = &checked{c.Spec, c.Result}
+		return grain.Answer(m.state.Apply(c.Spec, c.Result)), nil
+	}
+	return grain.Answer(m.state), nil
+}
+
+// CheckNow checks a monitor at once and returns what the check found, and the state that it led to. The check
+// counts like any other. It fails with not_found where there is none of the id, and with rate_limited where it was
+// checked a moment ago.
+func (m *Monitors) CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error) {
+	identity := monitorIdentity(ref, id)
+	spec, err := monitorBegin.Ask(ctx, m.Actors, identity, grain.None{})
+	if err != nil {
+		return svc.Check{}, err
+	}
+	check := svc.Check{App: ref, Monitor: id, Result: m.Prober.Check(ctx, spec)}
+	check.State, err = monitorChecked.Ask(ctx, m.Actors, identity, checkedNow{spec, check.Result})
+	return check, err
+}
+
+// Monitor returns one monitor with what its checks found, and its checks on each of some days. It fails with
+// not_found where there is none of the id.
+func (m *Monitors) Monitor(ctx context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error) {
+	found, err := m.Store.Monitors(ctx, ref, id, m.Now())
+	if err == nil && (len(found) != 1 || id == "" || found[0].ID != id) {
+		err = svc.NotFound("monitor")
+	}
+	if err != nil {
+		return svc.MonitorRow{}, err
+	}
+	return found[0], nil
+}

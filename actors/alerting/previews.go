@@ -1,0 +1,90 @@
+package alerting
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// History reads what rules would have looked at.
+type History interface {
+	// AlertHistory returns what a counter counts from an instant on.
+	AlertHistory(ctx context.Context, counter svc.AlertCounter, since time.Time) (svc.AlertSlots, error)
+	// RateHistory returns the errors of a level and the sessions of an environment in spans of one width.
+	RateHistory(ctx context.Context, environment uint64, level string, width time.Duration, since, until time.Time) ([]svc.RateSlot, error)
+	// CheckHistory returns what a rule about a monitor would have been told of since an instant.
+	CheckHistory(ctx context.Context, app svc.AppRef, monitor string, since time.Time) ([]svc.Measurement, error)
+	// BegunIssues returns what a rule about new issues would have been told of since an instant.
+	BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]svc.Measurement, error)
+}
+
+// Previews plays the past to rules.
+type Previews struct {
+	Alerts   *Alerts
+	Monitors MonitorStore
+	History  History
+}
+
+// Preview returns what a rule of an environment would have done in the last svc.PreviewTime: a new one, or the
+// one of an id with a patch. It fails as Rules.PutRule does, and changes nothing.
+func (p *Previews) Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error) {
+	rule := svc.AlertRule{ID: "preview", AlertSpec: svc.DefaultAlert(), Environment: env.Slug, Number: env.Number}
+	if id != "" {
+		rows, err := p.Alerts.Rules(ctx, ref)
+		if err != nil {
+			return svc.AlertPreview{}, err
+		}
+		at := slices.IndexFunc(rows, func(row svc.AlertRow) bool { return row.ID == id })
+		if at < 0 {
+			return svc.AlertPreview{}, svc.NotFound("alert rule")
+		}
+		rule = rows[at].AlertRule
+	}
+	rule.AlertSpec = rule.With(patch)
+	if rule.Name == "" {
+		rule.Name = "Preview"
+	}
+	if problems := rule.Validate(); len(problems) > 0 {
+		return svc.AlertPreview{}, svc.Invalid(problems...)
+	}
+	to := now.Truncate(time.Second)
+	from := to.Add(-svc.PreviewTime)
+	measured, step, err := p.measured(ctx, ref, &rule, from, to)
+	if err != nil {
+		return svc.AlertPreview{}, err
+	}
+	preview := rule.Preview(from, to, measured)
+	preview.Step = step
+	return preview, nil
+}
+
+// measured returns what a rule would have looked at in a span, the oldest first, and how often; the step is 0 for
+// rules that are told.
+func (p *Previews) measured(ctx context.Context, ref svc.AppRef, rule *svc.AlertRule, from, to time.Time) ([]svc.Measurement, time.Duration, error) {
+	switch {
+	case rule.Kind == svc.AlertNewIssue:
+		found, err := p.History.BegunIssues(ctx, rule.Number, from, to)
+		if !rule.ReportsRegressions() {
+			found = slices.DeleteFunc(found, func(m svc.Measurement) bool { return m.Regressed })
+		}
+		return found, 0, err
+	case rule.Kind == svc.AlertUptime:
+		monitors, err := p.Monitors.Monitors(ctx, ref, rule.Condition.MonitorID, to)
+		if err == nil && len(monitors) != 1 {
+			err = svc.Invalid(svc.UnknownMonitor(rule.Condition.MonitorID))
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		found, err := p.History.CheckHistory(ctx, ref, rule.Condition.MonitorID, from)
+		return found, 0, err
+	case rule.Condition.Per != "":
+		slots, err := p.History.RateHistory(ctx, rule.Number, rule.Condition.Level, rule.Window(), from, to)
+		return svc.ReplayRates(slots), rule.Window(), err
+	}
+	counter, _ := rule.Counter()
+	slots, err := p.History.AlertHistory(ctx, counter, from.Add(-rule.Window()))
+	return counter.Replay(rule.Agg(), slots, from, to), counter.PreviewStep(), err
+}

@@ -1,0 +1,158 @@
+package svc
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// PreviewTime is how far back a preview of an alert rule looks.
+const PreviewTime = 7 * 24 * time.Hour
+
+// maxPreviewPoints bounds the values that a preview shows.
+const maxPreviewPoints = 500
+
+// PreviewFiring is one time that a rule would have fired.
+type PreviewFiring struct {
+	StartedAt time.Time
+	// ResolvedAt is nil if the rule would fire at the end of the preview.
+	ResolvedAt *time.Time
+	Title      string
+	// Value is that of the latest breach, nil of rules about issues and without data.
+	Value       *float64
+	Occurrences uint64
+	// Notices is how many notices each channel would have got.
+	Notices int
+}
+
+// PreviewPoint is what a rule would have looked at, nil without data.
+type PreviewPoint struct {
+	At    time.Time
+	Value *float64
+}
+
+// AlertPreview is what a rule would have done.
+type AlertPreview struct {
+	From, To time.Time
+	// Step is the time between two values of a rule that measures.
+	Step    time.Duration
+	Firings []PreviewFiring
+	Points  []PreviewPoint
+}
+
+// Preview plays measurements, the oldest first, to a rule as if they were live: the same function judges
+// each, and the passing of time between two of them.
+func (r *AlertRule) Preview(from, to time.Time, measured []Measurement) AlertPreview {
+	out := AlertPreview{From: from, To: to}
+	state := AlertState{State: AlertOK}
+	last := from
+	// pass has time pass for rules that are told of values; others measure all the time.
+	pass := func(until time.Time) {
+		for r.Kind.Reported() {
+			due := r.Due(&state, last)
+			if due.IsZero() || due.After(until) {
+				return
+			}
+			next, events := r.Tick(state, due)
+			out.note(&next, events, due)
+			state, last = next, due
+			if again := r.Due(&state, due); !again.After(due) {
+				return
+			}
+		}
+	}
+	for _, m := range measured {
+		pass(m.At)
+		next, events := r.Apply(state, m)
+		out.note(&next, events, m.At)
+		state, last = next, m.At
+		if m.Known && r.Kind != AlertNewIssue {
+			value := m.Value
+			out.Points = append(out.Points, PreviewPoint{At: m.At, Value: &value})
+		} else if !m.Known {
+			out.Points = append(out.Points, PreviewPoint{At: m.At})
+		}
+	}
+	pass(to)
+	out.thin()
+	return out
+}
+
+// note records what a step of the preview led to.
+func (p *AlertPreview) note(state *AlertState, events []NoticeEvent, at time.Time) {
+	i := state.Incident
+	if i == nil {
+		return
+	}
+	n := len(p.Firings)
+	if running := n > 0 && p.Firings[n-1].ResolvedAt == nil; !running {
+		if !i.Live() {
+			return
+		}
+		p.Firings = append(p.Firings, PreviewFiring{StartedAt: at})
+		n++
+	}
+	firing := &p.Firings[n-1]
+	if i.Live() {
+		firing.Title, firing.Value, firing.Occurrences = i.Title, i.Value, i.Occurrences
+	} else {
+		ended := *i.ResolvedAt
+		firing.ResolvedAt = &ended
+	}
+	firing.Notices += len(events)
+}
+
+// thin keeps at most maxPreviewPoints points, evenly spread.
+func (p *AlertPreview) thin() {
+	if every := (len(p.Points) + maxPreviewPoints - 1) / maxPreviewPoints; every > 1 {
+		kept := p.Points[:0]
+		for i := every - 1; i < len(p.Points); i += every {
+			kept = append(kept, p.Points[i])
+		}
+		p.Points = kept
+	}
+}
+
+// PreviewStep is the time between two values of a preview, and the width of the slots that it counts in.
+func (c *AlertCounter) PreviewStep() time.Duration {
+	return max(time.Minute, (c.Window() / 30).Truncate(time.Minute))
+}
+
+// Replay returns the values that a rule would have measured every step of a span, of slots that reach from a
+// window before its beginning to its end.
+func (c *AlertCounter) Replay(agg Agg, slots AlertSlots, from, to time.Time) []Measurement {
+	var out []Measurement
+	step := c.PreviewStep()
+	for at := from.Truncate(step).Add(step); !at.After(to); at = at.Add(step) {
+		first, last := c.span(at)
+		begin := sort.Search(len(slots), func(i int) bool { return slots[i].At >= first })
+		end := sort.Search(len(slots), func(i int) bool { return slots[i].At > last })
+		value, known := c.Value(agg, at, slots[begin:max(begin, end)])
+		out = append(out, Measurement{At: at, Value: value, Known: known})
+	}
+	return out
+}
+
+// RateSlot is what a rule that divides errors by sessions measures in one span.
+type RateSlot struct {
+	At               time.Time
+	Errors, Sessions uint64
+}
+
+// ReplayRates returns the values that a rule would have measured at the end of each span.
+func ReplayRates(slots []RateSlot) []Measurement {
+	out := make([]Measurement, 0, len(slots))
+	for _, slot := range slots {
+		m := Measurement{At: slot.At, Known: slot.Sessions > 0}
+		if m.Known {
+			m.Value = float64(slot.Errors) / float64(slot.Sessions)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// SortMeasurements orders measurements by time.
+func SortMeasurements(list []Measurement) {
+	slices.SortStableFunc(list, func(a, b Measurement) int { return a.At.Compare(b.At) })
+}

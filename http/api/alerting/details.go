@@ -1,0 +1,278 @@
+package alerting
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+	"svc/http/views"
+)
+
+// Details reads single incidents, and what the checks of a monitor found.
+type Details interface {
+	// Incident returns an incident with what became of its notices; it fails with not_found where there is none.
+	Incident(ctx context.Context, app svc.AppRef, id string) (svc.Incident, []svc.NoticeRecord, error)
+	// MonitorDays returns the checks of a monitor on days, whose beginnings are given with the end of the last one.
+	MonitorDays(ctx context.Context, app svc.AppRef, monitor string, days []time.Time) ([]svc.MonitorDay, error)
+	// CheckSeries returns the checks of a monitor in buckets, whose beginnings are given, until an instant.
+	CheckSeries(ctx context.Context, app svc.AppRef, monitor string, buckets []time.Time, until time.Time) ([]svc.CheckBucket, error)
+	// FailedChecks returns a page of the checks that failed, the newest first, and whether more follow.
+	FailedChecks(ctx context.Context, query svc.CheckQuery) (page []svc.Check, more bool, err error)
+}
+
+// Checker checks monitors that people look at.
+type Checker interface {
+	// Monitor returns one monitor; it fails with not_found where there is none of the id.
+	Monitor(ctx context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error)
+	// CheckNow checks a monitor at once. It fails with not_found, and with rate_limited where the monitor was checked
+	// a moment ago.
+	CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error)
+}
+
+// details answers the routes of single incidents and monitors.
+type details struct {
+	details Details
+	checker Checker
+}
+
+func detailRoutes(ports Ports) []route.Route {
+	details := details{ports.Details, ports.Checker}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents/{id}", Operation: "incidents.get", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "One incident with its notices and their answers", Handler: route.Typed(details.incident),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.get", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "One monitor with its uptime on each of 90 days", Handler: route.Typed(details.monitor),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}/checks", Operation: "monitors.checks", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "How long the checks of a monitor took, and those that failed", Handler: route.Typed(details.checks),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors/{id}/check", Operation: "monitors.check", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a check changes nothing that people decide about", Rate: svc.RateDefault,
+			Summary: "Check a monitor at once", Codes: []svc.Code{svc.CodeRateLimited}, Handler: route.Typed(details.check),
+		},
+	}
+}
+
+// notice is what became of a notice to one channel.
+type notice struct {
+	ID          string          `json:"id"`
+	Event       svc.NoticeEvent `json:"event" open:"true" doc:"open or resolved."`
+	ChannelID   string          `json:"channelId"`
+	ChannelName string          `json:"channelName"`
+	ChannelKind svc.ChannelKind `json:"channelKind" open:"true"`
+	State       svc.NoticeState `json:"state" open:"true" doc:"waiting, delivered, failed, or dropped with its channel."`
+	Attempts    int             `json:"attempts"`
+	CreatedAt   route.Time      `json:"createdAt"`
+	AttemptedAt *route.Time     `json:"attemptedAt"`
+	NextAt      *route.Time     `json:"nextAt" doc:"When it is tried again."`
+	Answer      *string         `json:"answer" doc:"Why the latest attempt failed."`
+}
+
+func noticeOf(n *svc.NoticeRecord) notice {
+	row := notice{
+		ID: n.ID, Event: n.Event, ChannelID: n.ChannelID, ChannelName: n.ChannelName, ChannelKind: n.ChannelKind, State: n.State, Attempts: n.Attempts,
+		CreatedAt: route.Time(n.CreatedAt), Answer: api.OrNull(n.Answer),
+	}
+	if !n.AttemptedAt.IsZero() {
+		row.AttemptedAt = route.TimeOf(&n.AttemptedAt)
+	}
+	if !n.NextAt.IsZero() {
+		row.NextAt = route.TimeOf(&n.NextAt)
+	}
+	return row
+}
+
+// incidentDetail is the answer of …/incidents/{id}.
+type incidentDetail struct {
+	views.Incident
+	Notices []notice `json:"notices" doc:"The oldest first."`
+}
+
+func (d details) incident(ctx context.Context, call *route.Call, in incidentPath) (incidentDetail, error) {
+	found, notices, err := d.details.Incident(ctx, call.Ref(), in.ID)
+	if err != nil {
+		return incidentDetail{}, err
+	}
+	return incidentDetail{Incident: incidentOf(call)(&found), Notices: api.Convert(notices, noticeOf)}, nil
+}
+
+// monitorDay is one day of a monitor.
+type monitorDay struct {
+	Date   string   `json:"date" doc:"In the application's time zone."`
+	Checks uint64   `json:"checks"`
+	Uptime *float64 `json:"uptime" doc:"The share of the checks after which the monitor was not down; null without checks."`
+}
+
+// monitorDetail is the answer of …/monitors/{id}.
+type monitorDetail struct {
+	monitor
+	Days []monitorDay `json:"days" observed:"true" doc:"The last 90 days, the oldest first."`
+}
+
+func (d details) monitor(ctx context.Context, call *route.Call, in monitorPath) (monitorDetail, error) {
+	found, err := d.checker.Monitor(ctx, call.Ref(), in.ID)
+	if err != nil {
+		return monitorDetail{}, err
+	}
+	days, err := d.details.MonitorDays(ctx, call.Ref(), in.ID, svc.LastDays(call.Now, svc.MonitorDays, call.App.Location()))
+	if err != nil {
+		return monitorDetail{}, err
+	}
+	return monitorDetail{monitor: monitorOf(&found), Days: api.Convert(days, func(day *svc.MonitorDay) monitorDay {
+		return monitorDay{Date: day.Day.Format(time.DateOnly), Checks: day.Checks, Uptime: day.Uptime()}
+	})}, nil
+}
+
+// checkRange is the parameter range of …/checks.
+type checkRange struct {
+	key          string
+	length, step time.Duration
+}
+
+// checkRanges lists the ranges with the widths of their buckets.
+func checkRanges() []checkRange {
+	const day = 24 * time.Hour
+	return []checkRange{
+		{"1h", time.Hour, time.Minute}, {"6h", 6 * time.Hour, 5 * time.Minute}, {"24h", day, 15 * time.Minute},
+		{"7d", 7 * day, 2 * time.Hour}, {"30d", 30 * day, 6 * time.Hour}, {"90d", 90 * day, day},
+	}
+}
+
+// Parse reads the range word; a day is meant where the request names none.
+func (r *checkRange) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word := svc.DefaultMetricRange
+	if len(words) > 0 {
+		word = words[0]
+	}
+	at := slices.IndexFunc(checkRanges(), func(other checkRange) bool { return other.key == word })
+	if at < 0 {
+		return []svc.FieldError{api.UnknownWord("range", "range", word, svc.MetricRanges())}
+	}
+	*r = checkRanges()[at]
+	return nil
+}
+
+// Schema describes the parameter.
+func (checkRange) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
+}
+
+// buckets returns the beginnings of the buckets of the range that ends at an instant.
+func (r *checkRange) buckets(now time.Time) []time.Time {
+	var out []time.Time
+	for at := now.UTC().Truncate(r.step).Add(r.step - r.length); !at.After(now); at = at.Add(r.step) {
+		out = append(out, at)
+	}
+	return out
+}
+
+type listChecks struct {
+	monitorPath
+	api.Paging
+	Range checkRange `query:"range" doc:"The span of time; it ends now."`
+}
+
+// checkBucket is one bucket of the series.
+type checkBucket struct {
+	T            route.Time `json:"t"`
+	Checks       uint64     `json:"checks"`
+	Failures     uint64     `json:"failures"`
+	AvgLatencyMs *float64   `json:"avgLatencyMs" doc:"Null without checks."`
+	P95LatencyMs *float64   `json:"p95LatencyMs"`
+	MaxLatencyMs *float64   `json:"maxLatencyMs"`
+}
+
+func checkBucketOf(b *svc.CheckBucket) checkBucket {
+	row := checkBucket{T: route.Time(b.T), Checks: b.Checks, Failures: b.Failures}
+	if b.Checks > 0 {
+		row.AvgLatencyMs, row.P95LatencyMs, row.MaxLatencyMs = &b.MeanMs, &b.HighMs, &b.HighestMs
+	}
+	return row
+}
+
+// checkResult is one check.
+type checkResult struct {
+	At                  route.Time        `json:"at"`
+	Status              svc.MonitorStatus `json:"status" open:"true" doc:"What the monitor was after it: up, degraded or down."`
+	Error               *string           `json:"error" doc:"What is wrong; null where the check passed."`
+	StatusCode          *int              `json:"statusCode" doc:"That of the answer; null without one."`
+	LatencyMs           uint32            `json:"latencyMs"`
+	Phases              checkPhases       `json:"phases"`
+	ConsecutiveFailures uint32            `json:"consecutiveFailures"`
+}
+
+// checkPhases are the parts of a check's time.
+type checkPhases struct {
+	DNSMs       float64 `json:"dnsMs"`
+	ConnectMs   float64 `json:"connectMs"`
+	TLSMs       float64 `json:"tlsMs"`
+	FirstByteMs float64 `json:"firstByteMs"`
+}
+
+func checkResultOf(c *svc.Check) checkResult {
+	const thousand = 1e3
+	p := c.Result.Phases
+	row := checkResult{
+		At: route.Time(c.Result.At), Status: c.State.LastStatus, Error: api.OrNull(c.Result.Error), LatencyMs: svc.LatencyMs(p.Total), ConsecutiveFailures: c.State.ConsecutiveFailures,
+		Phases: checkPhases{float64(p.DNS) / thousand, float64(p.Connect) / thousand, float64(p.TLS) / thousand, float64(p.FirstByte) / thousand},
+	}
+	if code := c.Result.StatusCode; code != 0 {
+		row.StatusCode = &code
+	}
+	return row
+}
+
+// checkPage is the answer of …/monitors/{id}/checks.
+type checkPage struct {
+	svc.Page[checkResult]
+	Range  string        `json:"range"`
+	Series []checkBucket `json:"series" doc:"The oldest first."`
+}
+
+// checks lists the failures of a monitor, and how long its checks took.
+func (d details) checks(ctx context.Context, call *route.Call, in listChecks) (checkPage, error) {
+	if _, err := d.checker.Monitor(ctx, call.Ref(), in.ID); err != nil {
+		return checkPage{}, err
+	}
+	buckets := in.Range.buckets(call.Now)
+	query := svc.CheckQuery{App: call.Ref(), Monitor: in.ID, From: buckets[0], To: call.Now, Limit: int(in.Limit)}
+	keyset, err := call.Keyset(in.Cursor, 1)
+	if err != nil {
+		return checkPage{}, err
+	}
+	if keyset != nil {
+		ms, err := strconv.ParseInt(keyset[0], 10, 64)
+		if err != nil {
+			return checkPage{}, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		}
+		query.Before = time.UnixMilli(ms).UTC()
+	}
+	rows, more, err := d.details.FailedChecks(ctx, query)
+	if err != nil {
+		return checkPage{}, err
+	}
+	series, err := d.details.CheckSeries(ctx, call.Ref(), in.ID, buckets, call.Now)
+	if err != nil {
+		return checkPage{}, err
+	}
+	page := route.PageOf(call, api.Convert(rows, checkResultOf), more, func(checkResult) []string {
+		return []string{strconv.FormatInt(rows[len(rows)-1].Result.At.UnixMilli(), 10)}
+	})
+	return checkPage{Page: page, Range: in.Range.key, Series: api.Convert(series, checkBucketOf)}, nil
+}
+
+func (d details) check(ctx context.Context, call *route.Call, in monitorPath) (checkResult, error) {
+	found, err := d.checker.CheckNow(ctx, call.Ref(), in.ID)
+	if err != nil {
+		return checkResult{}, err
+	}
+	return checkResultOf(&found), nil
+}

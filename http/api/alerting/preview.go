@@ -1,0 +1,96 @@
+package alerting
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Previews plays the past to alert rules.
+type Previews interface {
+	// Preview returns what a rule of an environment would have done in the last svc.PreviewTime: a new one, or the
+	// one of an id with a patch. It fails as Alerts.PutRule does.
+	Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error)
+}
+
+// previewRoutes returns the row of previews.
+func previewRoutes(ports Ports) []route.Route {
+	previews := previews{ports.Previews}
+	return []route.Route{{
+		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts/preview", Operation: "alerts.preview", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+		Summary: "When a rule would have fired in the last 7 days; nothing is stored", Handler: route.Typed(previews.preview),
+	}}
+}
+
+// previews answers the route of previews.
+type previews struct{ previews Previews }
+
+type previewAlert struct {
+	api.AppPath
+	Env  api.Env   `query:"env" doc:"The environment of a new rule; a rule that is named by its id has its own."`
+	Body alertBody `body:"json"`
+}
+
+// Check requires what a rule cannot do without.
+func (p *previewAlert) Check(*route.Call) []svc.FieldError {
+	body := &p.Body
+	if body.ID == nil && body.Threshold == nil && valueOf(body.Kind) != string(svc.AlertNewIssue) {
+		return []svc.FieldError{{Field: "threshold", Code: "required", Message: "The field threshold is required."}}
+	}
+	return nil
+}
+
+// firing is one time that a rule would have fired.
+type firing struct {
+	StartedAt   route.Time  `json:"startedAt"`
+	ResolvedAt  *route.Time `json:"resolvedAt" doc:"Null if it would fire now."`
+	Title       string      `json:"title"`
+	Value       *float64    `json:"value"`
+	Occurrences uint64      `json:"occurrences"`
+	Notices     int         `json:"notices" doc:"How many notices each channel would have got."`
+}
+
+// previewPoint is what the rule would have looked at.
+type previewPoint struct {
+	T     route.Time `json:"t"`
+	Value *float64   `json:"value" doc:"Null without data."`
+}
+
+// alertPreview is the answer of …/alerts/preview.
+type alertPreview struct {
+	From        route.Time     `json:"from"`
+	To          route.Time     `json:"to"`
+	StepSeconds *int           `json:"stepSeconds" doc:"The time between two values that were looked at; null of rules that are told of each."`
+	Firings     []firing       `json:"firings" doc:"The oldest first."`
+	Points      []previewPoint `json:"points" doc:"At most 500 of the values, evenly spread."`
+	Notices     int            `json:"notices" doc:"Of all firings."`
+}
+
+func (p previews) preview(ctx context.Context, call *route.Call, in previewAlert) (alertPreview, error) {
+	id := valueOf(in.Body.ID)
+	if in.Body.ID != nil && id == "" {
+		return alertPreview{}, svc.NotFound("alert rule")
+	}
+	found, err := p.previews.Preview(ctx, call.Ref(), id, in.Env.Environment, in.Body.patch(), call.Now)
+	if err != nil {
+		return alertPreview{}, err
+	}
+	out := alertPreview{
+		From: route.Time(found.From), To: route.Time(found.To),
+		Firings: api.Convert(found.Firings, func(f *svc.PreviewFiring) firing {
+			return firing{StartedAt: route.Time(f.StartedAt), ResolvedAt: route.TimeOf(f.ResolvedAt), Title: f.Title, Value: f.Value, Occurrences: f.Occurrences, Notices: f.Notices}
+		}),
+		Points: api.Convert(found.Points, func(p *svc.PreviewPoint) previewPoint { return previewPoint{T: route.Time(p.At), Value: p.Value} }),
+	}
+	for i := range out.Firings {
+		out.Notices += out.Firings[i].Notices
+	}
+	if found.Step > 0 {
+		seconds := int(found.Step / time.Second)
+		out.StepSeconds = &seconds
+	}
+	return out, nil
+}

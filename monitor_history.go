@@ -1,0 +1,43 @@
+package svc
+
+import "time"
+
+// MonitorDays is how many days of checks a monitor shows.
+const MonitorDays = 90
+
+// MonitorDay holds the checks of one day.
+type MonitorDay struct {
+	Day time.Time
+	// Up counts the checks after which the monitor was not down.
+	Checks, Up uint64
+}
+
+// Uptime returns the share of checks after which the monitor was not down, nil without checks.
+func (d *MonitorDay) Uptime() *float64 {
+	if d.Checks == 0 {
+		return nil
+	}
+	share := float64(d.Up) / float64(d.Checks)
+	return &share
+}
+
+// CheckBucket holds the checks of a span of time.
+type CheckBucket struct {
+	T                time.Time
+	Checks, Failures uint64
+	// MeanMs, HighMs and HighestMs are the mean, the 95th percentile and the greatest of how long the checks took.
+	MeanMs, HighMs, HighestMs float64
+}
+
+// CheckQuery selects a page of the failed checks of a monitor, the newest first.
+type CheckQuery struct {
+	App      AppRef
+	Monitor  string
+	From, To time.Time
+	// Before is the time that the page ends in front of, zero for the first page.
+	Before time.Time
+	Limit  int
+}
+
+// CheckPause is the least time between two checks of a monitor that people ask for.
+const CheckPause = 5 * time.Second

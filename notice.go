@@ -1,0 +1,71 @@
+package svc
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NoticeState says what became of a notice.
+type NoticeState string
+
+// The states.
+const (
+	NoticeWaiting   NoticeState = "waiting"
+	NoticeDelivered NoticeState = "delivered"
+	NoticeFailed    NoticeState = "failed"
+	// NoticeDropped is a notice whose channel was deleted before it was delivered.
+	NoticeDropped NoticeState = "dropped"
+)
+
+// Values lists the states.
+func (NoticeState) Values() []NoticeState {
+	return []NoticeState{NoticeWaiting, NoticeDelivered, NoticeFailed, NoticeDropped}
+}
+
+// NoticeRecord is what is kept of a notice to one channel.
+type NoticeRecord struct {
+	ID          string      `json:"id"`
+	IncidentID  string      `json:"incidentId"`
+	Event       NoticeEvent `json:"event"`
+	ChannelID   string      `json:"channelId"`
+	ChannelName string      `json:"channelName"`
+	ChannelKind ChannelKind `json:"channelKind"`
+	State       NoticeState `json:"state"`
+	Attempts    int         `json:"attempts"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	// AttemptedAt is when the latest attempt was made, NextAt when the next one is due; zero if none.
+	AttemptedAt time.Time `json:"attemptedAt,omitzero"`
+	NextAt      time.Time `json:"nextAt,omitzero"`
+	// Answer is what the latest attempt ended with.
+	Answer string `json:"answer,omitempty"`
+}
+
+// Key names the record in the store; records of one incident begin alike.
+func (r *NoticeRecord) Key() string { return r.IncidentID + "." + r.ID }
+
+// maxNoticeAnswer bounds what is kept of an answer.
+const maxNoticeAnswer = 300
+
+// RecordOf returns the record of a delivery to a channel after its latest attempt.
+func RecordOf(d *Delivery, channel *Channel, state NoticeState, now time.Time, answer string) NoticeRecord {
+	record := NoticeRecord{
+		ID: d.ID, IncidentID: d.Notice.Incident.ID, Event: d.Notice.Event, ChannelID: d.ChannelID, ChannelName: channel.Name, ChannelKind: channel.Kind,
+		State: state, Attempts: d.Attempts, CreatedAt: d.CreatedAt, Answer: cut(answer, maxNoticeAnswer),
+	}
+	if state == NoticeWaiting {
+		record.NextAt = d.Next
+	}
+	if d.Attempts > 0 {
+		record.AttemptedAt = now
+	}
+	return record
+}
+
+// SortNotices orders records by the time of their notices.
+func SortNotices(records []NoticeRecord) {
+	slices.SortFunc(records, func(a, b NoticeRecord) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+}

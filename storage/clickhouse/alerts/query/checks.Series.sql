@@ -1,0 +1,12 @@
+-- The checks of a monitor per bucket, how many failed, and how long they took in microseconds. Key: app, monitor, at. Rows
+-- read: its checks since an instant; returned: one per bucket that has any.
+SELECT
+    roundDown(toUInt32(toUnixTimestamp(at)), {buckets:Array(UInt32)}) AS bucket,
+    count() AS checked,
+    countIf(failures > 0) AS failed,
+    avg(total) AS mean,
+    quantileExact(0.95)(total) AS high,
+    max(total) AS highest
+FROM checks
+WHERE app = {app:String} AND monitor = {monitor:String} AND at >= {since:DateTime64(3, 'UTC')} AND at < {until:DateTime64(3, 'UTC')}
+GROUP BY bucket

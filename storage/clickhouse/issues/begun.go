@@ -1,0 +1,38 @@
+package issues
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// maxBegun bounds the issues of one preview of a rule.
+const maxBegun = 5_000
+
+// BegunIssues returns what a rule about new issues would have been told of since an instant, the oldest first:
+// issues that began, and those that came back last.
+func (db *Store) BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]svc.Measurement, error) {
+	m, err := db.merges(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	var out []svc.Measurement
+	args := m.arguments().With(stateArguments(environment, now)).With(clickhouse.Args{
+		"environment": environment, "since_ms": since.UnixMilli(), "limit": maxBegun,
+	})
+	err = db.conn.Read(ctx, "listing issues that began", db.queries["issues.Begun"], args, func(rows driver.Rows) (bool, error) {
+		var number uint64
+		var ms int64
+		one := svc.Measurement{Known: true}
+		var name, message string
+		err := rows.Scan(&number, &ms, &one.Regressed, &name, &message)
+		one.At, one.Issue, one.IssueTitle = time.UnixMilli(ms).UTC(), svc.IssueID(number), svc.MaskEmails(svc.IssueTitle(name, message))
+		out = append(out, one)
+		return true, err
+	})
+	return out, err
+}

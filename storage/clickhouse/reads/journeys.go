@@ -1,0 +1,65 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// journeyStart is the word by which the query names the start.
+const journeyStart = "\x00"
+
+// Journeys returns the ways of the newest svc.JourneySessions visits that met the start, of at most
+// svc.FilteredDays. Values beyond the rows of a step stand together as others.
+func (db *Store) Journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
+	key := fmt.Sprintf("journeys %s %s %q %q %d %d", scopeKey(q.AnalyticsScope, nil), q.Direction, q.Start.Kind, q.Start.Match, q.Steps, q.Rows)
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Journeys, error) { return db.journeys(ctx, q) })
+}
+
+func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
+	var out svc.Journeys
+	c, err := db.where(q.AnalyticsScope)
+	if err != nil {
+		return out, err
+	}
+	q.Window, out.Capped = q.Window.Capped()
+	start, open := q.Start.Prefix()
+	if !open {
+		start = q.Start.Match
+	}
+	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{
+		"start_event": q.Start.Kind == svc.MatchEvent, "start_open": open, "start": start, "sessions": uint32(svc.JourneySessions + 1),
+		"steps": uint32(q.Steps), "backwards": q.Direction == svc.JourneyTo,
+	})
+	err = db.conn.Read(ctx, "counting journeys", clickhouse.Bind(db.queries["journeys.Count"], c), args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&out.Sessions)
+	})
+	if err != nil {
+		return out, err
+	}
+	if out.Sessions > svc.JourneySessions {
+		out.Sessions, out.Capped = svc.JourneySessions, true
+	}
+	args["sessions"] = uint32(svc.JourneySessions)
+	var links []svc.JourneyLink
+	err = db.conn.Read(ctx, "following journeys", clickhouse.Bind(db.queries["journeys.Links"], c), args, func(rows driver.Rows) (bool, error) {
+		var link svc.JourneyLink
+		var step uint8
+		err := rows.Scan(&step, &link.Value, &link.To, &link.Sessions)
+		link.Step, link.End = int(step), link.To == ""
+		if link.Value == journeyStart {
+			link.Value = ""
+		}
+		if link.To == journeyStart {
+			link.To = q.Start.Match
+		}
+		links = append(links, link)
+		return true, err
+	})
+	out.Links = svc.FoldJourneys(links, q.Rows)
+	return out, err
+}
