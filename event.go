@@ -150,6 +150,10 @@ type EventRow struct {
 	// Session is the session as of the event.
 	Session       SessionState
 	RetentionDays uint32
+	// Life and OtherLife make other visitors of the ids of the event where somebody with the id was erased
+	// before: of the visitor's, and of the anonymous id beside a distinct one. They are combined with the
+	// numbers of the ids by exclusive or.
+	Life, OtherLife uint64
 	// Item is the event's place among the events of its record of the log.
 	Item int
 }

@@ -156,20 +156,32 @@ func IsPersonal(name string) bool {
 }
 
 // MaskWords hides words in a text, in any case. Words are whole texts that are known of a person.
-func MaskWords(text string, words []string) string {
+func MaskWords(text string, words []string) string { return replaceWords(text, words, MaskText) }
+
+// replaceWords replaces words in a text, in any case.
+func replaceWords(text string, words []string, replace func(word string) string) string {
 	for _, word := range words {
-		at := 0
-		for {
-			i := strings.Index(strings.ToLower(text[at:]), strings.ToLower(word))
-			if i < 0 || at+i+len(word) > len(text) || !strings.EqualFold(text[at+i:at+i+len(word)], word) {
-				break
+		for at := 0; at+len(word) <= len(text); {
+			if !strings.EqualFold(text[at:at+len(word)], word) {
+				at++
+				continue
 			}
-			masked := MaskText(text[at+i : at+i+len(word)])
-			text = text[:at+i] + masked + text[at+i+len(word):]
-			at += i + len(masked)
+			other := replace(text[at : at+len(word)])
+			text = text[:at] + other + text[at+len(word):]
+			at += len(other)
 		}
 	}
 	return text
+}
+
+// BlankWordsIn replaces words in every text of a JSON document, in any case; one that does not parse becomes
+// null.
+func BlankWordsIn(document json.RawMessage, words []string) json.RawMessage {
+	return rewritten(document, "null", func(value any) any {
+		return eachText(value, func(text string) string {
+			return replaceWords(text, words, func(string) string { return "[erased]" })
+		})
+	})
 }
 
 // MaskWordsIn is MaskWords of every text of a JSON document; one that does not parse becomes null.

@@ -124,6 +124,8 @@ func (o *Occurrence) Key() EventKey { return EventKey{Ts: o.Ts, ID: o.ID, Tie: o
 // OccurrenceRow is an occurrence on its way to the store, its lists as JSON.
 // Its strings and bytes stay valid as long as the row.
 type OccurrenceRow struct {
+	// Life makes another visitor of the id where somebody with it was erased before; see EventRow.
+	Life uint64
 	Occurrence
 	FramesJSON, BreadcrumbsJSON, TagsJSON, DetailsJSON []byte
 

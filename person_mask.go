@@ -24,6 +24,9 @@ func (p *Person) Mask() {
 	p.State = p.State.Masked()
 }
 
+// minWord is how long a text must be to be told from other words, in bytes.
+const minWord = 4
+
 // PersonalWords returns the texts that name or reach the person: what is masked, as far as it is long
 // enough to be told from other words.
 func (p *Person) PersonalWords() []string {
@@ -40,7 +43,7 @@ func (p *Person) PersonalWords() []string {
 	for name, field := range p.State.CRM {
 		collect(name, field.Value)
 	}
-	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < 4 })
+	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < minWord })
 	// A longer word goes first: it may hold a shorter one.
 	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(words)
@@ -75,4 +78,15 @@ func (s PersonState) Masked() PersonState {
 		masked.field(name, FieldMark{Value: maskTrait(name, field.Value), AtMs: field.AtMs})
 	}
 	return masked
+}
+
+// AllWords returns the texts by which the person can be told: the personal ones and the distinct ids.
+func (p *Person) AllWords() []string {
+	words := p.PersonalWords()
+	for _, id := range p.DistinctIDs {
+		if len(id) >= minWord && !slices.Contains(words, id) {
+			words = append(words, id)
+		}
+	}
+	return words
 }

@@ -255,6 +255,14 @@ type Updates struct {
 	Logger *slog.Logger
 }
 
+// Reread has the open view of an environment on this node, if there is one, read again from the store before
+// it is shown next.
+func (d *Updates) Reread(subscriptions *Subscriptions, environment uint64) {
+	if subscriptions.set()[environment] {
+		d.deliver(environment, &digest{partial: true})
+	}
+}
+
 func (d *Updates) deliver(environment uint64, message *digest) {
 	if err := d.Actors.Tell(kindLive, strconv.FormatUint(environment, 10), message); err != nil {
 		d.Logger.Debug("digest not delivered", "error", err)

@@ -67,6 +67,8 @@ var personKind = grain.NewKind[*person](kindPerson, 2, personIdle)
 var (
 	personPatch = grain.On(personKind, "patch", (*person).onPatch)
 	personNote  = grain.On(personKind, "note", (*person).onNote, grain.Repeatable)
+	// personForget leaves nothing of the person.
+	personForget = grain.On(personKind, "forget", (*person).onForget, grain.Repeatable)
 )
 
 // Kinds returns the kinds of actors of this package.
@@ -75,7 +77,7 @@ func Kinds(node *grain.Node) []cluster.Kind {
 		_, visitor, _ := strings.Cut(identity, "/")
 		number, _ := strconv.ParseUint(visitor, 10, 64) // identities are made by personIdentity
 		return &person{visitor: number}
-	}), segmentsRow(node)}
+	}), segmentsRow(node), erasuresKind.Row(node, func(string) *erasures { return &erasures{} })}
 }
 
 func personIdentity(environment, visitor uint64) string {
@@ -142,4 +144,14 @@ func (p *person) keep(activity svc.Activity) []grain.Write {
 		writes = append(writes, grain.Delete("activity", old.ID))
 	}
 	return writes
+}
+
+// onForget removes everything that members decided about the person.
+func (p *person) onForget(time.Time, grain.None) (grain.Outcome[grain.None], error) {
+	writes := []grain.Write{grain.Delete("person", "person")}
+	for id := range p.activities {
+		writes = append(writes, grain.Delete("activity", id))
+	}
+	p.state, p.activities = svc.PersonState{}, map[string]svc.Activity{}
+	return grain.Answer(grain.None{}, writes...), nil
 }

@@ -47,6 +47,18 @@ type Locator interface {
 	Locate(ip netip.Addr) (country, region, city string)
 }
 
+// Lives knows who was erased.
+type Lives interface {
+	// Life returns what makes another visitor of an id, for a row that arrived at an instant; 0 where nobody with
+	// the id was erased before.
+	Life(environment uint64, id string, receivedMs int64) uint64
+}
+
+// nobody was erased.
+type nobody struct{}
+
+func (nobody) Life(uint64, string, int64) uint64 { return 0 }
+
 // Processors are what all work of a node shares that keeps a processor busy for milliseconds.
 type Processors interface {
 	// Take waits for a processor, first come first served.
@@ -115,6 +127,8 @@ func (m *fold) Bounce() { m.done <- errIntakeStopped }
 type IntakeConfig struct {
 	// Locator returns a locator that one intake uses.
 	Locator func() Locator
+	// Lives tells visitors who were erased from those who have their ids since; nil where nobody was.
+	Lives Lives
 	// Processors are taken while records are folded; nil where there are always enough.
 	Processors Processors
 	Metrics    *IntakeMetrics
@@ -137,7 +151,11 @@ func NewIntake(config IntakeConfig, partition int, sink *Sink) *Intake {
 }
 
 func newIntake(config IntakeConfig, partition int, to blocks) *Intake {
+	if config.Lives == nil {
+		config.Lives = nobody{}
+	}
 	return &Intake{
+		lives:     config.Lives,
 		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: config.Locator(), processors: config.Processors, blocks: to,
 		metrics: config.Metrics, logger: config.Logger,
 	}
@@ -155,6 +173,7 @@ type Intake struct {
 	deltas     *deltas
 	// sources are the last tallies by their sources.
 	sources    map[string]svc.TallyMark
+	lives      Lives
 	agents     *enrich.UserAgents
 	locator    Locator
 	processors Processors // nil where there are always enough
@@ -345,13 +364,17 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 		row.Country, row.Region, row.City = i.locator.Locate(address)
 	}
 	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
+	row.Life = i.lives.Life(event.Environment, row.Visitor(), event.ReceivedMs)
+	if event.DistinctId != "" {
+		row.OtherLife = i.lives.Life(event.Environment, event.AnonymousId, event.ReceivedMs)
+	}
 }
 
 // placeInSession finds the event's session. Where the visit came from is what its first event said;
 // what a later page says about it stays in that event's URL.
 func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	session := i.sessions.add(&arrived{
-		visitor: protos.VisitorHash(event.Environment, row.Visitor()), bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
+		visitor: protos.VisitorHash(event.Environment, row.Visitor()) ^ row.Life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
 		step: svc.SessionStep{
 			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
 		},

@@ -31,6 +31,7 @@ func (i *Intake) foldOccurrence(o *protos.Occurrence) {
 		SessionID: o.SessionId, DistinctID: o.DistinctId, AnonymousID: o.AnonymousId,
 		Locale: o.Locale, AppVersion: o.AppVersion,
 	}
+	row.Life = i.lives.Life(o.Environment, svc.Visitor(o.DistinctId, o.AnonymousId), o.ReceivedMs)
 	i.describeOccurrence(row, o)
 	i.count(svc.SignalErrors, svc.FateStored, countedOccurrence(o))
 }

@@ -20,6 +20,7 @@ import (
 	"svc/actors/identity"
 	"svc/actors/issues"
 	"svc/actors/live"
+	"svc/actors/people"
 	"svc/actors/pipeline"
 	"svc/actors/telemetry"
 	"svc/cluster"
@@ -80,6 +81,7 @@ type node struct {
 	policies    *telemetry.Policies
 	tallies     *tally.Tallies
 	shares      *apps.Shares
+	erased      *people.Erased
 	issues      *issues.Issues
 	releases    *issues.Releases
 	sink        *pipeline.Sink
@@ -209,6 +211,8 @@ const placeCache = 4096
 // wireActors makes the actors, and what runs beside them.
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
+	n.erased = people.NewErased()
+	n.erased.Changed = n.hideErased
 	n.rules, n.subscriptions = alerting.NewRuleIndex(), &live.Subscriptions{}
 	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
 	n.policies, n.tallies = telemetry.NewPolicies(), n.newTallies()
@@ -217,8 +221,8 @@ func (n *node) wireActors(context.Context) (err error) {
 		Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Skipped: n.unreadable.Skipped,
 	}
 	n.intakes = pipeline.IntakeConfig{
-		Locator:    func() pipeline.Locator { return adapter.Locator{Cache: geo.NewCache(n.places, placeCache)} },
-		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
+		Locator: func() pipeline.Locator { return adapter.Locator{Cache: geo.NewCache(n.places, placeCache)} },
+		Lives:   n.erased, Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
 	}
 	_, err = cluster.New(n.clustered.join(cluster.Config{
 		Kinds: n.wireKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,

@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 
+	"svc"
+	"svc/actors/apps"
+	"svc/actors/conversations"
 	"svc/actors/people"
 	"svc/actors/pipeline"
 	peopleapi "svc/http/api/people"
@@ -15,14 +20,17 @@ func (n *node) peopleModule() module {
 	return module{
 		name:      "people",
 		listeners: func() []pipeline.Listener { return []pipeline.Listener{&people.AliasListener{Store: n.db}} },
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.erased} },
 		kinds:     people.Kinds,
 		routes: func() ([]route.Route, error) {
 			return peopleapi.Routes(peopleapi.Ports{
-				People: n.db, Changes: &people.People{Actors: n.cluster}, Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, NewID: n.random.ID,
+				People: n.db, Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Erasures: erasing{n.people(), n}, NewID: n.random.ID,
 			}), nil
 		},
 		parts: func() []part {
-			return []part{{"lifecycle of people", "It asks the actors of applications for their goals, so it stops before them.", n.applyLifecycle}}
+			return []part{
+				{"lifecycle of people", "It asks the actors of applications for their goals, so it stops before them.", n.applyLifecycle},
+				{"erasures", "It notes in the actors of applications how far erasures are, so it stops before them.", n.removeErased}}
 		},
 	}
 }
@@ -39,4 +47,68 @@ func (n *node) applyLifecycle(ctx context.Context) error {
 // segments is the client of the segments of applications.
 func (n *node) segments() *people.Segments {
 	return &people.Segments{Actors: n.cluster, NewID: n.random.ID, Users: each(n.modules(), func(m module) func() []people.SegmentUser { return m.segmentUsers })}
+}
+
+// people is the client of the actors of people.
+func (n *node) people() *people.People { return &people.People{Actors: n.cluster} }
+
+// hideErased keeps erased people from all reads of this node as soon as it hears of them.
+func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
+	n.db.PeopleStore.Hide(open)
+	n.db.Forget(environments)
+	for _, environment := range environments {
+		if n.updates != nil { // before the actors are there, no view is open
+			n.updates.Reread(n.subscriptions, environment)
+		}
+	}
+}
+
+// removeErased removes the rows of erased people.
+func (n *node) removeErased(ctx context.Context) error {
+	n.db.Forget(n.erased.Environments()) // the file of past days may be from before
+	eraser := &peoplestore.Eraser{
+		Store: n.db.PeopleStore, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
+		Open: n.erased.Open, Note: n.people().NoteErasure, Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
+	}
+	return eraser.Run(ctx)
+}
+
+// erasing begins erasures.
+type erasing struct {
+	*people.People
+	node *node
+}
+
+// Erase has nothing show a person any more. A crash before its end leaves the person as it was, or hides the person;
+// the caller repeats it.
+func (e erasing) Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error) {
+	var life [8]byte
+	_, _ = rand.Read(life[:]) // never fails
+	erasure.Life = binary.LittleEndian.Uint64(life[:])
+	words := person.AllWords()
+	talks, inboxes, err := e.node.db.Quoting(ctx, erasure.App, words)
+	if err != nil {
+		return erasure, err
+	}
+	texts, err := conversations.Forget(ctx, e.node.cluster, talks, inboxes, words)
+	if err != nil {
+		return erasure, err
+	}
+	erasure.Removed.Texts = uint64(texts)
+	if err := e.node.db.ForgetLetters(ctx, erasure.EnvironmentNumber, words); err != nil {
+		return erasure, err
+	}
+	if err := e.node.db.ForgetIssues(ctx, erasure, "0"); err != nil {
+		return erasure, err
+	}
+	for _, visitor := range erasure.Visitors {
+		if err := e.People.Forget(ctx, erasure.EnvironmentNumber, visitor); err != nil {
+			return erasure, err
+		}
+	}
+	begun, err := e.People.Begin(ctx, erasure)
+	if err != nil {
+		return erasure, err
+	}
+	return begun, e.node.syncSnapshot(ctx, "erasures", erasure.App.String())
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +72,8 @@ type Conn struct {
 	*link
 	// quiet limits reads to one thread and less memory.
 	quiet bool
+	// all reads hidden rows as well.
+	all bool
 	// flush moves the journal's records to their tables; nil on a connection that may not
 	// read these tables.
 	flush func(context.Context) error
@@ -86,6 +91,9 @@ type link struct {
 	questions chan struct{}
 	flight    singleflight.Group
 	inserts   blocksUnderWay
+	// hidden has the conditions that rows must meet to be read, by table, as a literal map of the engine;
+	// nil where nothing is hidden.
+	hidden atomic.Pointer[string]
 	// writes is read-locked while a write is in some of its tables and not yet in all, and
 	// locked while a snapshot is taken.
 	writes sync.RWMutex
@@ -161,6 +169,30 @@ func (c *Conn) Quiet() *Conn {
 	quiet := *c
 	quiet.quiet = true
 	return &quiet
+}
+
+// All returns the connection for reads of rows that [Conn.Hide] keeps from others.
+func (c *Conn) All() *Conn {
+	all := *c
+	all.all = true
+	return &all
+}
+
+// Hide keeps rows from all reads that begin after it: of each table only those are read that meet its
+// condition. It replaces what was hidden before.
+func (c *Conn) Hide(conditions map[string]string) {
+	if len(conditions) == 0 {
+		c.hidden.Store(nil)
+		return
+	}
+	var text strings.Builder
+	for i, table := range slices.Sorted(maps.Keys(conditions)) {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "'%s': '%s'", table, strings.ReplaceAll(conditions[table], "'", "\\'"))
+	}
+	c.hidden.Store(new("{" + text.String() + "}"))
 }
 
 // Flushing returns the connection for reads of the tables whose rows come through the

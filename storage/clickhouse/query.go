@@ -125,6 +125,9 @@ func (c *Conn) readSettings() Settings {
 	if c.quiet {
 		settings["max_threads"], settings["max_memory_usage"] = 1, quietMemory
 	}
+	if hidden := c.hidden.Load(); hidden != nil && !c.all {
+		settings["additional_table_filters"] = *hidden
+	}
 	if c.server {
 		settings["readonly"] = 2
 		if !c.native {

@@ -89,6 +89,17 @@ func (c *Cache[K, V]) remove(element *list.Element) {
 	c.used -= old.bytes
 }
 
+// Drop drops the values whose keys a function names.
+func (c *Cache[K, V]) Drop(named func(key K) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, element := range c.items {
+		if named(key) {
+			c.remove(element)
+		}
+	}
+}
+
 // All yields the values that are kept at the time of the call, the most recently used first.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	c.mu.Lock()

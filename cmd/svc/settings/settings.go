@@ -44,6 +44,7 @@ type Config struct {
 	SpoolSize     int64 // MiB
 	IngestMemory  int64 // MiB
 	FlushInterval time.Duration
+	ErasureDelay  time.Duration
 	BootstrapFile string
 	ChdbLib       string
 	MonitorAllow  svc.Targets
@@ -108,6 +109,7 @@ func settings() []setting {
 		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
 		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503", false, setIngestMemory},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
+		{"SVC_ERASURE_DELAY", "1m", "duration", "how long after its request an erasure removes rows; nothing shows them from the request on", false, duration(func(c *Config) *time.Duration { return &c.ErasureDelay }, 100*time.Millisecond, time.Hour)},
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
 		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},
 		{"SVC_MAIL_SERVER", "", "URL", "smtp://user:password@host:port or smtps://…, which takes the notices of e-mail channels; empty sends none", true, setMailServer},

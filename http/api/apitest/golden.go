@@ -275,7 +275,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann|era)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`whsec_[0-9A-Za-z]{38}`, "<secret>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},

@@ -72,6 +72,11 @@ func peopleSteps() []step {
 		{name: "people.merge-unknown", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"per_0000000000000"}`},
 		{name: "people.merge-missing", as: owner, method: "POST", path: people + "/per_0000000000000/merge?env=staging", body: `{"personId":"{ada}"}`},
 		{name: "people.get-merged", as: owner, method: "GET", path: people + "/{bob}?env=staging"},
+		{name: "people.erase-masked", as: viewer, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "people.erase-missing", as: owner, method: "DELETE", path: people + "/per_0000000000000?env=staging"},
+		{name: "people.erase", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "people.erase-again", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "erasures.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/erasures"},
 	}
 }
 

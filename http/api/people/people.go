@@ -25,11 +25,12 @@ type dossiers struct {
 	timelines Timelines
 	merges    Merges
 	segments  Segments
+	erasures  Erasures
 	newID     func(prefix string) string
 }
 
 func newDossiers(ports Ports) dossiers {
-	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, newID: ports.NewID}
+	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, erasures: ports.Erasures, newID: ports.NewID}
 }
 
 func personRoutes(ports Ports) []route.Route {

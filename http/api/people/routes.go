@@ -16,6 +16,7 @@ type Ports struct {
 	Merges    Merges
 	Segments  Segments
 	Tallies   Tallies
+	Erasures  Erasures
 	// NewID returns a new sortable id with a prefix.
 	NewID func(prefix string) string
 }
@@ -26,5 +27,6 @@ func Routes(ports Ports) []route.Route {
 		personRoutes(ports),
 		activityRoutes(ports),
 		segmentRoutes(ports),
+		erasureRoutes(ports),
 	)
 }

@@ -22,6 +22,7 @@ type Block struct {
 	deeds                             proto.ColUInt8
 	bounce                            proto.ColInt8
 	expires                           proto.ColUInt16
+	life, otherLife                   proto.ColUInt64
 	bot                               proto.ColBool
 	value                             proto.ColNullable[float64]
 	id, url, title, referrer          proto.ColStr
@@ -92,6 +93,8 @@ func (b *Block) Append(row *svc.EventRow) {
 	b.after = append(b.after, row.Session.AfterMs)
 	b.sessionEngaged = append(b.sessionEngaged, row.Session.EngagedMs)
 	b.deeds = append(b.deeds, uint8(row.Session.Deeds))
+	b.life = append(b.life, row.Life)
+	b.otherLife = append(b.otherLife, row.OtherLife)
 	b.bounce = append(b.bounce, row.Bounce)
 	b.duration = append(b.duration, row.DurationMs)
 	b.engaged = append(b.engaged, row.EngagedMs)
@@ -225,6 +228,8 @@ func (b *Block) columns() []columns.Column {
 		{Name: "is_bot", Type: proto.ColumnTypeBool, Data: &b.bot},
 		{Name: "block", Type: proto.ColumnTypeUInt64, Data: &b.block},
 		{Name: "expires", Type: proto.ColumnTypeDate, Data: &b.expires},
+		{Name: "life", Type: proto.ColumnTypeUInt64, Data: &b.life},
+		{Name: "other_life", Type: proto.ColumnTypeUInt64, Data: &b.otherLife},
 	}
 }
 

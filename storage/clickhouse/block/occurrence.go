@@ -19,6 +19,7 @@ type occurrenceBlock struct {
 	id, message, stack               proto.ColStr
 	frames, breadcrumbs, tags, extra proto.ColStr
 	details                          proto.ColStr
+	life                             proto.ColUInt64
 	requestURL, url, referrer        proto.ColStr
 	personID, sessionID              proto.ColStr
 	distinctID, anonymousID          proto.ColStr
@@ -45,6 +46,7 @@ func (b *occurrenceBlock) append(row *svc.OccurrenceRow) {
 	b.handled = append(b.handled, o.Handled)
 	b.status = append(b.status, uint16(o.Request.Status))
 	b.expires = append(b.expires, expiry(ts, row.RetentionDays))
+	b.life = append(b.life, row.Life)
 	b.id.Append(o.ID)
 	b.message.Append(o.Message)
 	b.stack.Append(o.Stack)
@@ -133,6 +135,7 @@ func (b *occurrenceBlock) columns() []columns.Column {
 		{Name: "block", Type: proto.ColumnTypeUInt64, Data: &b.block},
 		{Name: "expires", Type: proto.ColumnTypeDate, Data: &b.expires},
 		{Name: "details", Type: columns.String, Data: &b.details},
+		{Name: "life", Type: proto.ColumnTypeUInt64, Data: &b.life},
 	}
 }
 

@@ -2,6 +2,7 @@ package reads
 
 import (
 	"embed"
+	"slices"
 
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/people"
@@ -56,4 +57,14 @@ func (db *Store) quiet() *Store {
 	quiet := *db
 	quiet.conn = db.conn.Quiet()
 	return &quiet
+}
+
+// Forget drops what is kept in memory of environments, whose rows were changed.
+func (db *Store) Forget(environments []uint64) {
+	named := func(environment uint64) bool { return slices.Contains(environments, environment) }
+	db.pieces.Drop(func(key pieceKey) bool { return named(key.environment) })
+	db.ranks.Drop(func(key rankKey) bool { return named(key.environment) })
+	db.rests.Drop(func(key rankKey) bool { return named(key.environment) })
+	db.past.Drop(func(key pastKey) bool { return named(key.environment) })
+	db.todays.Drop(func(key todayKey) bool { return named(key.environment) })
 }

@@ -5,5 +5,5 @@ INSERT INTO occurrences
     handled, mechanism, release, stack, frames, breadcrumbs, tags, extra, request_method,
     request_url, request_status, url, path, referrer, person_id, session_id, distinct_id,
     anonymous_id, browser, browser_version, os, device, country, region, city, locale,
-    app_version, block, expires, details
+    app_version, block, expires, details, life
 )

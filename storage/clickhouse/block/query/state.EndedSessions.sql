@@ -3,7 +3,7 @@
 -- one per session, streamed.
 SELECT DISTINCT
     environment,
-    xxh3(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor_hash,
+    bitXor(xxh3(if(distinct_id != '', distinct_id, anonymous_id)), life) AS visitor_hash,
     is_bot,
     xxh3(session_id) AS session_hash
 FROM events

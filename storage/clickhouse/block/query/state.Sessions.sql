@@ -9,7 +9,7 @@ FROM
 (
     SELECT
         environment,
-        xxh3(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor_hash,
+        bitXor(xxh3(if(distinct_id != '', distinct_id, anonymous_id)), life) AS visitor_hash,
         is_bot,
         session_id,
         toUnixTimestamp64Milli(session_started) AS began_ms,

@@ -11,7 +11,7 @@ WHERE environment = {environment:UInt64}
         ORDER BY ts DESC
         LIMIT {scanned:UInt32}
     )
-    AND arrayExists((v, from_ms, to_ms) -> v = cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AND toUnixTimestamp64Milli(ts) >= from_ms AND toUnixTimestamp64Milli(ts) < to_ms,
+    AND arrayExists((v, from_ms, to_ms) -> v = visitor AND toUnixTimestamp64Milli(ts) >= from_ms AND toUnixTimestamp64Milli(ts) < to_ms,
         {visitors:Array(UInt64)}, {from:Array(Int64)}, {until:Array(Int64)})
     AND (toUnixTimestamp64Milli(ts) < {before_ms:Int64} OR toUnixTimestamp64Milli(ts) = {before_ms:Int64} AND id < {before_id:String})
 ORDER BY ts DESC, id DESC

@@ -1,0 +1,98 @@
+package people
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-faster/city"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Erased is this node's snapshot of all erasures: intakes ask it whose rows they make, and reads hide what
+// is not removed yet. NewErased makes one.
+type Erased struct {
+	// Changed is called with the erasures that are not complete, and with an environment of which one began
+	// or went on. It may be nil and is set before the first entity.
+	Changed func(open []svc.Erasure, environments []uint64)
+
+	visitors atomic.Pointer[svc.ErasedVisitors]
+
+	mu    sync.Mutex
+	known map[string]svc.Erasure // by id; guarded by mu
+}
+
+// NewErased returns an empty snapshot.
+func NewErased() *Erased { return &Erased{known: map[string]svc.Erasure{}} }
+
+// Life returns what makes another number of the number of an id, for a row that arrived at an instant; see
+// svc.ErasedVisitors.
+func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
+	visitors := e.visitors.Load()
+	if id == "" || !visitors.Any(environment) {
+		return 0
+	}
+	return visitors.Life(environment, city.CH64([]byte(id)), receivedMs)
+}
+
+// Open returns the erasures that are not complete, the oldest first.
+func (e *Erased) Open() []svc.Erasure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open()
+}
+
+// open is called with mu held.
+func (e *Erased) open() (open []svc.Erasure) {
+	for _, one := range e.known {
+		if one.Status != svc.ErasureComplete {
+			open = append(open, one)
+		}
+	}
+	slices.SortFunc(open, func(a, b svc.Erasure) int { return a.At.Compare(b.At) })
+	return open
+}
+
+// Since returns the environments of which anybody was ever erased.
+func (e *Erased) Environments() (environments []uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, one := range e.known {
+		environments = append(environments, one.EnvironmentNumber)
+	}
+	slices.Sort(environments)
+	return slices.Compact(environments)
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (e *Erased) EntityKinds() []string { return []string{"erasure"} }
+
+// PublishEntities publishes the erasures of one application.
+func (e *Erased) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	e.mu.Lock()
+	var environments []uint64
+	for _, entity := range entities {
+		if entity.Deleted {
+			continue
+		}
+		one := grain.DecodeOrSkip[svc.Erasure](entity, skipped)
+		if one == nil || e.known[one.ID].Status == one.Status {
+			continue
+		}
+		e.known[one.ID] = *one
+		environments = append(environments, one.EnvironmentNumber)
+	}
+	if len(environments) > 0 {
+		all := make([]svc.Erasure, 0, len(e.known))
+		for _, one := range e.known {
+			all = append(all, one)
+		}
+		e.visitors.Store(svc.NewErasedVisitors(all))
+		if e.Changed != nil {
+			e.Changed(e.open(), environments)
+		}
+	}
+	e.mu.Unlock()
+}

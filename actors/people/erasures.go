@@ -1,0 +1,119 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The erasures actor.
+//
+//	identity   org/app
+//	rank       2
+//	owns       the erasures of people of an application
+//	persists   entity erasure
+//	woken by   calls only
+//	limits     one entity for each erasure, of the visitors of one person
+//	stops      after half a minute without a message
+//
+// Every node has the erasures in a snapshot ([Erased]), which reads and intakes ask.
+const kindErasures = "erasures"
+
+type erasures struct{ known map[string]svc.Erasure }
+
+type (
+	beginErasure struct {
+		Erasure svc.Erasure `json:"erasure"`
+	}
+	endErasure struct {
+		ID      string            `json:"id"`
+		Status  svc.ErasureStatus `json:"status"`
+		Removed svc.ErasureCounts `json:"removed"`
+	}
+)
+
+var erasuresKind = grain.NewKind[*erasures](kindErasures, 2, personIdle)
+
+// The methods of the erasures actor.
+var (
+	erasuresBegin = grain.On(erasuresKind, "begin", (*erasures).onBegin, grain.Repeatable)
+	erasuresNote  = grain.On(erasuresKind, "note", (*erasures).onNote, grain.Repeatable)
+	erasuresList  = grain.On(erasuresKind, "list", (*erasures).onList, grain.Repeatable)
+)
+
+func (e *erasures) Restore(entities []svc.Entity) error {
+	e.known = map[string]svc.Erasure{}
+	for _, entity := range entities {
+		one, err := grain.Decode[svc.Erasure](entity)
+		if err != nil {
+			return err
+		}
+		e.known[entity.ID] = one
+	}
+	return nil
+}
+
+// onBegin begins an erasure. One that was begun before stays as it is.
+func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasure], error) {
+	if known, begun := e.known[m.Erasure.ID]; begun {
+		return grain.Answer(known), nil
+	}
+	e.known[m.Erasure.ID] = m.Erasure
+	return grain.Answer(m.Erasure, grain.Put("erasure", m.Erasure.ID, m.Erasure)), nil
+}
+
+// onNote notes how far an erasure is, and adds what was removed.
+func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasure], error) {
+	one, known := e.known[m.ID]
+	if !known {
+		return grain.Outcome[svc.Erasure]{}, svc.NotFound("erasure")
+	}
+	if slices.Index(one.Status.Values(), m.Status) <= slices.Index(one.Status.Values(), one.Status) {
+		return grain.Answer(one), nil
+	}
+	one.Status = m.Status
+	one.Removed.Events += m.Removed.Events
+	one.Removed.Occurrences += m.Removed.Occurrences
+	now = now.Truncate(time.Millisecond)
+	if m.Status == svc.ErasureRemoved {
+		one.RemovedAt = &now
+	} else {
+		one.EndedAt = &now
+	}
+	e.known[m.ID] = one
+	return grain.Answer(one, grain.Put("erasure", one.ID, one)), nil
+}
+
+// onList returns the erasures, the newest first.
+func (e *erasures) onList(time.Time, grain.None) (grain.Outcome[[]svc.Erasure], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(e.known), func(a, b svc.Erasure) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID))
+	})), nil
+}
+
+// Begin begins an erasure: nothing shows the person when it returns. It may be repeated.
+func (p *People) Begin(ctx context.Context, erasure svc.Erasure) (svc.Erasure, error) {
+	return erasuresBegin.Ask(ctx, p.Actors, erasure.App.String(), beginErasure{erasure})
+}
+
+// NoteErasure notes how far an erasure is, and how much more was removed. It may be repeated.
+func (p *People) NoteErasure(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus, removed svc.ErasureCounts) error {
+	_, err := erasuresNote.Ask(ctx, p.Actors, app.String(), endErasure{id, status, removed})
+	return err
+}
+
+// Erasures returns the erasures of an application, the newest first.
+func (p *People) Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, error) {
+	return erasuresList.Ask(ctx, p.Actors, app.String(), grain.None{})
+}
+
+// Forget removes what members decided about a visitor of an erased person. It may be repeated.
+func (p *People) Forget(ctx context.Context, environment, visitor uint64) error {
+	_, err := personForget.Ask(ctx, p.Actors, personIdentity(environment, visitor), grain.None{})
+	return err
+}

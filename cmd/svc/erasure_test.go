@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/http/route"
+)
+
+// erase erases a person and returns the answer.
+func (s *server) erase(t *testing.T, person string) map[string]any {
+	t.Helper()
+	got := s.call("DELETE", appPath+"/people/"+person, s.boot.Token, nil, nil)
+	if got.status != 202 {
+		t.Fatalf("erasing the person: %d %s", got.status, got.body)
+	}
+	return object(t, got.body)
+}
+
+// TestAnErasedPersonIsGone plants a person wherever people leave traces, erases the person, and looks for the texts in every
+// answer at once, and in every file of the data directory after the bound. Numbers agree, and an id that
+// sends again is another person.
+func TestAnErasedPersonIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, map[string]string{"SVC_ERASURE_DELAY": "3s", "SVC_LOG_RETENTION": "1h"})
+	shortenOldParts(t, s)
+	ids := s.plant(t)
+	s.send(item("other-1", "somebody", "/account", time.Now().Add(-time.Hour)), item("other-2", "somebody", "/b", time.Now().Add(-time.Hour)))
+	s.report(map[string]any{"name": "OtherError", "message": "of somebody", "distinctId": "somebody"})
+	s.settled()
+	before := s.get(appPath + "/analytics/overview?range=24h")
+	if got := s.call("DELETE", appPath+"/people/"+ids["person"], s.viewerToken(t), nil, nil); got.status != 403 {
+		t.Fatalf("a viewer erases: %d %s", got.status, got.body)
+	}
+	if live := s.call("GET", appPath+"/analytics/live", s.boot.Token, nil, nil); len(shownIn(live.body)) == 0 {
+		t.Errorf("the live view shows nothing of the person: %s", live.body)
+	}
+	answer := s.erase(t, ids["person"])
+	if answer["status"] != "hidden" || answer["requestId"] == "" || answer["completesBy"] == nil {
+		t.Errorf("the answer is %v", answer)
+	}
+	s.nowhereInAnswers(t, ids)
+	if got := s.call("DELETE", appPath+"/people/"+ids["person"], s.boot.Token, nil, nil); got.status != 404 {
+		t.Errorf("an erased person is erased again: %d %s", got.status, got.body)
+	}
+	s.send(item("back", planted["e-mail"], "/back", time.Now()))
+	s.settled()
+	eventually(t, "the id that sends again is a new person", func() error {
+		rows := s.get(appPath + "/people?q=zephyrine")["data"].([]any)
+		if len(rows) != 1 || rows[0].(map[string]any)["events"] != 1.0 || rows[0].(map[string]any)["id"] == ids["person"] || rows[0].(map[string]any)["name"] != nil {
+			return fmt.Errorf("%v", rows)
+		}
+		return nil
+	})
+	eventually(t, "the erasure is complete", func() error {
+		rows := s.get(appPath + "/erasures")["data"].([]any)
+		if row := rows[0].(map[string]any); len(rows) != 1 || row["status"] != "complete" {
+			return fmt.Errorf("%v", rows)
+		}
+		return nil
+	})
+	removed := s.get(appPath + "/erasures")["data"].([]any)[0].(map[string]any)["removed"].(map[string]any)
+	if removed["events"] != 5.0 || removed["occurrences"] != 1.0 || removed["ids"] != 2.0 {
+		t.Errorf("removed: %v", removed)
+	}
+	s.numbersAgree(t, before)
+	eventually(t, "no file but those of the log holds a planted text", func() error {
+		for _, file := range filesWith(t, dir) {
+			if !strings.HasPrefix(file, filepath.Join(dir, "log")) {
+				return fmt.Errorf("%s does", file)
+			}
+		}
+		return nil
+	})
+}
+
+// numbersAgree compares what is counted in several ways.
+func (s *server) numbersAgree(t *testing.T, before map[string]any) {
+	t.Helper()
+	eventually(t, "the numbers are those of the others", func() error {
+		overview := s.get(appPath + "/analytics/overview?range=24h")
+		if fmt.Sprint(overview) == fmt.Sprint(before) {
+			return fmt.Errorf("the overview is as before: %v", overview)
+		}
+		names := map[string]any{}
+		for _, row := range s.get(appPath + "/events/names?range=24h")["data"].([]any) {
+			names[row.(map[string]any)["name"].(string)] = row.(map[string]any)["count"]
+		}
+		if fmt.Sprint(names) != "map[page_view:3]" {
+			return fmt.Errorf("names %v", names)
+		}
+		if events := s.feed(); len(events) != 3 {
+			return fmt.Errorf("%d events", len(events))
+		}
+		if text := fmt.Sprint(overview); !strings.Contains(text, "pageviews:3") || !strings.Contains(text, "visitors:2") {
+			return fmt.Errorf("the overview is %v", overview)
+		}
+		return nil
+	})
+}
+
+// nowhereInAnswers asks every row that reads with the owner's token.
+func (s *server) nowhereInAnswers(t *testing.T, ids map[string]string) {
+	t.Helper()
+	for _, row := range s.node.handler.Routes() {
+		if row.Surface != route.Manage || row.Method != http.MethodGet {
+			continue
+		}
+		for _, query := range append(maskedQuestions()[row.Operation], "") {
+			got := s.call(row.Method, filled(row, ids)+"?"+query, s.boot.Token, nil, map[string]string{"Accept": "application/json"})
+			if words := shownIn(got.body); len(words) > 0 {
+				t.Errorf("%s %s shows %v: %s", row.Operation, query, words, excerpt(got.body))
+			}
+		}
+	}
+}
+
+// shortenOldParts has the engine drop at once what it replaced.
+func shortenOldParts(t *testing.T, s *server) {
+	t.Helper()
+	var tables []string
+	err := s.node.db.Read(t.Context(), "listing tables", "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'", nil, func(rows driver.Rows) (bool, error) {
+		var name string
+		err := rows.Scan(&name)
+		tables = append(tables, name)
+		return true, err
+	})
+	for _, table := range tables {
+		if err == nil {
+			err = s.node.db.Exec(t.Context(), "ALTER TABLE "+table+" MODIFY SETTING old_parts_lifetime = 1", nil)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filesWith returns the files below a folder that hold a planted text.
+func filesWith(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint:nilerr // the engine removes files meanwhile
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil //nolint:nilerr // the engine removed it
+		}
+		for _, word := range planted {
+			if bytes.Contains(content, []byte(word)) {
+				found = append(found, path)
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

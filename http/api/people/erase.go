@@ -1,0 +1,129 @@
+package people
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Erasures erases people.
+type Erasures interface {
+	// Erase begins to erase a person: when it returns, nothing shows the person. It may be repeated.
+	Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error)
+	// Erasures returns the erasures of an application, the newest first.
+	Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, error)
+}
+
+func erasureRoutes(ports Ports) []route.Route {
+	d := newDossiers(ports)
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.erase", Module: svc.ModulePeople, Scope: svc.ScopeAdmin, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.erased", Rate: svc.RateDefault,
+			Summary: "Erase a person and everything that the person sent", Status: http.StatusAccepted, Handler: route.Typed(d.erase),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/erasures", Operation: "erasures.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Requests to erase people, and what was removed", Handler: route.Typed(d.listErasures),
+		},
+	}
+}
+
+// erasure is one row of the list; it names nobody.
+type erasure struct {
+	ID          string            `json:"id"`
+	Environment string            `json:"environment"`
+	Status      svc.ErasureStatus `json:"status" doc:"hidden: nothing shows the person; removed: the rows are gone; complete: what arrived late is gone as well."`
+	RequestedAt route.Time        `json:"requestedAt"`
+	RequestedBy *personAuthor     `json:"requestedBy"`
+	CompletesBy route.Time        `json:"completesBy"`
+	RemovedAt   *route.Time       `json:"removedAt"`
+	CompletedAt *route.Time       `json:"completedAt"`
+	Removed     erasedCounts      `json:"removed"`
+}
+
+type erasedCounts struct {
+	Events      uint64 `json:"events"`
+	Occurrences uint64 `json:"occurrences"`
+	Ids         uint64 `json:"ids" doc:"How many ids the person had."`
+	Texts       uint64 `json:"texts" doc:"Texts of conversations and incidents in which the person was blanked."`
+}
+
+func erasureOf(e *svc.Erasure) erasure {
+	row := erasure{
+		ID: e.ID, Environment: e.Environment, Status: e.Status, RequestedAt: route.Time(e.At), CompletesBy: route.Time(e.At.Add(svc.ErasureBound)),
+		RemovedAt: route.TimeOf(e.RemovedAt), CompletedAt: route.TimeOf(e.EndedAt),
+		Removed: erasedCounts{e.Removed.Events, e.Removed.Occurrences, e.Removed.Visitors, e.Removed.Texts},
+	}
+	if e.By.ID != "" {
+		row.RequestedBy = &personAuthor{e.By.ID, e.By.Name}
+	}
+	return row
+}
+
+// erasureBegun is the answer of DELETE …/people/{id}.
+type erasureBegun struct {
+	erasure
+	RequestID string `json:"requestId"`
+}
+
+// erase erases a person. Every event of the person goes: the parameter events of other services is not needed.
+func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (erasureBegun, error) {
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		return erasureBegun{}, &svc.Error{
+			Code: svc.CodeForbidden, Message: "Erasing a person takes people.pii.read.",
+			Required: &svc.Required{Scope: svc.ScopeAdmin, Permission: svc.PermPeoplePIIRead},
+		}
+	}
+	found, err := d.find(ctx, in)
+	if err != nil {
+		return erasureBegun{}, err
+	}
+	one, err := d.erasures.Erase(ctx, &found, svc.Erasure{
+		ID: d.newID("era_"), App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Visitors: found.Members, At: call.Now.Truncate(time.Millisecond), By: actorOf(call),
+		Status: svc.ErasureHidden, Removed: svc.ErasureCounts{Visitors: uint64(len(found.Members))},
+	})
+	if err != nil {
+		return erasureBegun{}, err
+	}
+	call.About(one.ID)
+	return erasureBegun{erasureOf(&one), call.RequestID}, nil
+}
+
+type listErasures struct {
+	api.AppPath
+	api.Paging
+}
+
+func (d dossiers) listErasures(ctx context.Context, call *route.Call, in listErasures) (svc.Page[erasure], error) {
+	all, err := d.erasures.Erasures(ctx, svc.AppRef{Org: in.Org, App: in.App})
+	if err != nil {
+		return svc.Page[erasure]{}, err
+	}
+	keyset, err := call.Keyset(in.Cursor, 2)
+	if err != nil {
+		return svc.Page[erasure]{}, err
+	}
+	if keyset != nil {
+		all = erasuresAfter(all, keyset[0], keyset[1])
+	}
+	rows := all[:min(len(all), int(in.Limit))]
+	return route.PageOf(call, api.Convert(rows, erasureOf), len(all) > len(rows), func(last erasure) []string {
+		return []string{strconv.FormatInt(time.Time(last.RequestedAt).UnixMilli(), 10), last.ID}
+	}), nil
+}
+
+// erasuresAfter returns the erasures that follow a place in the list.
+func erasuresAfter(all []svc.Erasure, atMs, id string) []svc.Erasure {
+	for i := range all {
+		at := strconv.FormatInt(all[i].At.UnixMilli(), 10)
+		if len(at) < len(atMs) || len(at) == len(atMs) && (at < atMs || at == atMs && all[i].ID < id) {
+			return all[i:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Hide keeps the rows of erased visitors from all reads. It replaces what was hidden before.
+func (db *Store) Hide(erasures []svc.Erasure) {
+	visitors := map[uint64][]string{}
+	for _, erasure := range erasures {
+		for _, visitor := range erasure.Visitors {
+			visitors[erasure.EnvironmentNumber] = append(visitors[erasure.EnvironmentNumber], strconv.FormatUint(visitor, 10))
+		}
+	}
+	conditions := map[string]string{}
+	for table, columns := range erasedColumns() {
+		var parts []string
+		for _, environment := range slices.Sorted(maps.Keys(visitors)) {
+			list := strings.Join(visitors[environment], ",")
+			for _, column := range columns {
+				parts = append(parts, fmt.Sprintf("NOT (environment = %d AND %s IN (%s))", environment, column, list))
+			}
+		}
+		if len(parts) > 0 {
+			conditions[table] = strings.Join(parts, " AND ")
+		}
+	}
+	db.conn.Hide(conditions)
+}
+
+// erasedColumns names the columns that hold numbers of visitors, by table.
+func erasedColumns() map[string][]string {
+	tables := map[string][]string{"issue_users": {"user"}, "links": {"anonymous", "known"}, "aliases": {"low", "high"}}
+	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "roots", "activations"} {
+		tables[table] = []string{"visitor"}
+	}
+	return tables
+}
+
+// erasureArgs are the values of the statements of an erasure.
+func erasureArgs(erasure svc.Erasure) clickhouse.Args {
+	return clickhouse.Args{"environment": erasure.EnvironmentNumber, "visitors": erasure.Visitors}
+}
+
+// CountErased returns how much is stored of the visitors of an erasure.
+func (db *Store) CountErased(ctx context.Context, erasure svc.Erasure) (counts svc.ErasureCounts, err error) {
+	err = db.conn.All().Read(ctx, "counting what is erased", db.queries["erasures.Count"], erasureArgs(erasure), func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&counts.Events, &counts.Occurrences)
+	})
+	return counts, err
+}
+
+// ForgetLetters removes the dead letters that quote words of a person.
+func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	letters := []string{}
+	args := clickhouse.Args{"environment": environment, "words": words}
+	err := db.conn.Read(ctx, "finding dead letters that quote a person", db.queries["erasures.Letters"], args, func(rows driver.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		letters = append(letters, id)
+		return true, err
+	})
+	if err != nil || len(letters) == 0 {
+		return err
+	}
+	return db.mutate(ctx, db.queries["erasures.RemoveLetters"], clickhouse.Args{"environment": environment, "letters": letters})
+}
+
+// ForgetIssues has issues say what others met, and no issue be that nobody else met. It does so once for each
+// turn of an erasure; the counts follow in Remove.
+func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn string) error {
+	var empty []uint64
+	err := db.conn.All().Read(ctx, "finding issues of one person", db.queries["erasures.EmptyIssues"], erasureArgs(erasure), func(rows driver.Rows) (bool, error) {
+		var issue uint64
+		err := rows.Scan(&issue)
+		empty = append(empty, issue)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := db.once(ctx, "erasures.SubtractIssues", erasure, turn, false); err != nil || len(empty) == 0 {
+		return err
+	}
+	return db.mutate(ctx, db.queries["erasures.RemoveIssues"], clickhouse.Args{"environment": erasure.EnvironmentNumber, "issues": empty})
+}
+
+// Remove removes the rows of the visitors of an erasure, and takes what they count out of the sums. It may be
+// repeated, and after a crash it must be: each turn subtracts once.
+func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) error {
+	for _, query := range []string{"erasures.Subtract", "erasures.SubtractIssues"} {
+		if err := db.once(ctx, query, erasure, turn, true); err != nil {
+			return err
+		}
+	}
+	return db.mutate(ctx, db.queries["erasures.Remove"], erasureArgs(erasure))
+}
+
+// once runs the inserts of a query under tokens of an erasure's turn.
+func (db *Store) once(ctx context.Context, query string, erasure svc.Erasure, turn string, counted bool) error {
+	args := erasureArgs(erasure).With(clickhouse.Args{"counted": counted})
+	for i, statement := range strings.Split(db.queries[query], ";\n") {
+		token := fmt.Sprintf("%s-%s-%s-%d", erasure.ID, turn, query, i)
+		settings := clickhouse.Settings{"insert_deduplication_token": token, "max_partitions_per_insert_block": 0, "max_execution_time": 600}
+		err := db.conn.Write(func() error {
+			return db.conn.Exec(clickhouse.WithSettings(ctx, settings), statement, args)
+		})
+		if err != nil {
+			return clickhouse.WriteError("subtracting what is erased", err)
+		}
+	}
+	return nil
+}
+
+// mutate runs the statements of a query, each to its end.
+func (db *Store) mutate(ctx context.Context, query string, args clickhouse.Args) error {
+	for _, statement := range strings.Split(query, ";\n") {
+		err := db.conn.Exec(clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}), statement, args)
+		if err != nil {
+			return clickhouse.WriteError("removing what is erased", err)
+		}
+	}
+	return nil
+}
+
+// Quoting returns the identities of the conversations and of the inboxes of an application that quote words.
+func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (conversations, inboxes []string, err error) {
+	if len(words) == 0 {
+		return nil, nil, nil
+	}
+	args := clickhouse.Args{"conversations": "conversation/" + app.String() + "/", "inboxes": "desk/" + app.String() + "/", "words": words}
+	err = db.conn.Read(ctx, "finding conversations that quote a person", db.queries["erasures.Quoting"], args, func(rows driver.Rows) (bool, error) {
+		var owner string
+		err := rows.Scan(&owner)
+		if identity, ok := strings.CutPrefix(owner, "conversation/"); ok {
+			conversations = append(conversations, identity)
+		} else if identity, ok := strings.CutPrefix(owner, "desk/"); ok {
+			inboxes = append(inboxes, identity)
+		}
+		return true, err
+	})
+	return conversations, inboxes, err
+}

@@ -1,0 +1,85 @@
+package people
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// Eraser removes the rows of erased people. One node of a cluster does it.
+type Eraser struct {
+	Store *Store
+	// Owns reports whether this node is the one.
+	Owns func() bool
+	// Open returns the erasures that are not complete, the oldest first.
+	Open func() []svc.Erasure
+	// Note notes durably how far an erasure is, and how much more was removed.
+	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus, removed svc.ErasureCounts) error
+	// Changed is called after rows of environments were removed.
+	Changed func(environments []uint64)
+	// Settle is how long after a request its rows are removed: what was accepted before is stored then. What
+	// arrived later still is removed ten times as long after it.
+	Settle time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// erasuresARound is how many erasures of an application one round removes: one that erases many people does
+// not hold up the others.
+const erasuresARound = 20
+
+// Run removes rows until ctx ends.
+func (e *Eraser) Run(ctx context.Context) error {
+	ticker := time.NewTicker(max(e.Settle/4, 50*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if e.Owns() {
+				e.round(ctx)
+			}
+		}
+	}
+}
+
+// round removes what is due. An erasure that fails is repeated in the next round and delays no other.
+func (e *Eraser) round(ctx context.Context) {
+	done := map[svc.AppRef]int{}
+	for _, erasure := range e.Open() {
+		turn, status, wait := "1", svc.ErasureRemoved, e.Settle
+		if erasure.Status == svc.ErasureRemoved {
+			turn, status, wait = "2", svc.ErasureComplete, 10*e.Settle
+		}
+		if e.Now().Sub(erasure.At) < wait || done[erasure.App] >= erasuresARound || ctx.Err() != nil {
+			continue
+		}
+		done[erasure.App]++
+		if err := e.remove(ctx, erasure, turn, status); err != nil {
+			e.Logger.Error("an erasure goes on later", "erasure", erasure.ID, "error", err)
+		}
+	}
+}
+
+// remove removes the rows of an erasure and notes it.
+func (e *Eraser) remove(ctx context.Context, erasure svc.Erasure, turn string, status svc.ErasureStatus) error {
+	counts, err := e.Store.CountErased(ctx, erasure)
+	if err != nil {
+		return err
+	}
+	if err := e.Store.ForgetIssues(ctx, erasure, turn+"-texts"); err != nil {
+		return err
+	}
+	if err := e.Store.Remove(ctx, erasure, turn); err != nil {
+		return err
+	}
+	if err := e.Note(ctx, erasure.App, erasure.ID, status, counts); err != nil {
+		return err
+	}
+	e.Changed(slices.Clone([]uint64{erasure.EnvironmentNumber}))
+	return nil
+}

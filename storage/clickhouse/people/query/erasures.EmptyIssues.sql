@@ -1,0 +1,8 @@
+-- The issues of which no occurrence of others is left. Key: environment, issue. Rows returned: one per such
+-- issue.
+SELECT issue
+FROM occurrences
+WHERE environment = {environment:UInt64}
+    AND issue IN (SELECT issue FROM occurrences WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)})
+GROUP BY issue
+HAVING countIf(visitor NOT IN {visitors:Array(UInt64)}) = 0

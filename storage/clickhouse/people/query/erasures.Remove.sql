@@ -1,0 +1,15 @@
+-- Removes the rows of visitors: those that a mutation leaves are written again, so nothing of the others is on
+-- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays.
+ALTER TABLE visits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE newcomers DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE profiles DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE arrivals DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE traits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE links DELETE WHERE environment = {environment:UInt64} AND (anonymous IN {visitors:Array(UInt64)} OR known IN {visitors:Array(UInt64)});
+ALTER TABLE aliases DELETE WHERE environment = {environment:UInt64} AND (low IN {visitors:Array(UInt64)} OR high IN {visitors:Array(UInt64)});
+ALTER TABLE roots DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE activations DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE issue_users DELETE WHERE environment = {environment:UInt64} AND user IN {visitors:Array(UInt64)};
+ALTER TABLE occurrences DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE events DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}
