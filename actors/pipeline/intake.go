@@ -47,14 +47,6 @@ type Locator interface {
 	Locate(ip netip.Addr) (country, region, city string)
 }
 
-// Processors are what all work of a node shares that keeps a processor busy for milliseconds.
-type Processors interface {
-	// Take waits for a processor, first come first served.
-	Take(ctx context.Context) error
-	// Give gives it back.
-	Give()
-}
-
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
