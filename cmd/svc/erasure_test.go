@@ -50,10 +50,10 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 	if got := s.call("DELETE", appPath+"/people/"+ids["person"], s.boot.Token, nil, nil); got.status != 404 {
 		t.Errorf("an erased person is erased again: %d %s", got.status, got.body)
 	}
-	s.send(item("back", planted["e-mail"], "/back", time.Now()))
+	s.send(item("back", "plant-device", "/back", time.Now()))
 	s.settled()
 	eventually(t, "the id that sends again is a new person", func() error {
-		rows := s.get(appPath + "/people?q=zephyrine")["data"].([]any)
+		rows := s.get(appPath + "/people?q=plant-device")["data"].([]any)
 		if len(rows) != 1 || rows[0].(map[string]any)["events"] != 1.0 || rows[0].(map[string]any)["id"] == ids["person"] || rows[0].(map[string]any)["name"] != nil {
 			return fmt.Errorf("%v", rows)
 		}

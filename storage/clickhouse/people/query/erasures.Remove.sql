@@ -1,5 +1,6 @@
 -- Removes the rows of visitors: those that a mutation leaves are written again, so nothing of the others is on
--- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays.
+-- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays. Of names and paths that only they had, no count
+-- of zero stays either.
 ALTER TABLE visits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE newcomers DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
@@ -12,4 +13,6 @@ ALTER TABLE roots DELETE WHERE environment = {environment:UInt64} AND visitor IN
 ALTER TABLE activations DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE issue_users DELETE WHERE environment = {environment:UInt64} AND user IN {visitors:Array(UInt64)};
 ALTER TABLE occurrences DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
-ALTER TABLE events DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}
+ALTER TABLE events DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE event_counts DELETE WHERE environment = {environment:UInt64}
+    AND (name, path) IN (SELECT name, path FROM event_counts WHERE environment = {environment:UInt64} GROUP BY name, path HAVING sum(events) = 0)
