@@ -78,7 +78,7 @@ func (definition) Schema() route.Schema {
 
 func (d definition) given() bool { return len(d.RawMessage) > 0 && string(d.RawMessage) != "null" }
 
-// segment is a segment as answers show it (contract 52).
+// segment is a segment as answers show it.
 type segment struct {
 	ID              string          `json:"id"`
 	Name            string          `json:"name"`
