@@ -77,7 +77,7 @@
 //     segment_parse, session, share.
 //   - Errors: releases, release_mark, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_details, scrub, sourcemap, stack.
-//   - People: person, person_activity, person_erasure, person_links, person_mask, person_query, person_state,
+//   - People: company, person, person_activity, person_erasure, person_links, person_mask, person_query, person_state,
 //     person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window, vital.
 //   - Alerting: alert, alert_apply, alert_preview, alert_window, channel, check, incident, monitor, monitor_history,

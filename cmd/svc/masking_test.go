@@ -36,6 +36,7 @@ func (s *server) plant(t *testing.T) map[string]string {
 	identify := map[string]any{"type": "identify", "id": "plant-1", "ts": at.Format(time.RFC3339Nano), "distinctId": email, "anonymousId": "plant-device", "traits": told}
 	s.send(
 		page("plant-0", "plant-device", "/account?email="+url.QueryEscape(email), -time.Minute), identify,
+		map[string]any{"type": "group", "id": "plant-g", "ts": at.Add(time.Second).Format(time.RFC3339Nano), "distinctId": email, "groupId": email, "traits": map[string]any{"name": "Plant of " + email, "phone": phone}},
 		page("plant-2", email, "/account", time.Minute),
 		map[string]any{"type": "event", "name": "checkout", "id": "plant-3", "ts": at.Add(2 * time.Minute).Format(time.RFC3339Nano), "distinctId": email, "properties": told},
 		map[string]any{"type": "page", "id": "plant-now", "distinctId": email, "url": "https://acme.example/live/" + email},
@@ -152,7 +153,7 @@ func TestPersonalFieldsAreMaskedEverywhere(t *testing.T) {
 	}
 	// The owner sees the texts there, so the test would notice them.
 	for _, operation := range []string{
-		"events.list", "events.properties", "analytics.breakdown", "analytics.live", "people.list", "people.get", "people.timeline", "errors.list", "errors.get", "errors.events", "errors.event",
+		"events.list", "events.properties", "analytics.breakdown", "analytics.live", "companies.list", "people.list", "people.get", "people.timeline", "errors.list", "errors.get", "errors.events", "errors.event",
 	} {
 		if !seen[operation] {
 			t.Errorf("%s shows the owner none of the planted texts", operation)
@@ -180,7 +181,7 @@ func (s *server) toolIsMasked(t *testing.T, token string, row route.Route, ids m
 // searchIsBlind searches for the planted texts and for texts that nobody has: the answers are as long.
 func (s *server) searchIsBlind(t *testing.T, token string) {
 	for _, path := range []string{
-		"/people?q=", "/events?search=", "/errors?status=all&q=", "/analytics/breakdown?range=24h&dimension=path&search=",
+		"/people?q=", "/companies?q=", "/events?search=", "/errors?status=all&q=", "/analytics/breakdown?range=24h&dimension=path&search=",
 		"/analytics/breakdown?range=24h&dimension=property.phone&search=", "/analytics/breakdown?range=24h&dimension=property.email&search=", "/events/properties?range=24h&search=",
 	} {
 		rows := func(word string) int {

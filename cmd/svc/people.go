@@ -24,7 +24,7 @@ func (n *node) peopleModule() module {
 		kinds:     people.Kinds,
 		routes: func() ([]route.Route, error) {
 			return peopleapi.Routes(peopleapi.Ports{
-				People: n.db, Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Erasures: erasing{n.people(), n}, NewID: n.random.ID,
+				People: n.db, Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Companies: n.db, Erasures: erasing{n.people(), n}, NewID: n.random.ID,
 			}), nil
 		},
 		parts: func() []part {

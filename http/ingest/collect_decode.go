@@ -22,6 +22,7 @@ const (
 	itemPage     itemKind = "page"
 	itemIdentify itemKind = "identify"
 	itemAlias    itemKind = "alias"
+	itemGroup    itemKind = "group"
 )
 
 // envelope is the body of a batch.
@@ -34,7 +35,7 @@ type envelope struct {
 
 // item is one event as a client sends it; unknown fields are ignored.
 type item struct {
-	Type        itemKind           `json:"type" open:"true" doc:"event, page, identify, alias, error, metric or vital; needed in a batch."`
+	Type        itemKind           `json:"type" open:"true" doc:"event, page, identify, alias, group, error, metric or vital; needed in a batch."`
 	ID          string             `json:"id" doc:"The client's own id of the event; the same id is stored once. One is derived where it is missing."`
 	Ts          string             `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
 	DistinctID  string             `json:"distinctId" doc:"Who it was, as the customer knows the person. This or anonymousId is needed."`
@@ -47,7 +48,8 @@ type item struct {
 	Referrer    string             `json:"referrer"`
 	Title       string             `json:"title"`
 	Properties  stdjson.RawMessage `json:"properties" doc:"Any object, at most 4 deep and 64 KiB with the event."`
-	Traits      stdjson.RawMessage `json:"traits" doc:"What is known of the person, for identify."`
+	Traits      stdjson.RawMessage `json:"traits" doc:"What is known of the person, for identify; of the company, for group."`
+	GroupID     string             `json:"groupId,omitempty" doc:"For group: the id of the company to which the person belongs."`
 	Value       *float64           `json:"value"`
 	Currency    string             `json:"currency"`
 	Release     string             `json:"release"`

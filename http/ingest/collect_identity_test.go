@@ -94,7 +94,7 @@ func sample(kind reflect.Type) any {
 	case reflect.Struct:
 		object := map[string]any{}
 		for n := range kind.NumField() {
-			if name := kind.Field(n).Tag.Get("json"); name != "" {
+			if name, _, _ := strings.Cut(kind.Field(n).Tag.Get("json"), ","); name != "" {
 				object[name] = sample(kind.Field(n).Type)
 			}
 		}
@@ -112,7 +112,7 @@ func changes(item map[string]any, kind reflect.Type, path string) map[string]map
 	}
 	for n := range kind.NumField() {
 		field := kind.Field(n)
-		name := field.Tag.Get("json")
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
 			continue
 		}

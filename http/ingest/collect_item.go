@@ -54,23 +54,9 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 
 // fill makes the event of an item, or returns the code and message of its refusal.
 func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
-	properties := it.Properties
-	switch kind {
-	case itemEvent:
-		event.Name = it.Name
-	case itemPage:
-		event.Name = svc.PageView
-		if it.Name != "" {
-			event.Name = it.Name
-		}
-	case itemIdentify:
-		event.Name, properties = svc.IdentifyEvent, it.Traits
-	case itemAlias:
-		event.Name = svc.AliasEvent
-	case itemAny:
-		return "missing_value", "type is missing; allowed are event, page, identify, alias, error, metric and vital."
-	default:
-		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
+	properties, code, message := nameEvent(event, it, kind)
+	if code != "" {
+		return code, message
 	}
 	if code, message = sub.checkModule(kind); code != "" {
 		return code, message
@@ -105,10 +91,33 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	return "", ""
 }
 
+// nameEvent gives the event the name of its kind and returns its properties, or the code and message of a refusal.
+func nameEvent(event *protos.Event, it *item, kind itemKind) (properties stdjson.RawMessage, code, message string) {
+	switch kind {
+	case itemEvent:
+		event.Name = it.Name
+	case itemPage:
+		event.Name = cmp.Or(it.Name, svc.PageView)
+	case itemIdentify:
+		event.Name = svc.IdentifyEvent
+		return it.Traits, "", ""
+	case itemAlias:
+		event.Name = svc.AliasEvent
+	case itemGroup:
+		event.Name = svc.IdentifyEvent
+		return groupTraits(it)
+	case itemAny:
+		return nil, "missing_value", "type is missing; allowed are event, page, identify, alias, group, error, metric and vital."
+	default:
+		return nil, "unknown_type", "Unknown type; allowed are event, page, identify, alias, group, error, metric and vital."
+	}
+	return it.Properties, "", ""
+}
+
 // checkModule refuses items of a module that is off. What says who a visitor is serves analytics and people.
 func (sub *submission) checkModule(kind itemKind) (code, message string) {
 	modules := sub.collector.Modules
-	identity := kind == itemIdentify || kind == itemAlias
+	identity := kind == itemIdentify || kind == itemAlias || kind == itemGroup
 	if slices.Contains(modules, svc.ModuleAnalytics) || identity && slices.Contains(modules, svc.ModulePeople) {
 		return "", ""
 	}

@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	stdjson "encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -171,4 +173,33 @@ func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
 		out = append(out, bytes.TrimLeft(properties[start:decoder.InputOffset()], ", ")...)
 	}
 	return append(out, '}')
+}
+
+// groupTraits returns the traits of a person whom an item puts into a company: the company's id, its name, and
+// everything that the item tells about it; or the code and message of a refusal.
+func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
+	told := map[string]any{"$group": it.GroupID, "company": it.GroupID}
+	switch raw := it.Traits; {
+	case it.GroupID == "":
+		return nil, "missing_value", "groupId is missing."
+	case len(it.GroupID) > svc.MaxIDBytes:
+		return nil, "too_long", "groupId is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes."
+	case len(raw) == 0 || string(raw) == "null":
+	case raw[0] != '{':
+		return nil, "invalid_value", "traits is not an object."
+	default:
+		var named struct {
+			Name any `json:"name"`
+		}
+		if err := parse(raw, &named); err != nil {
+			return nil, "invalid_value", "traits is not an object."
+		}
+		name, _ := named.Name.(string) // a name that is not a text does not count
+		told["group"], told["company"] = raw, cmp.Or(strings.TrimSpace(name), it.GroupID)
+	}
+	traits, err := stdjson.Marshal(told)
+	if err != nil {
+		return nil, "invalid_value", "The item cannot be encoded."
+	}
+	return traits, "", ""
 }

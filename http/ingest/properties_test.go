@@ -3,7 +3,10 @@ package ingest
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
+
+	"svc"
 )
 
 func TestPlainJSON(t *testing.T) {
@@ -48,4 +51,27 @@ func FuzzPlainJSON(f *testing.F) {
 			t.Errorf("%q is plain and became %q", raw, plain)
 		}
 	})
+}
+
+func TestAGroupIsTheCompanyOfAPerson(t *testing.T) {
+	long := strings.Repeat("x", svc.MaxIDBytes+1)
+	for _, test := range []struct{ id, traits, want, code string }{
+		{"acme-1", `{"name":" Acme ","plan":"pro"}`, `{"$group":"acme-1","company":"Acme","group":{"name":" Acme ","plan":"pro"}}`, ""},
+		{"acme-1", `{"name":7}`, `{"$group":"acme-1","company":"acme-1","group":{"name":7}}`, ""},
+		{"acme-1", `null`, `{"$group":"acme-1","company":"acme-1"}`, ""},
+		{"acme-1", ``, `{"$group":"acme-1","company":"acme-1"}`, ""},
+		{"", `{}`, "", "missing_value"},
+		{long, `{}`, "", "too_long"},
+		{"acme-1", `"Acme"`, "", "invalid_value"},
+	} {
+		traits, code, _ := groupTraits(&item{GroupID: test.id, Traits: json.RawMessage(test.traits)})
+		same := test.want == "" && traits == nil
+		if test.want != "" {
+			var got, want any
+			same = json.Unmarshal(traits, &got) == nil && json.Unmarshal([]byte(test.want), &want) == nil && reflect.DeepEqual(got, want)
+		}
+		if !same || code != test.code {
+			t.Errorf("%q %s: %s, %q", test.id, test.traits, traits, code)
+		}
+	}
 }

@@ -31,6 +31,19 @@ func FixturePeople(now time.Time) []svc.Event {
 	}
 }
 
+// companySteps lists the requests of companies; they come before those of people, which merge two persons.
+func companySteps() []step {
+	const companies = "/api/v1/apps/acme/web/companies"
+	return []step{
+		{name: "companies.list", as: owner, method: "GET", path: companies + "?env=staging"},
+		{name: "companies.list-page", as: viewer, method: "GET", path: companies + "?env=staging&limit=1", keep: map[string]string{"companies": "nextCursor"}},
+		{name: "companies.list-next", as: viewer, method: "GET", path: companies + "?env=staging&limit=1&cursor={companies}"},
+		{name: "companies.list-search", as: owner, method: "GET", path: companies + "?env=staging&q=ACM"},
+		{name: "companies.list-empty", as: owner, method: "GET", path: companies},
+		{name: "companies.list-invalid", as: owner, method: "GET", path: companies + "?env=moon&limit=0"},
+	}
+}
+
 // peopleSteps lists the requests of people.
 func peopleSteps() []step {
 	const people = "/api/v1/apps/acme/web/people"

@@ -16,6 +16,7 @@ type Ports struct {
 	Merges    Merges
 	Segments  Segments
 	Tallies   Tallies
+	Companies Companies
 	Erasures  Erasures
 	// NewID returns a new sortable id with a prefix.
 	NewID func(prefix string) string
@@ -27,6 +28,7 @@ func Routes(ports Ports) []route.Route {
 		personRoutes(ports),
 		activityRoutes(ports),
 		segmentRoutes(ports),
+		companyRoutes(ports),
 		erasureRoutes(ports),
 	)
 }

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,10 @@ func TestQueriesExplain(t *testing.T) {
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
 		rank.single = name == "persons.Meets"
 		switch {
+		case name == "companies.List":
+			query, companies := companiesQuery(db.queries, true, true)
+			maps.Copy(args, companies.values(7).With(clickhouse.Args{"search": "", "after": ""}))
+			return query
 		case strings.Contains(text, "$(folds)"):
 			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
 		case strings.HasPrefix(text, "SELECT"):

@@ -1,0 +1,133 @@
+package people_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// TestCompaniesGroupPersons stores random histories of people who tell companies on shared devices and under several
+// ids, and compares the companies with what plain code finds in the rows.
+func TestCompaniesGroupPersons(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			db, rows := open(t), history(random, 60+random.IntN(100))
+			block := db.blocks.NewBlock()
+			for i := range rows {
+				if row := &rows[i]; row.Name == svc.IdentifyEvent {
+					row.Properties = companyTraits(random)
+				}
+				block.Append(&rows[i])
+			}
+			if err := db.blocks.Insert(clickhousetest.Deadline(t), "block-1", 1, block); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
+				t.Fatal(err)
+			}
+			for _, query := range []svc.CompanyQuery{{}, {Search: "CO1"}, {Search: "@acme"}, {Masked: true}, {Masked: true, Search: "@acme"}} {
+				want, got := companiesOf(rows, query), listed(t, db, query)
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%+v\ngot  %+v\nwant %+v", query, got, want)
+				}
+			}
+		})
+	}
+}
+
+// companyTraits are traits that name a company in one of the ways there are, or none.
+func companyTraits(random *rand.Rand) []byte {
+	name := fmt.Sprint("Co", random.IntN(4))
+	switch random.IntN(6) {
+	case 0:
+		return fmt.Appendf(nil, `{"company":{"name":%q}}`, name)
+	case 1:
+		return fmt.Appendf(nil, `{"$group":%q}`, name)
+	case 2:
+		return fmt.Appendf(nil, `{"$group":"g1","company":%q}`, name)
+	case 3:
+		return []byte(`{"company":"vic@acme.example"}`)
+	case 4:
+		return []byte(`{"plan":"pro"}`)
+	}
+	return fmt.Appendf(nil, `{"company":%q}`, name)
+}
+
+// companiesOf goes through the persons of the rows.
+func companiesOf(rows []svc.EventRow, query svc.CompanyQuery) []svc.Company {
+	persons, _ := grouped(rows)
+	found := map[string]svc.Company{}
+	for _, events := range persons {
+		name := companyOf(events)
+		if query.Masked {
+			name = strings.ReplaceAll(name, "vic@acme.example", "***")
+		}
+		if name == "" || !strings.Contains(strings.ToLower(name), strings.ToLower(query.Search)) {
+			continue
+		}
+		one, known := found[name]
+		if first := events[0].Ts; !known || first.Before(one.FirstSeenAt) {
+			one.FirstSeenAt = first
+		}
+		if last := events[len(events)-1].Ts; last.After(one.LastSeenAt) {
+			one.LastSeenAt = last
+		}
+		one.Name, one.People, one.Events = name, one.People+1, one.Events+uint64(len(events))
+		found[name] = one
+	}
+	out := make([]svc.Company, 0, len(found))
+	for _, one := range found {
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b svc.Company) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// companyOf is the company that a person told last, else the last group.
+func companyOf(events []*svc.EventRow) string {
+	company, group := "", ""
+	for _, row := range events {
+		var traits struct {
+			Company json.RawMessage `json:"company"`
+			Group   string          `json:"$group"`
+		}
+		if row.Name != svc.IdentifyEvent || json.Unmarshal(row.Properties, &traits) != nil {
+			continue
+		}
+		var named struct{ Name string }
+		if json.Unmarshal(traits.Company, &named) == nil {
+			company = named.Name
+		} else if len(traits.Company) > 0 {
+			company = strings.Trim(string(traits.Company), `"`)
+		}
+		group = cmp.Or(traits.Group, group)
+	}
+	return cmp.Or(company, group)
+}
+
+// listed reads all companies page by page.
+func listed(t *testing.T, db *testDB, query svc.CompanyQuery) []svc.Company {
+	t.Helper()
+	query.Environment, query.Limit = svc.Environment{Number: environment}, 2
+	out := []svc.Company{}
+	for {
+		page, err := db.Companies(clickhousetest.Deadline(t), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, page.Rows...)
+		if !page.More {
+			return out
+		}
+		query.After = &page.Rows[len(page.Rows)-1].Name
+	}
+}
