@@ -47,7 +47,7 @@ func session(w World) svc.Secret { return w.Session }
 func steps() []step {
 	return slices.Concat(
 		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(), silenceSteps(), markSteps(),
-		decisionSteps(), served(companySteps()), served(peopleSteps()), served(segmentSteps()), served(flagSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
+		decisionSteps(), served(companySteps()), served(peopleSteps()), served(segmentSteps()), served(erasureSteps()), served(flagSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
 	)
 }
 

@@ -85,11 +85,6 @@ func peopleSteps() []step {
 		{name: "people.merge-unknown", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"per_0000000000000"}`},
 		{name: "people.merge-missing", as: owner, method: "POST", path: people + "/per_0000000000000/merge?env=staging", body: `{"personId":"{ada}"}`},
 		{name: "people.get-merged", as: owner, method: "GET", path: people + "/{bob}?env=staging"},
-		{name: "people.erase-masked", as: viewer, method: "DELETE", path: people + "/{unknown}?env=staging"},
-		{name: "people.erase-missing", as: owner, method: "DELETE", path: people + "/per_0000000000000?env=staging"},
-		{name: "people.erase", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
-		{name: "people.erase-again", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
-		{name: "erasures.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/erasures"},
 	}
 }
 
@@ -128,5 +123,17 @@ func segmentSteps() []step {
 		{name: "analytics.overview-unknown-segment", as: owner, method: "GET", path: "/api/v1/apps/acme/web/analytics/overview?env=staging&filter=segment:seg_0"},
 		{name: "segments.delete", as: owner, method: "DELETE", path: segments + "/{chosen}"},
 		{name: "segments.delete-missing", as: owner, method: "DELETE", path: segments + "/{chosen}"},
+	}
+}
+
+// erasureSteps lists the requests of erasures. They follow those of segments, which have the erased person as a member.
+func erasureSteps() []step {
+	const people = "/api/v1/apps/acme/web/people"
+	return []step{
+		{name: "people.erase-masked", as: viewer, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "people.erase-missing", as: owner, method: "DELETE", path: people + "/per_0000000000000?env=staging"},
+		{name: "people.erase", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "people.erase-again", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
+		{name: "erasures.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/erasures"},
 	}
 }
