@@ -78,3 +78,70 @@ func (t *throttle) refresh() {
 		t.held[app] = bytes > total/int64(len(parts)) && (lag > t.maxLag || bytes > throttleMuch)
 	}
 }
+
+const (
+	// The sent bytes are counted in sentSlots slots of sentSlot each.
+	sentSlot  = 100 * time.Millisecond
+	sentSlots = 64
+)
+
+// sentBytes counts the bytes that applications sent in the latest slots of time.
+type sentBytes struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	apps map[string]*sentByApp
+}
+
+// sentByApp holds the bytes of one application, and the numbers of the slots in which it sent them.
+type sentByApp struct {
+	bytes [sentSlots]int64
+	slots [sentSlots]int64
+}
+
+func newSentBytes(now func() time.Time) *sentBytes {
+	return &sentBytes{now: now, apps: map[string]*sentByApp{}}
+}
+
+// add notes what an application sent.
+func (s *sentBytes) add(app string, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent := s.apps[app]
+	if sent == nil {
+		sent = &sentByApp{}
+		s.apps[app] = sent
+	}
+	slot := s.slot()
+	at := slot % sentSlots
+	if sent.slots[at] != slot {
+		sent.slots[at], sent.bytes[at] = slot, 0
+	}
+	sent.bytes[at] += bytes
+}
+
+func (s *sentBytes) slot() int64 { return s.now().UnixMilli() / sentSlot.Milliseconds() }
+
+// lately returns what each application sent in the latest time, and the sum. Applications that sent nothing
+// are left out.
+func (s *sentBytes) lately(latest time.Duration) (parts map[string]int64, total int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	present := s.slot()
+	first := present - min(sentSlots-1, int64(latest/sentSlot))
+	parts = map[string]int64{}
+	for app, sent := range s.apps {
+		last := int64(0)
+		for at, slot := range sent.slots {
+			if slot >= first {
+				parts[app] += sent.bytes[at]
+			}
+			last = max(last, slot)
+		}
+		total += parts[app]
+		if last < present-sentSlots {
+			delete(s.apps, app)
+		}
+	}
+	return parts, total
+}
