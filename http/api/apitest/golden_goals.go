@@ -85,7 +85,7 @@ func flagSteps() []step {
 		{name: "flags.put-stale", as: owner, method: "PUT", path: flags + "/nav", body: nav, header: map[string]string{"If-Match": `"1"`}},
 		{name: "flags.put-weights", as: owner, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"multivariate","variants":[{"key":"a","weight":49},{"key":"b","weight":50}]}`},
 		{name: "flags.put-invalid", as: owner, method: "PUT", path: flags + "/A!", body: `{"name":"","kind":"multivariate","variants":[{"key":"a","weight":50},{"key":"a","weight":50}],"rules":[{"conditions":[{"field":"mood","op":"like","value":1}],"variant":"c"}],"environments":{"moon":{"enabled":true}},"bucketBy":"mood"}`},
-		{name: "flags.put-unknown-member", as: owner, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"boolean","enviroments":{}}`},
+		{name: "flags.put-unknown-member", as: owner, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"boolean","environmints":{}}`},
 		{name: "flags.put-reserved", as: owner, method: "PUT", path: flags + "/new", body: `{"name":"New","kind":"boolean"}`},
 		{name: "flags.put-cycle", as: owner, method: "PUT", path: flags + "/checkout", body: `{"name":"Checkout","kind":"boolean","prerequisites":[{"flag":"nav","variant":"on"}]}`},
 		{name: "flags.put-forbidden", as: viewer, method: "PUT", path: flags + "/a", body: `{"name":"A","kind":"boolean"}`},
@@ -114,14 +114,14 @@ func flagSteps() []step {
 func markSteps() []step {
 	const app = "/api/v1/apps/acme/web"
 	return []step{
-		{name: "annotations.put", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Sale","kind":"campaign","environment":"production"}`, keep: map[string]string{"mark": "id"}},
-		{name: "annotations.put-second", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Seen on TV","text":"At eight"}`},
+		{name: "annotations.put", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Sale","kind":"campaign","at":"2026-01-10T12:00:00Z","environment":"production"}`, keep: map[string]string{"mark": "id"}},
+		{name: "annotations.put-second", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"Seen on TV","text":"At eight","at":"2026-01-20T20:00:00Z"}`},
 		{name: "annotations.put-invalid", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"","kind":"war"}`},
 		{name: "annotations.put-unknown-env", as: owner, method: "POST", path: app + "/annotations", body: `{"title":"x","environment":"moon"}`},
 		{name: "annotations.update", as: owner, method: "POST", path: app + "/annotations", body: `{"id":"{mark}","title":"Autumn sale","environment":null}`},
 		{name: "annotations.update-missing", as: owner, method: "POST", path: app + "/annotations", body: `{"id":"release:1.0","title":"x"}`},
-		{name: "annotations.list", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=30d", keep: map[string]string{"marks": "nextCursor"}},
-		{name: "annotations.list-next", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=30d&cursor={marks}"},
+		{name: "annotations.list", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=custom:2026-01-01..2026-01-31", keep: map[string]string{"marks": "nextCursor"}},
+		{name: "annotations.list-next", as: viewer, method: "GET", path: app + "/annotations?limit=1&range=custom:2026-01-01..2026-01-31&cursor={marks}"},
 		{name: "annotations.list-past", as: viewer, method: "GET", path: app + "/annotations?range=custom:2020-01-01..2020-01-31"},
 		{name: "annotations.delete", as: owner, method: "DELETE", path: app + "/annotations/{mark}"},
 		{name: "annotations.delete-again", as: owner, method: "DELETE", path: app + "/annotations/{mark}"},
