@@ -12,8 +12,11 @@ func TestExclusions(t *testing.T) {
 	key, now := []byte("key"), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var none svc.Exclusions
 	rules, problems := none.Replace(key, "app_1", []svc.ExclusionItem{
-		{Kind: svc.ExcludeAddress, Value: "203.0.113.7", Label: "Office"}, {Kind: svc.ExcludeAddress, Value: "2001:db8::/48"},
-		{Kind: svc.ExcludeHostname, Value: "*.Staging.example"}, {Kind: svc.ExcludePath, Value: "/admin/*"}, {Kind: svc.ExcludeUserAgent, Value: "Pingdom"},
+		{Kind: svc.ExcludeAddress, Value: "203.0.113.7", Label: "Office"},
+		{Kind: svc.ExcludeAddress, Value: "2001:db8::/48"},
+		{Kind: svc.ExcludeHostname, Value: "*.Staging.example"},
+		{Kind: svc.ExcludePath, Value: "/admin/*"},
+		{Kind: svc.ExcludeUserAgent, Value: "Pingdom"},
 	}, now)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -81,12 +84,20 @@ func TestVitalsAreJudged(t *testing.T) {
 
 func TestJourneysAreFolded(t *testing.T) {
 	links := []svc.JourneyLink{
-		{Step: 1, To: "/a", Sessions: 5}, {Step: 1, To: "/b", Sessions: 3}, {Step: 1, To: "/c", Sessions: 2}, {Step: 1, End: true, Sessions: 9},
-		{Step: 2, Value: "/b", To: "/d", Sessions: 3}, {Step: 2, Value: "/c", To: "/d", Sessions: 1}, {Step: 2, Value: "/a", End: true, Sessions: 5},
+		{Step: 1, To: "/a", Sessions: 5},
+		{Step: 1, To: "/b", Sessions: 3},
+		{Step: 1, To: "/c", Sessions: 2},
+		{Step: 1, End: true, Sessions: 9},
+		{Step: 2, Value: "/b", To: "/d", Sessions: 3},
+		{Step: 2, Value: "/c", To: "/d", Sessions: 1},
+		{Step: 2, Value: "/a", End: true, Sessions: 5},
 	}
 	want := []svc.JourneyLink{
-		{Step: 1, End: true, Sessions: 9}, {Step: 1, Other: true, Sessions: 5}, {Step: 1, To: "/a", Sessions: 5},
-		{Step: 2, Value: "/a", End: true, Sessions: 5}, {Step: 2, FromOther: true, To: "/d", Sessions: 4},
+		{Step: 1, End: true, Sessions: 9},
+		{Step: 1, Other: true, Sessions: 5},
+		{Step: 1, To: "/a", Sessions: 5},
+		{Step: 2, Value: "/a", End: true, Sessions: 5},
+		{Step: 2, FromOther: true, To: "/d", Sessions: 4},
 	}
 	got := svc.FoldJourneys(links, 1)
 	if len(got) != len(want) {

@@ -201,7 +201,7 @@ const (
 func (f *CompiledFlag) makeOutcomes() {
 	add := func(reason FlagReason, variant, rule int) {
 		f.outcomes = append(f.outcomes, FlagOutcome{
-			flag: f, reason: reason, variant: int16(variant), rule: int16(rule), //nolint:gosec // at most MaxFlagVariants and MaxFlagRules
+			flag: f, reason: reason, variant: int16(variant), rule: int16(rule),
 			enabled: variant >= 0 && !(f.kind == FlagBoolean && f.variants[variant].key == FlagOff),
 		})
 		made := &f.outcomes[len(f.outcomes)-1]

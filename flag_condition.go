@@ -109,10 +109,7 @@ func (c *FlagCondition) validate(path string) (problems flagProblems) {
 func (c *FlagCondition) badValue() string {
 	switch c.Op {
 	case flagIn, flagNotIn:
-		list, isList := c.Value.([]any)
-		if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
-			return fmt.Sprintf("The value must be a list of 1 to %d texts, numbers, true or false.", MaxFlagListValues)
-		}
+		return c.badList()
 	case flagExists:
 		if _, isBool := c.Value.(bool); c.Value != nil && !isBool {
 			return "The value must be true, false or nothing."
@@ -126,15 +123,23 @@ func (c *FlagCondition) badValue() string {
 			return fmt.Sprintf("The value must be a text of 1 to %d bytes.", MaxFlagTextBytes)
 		}
 	case flagGt, flagGte, flagLt, flagLte:
-		if _, isNumber := c.Value.(float64); !isNumber {
-			if text, isText := c.Value.(string); !isText || !orderable(text) {
-				return "The value must be a number or an ISO 8601 timestamp."
-			}
+		_, isNumber := c.Value.(float64)
+		if text, isText := c.Value.(string); !isNumber && !(isText && orderable(text)) {
+			return "The value must be a number or an ISO 8601 timestamp."
 		}
 	case flagEq, flagNeq:
 		if !plainValue(c.Value) {
 			return "The value must be a text, a number, true or false."
 		}
+	}
+	return ""
+}
+
+// badList returns why the value is no list of values, empty where it is.
+func (c *FlagCondition) badList() string {
+	list, isList := c.Value.([]any)
+	if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
+		return fmt.Sprintf("The value must be a list of 1 to %d texts, numbers, true or false.", MaxFlagListValues)
 	}
 	return ""
 }
@@ -267,8 +272,9 @@ func (c *compiledCondition) meets(value *FlagValue, nowMs int64) bool {
 		return !c.any(value, flagContains, nowMs)
 	case flagNotWithinDays:
 		return !c.any(value, flagWithinDays, nowMs)
+	default:
+		return c.any(value, c.op, nowMs)
 	}
-	return c.any(value, c.op, nowMs)
 }
 
 func (c *compiledCondition) any(value *FlagValue, op FlagOp, nowMs int64) bool {
@@ -282,8 +288,9 @@ func (c *compiledCondition) any(value *FlagValue, op FlagOp, nowMs int64) bool {
 			return !found
 		})
 		return found
+	default:
+		return c.one(value, op, nowMs)
 	}
-	return c.one(value, op, nowMs)
 }
 
 // one compares one plain value.
@@ -303,7 +310,13 @@ func (c *compiledCondition) one(value *FlagValue, op FlagOp, nowMs int64) bool {
 		return strings.HasPrefix(value.text, c.text)
 	case flagEndsWith:
 		return strings.HasSuffix(value.text, c.text)
+	default:
+		return c.compare(value, op, nowMs)
 	}
+}
+
+// compare compares a value that is a number or a time.
+func (c *compiledCondition) compare(value *FlagValue, op FlagOp, nowMs int64) bool {
 	number, ok := numberOf(value.text)
 	if !ok {
 		return false
@@ -320,6 +333,7 @@ func (c *compiledCondition) one(value *FlagValue, op FlagOp, nowMs int64) bool {
 	case flagWithinDays:
 		const day = 24 * 60 * 60 * 1000
 		return float64(nowMs)-number <= c.number*day && number <= float64(nowMs)
+	default:
+		return false
 	}
-	return false
 }

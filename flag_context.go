@@ -54,19 +54,27 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 		places++
 	}
 	for f := range flags {
-		if field, _ := bucketFieldOf(flags[f].BucketBy); field != "" {
+		for _, field := range flags[f].fields() {
 			add(contextName(field))
-		}
-		for r := range flags[f].Rules {
-			for _, condition := range flags[f].Rules[r].Conditions {
-				add(contextName(condition.Field))
-			}
 		}
 	}
 	if n != nil && len(next.index) == len(n.index) {
 		return n
 	}
 	return next
+}
+
+// fields lists the fields of callers that a flag looks at.
+func (s *FlagSpec) fields() (fields []string) {
+	if field, _ := bucketFieldOf(s.BucketBy); field != "" {
+		fields = append(fields, field)
+	}
+	for r := range s.Rules {
+		for _, condition := range s.Rules[r].Conditions {
+			fields = append(fields, condition.Field)
+		}
+	}
+	return fields
 }
 
 // places returns how many places the names have.

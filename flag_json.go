@@ -27,7 +27,7 @@ type FlagValue struct {
 	text string
 }
 
-// TextFlagValue, NumberFlagValue and ListFlagValue make values of what is known of persons.
+// TextFlagValue is the value of a text. It, NumberFlagValue and ListFlagValue make values of what is known of persons.
 func TextFlagValue(text string) FlagValue { return FlagValue{valueString, text} }
 
 // NumberFlagValue is the value of a number.
@@ -105,21 +105,21 @@ func (s *flagScanner) value(depth int) (FlagValue, bool) {
 		return FlagValue{}, false
 	}
 	from := s.at
-	switch c := s.data[s.at]; {
-	case c == '"':
+	switch s.data[s.at] {
+	case '"':
 		text, ok := s.text()
 		return FlagValue{valueString, text}, ok
-	case c == '{':
+	case '{':
 		ok := s.object(depth+1, nil)
 		return FlagValue{valueObject, alias(s.data[from:s.at])}, ok
-	case c == '[':
+	case '[':
 		ok := s.list(depth+1, nil)
 		return FlagValue{valueList, alias(s.data[from:s.at])}, ok
-	case c == 't':
+	case 't':
 		return FlagValue{valueBool, "true"}, s.word("true")
-	case c == 'f':
+	case 'f':
 		return FlagValue{valueBool, "false"}, s.word("false")
-	case c == 'n':
+	case 'n':
 		return FlagValue{kind: valueNull}, s.word("null")
 	default:
 		ok := s.number()

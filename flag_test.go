@@ -15,7 +15,7 @@ import (
 )
 
 // update rewrites the published vectors.
-var update = flag.Bool("update", false, "rewrite golden files") //nolint:gochecknoglobals // flags of tests are
+var update = flag.Bool("update", false, "rewrite golden files")
 
 func environmentSlugs() []string { return []string{"production", "staging", "development"} }
 

@@ -102,22 +102,27 @@ func (e *TimelineEntry) Mask() {
 	if activity := e.Activity; activity != nil {
 		activity.Text = MaskEmails(activity.Text)
 		if activity.Patch != nil {
-			patch := *activity.Patch
-			patch.CRM = nil
-			if patch.Tags != nil {
-				tags := make([]string, len(*patch.Tags))
-				for i, tag := range *patch.Tags {
-					tags[i] = MaskEmails(tag)
-				}
-				patch.Tags = &tags
-			}
-			for name, value := range activity.Patch.CRM {
-				if patch.CRM == nil {
-					patch.CRM = map[string]json.RawMessage{}
-				}
-				patch.CRM[name] = maskTrait(name, value)
-			}
-			activity.Patch = &patch
+			activity.Patch = activity.Patch.masked()
 		}
 	}
+}
+
+// masked returns the patch without personal values.
+func (p *PersonPatch) masked() *PersonPatch {
+	patch := *p
+	patch.CRM = nil
+	if p.Tags != nil {
+		tags := make([]string, len(*p.Tags))
+		for i, tag := range *p.Tags {
+			tags[i] = MaskEmails(tag)
+		}
+		patch.Tags = &tags
+	}
+	for name, value := range p.CRM {
+		if patch.CRM == nil {
+			patch.CRM = map[string]json.RawMessage{}
+		}
+		patch.CRM[name] = maskTrait(name, value)
+	}
+	return &patch
 }

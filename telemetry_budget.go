@@ -37,12 +37,7 @@ func (s *TelemetryState) Evaluate(use BudgetUse, now time.Time, newID func(prefi
 		if *budget > 0 {
 			percent = 100 * float64(used) / float64(*budget)
 		}
-		fired[signal] = s.Fired[signal]
-		for _, threshold := range s.Policy.Alerts.Thresholds {
-			if percent >= float64(threshold) && threshold > fired[signal] {
-				fired[signal] = threshold
-			}
-		}
+		fired[signal] = max(s.Fired[signal], s.Policy.Alerts.reached(percent))
 		if fired[signal] > s.Fired[signal] {
 			s.alert(BudgetAlert{
 				ID: newID("bal_"), Signal: signal, Threshold: fired[signal], UsedPercent: percent, At: now, ChannelIDs: slices.Clone(s.Policy.Alerts.ChannelIDs),
@@ -57,6 +52,16 @@ func (s *TelemetryState) Evaluate(use BudgetUse, now time.Time, newID func(prefi
 	}
 	s.Over, s.Fired = over, fired
 	return changed
+}
+
+// reached returns the highest threshold that is not above a percentage, 0 where there is none.
+func (a *BudgetAlerts) reached(percent float64) (highest int) {
+	for _, threshold := range a.Thresholds {
+		if percent >= float64(threshold) {
+			highest = max(highest, threshold)
+		}
+	}
+	return highest
 }
 
 // alert keeps an alert and its notices.

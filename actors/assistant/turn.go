@@ -121,7 +121,7 @@ func (a *Assistant) enter(ctx context.Context, t *turn, asking *svc.TurnRequest)
 	if asking != nil {
 		t.frames.hide()
 		t.claim = &claim{done: make(chan struct{})}
-		a.running.Go(func() { t.begin(asking) })
+		a.running.Go(func() { t.begin(asking) }) //nolint:contextcheck // the beginning of a turn outlives its request
 	}
 	a.turns[t.conversation.ID] = t
 	a.running.Go(func() { t.run(ctx) })

@@ -55,7 +55,7 @@ func (e *Erased) open() (open []svc.Erasure) {
 	return open
 }
 
-// Since returns the environments of which anybody was ever erased.
+// Environments returns the environments of which anybody was ever erased.
 func (e *Erased) Environments() (environments []uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,11 +21,3 @@ type Lives interface {
 type nobody struct{}
 
 func (nobody) Life(uint64, string, int64) uint64 { return 0 }
-
-// livesOf returns the lives of a configuration.
-func livesOf(config IntakeConfig) Lives {
-	if config.Lives == nil {
-		return nobody{}
-	}
-	return config.Lives
-}

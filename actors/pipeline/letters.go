@@ -247,7 +247,7 @@ func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 // after the letter, so it counts once however often it is sent.
 func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id string) error {
 	var record protos.Record
-	if letter.Kind == svc.LetterRecord || record.UnmarshalVT(letter.Payload) != nil {
+	if readable := letter.Kind != svc.LetterRecord && record.UnmarshalVT(letter.Payload) == nil; !readable {
 		return nil // nobody knows whose items it holds, and they were not counted
 	}
 	var receivedMs int64

@@ -30,7 +30,8 @@ func (n *node) peopleModule() module {
 		parts: func() []part {
 			return []part{
 				{"lifecycle of people", "It asks the actors of applications for their goals, so it stops before them.", n.applyLifecycle},
-				{"erasures", "It notes in the actors of applications how far erasures are, so it stops before them.", n.removeErased}}
+				{"erasures", "It notes in the actors of applications how far erasures are, so it stops before them.", n.removeErased},
+			}
 		},
 	}
 }

@@ -18,7 +18,7 @@ func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 	const rounds, people = 6, 4
 	dir := t.TempDir()
 	answered := map[string]string{} // the id of each key that was answered, and its request
-	asked := map[string]string{} // what was answered under each Idempotency-Key, empty where the answer is lost
+	asked := map[string]string{}    // what was answered under each Idempotency-Key, empty where the answer is lost
 	body := []byte(`{"kind":"public","environment":"production"}`)
 	for range rounds {
 		s := startChild(t, dir, nil)
@@ -46,7 +46,7 @@ func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Until(ends)) //nolint:forbidigo // when it is killed is chance
+		time.Sleep(time.Until(ends))
 		s.stopped()
 		all.Wait()
 	}

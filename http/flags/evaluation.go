@@ -174,7 +174,7 @@ func (e *evaluation) tagged(w *route.Response, r *http.Request, answer []byte) (
 	var head [24]byte
 	binary.LittleEndian.PutUint64(head[:], e.collector.Environment.Number)
 	binary.LittleEndian.PutUint64(head[8:], e.set.Revision)
-	binary.LittleEndian.PutUint64(head[16:], uint64(e.set.Epoch(e.now))) //nolint:gosec // a count
+	binary.LittleEndian.PutUint64(head[16:], uint64(e.set.Epoch(e.now)))
 	sum := xxh3.Hash(e.body) ^ xxh3.Hash(head[:])*0x9E3779B97F4A7C15
 	if answer != nil {
 		sum ^= xxh3.Hash(answer) * 0xC2B2AE3D27D4EB4F

@@ -58,7 +58,7 @@ func (f *Flags) Routes() []route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: method, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Handler: shape,
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge},
-			Raw: func(w *route.Response, r *http.Request) { //nolint:contextcheck // the request inside carries its context
+			Raw: func(w *route.Response, r *http.Request) {
 				if r.Header["Origin"] != nil {
 					w.AllowOrigin(r)
 				}

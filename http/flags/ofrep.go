@@ -86,7 +86,7 @@ func encodeOFREP(outcome *svc.FlagOutcome) []byte {
 }
 
 // beginOFREP reads a request into the context. A refusal is answered; ok is false then.
-func (f *Flags) beginOFREP(e *evaluation, w *route.Response, r *http.Request, key string) (ok bool) {
+func (f *Flags) beginOFREP(e *evaluation, w *route.Response, r *http.Request) (ok bool) {
 	collector, err := f.admit(r, "")
 	if err != nil {
 		w.Refuse(r, err, nil)
@@ -188,7 +188,7 @@ func (f *Flags) serveOFREP(w *route.Response, r *http.Request) {
 	e := begin(f.Now())
 	defer e.end()
 	key := r.PathValue("key")
-	if !f.beginOFREP(e, w, r, key) {
+	if !f.beginOFREP(e, w, r) {
 		return
 	}
 	if failure := e.readOFREP(key); failure != nil {
@@ -211,7 +211,7 @@ const streamQuiet = "120"
 func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
 	e := begin(f.Now())
 	defer e.end()
-	if !f.beginOFREP(e, w, r, "") {
+	if !f.beginOFREP(e, w, r) {
 		return
 	}
 	if !e.set.Volatile() && e.tagged(w, r, nil) {

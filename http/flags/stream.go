@@ -25,7 +25,7 @@ const (
 )
 
 func (t Tokens) mint(hash [32]byte, now time.Time) string {
-	text := binary.BigEndian.AppendUint32(make([]byte, 0, tokenBytes+macBytes), uint32(now.Unix()/int64(tokenWindow/time.Second))) //nolint:gosec // hours
+	text := binary.BigEndian.AppendUint32(make([]byte, 0, tokenBytes+macBytes), uint32(now.Unix()/int64(tokenWindow/time.Second)))
 	text = append(text, hash[:]...)
 	return base64.RawURLEncoding.EncodeToString(append(text, t.sign(text)...))
 }
@@ -132,10 +132,9 @@ func messageOf(out []byte, set *svc.FlagSet, now time.Time) []byte {
 	return append(append(append(out, `,"revision":`...), revision...), "}\n\n"...)
 }
 
-// follow sends a message for every revision that differs from the one that the client has seen, until it goes, the key
-// ends or the service stops. What a subscriber takes is its connection and its goroutine: a change is told by closing one
-// channel, and a client that is slow meets the latest revision only.
-func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *svc.FlagSet, now time.Time) []byte) {
+// beginStream begins an answer that is a stream of events, and returns how to send one. Sending reports
+// whether the client is there.
+func (f *Flags) beginStream(w *route.Response) (send func(text []byte) bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a stream does not end with the time of a request
 	header := w.Header()
@@ -143,36 +142,38 @@ func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen ui
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	send := func(text []byte) bool {
+	return func(text []byte) bool {
 		_ = control.SetWriteDeadline(f.Now().Add(writeTime))
 		if _, err := w.Write(text); err != nil {
 			return false
 		}
 		return control.Flush() == nil
 	}
+}
+
+// follow sends a message for every revision that differs from the one that the client has seen, until it goes, the key
+// ends or the service stops. What a subscriber takes is its connection and its goroutine: a change is told by closing one
+// channel, and a client that is slow meets the latest revision only.
+func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *svc.FlagSet, now time.Time) []byte) {
+	send := f.beginStream(w)
 	if !send([]byte("retry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\n: connected\n\n")) {
 		return
 	}
 	beat := time.NewTimer(heartbeat)
 	defer beat.Stop()
-	epoch, sent := -1, f.Now()
+	sent := f.Now()
+	first, _, _ := f.Definitions.Watch(s.collector.App, s.collector.Environment.Slug)
+	epoch := first.Epoch(sent)
 	for {
 		set, superseded, _ := f.Definitions.Watch(s.collector.App, s.collector.Environment.Slug)
 		now := f.Now()
-		if epoch < 0 {
-			epoch = set.Epoch(now)
-		}
 		if set.Revision != seen || set.Epoch(now) != epoch {
 			if !send(message(nil, set, now)) {
 				return
 			}
 			seen, epoch, sent = set.Revision, set.Epoch(now), now
 		}
-		wait := heartbeat - now.Sub(sent)
-		if set.Timed() {
-			wait = min(wait, epochEvery)
-		}
-		beat.Reset(max(wait, time.Millisecond))
+		beat.Reset(untilLook(set, now.Sub(sent)))
 		select {
 		case <-superseded:
 			continue
@@ -197,4 +198,13 @@ func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen ui
 		}
 		sent = now
 	}
+}
+
+// untilLook is how long a stream may rest that sent its last message so long ago.
+func untilLook(set *svc.FlagSet, since time.Duration) time.Duration {
+	wait := heartbeat - since
+	if set.Timed() {
+		wait = min(wait, epochEvery)
+	}
+	return max(wait, time.Millisecond)
 }

@@ -61,20 +61,22 @@ const (
 
 // newPace returns the pace of a node that has so many processors.
 func newPace(sent *sentBytes, processors int, now func() time.Time) *pace {
-	return &pace{
-		sent: sent, now: now, nap: nap, least: paceLeast * float64(processors),
+	p := &pace{
+		sent: sent, now: now, least: paceLeast * float64(processors),
 		crowding: map[string]bool{}, free: map[string]time.Time{},
 	}
+	p.nap = p.sleep
+	return p
 }
 
-// nap sleeps, or until ctx ends, and returns how late it continued.
-func nap(ctx context.Context, length time.Duration) time.Duration {
-	began := time.Now()
+// sleep sleeps, or until ctx ends, and returns how late it continued.
+func (p *pace) sleep(ctx context.Context, length time.Duration) time.Duration {
+	began := p.now()
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return time.Since(began) - length
+		return p.now().Sub(began) - length
 	case <-ctx.Done():
 		return 0
 	}

@@ -39,7 +39,7 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 		admission := NewAdmission(256 << 20)
 		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
 		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
-			nap(ctx, length)
+			admission.pace.sleep(ctx, length)
 			if parts, _ := admission.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
 				return 3 * time.Millisecond
 			}
@@ -95,7 +95,7 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 		admission := NewAdmission(256 << 20)
 		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
 		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
-			nap(ctx, length)
+			admission.pace.sleep(ctx, length)
 			return time.Second
 		}
 		sent := flooding(ctx, &senders, admission, "flood")

@@ -110,7 +110,9 @@ func ParseSessions(payload []byte) ([]Sessions, error) {
 			count  uint64
 		}{
 			{svc.SessionStarted, group.Exited + group.Errored + group.Crashed + group.Abnormal},
-			{svc.SessionErrored, group.Errored}, {svc.SessionCrashed, group.Crashed}, {svc.SessionAbnormal, group.Abnormal},
+			{svc.SessionErrored, group.Errored},
+			{svc.SessionCrashed, group.Crashed},
+			{svc.SessionAbnormal, group.Abnormal},
 		} {
 			if sum.count > 0 && item.Attrs.Release != "" {
 				out = append(out, Sessions{Release: item.Attrs.Release, Status: sum.status, Count: sum.count, At: sessionTime(group.Started)})

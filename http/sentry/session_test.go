@@ -44,7 +44,8 @@ func TestParseSessions(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	got, err := sentry.ParseSessions([]byte(`{"aggregates":[{"started":"2026-11-20T12:00:00Z","exited":7,"errored":2,"crashed":1},{"did":"x"}],"attrs":{"release":"1.0"}}`))
 	want := []sentry.Sessions{
-		{Release: "1.0", Status: svc.SessionStarted, Count: 10, At: at}, {Release: "1.0", Status: svc.SessionErrored, Count: 2, At: at},
+		{Release: "1.0", Status: svc.SessionStarted, Count: 10, At: at},
+		{Release: "1.0", Status: svc.SessionErrored, Count: 2, At: at},
 		{Release: "1.0", Status: svc.SessionCrashed, Count: 1, At: at},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -28,12 +28,16 @@ func conflicts(err error) bool {
 	return ok && (refused.status == http.StatusConflict || refused.status == http.StatusBadRequest && strings.Contains(refused.text, "duplicate"))
 }
 
+// answerTime bounds the wait for an answer.
+const answerTime = 30 * time.Second
+
 // call sends one request and returns the answer. A server that asks to wait is asked again.
 func (s *sender) call(ctx context.Context, method, path, bearer string, body any) ([]byte, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the request: %w", err)
 	}
+	client := &http.Client{Timeout: answerTime}
 	for {
 		request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(encoded))
 		if err != nil {
@@ -43,12 +47,12 @@ func (s *sender) call(ctx context.Context, method, path, bearer string, body any
 			request.Header.Set("Authorization", "Bearer "+bearer)
 		}
 		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
+		response, err := client.Do(request)
 		if err != nil {
 			return nil, fmt.Errorf("asking the server: %w", err)
 		}
 		answer, err := io.ReadAll(response.Body)
-		response.Body.Close() //nolint:errcheck // the answer was read
+		_ = response.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("reading the answer: %w", err)
 		}

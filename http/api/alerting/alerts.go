@@ -29,7 +29,7 @@ type Alerts interface {
 // alerts answers the routes of alert rules.
 type alerts struct{ alerts Alerts }
 
-func alertRoutes(ports Ports) []route.Route {
+func alertRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table look alike
 	alerts := alerts{ports.Alerts}
 	return []route.Route{
 		{

@@ -141,8 +141,12 @@ type checkRange struct {
 func checkRanges() []checkRange {
 	const day = 24 * time.Hour
 	return []checkRange{
-		{"1h", time.Hour, time.Minute}, {"6h", 6 * time.Hour, 5 * time.Minute}, {"24h", day, 15 * time.Minute},
-		{"7d", 7 * day, 2 * time.Hour}, {"30d", 30 * day, 6 * time.Hour}, {"90d", 90 * day, day},
+		{"1h", time.Hour, time.Minute},
+		{"6h", 6 * time.Hour, 5 * time.Minute},
+		{"24h", day, 15 * time.Minute},
+		{"7d", 7 * day, 2 * time.Hour},
+		{"30d", 30 * day, 6 * time.Hour},
+		{"90d", 90 * day, day},
 	}
 }
 

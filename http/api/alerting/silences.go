@@ -26,7 +26,7 @@ type Silences interface {
 // silences answers the routes of silences.
 type silences struct{ silences Silences }
 
-func silenceRoutes(ports Ports) []route.Route {
+func silenceRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table look alike
 	silences := silences{ports.Silences}
 	return []route.Route{
 		{

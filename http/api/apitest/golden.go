@@ -46,7 +46,7 @@ func session(w World) svc.Secret { return w.Session }
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
 	return slices.Concat(
-		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(), silenceSteps(), markSteps(),
+		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), errorActivitySteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(), silenceSteps(), markSteps(),
 		decisionSteps(), served(companySteps()), served(peopleSteps()), served(segmentSteps()), served(erasureSteps()), served(flagSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
 	)
 }

@@ -48,6 +48,13 @@ func errorSteps() []step {
 		{name: "errors.get-merged", as: owner, method: "GET", path: app + "/errors/{timeout}"},
 		{name: "console.errors.unmerge", as: session, method: "POST", path: console + "/errors/{issue}/unmerge", body: `{"issueIds":["{timeout}"]}`},
 		{name: "console.errors.unmerge-again", as: session, method: "POST", path: console + "/errors/{issue}/unmerge", body: `{"issueIds":["{timeout}"]}`},
+	}
+}
+
+// errorActivitySteps lists the requests about comments, activities, many issues, releases and source maps.
+func errorActivitySteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	return []step{
 		{name: "errors.comment", as: owner, method: "POST", path: app + "/errors/{issue}/comments", body: `{"text":"Ask ada@acme.example."}`},
 		{name: "errors.comment-empty", as: owner, method: "POST", path: app + "/errors/{issue}/comments", body: `{"text":""}`},
 		{name: "errors.comment-missing", as: owner, method: "POST", path: app + "/errors/iss_0000000000000/comments", body: `{"text":"x"}`},

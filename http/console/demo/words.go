@@ -38,8 +38,18 @@ func same(values ...string) []weighted[string] {
 // addresses are of many countries, as the database of places has them.
 func addresses() []weighted[string] {
 	return []weighted[string]{
-		{"193.99.144.80", 22}, {"8.8.8.8", 22}, {"212.58.244.20", 12}, {"194.2.0.20", 9}, {"213.154.224.1", 8}, {"202.12.27.33", 6}, {"130.239.18.10", 5},
-		{"200.160.2.3", 5}, {"14.139.60.10", 5}, {"129.132.1.1", 3}, {"131.130.1.11", 2}, {"158.37.63.1", 1},
+		{"193.99.144.80", 22},
+		{"8.8.8.8", 22},
+		{"212.58.244.20", 12},
+		{"194.2.0.20", 9},
+		{"213.154.224.1", 8},
+		{"202.12.27.33", 6},
+		{"130.239.18.10", 5},
+		{"200.160.2.3", 5},
+		{"14.139.60.10", 5},
+		{"129.132.1.1", 3},
+		{"131.130.1.11", 2},
+		{"158.37.63.1", 1},
 	}
 }
 
@@ -55,14 +65,24 @@ func agents() []weighted[string] {
 
 func referrers() []weighted[string] {
 	return []weighted[string]{
-		{"", 34}, {"https://www.google.com/", 28}, {"https://news.ycombinator.com/", 6}, {"https://github.com/", 8}, {"https://www.bing.com/", 5}, {"https://duckduckgo.com/", 5},
-		{"https://www.linkedin.com/", 6}, {"https://chatgpt.com/", 4}, {"https://dev.to/", 2}, {"https://www.reddit.com/", 2},
+		{"", 34},
+		{"https://www.google.com/", 28},
+		{"https://news.ycombinator.com/", 6},
+		{"https://github.com/", 8},
+		{"https://www.bing.com/", 5},
+		{"https://duckduckgo.com/", 5},
+		{"https://www.linkedin.com/", 6},
+		{"https://chatgpt.com/", 4},
+		{"https://dev.to/", 2},
+		{"https://www.reddit.com/", 2},
 	}
 }
 
 func campaigns() []weighted[string] {
 	return []weighted[string]{
-		{"", 82}, {"utm_source=newsletter&utm_medium=email&utm_campaign=autumn", 8}, {"utm_source=podcast&utm_medium=audio&utm_campaign=launch", 4},
+		{"", 82},
+		{"utm_source=newsletter&utm_medium=email&utm_campaign=autumn", 8},
+		{"utm_source=podcast&utm_medium=audio&utm_campaign=launch", 4},
 		{"utm_source=google&utm_medium=cpc&utm_campaign=boards", 6},
 	}
 }

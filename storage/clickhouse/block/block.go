@@ -179,6 +179,11 @@ func (b *Block) Reset() {
 
 // columns lists the columns in the order of the table.
 func (b *Block) columns() []columns.Column {
+	return append(b.visitColumns(), b.itemColumns()...)
+}
+
+// visitColumns lists those that tell who came, from where and when.
+func (b *Block) visitColumns() []columns.Column {
 	return []columns.Column{
 		{Name: "environment", Type: proto.ColumnTypeUInt64, Data: &b.environment},
 		{Name: "ts", Type: columns.Time, Data: &b.ts},
@@ -220,6 +225,12 @@ func (b *Block) columns() []columns.Column {
 		{Name: "os_version", Type: columns.Word, Data: &b.osVersion},
 		{Name: "screen", Type: columns.Word, Data: &b.screen},
 		{Name: "locale", Type: columns.Word, Data: &b.locale},
+	}
+}
+
+// itemColumns lists those that tell what was sent, and how it was stored.
+func (b *Block) itemColumns() []columns.Column {
+	return []columns.Column{
 		{Name: "value", Type: "Nullable(Float64)", Data: &b.value},
 		{Name: "currency", Type: columns.Word, Data: &b.currency},
 		{Name: "properties", Type: columns.String, Data: &b.properties},

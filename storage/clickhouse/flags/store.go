@@ -56,8 +56,11 @@ func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []svc
 
 func countColumns() []clickhouse.Column {
 	return []clickhouse.Column{
-		{Name: "environment", Type: "UInt64"}, {Name: "flag", Type: "LowCardinality(String)"}, {Name: "variant", Type: "LowCardinality(String)"},
-		{Name: "day", Type: "Date"}, {Name: "count", Type: "UInt64"},
+		{Name: "environment", Type: "UInt64"},
+		{Name: "flag", Type: "LowCardinality(String)"},
+		{Name: "variant", Type: "LowCardinality(String)"},
+		{Name: "day", Type: "Date"},
+		{Name: "count", Type: "UInt64"},
 	}
 }
 
@@ -79,8 +82,12 @@ func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures
 
 func exposureColumns() []clickhouse.Column {
 	return []clickhouse.Column{
-		{Name: "environment", Type: "UInt64"}, {Name: "flag", Type: "LowCardinality(String)"}, {Name: "visitor", Type: "UInt64"}, {Name: "variant", Type: "LowCardinality(String)"},
-		{Name: "first", Type: "DateTime64(3, 'UTC')"}, {Name: "expires", Type: "Date"},
+		{Name: "environment", Type: "UInt64"},
+		{Name: "flag", Type: "LowCardinality(String)"},
+		{Name: "visitor", Type: "UInt64"},
+		{Name: "variant", Type: "LowCardinality(String)"},
+		{Name: "first", Type: "DateTime64(3, 'UTC')"},
+		{Name: "expires", Type: "Date"},
 	}
 }
 

@@ -155,8 +155,9 @@ func (c *conditions) tag(one *svc.SegmentCondition) string {
 		return "NOT hasAny(" + tags + ", " + c.value("Array(String)", texts) + ")"
 	case svc.SegmentContains:
 		return "arrayExists(tag -> position(tag, " + c.bind(texts[0]) + ") > 0, " + tags + ")"
+	default: // exists
+		return map[bool]string{true: "notEmpty(", false: "empty("}[one.Wants()] + tags + ")"
 	}
-	return map[bool]string{true: "notEmpty(", false: "empty("}[one.Wants()] + tags + ")"
 }
 
 // quarter is the width of the slots of names, in seconds.
@@ -215,8 +216,9 @@ func (c *conditions) number(one *svc.SegmentCondition, number string) string {
 		return map[bool]string{true: "true", false: "false"}[one.Wants()]
 	case svc.SegmentIn:
 		return "has(" + c.value("Array(Float64)", numbers) + ", toFloat64(" + number + "))"
+	default:
+		return "(" + number + " " + sign(one.Op) + " " + c.value("Float64", numbers[0]) + ")"
 	}
-	return "(" + number + " " + sign(one.Op) + " " + c.value("Float64", numbers[0]) + ")"
 }
 
 // instant compares milliseconds since the epoch, which everybody has.
@@ -228,9 +230,10 @@ func (c *conditions) instant(one *svc.SegmentCondition, ms string) string {
 		return "(" + ms + " >= " + c.value("Int64", one.Since(c.now).UnixMilli()) + ")"
 	case svc.SegmentNotWithinDays:
 		return "(" + ms + " < " + c.value("Int64", one.Since(c.now).UnixMilli()) + ")"
+	default:
+		at, _ := one.Time()
+		return "(" + ms + " " + sign(one.Op) + " " + c.value("Int64", at.UnixMilli()) + ")"
 	}
-	at, _ := one.Time()
-	return "(" + ms + " " + sign(one.Op) + " " + c.value("Int64", at.UnixMilli()) + ")"
 }
 
 // text compares a text; the empty one is a value that is not there.
@@ -251,6 +254,7 @@ func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 			return "NOT " + within
 		}
 		return within
+	default: // an order
 	}
 	if at, isTime := one.Time(); isTime {
 		return "ifNull(" + instantOf(text) + " " + sign(one.Op) + " " + c.value("Int64", at.UnixMilli()) + ", false)"
