@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestInternalTrafficIsNotKept excludes paths and an address, sends events of all kinds of traffic, and reads
@@ -14,8 +15,10 @@ func TestInternalTrafficIsNotKept(t *testing.T) {
 		t.Fatalf("%d %s", put.status, put.body)
 	}
 	secret := s.boot.Keys["production"].Secret
+	at := time.Now()
 	page := func(visitor, path, ip string) string {
-		return `{"type":"page","distinctId":"` + visitor + `","sessionId":"s-` + visitor + `","url":"https://shop.example` + path + `","context":{"ip":"` + ip + `","userAgent":"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}}`
+		at = at.Add(time.Millisecond)
+		return `{"type":"page","ts":"` + at.UTC().Format(time.RFC3339Nano) + `","distinctId":"` + visitor + `","sessionId":"s-` + visitor + `","url":"https://shop.example` + path + `","context":{"ip":"` + ip + `","userAgent":"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}}`
 	}
 	vital := `{"type":"vital","name":"LCP","value":3000,"url":"https://shop.example/","context":{"userAgent":"Mozilla/5.0 (X11; Linux x86_64)"}}`
 	body := `{"items":[` + page("v1", "/", "198.51.100.1") + `,` + page("v1", "/pricing", "198.51.100.1") + `,` + page("v1", "/admin/x", "198.51.100.1") + `,` +

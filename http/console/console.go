@@ -60,7 +60,7 @@ func Routes(now func() time.Time) ([]route.Route, error) {
 			}
 			w.Refuse(r, svc.NotFound("file"), nil)
 		}),
-	}, demo.Routes(now)...), nil
+	}, demo.Rows(now)...), nil
 }
 
 // open reads the built files.

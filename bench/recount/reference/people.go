@@ -4,36 +4,37 @@ import (
 	"time"
 )
 
-// Retention is the answer of …/analytics/retention. A cohort is the visitors whose
+// Retention is the answer of …/analytics/retention. A cohort is the persons whose
 // first-ever event in the environment fell into the same period of the window and who
 // did, in that period, something that passes the filters. The first period may be cut by
 // the beginning of the window, the last one by its end.
 func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	q.From, q.To = covered.From, covered.To
-	first := d.firstEvents(&q)
+	persons := d.persons(q.Environment)
+	first := d.firstEvents(&q, persons)
 	active, did := map[time.Time]set{}, map[time.Time]set{}
 	for _, row := range d.selected(&q) {
 		period := d.floor(row.Ts, cohortBy)
-		put(active, period, row.Visitor())
+		put(active, period, persons.of(row))
 		if event == "" || row.Name == event {
-			put(did, period, row.Visitor())
+			put(did, period, persons.of(row))
 		}
 	}
 	cohorts := []any{}
 	buckets := d.buckets(covered, cohortBy)
 	for i, cohort := range buckets {
 		members := set{}
-		for visitor := range active[cohort] {
-			if !first[visitor].Before(q.From) && d.floor(first[visitor], cohortBy).Equal(cohort) {
-				members[visitor] = true
+		for person := range active[cohort] {
+			if !first[person].Before(q.From) && d.floor(first[person], cohortBy).Equal(cohort) {
+				members[person] = true
 			}
 		}
 		periods := []any{float64(len(members))}
 		for _, period := range buckets[i+1:] {
 			back := 0
-			for visitor := range members {
-				if did[period][visitor] {
+			for person := range members {
+				if did[period][person] {
 					back++
 				}
 			}
@@ -44,15 +45,39 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	return map[string]any{"cohortBy": cohortBy, "capped": capped, "environment": q.Environment, "cohorts": cohorts}
 }
 
-// firstEvents is when each visitor of an environment was first there.
-func (d *Data) firstEvents(q *Query) map[string]time.Time {
+// persons are the distinct ids of an environment by the anonymous ids that were identified with them.
+type persons map[string]string
+
+// persons returns who is one person. Each visitor of the traffic has one anonymous and one distinct id.
+func (d *Data) persons(environment string) persons {
+	found := persons{}
+	for _, row := range d.Rows {
+		if row.Environment == environment && row.Name == "$identify" && row.DistinctID != "" && row.AnonymousID != "" {
+			found[row.AnonymousID] = row.DistinctID
+		}
+	}
+	return found
+}
+
+// of returns the person of a row, who is the visitor where nothing else is known.
+func (p persons) of(row *Row) string {
+	visitor := row.Visitor()
+	if known, ok := p[visitor]; ok {
+		return known
+	}
+	return visitor
+}
+
+// firstEvents is when each person of an environment was first there.
+func (d *Data) firstEvents(q *Query, persons persons) map[string]time.Time {
 	first := map[string]time.Time{}
 	for _, row := range d.Rows {
 		if row.Environment != q.Environment || row.IsBot && !q.IncludeBots {
 			continue
 		}
-		if at, known := first[row.Visitor()]; !known || row.Ts.Before(at) {
-			first[row.Visitor()] = row.Ts
+		person := persons.of(row)
+		if at, known := first[person]; !known || row.Ts.Before(at) {
+			first[person] = row.Ts
 		}
 	}
 	return first

@@ -121,9 +121,9 @@ func itemsOf(number int, until time.Time) []Item {
 // patience is how long the parts of one demo may be asked for with the same end.
 const patience = time.Hour
 
-// Routes returns the row of the parts. They are invented and say nothing about anybody, so strangers may read them
+// Rows returns the row of the parts. They are invented and say nothing about anybody, so strangers may read them
 // as they may read the pages of the console.
-func Routes(now func() time.Time) []route.Route {
+func Rows(now func() time.Time) []route.Route {
 	return []route.Route{{
 		Surface: route.Share, Method: http.MethodGet, Path: "/console/demo/{part}", Operation: "console.demo", Effect: route.Read,
 		Summary: "A part of the demo: calls that fill an application.",

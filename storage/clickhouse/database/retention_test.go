@@ -34,10 +34,19 @@ func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
 	return b
 }
 
-// keptTables are the tables whose rows expire.
+// expose stores an exposure to a flag a day, as aged does events.
+func expose(t *testing.T, db *database.DB, now time.Time, back, retention int) {
+	t.Helper()
+	for _, environment := range []int{7, 8} {
+		exec(t, db, fmt.Sprintf("INSERT INTO flag_exposures SELECT %d, 'f', number, 'on', toDateTime64('%s', 3, 'UTC') - toIntervalDay(number) AS at, toDate(at) + %d + 1 FROM numbers(%d)",
+			environment, now.Format(time.DateTime), retention, back))
+	}
+}
+
+// keptTables are the tables whose rows expire with the data of their environment.
 func keptTables(t *testing.T, db *database.DB) []string {
 	t.Helper()
-	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters')")
+	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters', 'usage', 'tallies')")
 }
 
 // rowsOf counts the rows of an environment in a table, one for each day.
@@ -52,7 +61,8 @@ func TestRetentionIsLowered(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	insert(t, db, aged(db, now, 20, 365))
-	if tables := keptTables(t, db); len(tables) != 16 {
+	expose(t, db, now, 20, 365)
+	if tables := keptTables(t, db); len(tables) != 17 {
 		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
 	}
 	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}
@@ -100,6 +110,7 @@ func TestRetentionIsRaised(t *testing.T) {
 		exec(t, db, "SYSTEM STOP TTL MERGES "+table)
 	}
 	insert(t, db, aged(db, now, 5, 5)) // none has expired
+	expose(t, db, now, 5, 5)
 	if err := db.SetRetention(deadline(t), 7, 365, now); err != nil {
 		t.Fatal(err)
 	}

@@ -15,3 +15,4 @@ DELETE FROM metric_rollups WHERE environment = {environment:UInt64} AND toDate(s
 DELETE FROM metric_totals WHERE environment = {environment:UInt64} AND toDate(slot) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM metric_hours WHERE environment = {environment:UInt64} AND toDate(slot) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM profiles WHERE environment = {environment:UInt64} AND toDate(last_seen) + {days:UInt32} + 1 <= {today:Date};
+DELETE FROM flag_exposures WHERE environment = {environment:UInt64} AND toDate(first) + {days:UInt32} + 1 <= {today:Date};

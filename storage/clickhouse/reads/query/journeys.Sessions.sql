@@ -1,4 +1,5 @@
 -- The newest visits that met the start. Part of journeys.Links and journeys.Count.
+-- Key: environment, ts.
 SELECT session
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
