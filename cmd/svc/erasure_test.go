@@ -67,7 +67,7 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 		return nil
 	})
 	removed := s.get(appPath + "/erasures")["data"].([]any)[0].(map[string]any)["removed"].(map[string]any)
-	if removed["events"] != 5.0 || removed["occurrences"] != 1.0 || removed["ids"] != 2.0 {
+	if removed["events"] != 6.0 || removed["occurrences"] != 1.0 || removed["ids"] != 2.0 {
 		t.Errorf("removed: %v", removed)
 	}
 	s.numbersAgree(t, before)
