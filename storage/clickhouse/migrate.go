@@ -49,14 +49,24 @@ func (c *Conn) migrate(ctx context.Context, queries Queries) error {
 	return c.setDurable(ctx, queries)
 }
 
+// applyTries is how often a migration is begun. Its statements may be repeated, and of two nodes that apply it at
+// the same time one may miss what the other has removed.
+const applyTries = 3
+
 // apply runs one migration and records it.
 func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) error {
 	text, err := migrationFiles.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("reading the migration %s: %w", name, err)
 	}
-	if err := c.execAll(ctx, string(text)); err != nil {
-		return WriteError("applying the migration "+name, err)
+	for try := 1; ; try++ {
+		err := c.execAll(ctx, string(text))
+		if err == nil {
+			break
+		}
+		if try == applyTries || ctx.Err() != nil {
+			return WriteError("applying the migration "+name, err)
+		}
 	}
 	if err := c.Exec(ctx, queries["migrations.Append"], Args{"name": name}); err != nil {
 		return WriteError("recording the migration "+name, err)
