@@ -23,9 +23,14 @@ RUN ?=
 # times as slow. So it watches the packages whose subject is goroutines of our own.
 RACED := ./cluster/... ./actors/... ./storage/kafka/... ./storage/spool/... ./http/route/... ./http/ingest/...
 
-# Proofs kill nodes, or go through hundreds of random histories; they take longer than all other tests.
-PROOFS := ThroughFaults|AcrossLostNodes|AcrossKills|ATurnEndsWithItsNode|AThousandPartitions|ADamagedFolder
+# Proofs kill nodes, go through hundreds of random histories, or wait until the engine has removed files; they take
+# longer than all other tests.
+PROOFS := ThroughFaults|AcrossLostNodes|AcrossKills|AfterAKill|IsGone|ATurnEndsWithItsNode|AThousandPartitions|ADamagedFolder
+# Tests with programs from npm; `make sdk` runs them.
+CLIENTS := PublishedClients
 PROVING := ./actors/... ./cmd/svc
+# Packages that compare many combinations of questions with plain code: `make test` tries every third, the proofs try all.
+SAMPLED := ./storage/clickhouse/reads
 
 # Tests of other packages in which much happens at a time; `make race` lets the detector watch them.
 BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Warmer|Memory|Share|TheCache
@@ -44,6 +49,8 @@ PLAIN := CGO_ENABLED=0 $(TEST)
 # SHUFFLE=-shuffle=on runs tests in a random order, as CI does. Without it, packages of which nothing changed
 # since they passed are not run again.
 SHUFFLE ?=
+# SHORT=-short has the proofs take their short form, as CI does.
+SHORT ?=
 
 FUZZ_COUNT ?= 200000x
 
@@ -52,11 +59,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: deps-run ## fetch what run and test need, once: the engine library, the country database, MCP clients
-	@scripts/fetch-mcp-clients.sh
-
-.PHONY: deps-run
-deps-run:
+deps: ## fetch what run and test need, once: the engine library and the country database
 	@scripts/fetch-chdb.sh
 	@scripts/fetch-geo.sh
 
@@ -68,7 +71,7 @@ build: ## compile bin/svc
 # The engine's library is fetched beside the compiler's work.
 .PHONY: run
 run: ## start the server on one machine, nothing else needed
-	@$(MAKE) --jobs=2 deps-run build
+	@$(MAKE) --jobs=2 deps build
 	@exec bin/svc serve
 
 .PHONY: up
@@ -87,16 +90,17 @@ test-quick: deps ## run what needs no engine and no server; under a minute, and 
 .PHONY: test
 test: deps ## run all tests but the proofs; make test PKG=./storage/kafka RUN=Lane picks some
 ifneq ($(PKG)$(RUN),)
-	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,) $(or $(PKG),./...)
+	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,-skip '$(CLIENTS)') $(or $(PKG),./...)
 else
 	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
 	$(TEST) $(RACE) $(SHUFFLE) -skip '$(PROOFS)' $(RACED)
-	$(PLAIN) $(SHUFFLE) -skip '$(PROOFS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
+	$(PLAIN) -short $(SHUFFLE) -skip '$(PROOFS)|$(CLIENTS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
 endif
 
 .PHONY: proofs
-proofs: deps ## run the proofs: random histories of nodes that fail, servers that are killed
-	$(TEST) $(RACE) -run '$(PROOFS)' -count=1 $(PROVING)
+proofs: deps ## run the proofs: random histories of nodes that fail, servers that are killed, all combinations of questions
+	$(TEST) $(RACE) $(SHORT) -run '$(PROOFS)' -count=1 $(PROVING)
+	$(if $(SHORT),,$(PLAIN) -count=1 $(SAMPLED))
 
 .PHONY: race
 race: deps ## run the busiest tests of other packages under the race detector
@@ -104,7 +108,7 @@ race: deps ## run the busiest tests of other packages under the race detector
 
 .PHONY: cover
 cover: deps ## run all tests and write the coverage to cover.html
-	$(TEST) -shuffle=on -coverpkg=./... -coverprofile=cover.out $(or $(PKG),./...)
+	$(TEST) -shuffle=on -skip '$(CLIENTS)' -coverpkg=./... -coverprofile=cover.out $(or $(PKG),./...)
 	$(GO) tool cover -html=cover.out -o cover.html
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
@@ -131,6 +135,8 @@ script-check: ## fail when /svc.js is not what its sources make
 sdk: deps build script-check ## have published SDKs report and published clients listen to a real server
 	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
 	node --test --test-reporter=spec test/sdk/*.test.mjs
+	@scripts/fetch-mcp-clients.sh
+	$(PLAIN) -run '$(CLIENTS)' -count=1 ./cmd/svc
 
 # Flags of the crash test: make crash CRASH='-kills 6 -events 2000'
 CRASH ?=
@@ -179,6 +185,8 @@ bench: deps build ## run the benchmarks in their short form, and update their ta
 	$(GO) run ./bench/errors $(BENCH)
 	$(GO) run ./bench/monitors $(BENCH)
 	$(GO) run ./bench/metrics $(BENCH)
+	$(GO) run ./bench/state $(BENCH)
+	$(GO) run ./bench/revenue -subscriptions 5000 $(BENCH)
 	$(GO) run ./bench/report
 
 # Flags of it: make bench-assistant ASSISTANT='-pin -turns 1000 -seconds 30 -idle 10000'

@@ -25,13 +25,13 @@ type PreviewFiring struct {
 	Notices int
 }
 
-// PreviewPoint is what a rule would have looked at, nil without data.
+// PreviewPoint is a value that a rule would have judged; Value is nil where there was no data.
 type PreviewPoint struct {
 	At    time.Time
 	Value *float64
 }
 
-// AlertPreview is what a rule would have done.
+// AlertPreview lists the incidents that a rule would have opened between From and To, and the values it judged.
 type AlertPreview struct {
 	From, To time.Time
 	// Step is the time between two values of a rule that measures.
@@ -133,7 +133,7 @@ func (c *AlertCounter) Replay(agg Agg, slots AlertSlots, from, to time.Time) []M
 	return out
 }
 
-// RateSlot is what a rule that divides errors by sessions measures in one span.
+// RateSlot holds the errors and sessions of one span, for rules that divide one by the other.
 type RateSlot struct {
 	At               time.Time
 	Errors, Sessions uint64

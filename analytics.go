@@ -88,8 +88,11 @@ type EventQuery struct {
 	// SearchMasked says that the caller may not see e-mail-like values, so the
 	// search must not match inside them either.
 	SearchMasked bool
-	Before       *EventKey
-	Limit        int
+	// Underway takes rows of blocks that are being stored as well. The block that a crash interrupted is
+	// stored again, so without it a walk through all rows misses some that were shown before.
+	Underway bool
+	Before   *EventKey
+	Limit    int
 }
 
 // PersonStays are when visitors belonged to a person: intervals of milliseconds since the epoch, the

@@ -2,7 +2,6 @@ package svc
 
 import (
 	"fmt"
-	"net/mail"
 	"slices"
 	"time"
 )
@@ -60,15 +59,7 @@ func (s ChannelSpec) Validate(targets Targets) []FieldError {
 		}
 		return problems
 	}
-	if len(s.To) == 0 || len(s.To) > MaxRecipients {
-		problems = append(problems, FieldError{Field: "to", Code: "out_of_range", Message: fmt.Sprintf("The field to must list 1 to %d e-mail addresses.", MaxRecipients)})
-	}
-	for i, address := range s.To {
-		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
-			problems = append(problems, FieldError{Field: fmt.Sprintf("to[%d]", i), Code: "invalid_email", Message: fmt.Sprintf("%q is no e-mail address.", address)})
-		}
-	}
-	return problems
+	return append(problems, validateRecipients("to", s.To)...)
 }
 
 // Channel is a way to tell people of incidents. Where it leads is a secret and is sealed.

@@ -15,10 +15,11 @@ type LetterKind string
 
 // Kinds of dead letters: single items of a record, or the whole of one that cannot be read.
 const (
-	LetterEvent  LetterKind = "event"
-	LetterError  LetterKind = "error"
-	LetterPoint  LetterKind = "point"
-	LetterRecord LetterKind = "record"
+	LetterEvent   LetterKind = "event"
+	LetterBilling LetterKind = "billing"
+	LetterError   LetterKind = "error"
+	LetterPoint   LetterKind = "point"
+	LetterRecord  LetterKind = "record"
 )
 
 // LetterTime is how long dead letters are kept.

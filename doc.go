@@ -15,7 +15,7 @@
 //     management API. An ingest key (public, secret) sends events.
 //   - A client sends items; an event is the enriched row that is stored for one; a
 //     record is the value of one Kafka offset (many events); a block is one ClickHouse insert
-//     (many records).
+//     (many records). A shard is one of the stores among which environments are divided; an environment lives on one.
 //   - A visitor is the distinct id of an event, or its anonymous id where no
 //     distinct id was sent. A session, or visit, is a visitor's run of events without
 //     a pause of 30 minutes, or what the client calls one; bots that call themselves a
@@ -45,6 +45,8 @@
 //     flag serves a variant to those who meet its conditions; a rollout is the share of people for whom a flag is
 //     on; an evaluation is one answer, an exposure the first one of a visitor with a variant. A revision numbers the
 //     state of all flags of an application.
+//   - MRR is what a subscription is worth a month; a movement is one change of it; a ledger is the history of all
+//     subscriptions and payments of an environment in its reporting currency. A billing item is what a billing system says.
 //   - A conversation is a member's exchange with the assistant about one application. A
 //     turn is one question with its answer, or one approval with what follows; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is
@@ -70,21 +72,24 @@
 // Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
-//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, signin, tenant, token, trail,
-//     window, exclusion.
+//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, replay, shard, signin, tenant, token, trail,
+//     window, exclusion, deletion.
 //   - Analytics: analytics, annotation, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
 //     funnel, funnel_filter, funnel_fold, funnel_match, goal, journey, lifecycle, live, retention, segment, segment_definition,
 //     segment_parse, session, share.
 //   - Errors: releases, release_mark, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_details, scrub, sourcemap, stack.
-//   - People: company, person, person_activity, person_erasure, person_links, person_mask, person_query, person_state,
-//     person_timeline.
+//   - People: company, person, export, person_activity, person_erasure, person_links, person_mask, person_query, person_revenue,
+//     person_state, person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window, vital.
 //   - Alerting: alert, alert_apply, alert_preview, alert_window, channel, check, incident, monitor, monitor_history,
-//     notice, silence.
+//     notice, report, silence.
 //   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_person,
-//     flag_result, flag_set, flag_validate.
+//     flag_result, flag_segment, flag_set, flag_validate.
+//   - Revenue: billing, billing_connector, billing_price, currency, revenue_ledger, revenue_movement, revenue_overview, revenue_book.
+//   - Campaigns: campaign, campaign_change, campaign_placeholder, campaign_progress.
+//   - Destinations: connector, conversion, destination, dispatch.
 //   - Assistant: action, approval, conversation, passkey, tool.
 //   - Ingest (what one insert holds): rows, deadletter, usage.
-//   - Telemetry: telemetry, telemetry_budget.
+//   - Telemetry: telemetry, telemetry_budget, telemetry_cardinality, telemetry_fairness, telemetry_silence.
 package svc

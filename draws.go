@@ -13,17 +13,18 @@ import (
 // Draws makes what a repeatable call would otherwise draw at random: the same ids and secrets for
 // every repetition of the call.
 type Draws struct {
-	seed []byte
-	at   time.Time
+	seed     []byte
+	at       time.Time
+	repeated bool
 
 	mu    sync.Mutex
 	drawn map[string]int
 }
 
 // NewDraws returns the draws of a call. The seed is known to nobody but the caller and the service; at
-// is when the call was first made, which its ids are sorted by.
-func NewDraws(seed []byte, at time.Time) *Draws {
-	return &Draws{seed: seed, at: at, drawn: map[string]int{}}
+// is when the call was first made, which its ids are sorted by, and repeated says that it was made before.
+func NewDraws(seed []byte, at time.Time, repeated bool) *Draws {
+	return &Draws{seed: seed, at: at, repeated: repeated, drawn: map[string]int{}}
 }
 
 type drawsKey struct{}
@@ -31,6 +32,12 @@ type drawsKey struct{}
 // WithDraws returns a context in which ids and secrets are drawn from draws.
 func WithDraws(ctx context.Context, draws *Draws) context.Context {
 	return context.WithValue(ctx, drawsKey{}, draws)
+}
+
+// IsRepeated reports whether a call was made before, under the same key, and may have changed something.
+func IsRepeated(ctx context.Context) bool {
+	draws, _ := ctx.Value(drawsKey{}).(*Draws)
+	return draws != nil && draws.repeated
 }
 
 // DrawID returns a new id with a prefix: that of the context's draws, or else one that otherwise

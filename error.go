@@ -128,7 +128,7 @@ type Error struct {
 	Present *PresentRevision
 }
 
-// PresentRevision is what is there where a change expected another revision.
+// PresentRevision is the detail of a conflict: the revision that a change did not expect, with its value.
 type PresentRevision struct {
 	Revision int64
 	Policy   any
@@ -198,6 +198,10 @@ func Unsure(what string, retryAfter time.Duration) *Error {
 		Message: what + " did not acknowledge in time; what was sent may have been accepted. Send it again with the same ids.",
 	}
 }
+
+// ErrBacklog is why a save is refused although the log answers: too much of its tenant waits for the
+// store.
+var ErrBacklog = errors.New("too much waits for the store")
 
 // ErrFenced is the refusal of a write by an owner whose generation has ended.
 var ErrFenced = errors.New("generation has ended")

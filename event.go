@@ -154,6 +154,10 @@ type EventRow struct {
 	// before: of the visitor's, and of the anonymous id beside a distinct one. They are combined with the
 	// numbers of the ids by exclusive or.
 	Life, OtherLife uint64
+	// UserAgent is the client's, and Withheld the kinds of destinations that the sender keeps the event from.
+	// Neither is stored.
+	UserAgent string
+	Withheld  []string
 	// Item is the event's place among the events of its record of the log.
 	Item int
 }

@@ -43,7 +43,7 @@ type Exclusion struct {
 	// addresses, of which Hash is kept: HMAC-SHA256 over the application and the network, in hex.
 	Value string `json:"value,omitempty"`
 	Hash  string `json:"hash,omitempty"`
-	// Bits is the length of the network's prefix, V6 says of which version it is.
+	// Bits is the length of the network's prefix; V6 is true for an IPv6 network.
 	Bits int  `json:"bits,omitempty"`
 	V6   bool `json:"v6,omitempty"`
 }
@@ -143,7 +143,7 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	return network.Masked(), network.Bits() >= least
 }
 
-// networkHash is what is kept of a network.
+// networkHash returns the keyed hash that is stored in place of a network.
 func networkHash(key []byte, app string, network netip.Prefix) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(app + "\x00" + network.String()))
@@ -228,7 +228,7 @@ func (s *ExclusionSet) knows(key []byte, text string) bool {
 	})
 }
 
-// meets reports whether a text is what a pattern says, in which * stands for any text.
+// meets reports whether a text matches a pattern, in which * stands for any text.
 func meets(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

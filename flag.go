@@ -50,7 +50,7 @@ type FlagVariant struct {
 	Key string `json:"key" required:"true" doc:"The name of the variant; on or off for a boolean flag."`
 	// Weight is its share of the people in percent. Those of a multivariate flag total 100.
 	Weight float64 `json:"weight" doc:"The share of people in percent; the weights of a multivariate flag total 100."`
-	// Value is what the flag evaluates to where the variant is served: any JSON value. nil means the key,
+	// Value is the flag's answer where the variant is served: any JSON value. nil means the key,
 	// or true and false for a boolean flag.
 	Value any `json:"value,omitempty" doc:"What the flag evaluates to: a string, a number, true or false, or any JSON; the key where it is absent."`
 }
@@ -66,7 +66,7 @@ type FlagCondition struct {
 type FlagRule struct {
 	ID         string          `json:"id" doc:"Names the rule in answers and results; made where it is absent."`
 	Conditions []FlagCondition `json:"conditions" doc:"All of them must hold; a rule without conditions holds for everyone."`
-	// Variant is what the rule serves; empty: on for a boolean flag, by the weights for a multivariate one.
+	// Variant is the key of the variant that the rule serves; empty: on for a boolean flag, by the weights for a multivariate one.
 	Variant string `json:"variant" doc:"What the rule serves; where it is absent: on, or a variant by the weights."`
 	// RolloutPercent replaces the environment's rollout for those who match; nil keeps that.
 	RolloutPercent *float64 `json:"rolloutPercent,omitempty" doc:"The share of those who match that the rule serves, in place of the environment's rolloutPercent."`
@@ -90,7 +90,7 @@ func (s FlagSwitch) Rollout() float64 {
 	return *s.RolloutPercent
 }
 
-// FlagPrerequisite is what another flag must answer; otherwise the flag is off.
+// FlagPrerequisite names a variant that another flag must answer; otherwise the flag is off.
 type FlagPrerequisite struct {
 	Flag    string `json:"flag" required:"true" doc:"The key of the other flag."`
 	Variant string `json:"variant" required:"true" doc:"The variant that it must serve; on or off for a boolean flag."`

@@ -34,26 +34,76 @@ const FlagSurfaces = 3
 // FlagOutcome is one of the answers that a flag may give. They are all made when the flag is compiled, so that an
 // evaluation makes nothing.
 type FlagOutcome struct {
-	// Encoded are the outcome's texts in each protocol, kept by the protocol that made them; nil until then.
-	Encoded [FlagSurfaces]atomic.Pointer[[]byte]
-
+	// encoded are the outcome's texts in each protocol; nil until the first is made, since most outcomes are never given.
+	encoded atomic.Pointer[[FlagSurfaces]atomic.Pointer[[]byte]]
 	flag    *CompiledFlag
-	reason  FlagReason
-	enabled bool
 	// variant and rule are places in the flag's lists, -1 where there is none.
 	variant, rule int16
-	// number names the flag and the variant.
-	number uint64
+	reason        reasonPlace
+	enabled       bool
+}
+
+// reasonPlace is a reason in one byte, since there are some thirty outcomes to a flag.
+type reasonPlace uint8
+
+const (
+	byRule reasonPlace = iota
+	byRollout
+	byDefault
+	isDisabled
+	isArchived
+	prerequisiteOff
+	personUnknown
+)
+
+// Encoded returns the text that a protocol has kept of the outcome, nil where it has kept none.
+func (o *FlagOutcome) Encoded(surface int) []byte {
+	if all := o.encoded.Load(); all != nil {
+		if text := all[surface].Load(); text != nil {
+			return *text
+		}
+	}
+	return nil
+}
+
+// Keep keeps the text of the outcome in a protocol.
+func (o *FlagOutcome) Keep(surface int, text []byte) {
+	if o.encoded.Load() == nil {
+		o.encoded.CompareAndSwap(nil, new([FlagSurfaces]atomic.Pointer[[]byte]))
+	}
+	o.encoded.Load()[surface].Store(&text)
 }
 
 // Flag returns the flag whose outcome it is.
 func (o *FlagOutcome) Flag() *CompiledFlag { return o.flag }
 
 // Number names the flag and the variant that is served, the same in all versions of the flag.
-func (o *FlagOutcome) Number() uint64 { return o.number }
+func (o *FlagOutcome) Number() uint64 {
+	if o.variant >= 0 {
+		return o.flag.variants[o.variant].number
+	}
+	return o.flag.offNumber
+}
 
 // Reason returns why.
-func (o *FlagOutcome) Reason() FlagReason { return o.reason }
+func (o *FlagOutcome) Reason() FlagReason {
+	switch o.reason {
+	case byRule:
+		return FlagByRule
+	case byRollout:
+		return FlagByRollout
+	case byDefault:
+		return FlagByDefault
+	case isDisabled:
+		return FlagIsDisabled
+	case isArchived:
+		return FlagIsArchived
+	case prerequisiteOff:
+		return FlagPrerequisiteOff
+	case personUnknown:
+	}
+	return FlagPersonUnknown
+}
 
 // Enabled reports whether the flag is on.
 func (o *FlagOutcome) Enabled() bool { return o.enabled }
@@ -100,9 +150,9 @@ func (o *FlagOutcome) Payload() json.RawMessage {
 // Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results.
 func (o *FlagOutcome) Exposed() bool {
 	switch o.reason {
-	case FlagByRule, FlagByRollout, FlagByDefault, FlagPersonUnknown:
+	case byRule, byRollout, byDefault, personUnknown:
 		return true
-	case FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff:
+	case isDisabled, isArchived, prerequisiteOff:
 	}
 	return false
 }
@@ -116,8 +166,10 @@ type CompiledFlag struct {
 	archived bool
 	variants []compiledVariant
 	off      json.RawMessage
-	rules    []compiledRule
-	needs    []FlagPrerequisite
+	// offNumber names the flag while it serves no variant.
+	offNumber uint64
+	rules     []compiledRule
+	needs     []FlagPrerequisite
 	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
 	bucketSlot int
 	volatile   bool
@@ -130,6 +182,14 @@ type compiledVariant struct {
 	valued bool
 	// below is the place in the draw of variants below which this one is served.
 	below int
+	// number names the flag and the variant.
+	number uint64
+}
+
+// nameNumber names a flag and a variant.
+func nameNumber(flag, variant string) uint64 {
+	sum := sha256.Sum256([]byte(flag + "\x00" + variant))
+	return binary.BigEndian.Uint64(sum[:8])
 }
 
 type compiledRule struct {
@@ -156,7 +216,7 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 	}
 	below := 0
 	for _, key := range flag.VariantKeys() {
-		compiled := compiledVariant{key: key, value: flag.variantValue(key)}
+		compiled := compiledVariant{key: key, value: flag.variantValue(key), number: nameNumber(flag.Key, key)}
 		if n := slices.IndexFunc(flag.Variants, func(v FlagVariant) bool { return v.Key == key }); n >= 0 {
 			weight, _ := hundredths(flag.Variants[n].Weight)
 			below += weight
@@ -165,7 +225,10 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 		compiled.below = below
 		f.variants = append(f.variants, compiled)
 	}
-	f.off = flag.variantValue(FlagOff)
+	f.off, f.offNumber = flag.variantValue(FlagOff), nameNumber(flag.Key, "")
+	if flag.Kind == FlagBoolean {
+		f.offNumber = nameNumber(flag.Key, FlagOff)
+	}
 	for n := range flag.Rules {
 		f.rules = append(f.rules, f.compileRule(&flag.Rules[n], slotOf))
 	}
@@ -199,30 +262,27 @@ const (
 )
 
 func (f *CompiledFlag) makeOutcomes() {
-	add := func(reason FlagReason, variant, rule int) {
+	add := func(reason reasonPlace, variant, rule int) {
 		f.outcomes = append(f.outcomes, FlagOutcome{
 			flag: f, reason: reason, variant: int16(variant), rule: int16(rule),
 			enabled: variant >= 0 && !(f.kind == FlagBoolean && f.variants[variant].key == FlagOff),
 		})
-		made := &f.outcomes[len(f.outcomes)-1]
-		sum := sha256.Sum256([]byte(f.Key + "\x00" + made.Variant()))
-		made.number = binary.BigEndian.Uint64(sum[:8])
 	}
 	size := fixedOutcomes + 3*len(f.variants) + len(f.rules)*(len(f.variants)+1)
 	f.outcomes = make([]FlagOutcome, 0, size)
-	for _, reason := range []FlagReason{FlagIsArchived, FlagIsDisabled, FlagPrerequisiteOff, FlagByRollout, FlagPersonUnknown} {
+	for _, reason := range []reasonPlace{isArchived, isDisabled, prerequisiteOff, byRollout, personUnknown} {
 		add(reason, -1, -1)
 	}
-	for _, reason := range []FlagReason{FlagByDefault, FlagByRollout, FlagPersonUnknown} {
+	for _, reason := range []reasonPlace{byDefault, byRollout, personUnknown} {
 		for variant := range f.variants {
 			add(reason, variant, -1)
 		}
 	}
 	for rule := range f.rules {
 		for variant := range f.variants {
-			add(FlagByRule, variant, rule)
+			add(byRule, variant, rule)
 		}
-		add(FlagByRollout, -1, rule)
+		add(byRollout, -1, rule)
 	}
 }
 

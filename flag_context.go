@@ -85,8 +85,8 @@ func (n *FlagNames) places() (places int) {
 	return places
 }
 
-// FlagContext is what is known of the caller of an evaluation: the ids, what the caller said, what is known of the
-// person. Its texts may alias the request. It may be used again after Reset.
+// FlagContext describes the subject of an evaluation: the ids, the attributes that the caller sent, the stored fields of
+// the person. Its texts may alias the request. It may be used again after Reset.
 type FlagContext struct {
 	DistinctID  string
 	AnonymousID string

@@ -70,7 +70,7 @@ func Wilson95(successes, trials uint64) (low, high float64) { return Wilson(succ
 // MinExposures is how many persons each variant needs before any is named the winner.
 const MinExposures = 100
 
-// FlagArm is what one variant reached.
+// FlagArm holds the exposures and conversions of one variant.
 type FlagArm struct {
 	Variant     string
 	Exposed     uint64

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// FlagKeyPattern is what keys of flags look like; the word new is reserved.
+// FlagKeyPattern is the syntax of a flag's key; the word new is reserved.
 const FlagKeyPattern = `^[a-z0-9_-]{1,64}$`
 
 // CheckFlagKey returns why a key cannot name a flag, nil where it can.

@@ -2,6 +2,7 @@ package svc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,6 +17,10 @@ const (
 	MaxStepFilters      = 20
 	MaxFilterValues     = 100
 	MaxFilterValueBytes = 1024
+	// MaxFunnelValues is how many values of a dimension the results of a funnel are broken down by.
+	MaxFunnelValues = 25
+	// MaxDropOffs is how many people of those who dropped off at a step a list has.
+	MaxDropOffs = 5000
 )
 
 // FunnelStep is one step: an event that matches and passes every filter.
@@ -131,4 +136,51 @@ type FunnelRow struct {
 type FunnelResult struct {
 	Rows   []FunnelRow
 	Capped bool
+	// Values are the results by the values of a dimension, those that most persons entered with before others, at most
+	// MaxFunnelValues; nil where none was asked for.
+	Values []FunnelValue
+}
+
+// FunnelSplit asks for the results of a funnel by values of a dimension. A person has the value of the first event in the
+// window that takes the first step.
+type FunnelSplit struct {
+	// Dimension is one of FunnelDimensions, or property.<key>.
+	Dimension Dimension
+	// Masked says that the caller may not see e-mail-like values, as in BreakdownQuery.
+	Masked bool
+}
+
+// Scans reports whether the split looks at the properties of events, which makes it a filtered read.
+func (s FunnelSplit) Scans() bool {
+	_, isProperty := s.Dimension.Property()
+	return isProperty
+}
+
+// FunnelValue is the result of a funnel for the persons of one value; empty for those whose event has none.
+type FunnelValue struct {
+	Value string
+	Rows  []FunnelRow
+}
+
+// FunnelDimensions lists the dimensions of single events: those that a funnel can be broken down by.
+func FunnelDimensions() []Dimension {
+	return slices.DeleteFunc(Dimensions(), func(d Dimension) bool { return d == DimEntryPath || d == DimExitPath })
+}
+
+// ParseFunnelDimension reads the dimension of a funnel's breakdown; empty where the request names none.
+func ParseFunnelDimension(word string) (Dimension, *FieldError) {
+	if word == "" {
+		return "", nil
+	}
+	dimension, problem := ParseBreakdownDimension(word)
+	if _, isProperty := dimension.Property(); problem == nil && (isProperty || slices.Contains(FunnelDimensions(), dimension)) {
+		return dimension, nil
+	}
+	if problem == nil || len(problem.Allowed) > 0 {
+		unknown := UnknownDimension("breakdown", word)
+		unknown.Allowed = append(words(FunnelDimensions()), PropertyPrefix+"<key>")
+		return "", &unknown
+	}
+	problem.Field = "breakdown"
+	return "", problem
 }

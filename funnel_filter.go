@@ -153,3 +153,24 @@ func (f StepFilter) valueProblem() string {
 	}
 	return ""
 }
+
+// Personal reports whether a list of the people of the funnel would tell what is masked to callers without
+// people.pii.read, as a definition of a segment would.
+func (f *Funnel) Personal() bool {
+	for _, step := range f.Steps {
+		if slices.ContainsFunc(step.Filters, StepFilter.personal) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f StepFilter) personal() bool {
+	if f.Op == OpExists {
+		return false
+	}
+	if key, custom := f.Key(); custom && (IsPersonal(key) || f.Op == OpContains || f.Op == OpNotContains) {
+		return true
+	}
+	return slices.ContainsFunc(f.Operands(), func(o Operand) bool { return MaskEmails(o.Text) != o.Text })
+}

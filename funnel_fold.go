@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -154,4 +155,55 @@ func medianSeconds(took []int64) *float64 {
 	low, high := took[(len(took)-1)/2], took[len(took)/2]
 	seconds := float64(low+high) / 2 / 1000
 	return &seconds
+}
+
+// FunnelDropOffs gathers the persons whose attempt that counts ended with one step of a funnel. It is not for
+// concurrent use.
+type FunnelDropOffs struct {
+	tally   *FunnelTally
+	step    int
+	dropped []dropOff
+}
+
+// dropOff is a person who dropped off, with the beginning of the attempt.
+type dropOff struct {
+	person  uint64
+	beganMs int64
+}
+
+// NewFunnelDropOffs returns an empty set of those who enter a funnel in a window and go no further than a step, which counts
+// from 1.
+func NewFunnelDropOffs(funnel *Funnel, window Window, step int) *FunnelDropOffs {
+	return &FunnelDropOffs{tally: NewFunnelTally(funnel, window), step: step}
+}
+
+// Add looks at one person, whose events are in order.
+func (d *FunnelDropOffs) Add(person uint64, events []FunnelEvent) {
+	depth := d.tally.depth(events)
+	if depth != d.step {
+		return
+	}
+	d.dropped = append(d.dropped, dropOff{person, events[d.tally.first(events, depth)].TsMs})
+	if len(d.dropped) >= 2*MaxDropOffs {
+		d.cut()
+	}
+}
+
+// cut keeps those who began last.
+func (d *FunnelDropOffs) cut() {
+	slices.SortFunc(d.dropped, func(a, b dropOff) int {
+		return cmp.Or(cmp.Compare(b.beganMs, a.beganMs), cmp.Compare(a.person, b.person))
+	})
+	d.dropped = d.dropped[:min(len(d.dropped), MaxDropOffs)]
+}
+
+// Persons returns the numbers of the persons, ascending; of more than MaxDropOffs those who began last.
+func (d *FunnelDropOffs) Persons() []uint64 {
+	d.cut()
+	persons := make([]uint64, len(d.dropped))
+	for i, one := range d.dropped {
+		persons[i] = one.person
+	}
+	slices.Sort(persons)
+	return persons
 }

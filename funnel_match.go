@@ -19,7 +19,7 @@ func (s *FunnelStep) Takes(e *Event) bool {
 // Passes reports whether an event passes a valid filter. Comparisons with a number compare
 // numbers; a property that does not read as one passes none of them but neq.
 func (f StepFilter) Passes(e *Event) bool {
-	text := f.textOf(e)
+	text := f.Text(e)
 	operands := f.Operands()
 	equals := func(o Operand) bool {
 		if o.Number == nil {
@@ -58,8 +58,8 @@ func parseNumber(text string) (float64, bool) {
 	return number, err == nil
 }
 
-// textOf returns the property of an event as text, "" where it is not there.
-func (f StepFilter) textOf(e *Event) string {
+// Text returns the property of an event as text, "" where it is not there.
+func (f StepFilter) Text(e *Event) string {
 	if key, custom := f.Key(); custom {
 		var properties map[string]json.RawMessage
 		if json.Unmarshal(e.Properties, &properties) != nil {

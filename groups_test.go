@@ -17,16 +17,19 @@ import (
 // which others.
 func groupImports() map[string][]string {
 	return map[string][]string{
-		"Ground":    nil,
-		"Analytics": {"Ground"},
-		"Errors":    {"Ground", "Analytics"},
-		"Metrics":   {"Ground"},
-		"Alerting":  {"Ground", "Analytics", "Errors", "Metrics"},
-		"Flags":     {"Ground", "Analytics", "People"},
-		"Assistant": {"Ground"},
-		"People":    {"Ground", "Analytics"},
-		"Ingest":    {"Ground", "Analytics", "Errors", "Metrics"},
-		"Telemetry": {"Ground", "Analytics", "Alerting", "Ingest"},
+		"Ground":       nil,
+		"Analytics":    {"Ground"},
+		"Errors":       {"Ground", "Analytics"},
+		"Metrics":      {"Ground"},
+		"Alerting":     {"Ground", "Analytics", "Errors", "Metrics"},
+		"Flags":        {"Ground", "Analytics", "People"},
+		"Assistant":    {"Ground"},
+		"Destinations": {"Ground", "Analytics", "People"},
+		"Campaigns":    {"Ground"},
+		"Revenue":      {"Ground"},
+		"People":       {"Ground", "Analytics", "Revenue"},
+		"Ingest":       {"Ground", "Analytics", "Errors", "Metrics", "Revenue"},
+		"Telemetry":    {"Ground", "Analytics", "Alerting", "Ingest"},
 	}
 }
 

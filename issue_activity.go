@@ -52,6 +52,8 @@ type IssueActivity struct {
 	Release string `json:"release,omitempty"`
 	// Issue is the id of the other issue of a merge.
 	Issue string `json:"issue,omitempty"`
+	// Call is the same for all repetitions of the call that added the entry, empty where it cannot be repeated.
+	Call string `json:"call,omitempty"`
 }
 
 // ID returns the entry's id, which is unique within its issue.

@@ -24,7 +24,7 @@ func (NoticeState) Values() []NoticeState {
 	return []NoticeState{NoticeWaiting, NoticeDelivered, NoticeFailed, NoticeDropped}
 }
 
-// NoticeRecord is what is kept of a notice to one channel.
+// NoticeRecord records the delivery of a notice to one channel.
 type NoticeRecord struct {
 	ID          string      `json:"id"`
 	IncidentID  string      `json:"incidentId"`
@@ -38,7 +38,7 @@ type NoticeRecord struct {
 	// AttemptedAt is when the latest attempt was made, NextAt when the next one is due; zero if none.
 	AttemptedAt time.Time `json:"attemptedAt,omitzero"`
 	NextAt      time.Time `json:"nextAt,omitzero"`
-	// Answer is what the latest attempt ended with.
+	// Answer is the outcome of the latest attempt.
 	Answer string `json:"answer,omitempty"`
 }
 

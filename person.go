@@ -30,6 +30,8 @@ type Person struct {
 	Sessions    uint64
 	Events      uint64
 	Pageviews   uint64
+	// Revenue is nil where nothing is billed.
+	Revenue *PersonRevenue
 	// Reached is the stage that the lifecycle rules give the person.
 	Reached LifecycleStage
 	State   PersonState

@@ -13,14 +13,16 @@ const (
 	ActivityNote   ActivityKind = "note"
 	ActivityUpdate ActivityKind = "update"
 	ActivityMerge  ActivityKind = "merge"
+	// ActivityCampaign is a campaign that was sent to the person.
+	ActivityCampaign ActivityKind = "campaign"
 )
 
 // Values returns the kinds, for descriptions.
 func (ActivityKind) Values() []ActivityKind {
-	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge}
+	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge, ActivityCampaign}
 }
 
-// Activity is an action of a member of the organization on a person, an entry of the person's timeline.
+// Activity is an action of a member of the organization on a person, or a campaign, as an entry of the person's timeline.
 type Activity struct {
 	ID   string       `json:"id"`
 	Kind ActivityKind `json:"kind"`
@@ -34,6 +36,9 @@ type Activity struct {
 	Patch   *PersonPatch `json:"patch,omitempty"`
 	// Merged is the id of the person who became part of this one.
 	Merged string `json:"merged,omitempty"`
+	// Campaign is the id of a campaign, whose name is Text; Fate says what became of its message.
+	Campaign string `json:"campaign,omitempty"`
+	Fate     string `json:"fate,omitempty"`
 }
 
 // Limits of activities.

@@ -22,6 +22,8 @@ type PersonQuery struct {
 	Tags  []string
 	// Segment keeps the people who are in it at Now; nil keeps all.
 	Segment *Segment
+	// Persons keeps the people of these numbers; nil keeps all.
+	Persons []uint64
 	Now     time.Time
 	After   *PersonKey
 	Limit   int

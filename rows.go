@@ -6,13 +6,14 @@ type Rows struct {
 	Events      []EventRow
 	Occurrences []OccurrenceRow
 	Points      []MetricRow
+	Billings    []BillingRow
 	// Counts say what became of the items, with those of the tallies; Tallies names these.
 	Counts  UsageCounts
 	Tallies []TallyMark
 }
 
 // Len returns the number of rows of all kinds, without counts and tallies.
-func (r *Rows) Len() int { return len(r.Events) + len(r.Occurrences) + len(r.Points) }
+func (r *Rows) Len() int { return len(r.Events) + len(r.Occurrences) + len(r.Points) + len(r.Billings) }
 
 // Each calls yield for every row, kind after kind, with the kind and the place of the row's
 // item among the items of its kind in the record.
@@ -26,6 +27,9 @@ func (r *Rows) Each(yield func(kind LetterKind, item int)) {
 	for i := range r.Points {
 		yield(LetterPoint, r.Points[i].Item)
 	}
+	for i := range r.Billings {
+		yield(LetterBilling, r.Billings[i].Item)
+	}
 }
 
 // Clear removes the rows and what they point to, and keeps the memory for other rows.
@@ -33,8 +37,9 @@ func (r *Rows) Clear() {
 	clear(r.Events)
 	clear(r.Occurrences)
 	clear(r.Points)
+	clear(r.Billings)
 	clear(r.Counts)
 	clear(r.Tallies)
-	r.Events, r.Occurrences, r.Points = r.Events[:0], r.Occurrences[:0], r.Points[:0]
+	r.Events, r.Occurrences, r.Points, r.Billings = r.Events[:0], r.Occurrences[:0], r.Points[:0], r.Billings[:0]
 	r.Counts, r.Tallies = r.Counts[:0], r.Tallies[:0]
 }

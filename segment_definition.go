@@ -24,7 +24,7 @@ type SegmentCondition struct {
 	Op    SegmentOp `json:"op"`
 	// Value is a text, a number or a boolean; for in a list of them; nil where the comparison needs none.
 	Value any `json:"value,omitempty"`
-	// Event is what did_event and not_did_event ask for.
+	// Event names the event that did_event and not_did_event ask for.
 	Event *SegmentEvent `json:"event,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func SegmentFields() []string {
 	}
 }
 
-// RevenueStatuses lists the values of revenue.status. Without billing everybody has none.
+// RevenueStatuses lists the values of revenue.status. Who has no subscription has none.
 func RevenueStatuses() []string {
 	return []string{"none", "trialing", "active", "past_due", "canceled"}
 }

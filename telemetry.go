@@ -70,10 +70,12 @@ func BudgetActions() []BudgetAction { return []BudgetAction{BudgetAccept, Budget
 // Values lists the actions.
 func (BudgetAction) Values() []BudgetAction { return BudgetActions() }
 
-// BudgetAlerts says who is told of budgets, and when.
+// BudgetAlerts says who is told of budgets and of signals that stop, and when.
 type BudgetAlerts struct {
 	Thresholds []int    `json:"thresholds" doc:"Percents of a budget at which the channels are told, once each a month."`
 	ChannelIDs []string `json:"channelIds" doc:"Channels of the application."`
+	// SilentSignals has the channels told when a signal that used to come stops.
+	SilentSignals bool `json:"silentSignals" doc:"Tell the channels when a signal that used to come stops for three times its usual pause, and when it comes again."`
 }
 
 // Bounds of a policy.
@@ -214,6 +216,8 @@ type TelemetryState struct {
 	Fired map[Signal]int `json:"fired"`
 	// Alerts are the latest, the newest first.
 	Alerts []BudgetAlert `json:"alerts"`
+	// Silent are the signals that used to come and have stopped.
+	Silent map[Signal]SilentSignal `json:"silent,omitempty"`
 	// Deliveries are the notices that were not delivered yet.
 	Deliveries []Delivery `json:"deliveries"`
 }

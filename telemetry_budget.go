@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BudgetUse is what the signals of an environment stored in a UTC month.
+// BudgetUse counts what the signals of an environment stored in a UTC month.
 type BudgetUse struct {
 	Month string           `json:"month"`
 	Items map[Signal]int64 `json:"items"`
@@ -73,11 +73,7 @@ func (s *TelemetryState) alert(alert BudgetAlert, newID func(prefix string) stri
 		Title:     fmt.Sprintf("%s of %s has used %.0f %% of the monthly budget of %s", s.Env, s.App, alert.UsedPercent, alert.Signal),
 		Threshold: float64(alert.Threshold), Comparator: "gte", StartedAt: alert.At, LastTriggeredAt: alert.At, Occurrences: 1, Value: &alert.UsedPercent,
 	}
-	for _, channel := range alert.ChannelIDs {
-		s.Deliveries = append(s.Deliveries, Delivery{
-			ID: newID("dlv_"), ChannelID: channel, Notice: Notice{Event: NoticeOpen, App: s.App, Incident: incident}, Next: alert.At, CreatedAt: alert.At,
-		})
-	}
+	s.tell(alert.ChannelIDs, Notice{Event: NoticeOpen, App: s.App, Incident: incident}, alert.At, newID)
 }
 
 // Delivered notes how attempts to deliver notices ended: those without an entry are as they were, those with nil are done.

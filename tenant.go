@@ -38,7 +38,7 @@ func (Module) Values() []Module { return Modules() }
 // BuiltModules lists the modules that this program has routes for. An application keeps the switches of
 // other modules, for a version that has them, but no answer shows them.
 func BuiltModules() []Module {
-	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleAI}
+	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleCommunications, ModuleRevenue, ModuleDestinations, ModuleAI}
 }
 
 // dataModules are the modules with data for the assistant; ModuleAI needs one of them on (contract 22).
@@ -97,6 +97,15 @@ type Environment struct {
 	Slug   string `json:"slug"`
 	Name   string `json:"name"`
 	Number uint64 `json:"-"`
+}
+
+// slugsOf returns the slugs of environments.
+func slugsOf(environments []Environment) []string {
+	slugs := make([]string, len(environments))
+	for n := range environments {
+		slugs[n] = environments[n].Slug
+	}
+	return slugs
 }
 
 // ingestIDs is one more than the highest ingest id: fifteen digits, which every SDK of

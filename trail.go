@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Trail is what a change leaves beside itself: lines of ledgers, and an audit row. It is saved in
+// Trail holds the lines of ledgers and the audit row that a change is saved with. It is saved in
 // one write with the change, so it stands if the change does, and only then.
 type Trail struct {
 	// ID names the trail. Under it, what the trail holds is kept once.

@@ -2,6 +2,7 @@ package svc
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,8 +23,8 @@ func Signals() []Signal { return []Signal{SignalEvents, SignalErrors, SignalMetr
 // Values lists the signals.
 func (Signal) Values() []Signal { return Signals() }
 
-// Fate is what became of an item that was sent: it was stored, it repeated another one, or it was
-// dropped for a reason.
+// Fate is the outcome of an item that was sent: stored, a repetition of another one, or dropped for
+// a reason.
 type Fate string
 
 // The fates. All but the first two are the reasons of drops.
@@ -45,7 +46,7 @@ const (
 	// FateGivenUp is one that the operator gave up.
 	FateDeadLetter Fate = "deadLetter"
 	FateGivenUp    Fate = "givenUp"
-	// FateClientSide is what an SDK reports that it did not send.
+	// FateClientSide counts items that an SDK reports it did not send.
 	FateClientSide Fate = "clientSide"
 	// FateDisabled is an item of a signal or a module that is switched off.
 	FateDisabled Fate = "disabled"
@@ -116,7 +117,7 @@ type TallyMark struct {
 // LetterSignal returns the signal of a dead letter's item; none for a whole record.
 func LetterSignal(kind LetterKind) Signal {
 	switch kind {
-	case LetterEvent:
+	case LetterEvent, LetterBilling:
 		return SignalEvents
 	case LetterError:
 		return SignalErrors
@@ -160,15 +161,40 @@ const (
 // UsageDays is how many UTC days of usage an answer has, today among them.
 const UsageDays = 30
 
-// SignalUsage is what became of the items of one signal.
+// SignalUsage counts the items of one signal by their fate.
 type SignalUsage struct {
 	Stored, Duplicates int64
 	Dropped            map[Fate]int64
 	// Codes are the items dropped as invalid by their code.
 	Codes map[string]int64
-	Bytes int64
+	// ClientReasons are the items that clients report as not sent, by the code that ClientReasonCode makes.
+	ClientReasons map[string]int64
+	Bytes         int64
 	// LastAt is when the last item arrived; zero where none did.
 	LastAt time.Time
+}
+
+// ClientReason is why a client says that it did not send something, in the client's words, and what.
+type ClientReason struct{ Reason, Category string }
+
+// clientReasonMark stands between reason and category in a code. An error's code is the reason alone.
+const clientReasonMark, clientReasonError = "/", "error"
+
+// ClientReasonCode returns the code under which such items are counted.
+func ClientReasonCode(reason, category string) string {
+	if category == clientReasonError {
+		return reason
+	}
+	return reason + clientReasonMark + category
+}
+
+// ClientReasonOf returns what a code says.
+func ClientReasonOf(code string) ClientReason {
+	reason, category, has := strings.Cut(code, clientReasonMark)
+	if !has {
+		category = clientReasonError
+	}
+	return ClientReason{reason, category}
 }
 
 // Received counts all items.
@@ -194,7 +220,7 @@ func NewUsageDays(now time.Time, days int) []UsageDay {
 	for i := range out {
 		signals := map[Signal]*SignalUsage{}
 		for _, signal := range Signals() {
-			signals[signal] = &SignalUsage{Dropped: map[Fate]int64{}, Codes: map[string]int64{}}
+			signals[signal] = &SignalUsage{Dropped: map[Fate]int64{}, Codes: map[string]int64{}, ClientReasons: map[string]int64{}}
 		}
 		out[i] = UsageDay{Date: today.AddDate(0, 0, i+1-days), Signals: signals}
 	}
@@ -223,6 +249,9 @@ func AddUsage(days []UsageDay, counts []UsageCount) {
 			usage.Dropped[c.Fate] += c.Items
 			if c.Fate == FateInvalid {
 				usage.Codes[c.Code] += c.Items
+			}
+			if c.Fate == FateClientSide {
+				usage.ClientReasons[c.Code] += c.Items
 			}
 		}
 	}

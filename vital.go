@@ -40,7 +40,7 @@ type VitalBins struct {
 	Totals MetricTotals
 }
 
-// VitalScore is what the observations of a vital come to.
+// VitalScore holds the 75th percentile, the shares and the rating of a vital.
 type VitalScore struct {
 	Samples uint64
 	P75     float64

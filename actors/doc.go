@@ -1,5 +1,5 @@
 // Package actors lists the kinds of virtual actors of the product; the packages below it have them:
-// identity, apps, conversations, alerting (with monitors), issues (with releases), live and telemetry; pipeline
+// identity, apps, conversations, alerting (with monitors), issues (with releases), destinations, connector, live and telemetry; pipeline
 // folds the log into the store.
 //
 // A persistent kind has a pure core: state, and one function per message that returns an
@@ -21,8 +21,15 @@
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
 //	rank 2  segments      one application: who shall be in its segments
+//	rank 2  destination   one destination: deliveries that are not over
+//	rank 2  campaign      one campaign: its texts, and how far its sending is
 //	rank 2  monitor       one monitor: what is checked, and what the checks led to
 //	rank 1  alerting      one application: alert rules, incidents, channels, notices
+//	rank 1  campaigns     one application: what is decided about its campaigns
+//	rank 1  campaignTally one campaign: where its links lead, who opened and clicked
+//	rank 1  suppressions  a sixteenth of the addresses to which one application sends no campaign
+//	rank 1  destinations  one application: where conversions are forwarded
+//	rank 1  connector     one application: the handler of its tenant, which is probed
 //	rank 1  telemetry     one environment: what it takes in, its budgets
 //	rank 1  application   one application: settings, ingest keys, public page
 //	rank 1  issue         one issue: status, assignee, merges

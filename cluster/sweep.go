@@ -16,11 +16,11 @@ type Due struct {
 	Kind, Identity, Name string
 }
 
-// Wakeups is the store of durable wake-ups.
+// Wakeups knows the durable wake-ups of what this node owns.
 type Wakeups interface {
-	// Due yields wake-ups that are due at an instant, the oldest first, until yield
-	// returns false.
-	Due(ctx context.Context, at time.Time, yield func(Due) bool) error
+	// Due yields wake-ups that are due at an instant until yield returns false. It yields one
+	// again later, unless its actor has replaced or removed it.
+	Due(at time.Time, yield func(Due) bool)
 }
 
 // WakeMethod is the method of the call that delivers a wake-up; the payload is
@@ -62,18 +62,12 @@ func (s *Sweeper) Run(ctx context.Context) error {
 
 func (s *Sweeper) sweep(ctx context.Context) {
 	var due []Due
-	err := s.Store.Due(ctx, s.Now(), func(wake Due) bool {
+	s.Store.Due(s.Now(), func(wake Due) bool {
 		if s.Cluster.Owns(wake.Kind, wake.Identity) {
 			due = append(due, wake)
 		}
 		return len(due) < sweepBatch
 	})
-	if err != nil {
-		if ctx.Err() == nil {
-			s.Logger.Warn("reading due wake-ups failed", "error", err)
-		}
-		return
-	}
 	var waking errgroup.Group
 	waking.SetLimit(sweepAtOnce)
 	for _, wake := range due {

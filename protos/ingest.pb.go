@@ -31,6 +31,7 @@ type Record struct {
 	Occurrences   []*Occurrence          `protobuf:"bytes,2,rep,name=occurrences,proto3" json:"occurrences,omitempty"`
 	Points        []*MetricPoint         `protobuf:"bytes,3,rep,name=points,proto3" json:"points,omitempty"`
 	Tallies       []*Tally               `protobuf:"bytes,4,rep,name=tallies,proto3" json:"tallies,omitempty"`
+	Billings      []*Billing             `protobuf:"bytes,5,rep,name=billings,proto3" json:"billings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -93,6 +94,210 @@ func (x *Record) GetTallies() []*Tally {
 	return nil
 }
 
+func (x *Record) GetBillings() []*Billing {
+	if x != nil {
+		return x.Billings
+	}
+	return nil
+}
+
+// Billing is one accepted item of a billing system: validated, its prices made one amount a month.
+type Billing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the environment whose key sent it. With the subject it decides the partition.
+	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
+	Kind        string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Subject     string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	Id          string `protobuf:"bytes,4,opt,name=id,proto3" json:"id,omitempty"`
+	// Milliseconds since the epoch.
+	TsMs       int64 `protobuf:"varint,5,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
+	ReceivedMs int64 `protobuf:"varint,6,opt,name=received_ms,json=receivedMs,proto3" json:"received_ms,omitempty"`
+	// The place in the request.
+	Seq      uint32 `protobuf:"varint,7,opt,name=seq,proto3" json:"seq,omitempty"`
+	Customer string `protobuf:"bytes,8,opt,name=customer,proto3" json:"customer,omitempty"`
+	Plan     string `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
+	Status   string `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
+	Currency string `protobuf:"bytes,11,opt,name=currency,proto3" json:"currency,omitempty"`
+	Cents    int64  `protobuf:"zigzag64,12,opt,name=cents,proto3" json:"cents,omitempty"`
+	// Later amounts that are known already: instants in milliseconds since the epoch, and cents.
+	ChangeMs    []uint64 `protobuf:"varint,13,rep,packed,name=change_ms,json=changeMs,proto3" json:"change_ms,omitempty"`
+	ChangeCents []uint64 `protobuf:"varint,14,rep,packed,name=change_cents,json=changeCents,proto3" json:"change_cents,omitempty"`
+	// Milliseconds since the epoch; 0 where the sender does not say.
+	TrialEndMs int64 `protobuf:"varint,15,opt,name=trial_end_ms,json=trialEndMs,proto3" json:"trial_end_ms,omitempty"`
+	EndMs      int64 `protobuf:"varint,16,opt,name=end_ms,json=endMs,proto3" json:"end_ms,omitempty"`
+	// The currency into which a rate converts, and the rate in trillionths.
+	Target string `protobuf:"bytes,17,opt,name=target,proto3" json:"target,omitempty"`
+	Rate   int64  `protobuf:"varint,18,opt,name=rate,proto3" json:"rate,omitempty"`
+	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
+	// what a client sent.
+	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Billing) Reset() {
+	*x = Billing{}
+	mi := &file_ingest_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Billing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Billing) ProtoMessage() {}
+
+func (x *Billing) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Billing.ProtoReflect.Descriptor instead.
+func (*Billing) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Billing) GetEnvironment() uint64 {
+	if x != nil {
+		return x.Environment
+	}
+	return 0
+}
+
+func (x *Billing) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Billing) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *Billing) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Billing) GetTsMs() int64 {
+	if x != nil {
+		return x.TsMs
+	}
+	return 0
+}
+
+func (x *Billing) GetReceivedMs() int64 {
+	if x != nil {
+		return x.ReceivedMs
+	}
+	return 0
+}
+
+func (x *Billing) GetSeq() uint32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Billing) GetCustomer() string {
+	if x != nil {
+		return x.Customer
+	}
+	return ""
+}
+
+func (x *Billing) GetPlan() string {
+	if x != nil {
+		return x.Plan
+	}
+	return ""
+}
+
+func (x *Billing) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *Billing) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *Billing) GetCents() int64 {
+	if x != nil {
+		return x.Cents
+	}
+	return 0
+}
+
+func (x *Billing) GetChangeMs() []uint64 {
+	if x != nil {
+		return x.ChangeMs
+	}
+	return nil
+}
+
+func (x *Billing) GetChangeCents() []uint64 {
+	if x != nil {
+		return x.ChangeCents
+	}
+	return nil
+}
+
+func (x *Billing) GetTrialEndMs() int64 {
+	if x != nil {
+		return x.TrialEndMs
+	}
+	return 0
+}
+
+func (x *Billing) GetEndMs() int64 {
+	if x != nil {
+		return x.EndMs
+	}
+	return 0
+}
+
+func (x *Billing) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Billing) GetRate() int64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *Billing) GetLetter() string {
+	if x != nil {
+		return x.Letter
+	}
+	return ""
+}
+
 // Tally is a group of counts of items that did not enter the log. A source sends its groups one
 // after the other, to one partition, so a group whose number is not after the last one is a repetition.
 type Tally struct {
@@ -108,7 +313,7 @@ type Tally struct {
 
 func (x *Tally) Reset() {
 	*x = Tally{}
-	mi := &file_ingest_proto_msgTypes[1]
+	mi := &file_ingest_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -120,7 +325,7 @@ func (x *Tally) String() string {
 func (*Tally) ProtoMessage() {}
 
 func (x *Tally) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[1]
+	mi := &file_ingest_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -133,7 +338,7 @@ func (x *Tally) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tally.ProtoReflect.Descriptor instead.
 func (*Tally) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{1}
+	return file_ingest_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Tally) GetSource() string {
@@ -183,7 +388,7 @@ type TallyCount struct {
 
 func (x *TallyCount) Reset() {
 	*x = TallyCount{}
-	mi := &file_ingest_proto_msgTypes[2]
+	mi := &file_ingest_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +400,7 @@ func (x *TallyCount) String() string {
 func (*TallyCount) ProtoMessage() {}
 
 func (x *TallyCount) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[2]
+	mi := &file_ingest_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +413,7 @@ func (x *TallyCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TallyCount.ProtoReflect.Descriptor instead.
 func (*TallyCount) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{2}
+	return file_ingest_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TallyCount) GetEnvironment() uint64 {
@@ -301,6 +506,8 @@ type Event struct {
 	RetentionDays uint32 `protobuf:"varint,24,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
 	// The environment's policy drops what programs send.
 	DropBots bool `protobuf:"varint,25,opt,name=drop_bots,json=dropBots,proto3" json:"drop_bots,omitempty"`
+	// The kinds of destinations that the sender keeps the event from.
+	Withheld []string `protobuf:"bytes,26,rep,name=withheld,proto3" json:"withheld,omitempty"`
 	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
 	// what a client sent.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
@@ -310,7 +517,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_ingest_proto_msgTypes[3]
+	mi := &file_ingest_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +529,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[3]
+	mi := &file_ingest_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +542,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{3}
+	return file_ingest_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Event) GetEnvironment() uint64 {
@@ -513,6 +720,13 @@ func (x *Event) GetDropBots() bool {
 	return false
 }
 
+func (x *Event) GetWithheld() []string {
+	if x != nil {
+		return x.Withheld
+	}
+	return nil
+}
+
 func (x *Event) GetLetter() string {
 	if x != nil {
 		return x.Letter
@@ -534,7 +748,7 @@ type Campaign struct {
 
 func (x *Campaign) Reset() {
 	*x = Campaign{}
-	mi := &file_ingest_proto_msgTypes[4]
+	mi := &file_ingest_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -546,7 +760,7 @@ func (x *Campaign) String() string {
 func (*Campaign) ProtoMessage() {}
 
 func (x *Campaign) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[4]
+	mi := &file_ingest_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -559,7 +773,7 @@ func (x *Campaign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Campaign.ProtoReflect.Descriptor instead.
 func (*Campaign) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{4}
+	return file_ingest_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Campaign) GetSource() string {
@@ -660,7 +874,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +886,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +899,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{5}
+	return file_ingest_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Occurrence) GetEnvironment() uint64 {
@@ -1007,7 +1221,7 @@ type MetricPoint struct {
 
 func (x *MetricPoint) Reset() {
 	*x = MetricPoint{}
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1233,7 @@ func (x *MetricPoint) String() string {
 func (*MetricPoint) ProtoMessage() {}
 
 func (x *MetricPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1246,7 @@ func (x *MetricPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
 func (*MetricPoint) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{6}
+	return file_ingest_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MetricPoint) GetEnvironment() uint64 {
@@ -1202,7 +1416,7 @@ type Histogram struct {
 
 func (x *Histogram) Reset() {
 	*x = Histogram{}
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1428,7 @@ func (x *Histogram) String() string {
 func (*Histogram) ProtoMessage() {}
 
 func (x *Histogram) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1441,7 @@ func (x *Histogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Histogram.ProtoReflect.Descriptor instead.
 func (*Histogram) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{7}
+	return file_ingest_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Histogram) GetBounds() []float64 {
@@ -1308,7 +1522,7 @@ type Cumulative struct {
 
 func (x *Cumulative) Reset() {
 	*x = Cumulative{}
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1320,7 +1534,7 @@ func (x *Cumulative) String() string {
 func (*Cumulative) ProtoMessage() {}
 
 func (x *Cumulative) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1333,7 +1547,7 @@ func (x *Cumulative) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cumulative.ProtoReflect.Descriptor instead.
 func (*Cumulative) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{8}
+	return file_ingest_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Cumulative) GetStartNs() uint64 {
@@ -1383,12 +1597,36 @@ var File_ingest_proto protoreflect.FileDescriptor
 const file_ingest_proto_rawDesc = "" +
 	"\n" +
 	"\fingest.proto\x12\n" +
-	"svc.protos\"\xcb\x01\n" +
+	"svc.protos\"\xfc\x01\n" +
 	"\x06Record\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\x128\n" +
 	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\x12/\n" +
 	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\x12+\n" +
-	"\atallies\x18\x04 \x03(\v2\x11.svc.protos.TallyR\atallies\"v\n" +
+	"\atallies\x18\x04 \x03(\v2\x11.svc.protos.TallyR\atallies\x12/\n" +
+	"\bbillings\x18\x05 \x03(\v2\x13.svc.protos.BillingR\bbillings\"\xe8\x03\n" +
+	"\aBilling\x12 \n" +
+	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
+	"\asubject\x18\x03 \x01(\tR\asubject\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\tR\x02id\x12\x13\n" +
+	"\x05ts_ms\x18\x05 \x01(\x03R\x04tsMs\x12\x1f\n" +
+	"\vreceived_ms\x18\x06 \x01(\x03R\n" +
+	"receivedMs\x12\x10\n" +
+	"\x03seq\x18\a \x01(\rR\x03seq\x12\x1a\n" +
+	"\bcustomer\x18\b \x01(\tR\bcustomer\x12\x12\n" +
+	"\x04plan\x18\t \x01(\tR\x04plan\x12\x16\n" +
+	"\x06status\x18\n" +
+	" \x01(\tR\x06status\x12\x1a\n" +
+	"\bcurrency\x18\v \x01(\tR\bcurrency\x12\x14\n" +
+	"\x05cents\x18\f \x01(\x12R\x05cents\x12\x1b\n" +
+	"\tchange_ms\x18\r \x03(\x04R\bchangeMs\x12!\n" +
+	"\fchange_cents\x18\x0e \x03(\x04R\vchangeCents\x12 \n" +
+	"\ftrial_end_ms\x18\x0f \x01(\x03R\n" +
+	"trialEndMs\x12\x15\n" +
+	"\x06end_ms\x18\x10 \x01(\x03R\x05endMs\x12\x16\n" +
+	"\x06target\x18\x11 \x01(\tR\x06target\x12\x12\n" +
+	"\x04rate\x18\x12 \x01(\x03R\x04rate\x12\x16\n" +
+	"\x06letter\x18d \x01(\tR\x06letter\"v\n" +
 	"\x05Tally\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x13\n" +
@@ -1403,7 +1641,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x14\n" +
 	"\x05items\x18\x06 \x01(\x12R\x05items\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x12R\x05bytes\x12\x17\n" +
-	"\alast_ms\x18\b \x01(\x03R\x06lastMs\"\xdf\x05\n" +
+	"\alast_ms\x18\b \x01(\x03R\x06lastMs\"\xfb\x05\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1437,7 +1675,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\n" +
 	"engaged_ms\x18\x17 \x01(\x03R\tengagedMs\x12%\n" +
 	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDays\x12\x1b\n" +
-	"\tdrop_bots\x18\x19 \x01(\bR\bdropBots\x12\x16\n" +
+	"\tdrop_bots\x18\x19 \x01(\bR\bdropBots\x12\x1a\n" +
+	"\bwithheld\x18\x1a \x03(\tR\bwithheld\x12\x16\n" +
 	"\x06letter\x18d \x01(\tR\x06letterB\b\n" +
 	"\x06_value\"|\n" +
 	"\bCampaign\x12\x16\n" +
@@ -1554,32 +1793,34 @@ func file_ingest_proto_rawDescGZIP() []byte {
 	return file_ingest_proto_rawDescData
 }
 
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_ingest_proto_goTypes = []any{
 	(*Record)(nil),      // 0: svc.protos.Record
-	(*Tally)(nil),       // 1: svc.protos.Tally
-	(*TallyCount)(nil),  // 2: svc.protos.TallyCount
-	(*Event)(nil),       // 3: svc.protos.Event
-	(*Campaign)(nil),    // 4: svc.protos.Campaign
-	(*Occurrence)(nil),  // 5: svc.protos.Occurrence
-	(*MetricPoint)(nil), // 6: svc.protos.MetricPoint
-	(*Histogram)(nil),   // 7: svc.protos.Histogram
-	(*Cumulative)(nil),  // 8: svc.protos.Cumulative
+	(*Billing)(nil),     // 1: svc.protos.Billing
+	(*Tally)(nil),       // 2: svc.protos.Tally
+	(*TallyCount)(nil),  // 3: svc.protos.TallyCount
+	(*Event)(nil),       // 4: svc.protos.Event
+	(*Campaign)(nil),    // 5: svc.protos.Campaign
+	(*Occurrence)(nil),  // 6: svc.protos.Occurrence
+	(*MetricPoint)(nil), // 7: svc.protos.MetricPoint
+	(*Histogram)(nil),   // 8: svc.protos.Histogram
+	(*Cumulative)(nil),  // 9: svc.protos.Cumulative
 }
 var file_ingest_proto_depIdxs = []int32{
-	3, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
-	5, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
-	6, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
-	1, // 3: svc.protos.Record.tallies:type_name -> svc.protos.Tally
-	2, // 4: svc.protos.Tally.counts:type_name -> svc.protos.TallyCount
-	4, // 5: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
-	7, // 6: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
-	7, // 7: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	4, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
+	6, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
+	7, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
+	2, // 3: svc.protos.Record.tallies:type_name -> svc.protos.Tally
+	1, // 4: svc.protos.Record.billings:type_name -> svc.protos.Billing
+	3, // 5: svc.protos.Tally.counts:type_name -> svc.protos.TallyCount
+	5, // 6: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
+	8, // 7: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
+	8, // 8: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -1587,15 +1828,15 @@ func file_ingest_proto_init() {
 	if File_ingest_proto != nil {
 		return
 	}
-	file_ingest_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ingest_proto_msgTypes[6].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[4].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -44,6 +44,12 @@ func PartitionOfMetric(environment uint64, name string, partitions int) int {
 	return PartitionOf(environment, name, partitions)
 }
 
+// PartitionOfBilling returns the partition of the log that carries what is said of a subscription, payment or rate of an
+// environment.
+func PartitionOfBilling(environment uint64, subject string, partitions int) int {
+	return PartitionOf(environment, subject, partitions)
+}
+
 // PartitionOfTally returns the partition of the log that carries the tallies of a source.
 func PartitionOfTally(source string, partitions int) int {
 	return int(xxh3.HashString(source) % uint64(partitions))
@@ -111,6 +117,7 @@ const (
 	eventField      = 1<<3 | 2
 	occurrenceField = 2<<3 | 2
 	pointField      = 3<<3 | 2
+	billingField    = 5<<3 | 2
 )
 
 // AppendRecord appends an event to the bytes of a Record.
@@ -138,6 +145,16 @@ func AppendPoint(record []byte, point *MetricPoint) ([]byte, error) {
 	size := point.SizeVT()
 	record, start := appendRoom(record, pointField, size)
 	if _, err := point.MarshalToSizedBufferVT(record[start:]); err != nil {
+		return record[:start], err
+	}
+	return record, nil
+}
+
+// AppendBilling appends a billing item to the bytes of a Record.
+func AppendBilling(record []byte, billing *Billing) ([]byte, error) {
+	size := billing.SizeVT()
+	record, start := appendRoom(record, billingField, size)
+	if _, err := billing.MarshalToSizedBufferVT(record[start:]); err != nil {
 		return record[:start], err
 	}
 	return record, nil

@@ -13,6 +13,7 @@ const (
 	OccurrenceField Field = 2
 	PointField      Field = 3
 	TallyField      Field = 4
+	BillingField    Field = 5
 )
 
 // Items returns how many items the bytes of a Record hold at most, without decoding them: all
@@ -61,6 +62,8 @@ func EnvironmentOf(record []byte) uint64 {
 		return r.Occurrences[0].Environment
 	case len(r.Points) > 0:
 		return r.Points[0].Environment
+	case len(r.Billings) > 0:
+		return r.Billings[0].Environment
 	}
 	return 0
 }
@@ -80,6 +83,9 @@ func Readdressed(record []byte, letter string) ([]byte, error) {
 	}
 	for _, point := range r.Points {
 		point.Letter = letter
+	}
+	for _, billing := range r.Billings {
+		billing.Letter = letter
 	}
 	return r.MarshalVT()
 }

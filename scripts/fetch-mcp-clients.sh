@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches the published clients of the Model Context Protocol that the tests run, once,
+# Fetches the published clients of the Model Context Protocol that `make sdk` runs, once,
 # into the cache folder. Afterwards it does nothing and needs no network. The versions
 # and checksums are those of cmd/svc/testdata/mcp/package-lock.json; another lock file
 # gets a folder of its own.

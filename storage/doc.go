@@ -7,11 +7,11 @@
 //
 // # Tables
 //
-// All tables are in ClickHouse. "month" says that a table has a part for each month.
+// All tables are in ClickHouse. "month" says that a table has a part for each month, "file" for each file of an export.
 // A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
 // events, occurrences, metric points and all that views make of them; what is told of people leaves
 // within a day after the profile of their visitor. Chunks of uploads
-// leave after a day, dead letters after 30 days, checks after 90.
+// leave after a day, rows of exports a day after the export is ready, dead letters after 30 days, checks after 90.
 //
 //	table            ordered by                                   parts  written by                               read by
 //	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
@@ -28,7 +28,12 @@
 //	roots            environment, visitor                         -      blocks with aliases, merges of people    people, funnels, retention
 //	activations      environment, visitor                         -      the owner of partition 0, hourly         people
 //	flag_counts      environment, flag, variant, day              -      flags.Recorder, every two seconds        lists and results of flags
+//	deliveries       app, destination, created, id                -      dispatchers, four times a second          the delivery log, replays
+//	campaign_recipients  environment, campaign, number           -      runs of campaigns, at the start           runs of campaigns
+//	campaign_outcomes  environment, visitor, campaign, number    -      runs of campaigns                         timelines of people
+//	billing          environment, kind, subject, id               -      block.Store                              revenue, revenue of people
 //	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every two seconds        results of flags
+//	export_rows      file, piece, position                        file   exports.Runner                            files of exports
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
 //	issues           environment, issue                           -      view of occurrences                      lists of issues
 //	issue_users      environment, ts                              month  view of occurrences                      users and sparks of issues, overview of errors

@@ -102,8 +102,8 @@ func (a *alerting) onDeleteSilence(now time.Time, m findRule) (grain.Outcome[gra
 	return result, nil
 }
 
-// judgeAgain has the rules whose incidents a silence kept quiet judge anew whether to tell of them: the
-// plan that follows does.
+// judgeAgain makes the incidents that a silence kept quiet due for notices again. The next plan of their
+// rules decides whether to send them.
 func (a *alerting) judgeAgain(into *grain.Effects, silence string, now time.Time) {
 	for _, id := range slices.Sorted(maps.Keys(a.states)) {
 		next, concerned := a.states[id].Unquiet(silence, now)

@@ -104,16 +104,24 @@ func (o *office) open() {
 	for _, owned := range rules {
 		o.rules.PublishEntities(owned, nil)
 	}
+	node := &grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}
 	host := actorstest.NewHostOf(o.t, func(c *cluster.Cluster) []cluster.Kind {
 		o.schedule = NewSchedule(c, time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
 		ports := &Ports{Actors: c, Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
-		return []cluster.Kind{Kind(&grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)}
+		return []cluster.Kind{Kind(node, ports)}
 	})
 	o.alerts = &Alerts{Actors: host, Workers: grain.NewWorkers(), Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = o.schedule.Run(ctx) }()
-	o.stop = sync.OnceFunc(func() { cancel(); <-ended; host.Stop() })
+	told := o.alerts.Workers
+	o.stop = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		host.Stop()
+		stopWorkers(o.t, node.Workers) // a round may wait for the answer of an actor that is gone
+		stopWorkers(o.t, told)
+	})
 	o.t.Cleanup(func() { o.stop() })
 }
 
@@ -137,6 +145,7 @@ func inOffice(t *testing.T, test func(t *testing.T, o *office)) {
 		}
 		test(t, o)
 		o.stop()
+		pass(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
 	})
 }
 

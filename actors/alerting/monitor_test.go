@@ -96,9 +96,10 @@ func (w *watchedSite) start() {
 	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
 	w.generation = 1
 	w.found = &PrefetchedStates{Generation: func() (int32, bool) { return w.generation, true }}
+	node := &grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}
 	w.host = actorstest.NewHostOf(w.t, func(c *cluster.Cluster) []cluster.Kind {
 		w.schedule = NewSchedule(c, time.Now, w.metrics, logger)
-		return []cluster.Kind{MonitorKind(&grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, &MonitorPorts{
+		return []cluster.Kind{MonitorKind(node, &MonitorPorts{
 			States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
 		})}
 	})
@@ -106,7 +107,13 @@ func (w *watchedSite) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = w.schedule.Run(ctx) }()
-	w.stop = sync.OnceFunc(func() { cancel(); <-ended; w.host.Stop() })
+	host := w.host
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		host.Stop()
+		stopWorkers(w.t, node.Workers) // a check may wait for an answer
+	})
 	w.t.Cleanup(func() { w.stop() })
 }
 
@@ -140,6 +147,7 @@ func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
 		w.start()
 		test(t, w)
 		w.stop()
+		pass(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
 	})
 }
 

@@ -22,8 +22,16 @@ import (
 type OpenBlockPublisher struct {
 	Rules  *RuleIndex
 	Actors grain.Caller
-	Sink   *pipeline.Sink
+	Sinks  OpenBlocks
 	Logger *slog.Logger
+}
+
+// OpenBlocks are the blocks of a node that are not stored yet.
+type OpenBlocks interface {
+	// Peek shows what listens to the open blocks. Nothing of it may be kept.
+	Peek(show func(listener pipeline.BlockListener))
+	// Hurry has what was folded so far stored without waiting for the end of the interval.
+	Hurry()
 }
 
 const (
@@ -65,44 +73,53 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 	}
 }
 
-// round reports the open block to the actors, and returns whether it was stored early.
+// round reports the open blocks to the actors, and has them stored early where they are to be. It returns whether the next round is to wait for longer.
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
-	soon, apps := false, map[svc.AppRef]bool{}
-	for _, set := range l.Rules.take() {
+	soon, apps, touched := false, map[svc.AppRef]bool{}, l.Rules.take()
+	for _, set := range touched {
 		soon = set.flushSoon.Swap(false) || soon
 		apps[set.app] = true
 	}
-	if !soon && !l.publish(ctx, l.peek(apps)) {
-		return false
+	if !soon {
+		look, failed := l.publish(ctx, l.peek(apps))
+		for _, set := range touched {
+			if slices.Contains(failed, set.app) {
+				l.Rules.touch(set) // nothing else may arrive that has it reported
+			}
+		}
+		if !look {
+			return len(failed) > 0
+		}
 	}
-	if err := l.Sink.Store(ctx); err != nil {
-		l.Logger.Warn("storing a block early failed", "error", err)
-	}
+	l.Sinks.Hurry()
 	return true
 }
 
-// peek returns the counts of the open block so far, for the rules of applications.
-func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
-	l.Sink.Peek(func(listener pipeline.BlockListener) {
+// peek returns the counts of the open blocks so far, for the rules of applications.
+func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]counted {
+	brought := map[svc.AppRef][]counted{}
+	l.Sinks.Peek(func(listener pipeline.BlockListener) {
 		if block, ok := listener.(*countedBlock); ok {
-			brought = block.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
+			for app, counts := range block.byApp(func(app svc.AppRef) bool { return apps[app] }, true) {
+				brought[app] = append(brought[app], counts...)
+			}
 		}
 	})
 	return brought
 }
 
 // publish reports counts to the actors of applications, and returns whether any of them waits for the block to
-// be stored.
-func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) bool {
+// be stored, and which did not answer.
+func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) (stored bool, failed []svc.AppRef) {
 	var look atomic.Bool
-	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
+	failed = l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
 		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), openBlockReport{brought[app]})
 		if err == nil && answer.Look {
 			look.Store(true)
 		}
 		return err
 	})
-	return look.Load()
+	return look.Load(), failed
 }
 
 // reportMissed has actors that missed a block read the store again. An actor that misses a block meanwhile is

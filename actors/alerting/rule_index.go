@@ -2,7 +2,6 @@ package alerting
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -198,25 +197,9 @@ func (b *RuleIndex) EntityKinds() []string { return []string{KindRule} }
 // PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that
 // cannot be decoded is left out.
 func (b *RuleIndex) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	if len(entities) == 0 {
+	identity, version, rules, ours := grain.DecodeOwned[svc.AlertRule](entities, KindAlerting, KindRule, skipped)
+	if !ours {
 		return
-	}
-	identity, alerting := strings.CutPrefix(entities[0].Owner, KindAlerting+"/")
-	if !alerting {
-		return
-	}
-	var version svc.Version
-	var rules []svc.AlertRule
-	for _, entity := range entities {
-		if entity.Version.Number() > version.Number() {
-			version = entity.Version
-		}
-		if entity.Deleted || entity.Kind != KindRule {
-			continue
-		}
-		if rule := grain.DecodeOrSkip[svc.AlertRule](entity, skipped); rule != nil {
-			rules = append(rules, *rule)
-		}
 	}
 	app, _, _ := splitIdentity(identity + "/")
 	b.Publish(version, app, rules)

@@ -16,7 +16,8 @@ import (
 //	identity   org/app, the two slugs
 //	rank       1
 //	owns       the application's settings, ingest keys, goals, funnels, annotations and public page
-//	persists   entities application, key, goal, funnel, annotation, share
+//	persists   entities application, key, goal, funnel, annotation, share; of a deleted application the
+//	           first stays, without its settings
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -39,6 +40,8 @@ type application struct {
 	// of the public page.
 	publish     func(svc.Version, svc.Application, []svc.IngestKey)
 	publishPage func(svc.Version, svc.Application, svc.Share)
+	// remove makes the deletion of the application known to the ingest path.
+	remove func(svc.Version, svc.Application)
 }
 
 type (
@@ -77,9 +80,12 @@ var (
 	applicationRevokeKey = grain.On(applicationKind, "key.revoke", (*application).onRevokeKey)
 )
 
-// Admit refuses everything but the creation of an application that does not exist.
+// Admit refuses everything but the creation of an application that does not exist, or no longer.
 func (a *application) Admit(_ time.Time, method string) error {
-	if a.app == nil && method != "create" {
+	switch {
+	case method == applicationCreate.Name() || method == applicationDelete.Name():
+		return nil
+	case a.app == nil || a.app.DeletedAt != nil:
 		return svc.NotFound("application")
 	}
 	return nil

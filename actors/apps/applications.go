@@ -21,6 +21,8 @@ type Applications struct {
 	Sync func(ctx context.Context, kind, identity string) error
 	// ExclusionKey makes the hashes of the addresses whose traffic is not kept.
 	ExclusionKey []byte
+	// Shard returns the shard on which the environments of a new application live; nil is shard 0.
+	Shard func() int
 }
 
 // slugs returns the client of the organizations.
@@ -117,10 +119,13 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 		return svc.Application{}, svc.Invalid(problems...)
 	}
 	ids := svc.AppIDs{App: a.Random.NewID(ctx, "app_")}
+	shard := 0
+	if a.Shard != nil {
+		shard = a.Shard()
+	}
 	for n := range ids.Environments {
 		ids.Environments[n] = a.Random.NewID(ctx, "env_")
-		// 53 bits, so that every JSON reader keeps the number exactly.
-		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.NewBytes(ctx, 8))>>11 | 1
+		ids.Numbers[n] = svc.EnvironmentNumber(binary.LittleEndian.Uint64(a.Random.NewBytes(ctx, 8)), shard)
 	}
 	record, err := a.slugs().Reserve(svc.WithCarrier(ctx, nil), org, spec, ids)
 	if err != nil {

@@ -66,6 +66,14 @@ func (c *Collectors) Applications() []svc.Application {
 	return apps
 }
 
+// Application returns an application that is there.
+func (c *Collectors) Application(ref svc.AppRef) (*svc.Application, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one, found := c.ofApp[ref]
+	return &one.app, found
+}
+
 // Publish replaces what is known of one application, unless a later version of
 // it is.
 func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []svc.IngestKey) {
@@ -112,6 +120,31 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	c.ofApp[ref] = published{version, app, hashes}
 }
 
+// Remove has nothing known of a deleted application, so that its keys are those of nobody.
+func (c *Collectors) Remove(version svc.Version, app svc.Application) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ref := app.Ref()
+	if version.Number() < c.ofApp[ref].version.Number() {
+		return
+	}
+	numbers := map[uint64]bool{}
+	for _, environment := range app.Environments {
+		c.named.Delete(environment.IngestID())
+		numbers[environment.Number] = true
+	}
+	for _, hash := range c.ofApp[ref].hashes {
+		c.byKey.Delete(hash)
+	}
+	c.former.Range(func(hash, environment any) bool {
+		if number, ok := environment.(uint64); ok && numbers[number] {
+			c.former.Delete(hash)
+		}
+		return true
+	})
+	delete(c.ofApp, ref)
+}
+
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (c *Collectors) EntityKinds() []string { return []string{"application", "key"} }
 
@@ -138,7 +171,11 @@ func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skippe
 			}
 		}
 	}
-	if app != nil {
+	switch {
+	case app == nil:
+	case app.DeletedAt != nil:
+		c.Remove(version, app.Whole())
+	default:
 		c.Publish(version, app.Whole(), keys)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func Kinds(node *grain.Node, collectors *Collectors, shares *Shares) []cluster.Kind {
 	return []cluster.Kind{
 		applicationKind.Row(node, func(string) *application {
-			return &application{publish: collectors.Publish, publishPage: shares.Publish}
+			return &application{publish: collectors.Publish, publishPage: shares.Publish, remove: collectors.Remove}
 		}),
 	}
 }

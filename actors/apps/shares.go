@@ -79,6 +79,9 @@ func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 			}
 		}
 	}
+	if app != nil && app.DeletedAt != nil {
+		share = svc.Share{}
+	}
 	if app != nil {
 		s.Publish(version, app.Whole(), share)
 	}

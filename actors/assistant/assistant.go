@@ -212,16 +212,19 @@ func (a *Assistant) Revoke(ctx context.Context, who svc.Principal, member, id, r
 }
 
 func (a *Assistant) decide(ctx context.Context, who svc.Principal, exchange svc.Transcript, action svc.Action, status svc.ActionStatus, reason string) (svc.Action, error) {
-	decided, err := a.Conversations.Decide(ctx, &exchange.Conversation, action.ID, who.User, status, reason)
+	after := action
+	after.Status, after.DecidedBy = status, &who.User
+	carrying, enter := a.carrying(ctx, a.entry(&exchange.Conversation, &after, who.User, svc.LedgerKind("ai.action."+string(status)), reason, svc.Token{}))
+	decided, err := a.Conversations.Decide(carrying, &exchange.Conversation, action.ID, who.User, status, reason)
 	if err != nil {
 		return svc.Action{}, err
 	}
+	enter()
 	for _, one := range decided.Actions {
 		if one.ID == action.ID {
 			action = one
 		}
 	}
-	a.record(ctx, &decided.Conversation, &action, who.User, svc.LedgerKind("ai.action."+string(status)), reason, svc.Token{})
 	return action, nil
 }
 

@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,12 +60,15 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 			}
 		}
 	}
+	entries := make([]svc.LedgerEntry, 0, len(recorded))
+	for i := range recorded {
+		entries = append(entries, t.entryOf(&recorded[i]))
+	}
+	ctx, enter := t.carrying(ctx, entries...)
 	if err := t.keep(ctx, recorded, said, answered); err != nil {
 		return nil, err
 	}
-	for i := range recorded {
-		t.recordAction(ctx, &recorded[i])
-	}
+	enter()
 	if ended != nil && len(proposed) > 0 {
 		t.propose(proposed)
 	}
@@ -87,13 +89,13 @@ func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 	return nil
 }
 
-// recordAction writes an action into the ledger as it stands.
-func (t *turn) recordAction(ctx context.Context, action *svc.Action) {
+// entryOf returns what the ledger gets of an action as it stands.
+func (t *turn) entryOf(action *svc.Action) svc.LedgerEntry {
 	kind := svc.LedgerKind("ai.action.proposed")
 	if action.Status != svc.ActionProposed {
 		kind = "ai.action.executed"
 	}
-	t.record(ctx, &t.conversation, action, t.who.User, kind, action.Question, t.token)
+	return t.entry(&t.conversation, action, t.who.User, kind, action.Question, t.token)
 }
 
 // objectInput makes the input of a call a JSON object, which any record can hold, and
@@ -298,8 +300,9 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	outcome.Body = body
 	settle(action, outcome)
 	content := svc.Envelope(action.Tool, &outcome)
-	settled, err := t.Conversations.Settle(context.WithoutCancel(ctx), &t.conversation, action, content)
-	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token)
+	carrying, enter := t.carrying(context.WithoutCancel(ctx), t.entry(&t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token))
+	settled, err := t.Conversations.Settle(carrying, &t.conversation, action, content)
+	enter() // it was executed, whatever became of the note
 	t.reportAction(action)
 	t.frames.add("tool_result", resultFrame{"tool_result", action.CallID, action.Tool, outcome.OK(), action.Result.Summary, json.RawMessage(content)})
 	if len(revealed) > 0 {
@@ -318,32 +321,4 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 		return false, noteAlone
 	}
 	return true, nil
-}
-
-// record writes an entry about an action into the organization's ledger. The person is
-// the actor; the assistant is the means.
-func (a *Assistant) record(ctx context.Context, conversation *svc.Conversation, action *svc.Action, by svc.User, kind svc.LedgerKind, reason string, token svc.Token) {
-	more := map[string]any{
-		"via": "assistant", "tokenId": token.ID, "tokenKind": cmp.Or(token.Kind, svc.TokenAssistant), "tool": action.Tool, "status": action.Status,
-		"actor": map[string]string{"kind": "assistant", "conversationId": conversation.ID},
-	}
-	if action.Effect == svc.EffectExternal {
-		more["requestedBy"], more["sending"] = conversation.Member.ID, action.Sending
-		if action.DecidedBy != nil {
-			more["decidedBy"] = action.DecidedBy.ID
-		}
-	}
-	metadata, err := json.Marshal(more)
-	entry := svc.LedgerEntry{
-		At: a.Now(), Org: conversation.Org, App: conversation.App, Kind: kind, Actor: svc.LedgerActor{ID: by.ID, Name: by.Name},
-		Subject: action.ID, Reason: reason, RequestID: action.RequestID, Metadata: metadata,
-	}
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err = a.Ledger.Record(ctx, entry)
-	}
-	if err != nil {
-		a.Logger.Error("keeping an entry of the ledger failed", "entry", entry, "error", err)
-	}
 }

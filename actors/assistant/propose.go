@@ -59,14 +59,15 @@ func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCal
 	action := t.proposal(&call, &tool, target)
 	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
 	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(target.Effect))}}
-	if err := t.keep(ctx, []svc.Action{action}, said, answered); err != nil {
+	t.token = who.Grant.Token
+	carrying, enter := a.carrying(ctx, t.entryOf(&action))
+	if err := t.keep(carrying, []svc.Action{action}, said, answered); err != nil {
 		return svc.Action{}, err
 	}
+	enter()
 	if _, err := a.Conversations.Finish(ctx, &t.conversation, ""); err != nil {
 		return svc.Action{}, err
 	}
-	t.token = who.Grant.Token
-	t.recordAction(ctx, &action)
 	return action, nil
 }
 

@@ -47,12 +47,15 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Principal, id, re
 	}
 	model := a.commentator(ctx, by.Ref.Org)
 	began := a.Now()
-	claimed, err := a.Approvals.ClaimSecond(ctx, &exchange.Conversation, id, by.User, reason)
+	after := entry.Action
+	after.Status, after.DecidedBy, after.Sending = svc.ActionExecuting, &by.User, svc.SendingClaimed
+	carrying, enter := a.carrying(ctx, a.entry(&exchange.Conversation, &after, by.User, "ai.action.approved", reason, by.Grant.Token))
+	claimed, err := a.Approvals.ClaimSecond(carrying, &exchange.Conversation, id, by.User, reason)
 	if err != nil {
 		return entry, err
 	}
+	enter()
 	entry.Take(&claimed)
-	a.record(ctx, &claimed.Conversation, &entry.Action, by.User, "ai.action.approved", reason, by.Grant.Token)
 	turn, err := a.startApproved(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 	if err != nil {
 		return entry, err
@@ -67,12 +70,15 @@ func (a *Assistant) RejectRequest(ctx context.Context, by svc.Principal, id, rea
 	if err != nil {
 		return entry, err
 	}
-	decided, err := a.Approvals.DecideSecond(ctx, &exchange.Conversation, id, by.User, reason)
+	after := entry.Action
+	after.Status, after.DecidedBy = svc.ActionRejected, &by.User
+	carrying, enter := a.carrying(ctx, a.entry(&exchange.Conversation, &after, by.User, "ai.action.rejected", reason, by.Grant.Token))
+	decided, err := a.Approvals.DecideSecond(carrying, &exchange.Conversation, id, by.User, reason)
 	if err != nil {
 		return entry, err
 	}
+	enter()
 	entry.Take(&decided)
-	a.record(ctx, &decided.Conversation, &entry.Action, by.User, "ai.action.rejected", reason, by.Grant.Token)
 	return entry, nil
 }
 
@@ -177,10 +183,11 @@ func (t *turn) drop(ctx context.Context, cause error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
-	if _, err := t.Conversations.Settle(ctx, &t.conversation, action, action.Result.Summary); err != nil {
+	carrying, enter := t.carrying(ctx, t.entry(&t.conversation, action, t.who.User, "ai.action.failed", action.Question, t.token))
+	if _, err := t.Conversations.Settle(carrying, &t.conversation, action, action.Result.Summary); err != nil {
 		t.Logger.Error("recording that an action was not executed failed", "action", action.ID, "error", err)
 		return // the end of the turn marks it as lost
 	}
-	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.failed", action.Question, t.token)
+	enter()
 	t.reportAction(action)
 }

@@ -445,8 +445,8 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 			if outside && exchange.Actions[0].Sending != svc.SendingUncertain {
 				t.Errorf("the sending is %s", exchange.Actions[0].Sending)
 			}
-			if slices.Contains(o.recorded, "ai.action.executed by Ada") {
-				t.Errorf("the ledger has %v", o.recorded)
+			if slices.Contains(o.recorded(), "ai.action.executed by Ada") {
+				t.Errorf("the ledger has %v", o.recorded())
 			}
 		})
 	}

@@ -189,8 +189,8 @@ func TestWhatTheAnswerToARequestMeans(t *testing.T) {
 				t.Errorf("%d: the conversation did not go on: %s", c.outcome.Status, last)
 			}
 			want := []string{"ai.action.proposed by Ada", "ai.action.approved by Eve", "ai.action.executed by Ada"}
-			if !slices.Equal(o.recorded, want) {
-				t.Errorf("%d: the ledger has %v", c.outcome.Status, o.recorded)
+			if !slices.Equal(o.recorded(), want) {
+				t.Errorf("%d: the ledger has %v", c.outcome.Status, o.recorded())
 			}
 		})
 	}

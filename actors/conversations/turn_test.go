@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,18 +27,18 @@ type counter struct {
 
 	mu sync.Mutex
 	// model answers a round; it is asked without the lock.
-	model    func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
-	rounds   int
-	policy   svc.AIPolicy
-	always   []string
-	spent    svc.Usage
-	target   string
-	member   bool
-	minted   int
-	tokens   int
-	revoked  int
-	writes   int
-	recorded []string
+	model   func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
+	rounds  int
+	policy  svc.AIPolicy
+	always  []string
+	spent   svc.Usage
+	target  string
+	member  bool
+	minted  atomic.Int64
+	tokens  int
+	revoked int
+	writes  int
+	apart   []svc.LedgerEntry
 	// effect is that of the tool where it is no write, outcome what it answers where it
 	// is no 201; execute runs before it does, without the lock.
 	effect  svc.Effect
@@ -55,7 +56,7 @@ func atCounter(t *testing.T, test func(o *counter)) {
 		o := &counter{talk: h, target: `{"name":"before"}`, member: true}
 		o.Assistant = &assistant.Assistant{
 			Conversations: &h.Conversations, Approvals: &h.Conversations, Roles: o, Settings: o, Tools: o, Models: o, Tokens: o, Ledger: o, Apps: o,
-			NewID: func(prefix string) string { o.minted++; return fmt.Sprintf("%s%d", prefix, o.minted) },
+			NewID: func(prefix string) string { return fmt.Sprintf("%s%d", prefix, o.minted.Add(1)) },
 			Now:   time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -198,12 +199,22 @@ func (o *counter) Authorize(context.Context, string, svc.RateClass, string) (svc
 	return o.grant(), svc.RateState{}, nil
 }
 
-// Record is assistant.Ledger.
+// Record is assistant.Ledger; it takes the entries that no change takes along.
 func (o *counter) Record(_ context.Context, entry svc.LedgerEntry) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.recorded = append(o.recorded, string(entry.Kind)+" by "+entry.Actor.Name)
+	o.apart = append(o.apart, entry)
 	return nil
+}
+
+// recorded returns the entries that changes took along, then those that came apart.
+func (o *counter) recorded() (lines []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, entry := range slices.Concat(o.store.Entries(), o.apart) {
+		lines = append(lines, string(entry.Kind)+" by "+entry.Actor.Name)
+	}
+	return lines
 }
 
 // Get is assistant.Apps.
@@ -442,8 +453,8 @@ func TestWhatAnApprovalChecks(t *testing.T) {
 				t.Errorf("%s: %s, %d writes", c.name, got, o.writes)
 			}
 			want := []string{"ai.action.proposed by Ada", "ai.action.executed by Ada"}
-			if !slices.Equal(o.recorded, want[:1+c.writes]) {
-				t.Errorf("%s: the ledger has %v", c.name, o.recorded)
+			if !slices.Equal(o.recorded(), want[:1+c.writes]) {
+				t.Errorf("%s: the ledger has %v", c.name, o.recorded())
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package flags
 import (
 	"hash/maphash"
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,25 +197,13 @@ func (d *Definitions) EntityKinds() []string { return []string{kindFlag} }
 
 // PublishEntities publishes the flags among the entities of one owner. A flag that cannot be decoded is left out.
 func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	if len(entities) == 0 {
-		return
-	}
-	identity, ours := strings.CutPrefix(entities[0].Owner, kindFlags+"/")
+	identity, version, stored, ours := grain.DecodeOwned[svc.Flag](entities, kindFlags, kindFlag, skipped)
 	if !ours {
 		return
 	}
-	var version svc.Version
 	flags := map[string]svc.Flag{}
-	for _, entity := range entities {
-		if entity.Version.Number() > version.Number() {
-			version = entity.Version
-		}
-		if entity.Deleted || entity.Kind != kindFlag {
-			continue
-		}
-		if flag := grain.DecodeOrSkip[svc.Flag](entity, skipped); flag != nil {
-			flags[flag.Key] = *flag
-		}
+	for i := range stored {
+		flags[stored[i].Key] = stored[i]
 	}
 	d.Publish(version, refOf(identity), svc.SortFlags(flags))
 }

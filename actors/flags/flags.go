@@ -43,6 +43,17 @@ func (f *Flags) History(ctx context.Context, ref svc.AppRef, key string) ([]svc.
 	return bookHistory.Ask(ctx, f.Actors, ref.String(), findFlag{key})
 }
 
+// SegmentUses returns the flags of an application whose conditions name a segment.
+func (f *Flags) SegmentUses(ctx context.Context, app svc.Application, id string) (uses []svc.SegmentUse, err error) {
+	flags, err := f.List(ctx, app.Ref())
+	for n := range flags {
+		if flags[n].UsesSegment(id) {
+			uses = append(uses, svc.SegmentUse{Kind: "flag", Name: flags[n].Key})
+		}
+	}
+	return uses, err
+}
+
 // synced is the answer to a change, once this node's definitions have it. A change that is not here in time is on its
 // way: it was announced.
 func (f *Flags) synced(ctx context.Context, ref svc.AppRef, err error) error {

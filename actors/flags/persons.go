@@ -34,9 +34,9 @@ const (
 	lookupTime = 5 * time.Second
 )
 
-// Persons is what this node knows of persons, for conditions on what only the store can say. Nothing waits for it: who is
-// unknown is looked up in the background, and is known at a later evaluation. Nobody is also known: a visitor of whom the
-// store has nothing.
+// Persons caches stored fields of persons on this node, for the conditions that need them. An evaluation never waits for
+// it: an unknown person is looked up in the background and found by a later evaluation. That the store has no row of a
+// visitor is cached as well.
 type Persons struct {
 	Store PersonStore
 	// Segments may be nil: conditions on segments are then judged unknown.

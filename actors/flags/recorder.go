@@ -38,8 +38,10 @@ type Recorder struct {
 	Store       Kept
 	// Applications returns every application of the node.
 	Applications func() []svc.Application
-	// Records reports whether exposures of an environment are kept, by the application's policy.
-	Records func(environment uint64) bool
+	// Policy returns the telemetry policy of an environment.
+	Policy func(environment uint64) *svc.TelemetryState
+	// Usage has evaluations counted as a signal of their environments; it does not wait.
+	Usage func(svc.UsageCounts)
 	// Name distinguishes the runs of all nodes.
 	Name   string
 	Now    func() time.Time
@@ -47,9 +49,33 @@ type Recorder struct {
 
 	// seen holds, at the place of an exposure's hash, the last exposure that was noted there.
 	seen [remembered]atomic.Uint64
+	// left counts, by environment, the evaluations that the policy has not recorded.
+	left sync.Map // the number of an environment → *leftOut
 
 	mu      sync.Mutex
 	waiting []svc.FlagExposure
+}
+
+// leftOut counts the evaluations of an environment that are not recorded: of visitors outside the sample, and those made
+// while recording is switched off.
+type leftOut struct{ sampled, disabled atomic.Int64 }
+
+// Recording returns what is recorded of the evaluations in an environment.
+func (r *Recorder) Recording(environment uint64) svc.FlagsPolicy {
+	return r.Policy(environment).Policy.Flags
+}
+
+// LeaveOut counts an evaluation that is not recorded, for its fate. The caller has counted it as one of its flag before.
+func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate) {
+	found, known := r.left.Load(environment)
+	if !known {
+		found, _ = r.left.LoadOrStore(environment, &leftOut{})
+	}
+	if fate == svc.FateSampled {
+		found.(*leftOut).sampled.Add(1)
+		return
+	}
+	found.(*leftOut).disabled.Add(1)
 }
 
 // Expose notes that a visitor of an environment was served an outcome. It neither waits nor fails.
@@ -57,7 +83,7 @@ func (r *Recorder) Expose(environment, visitor uint64, outcome *svc.FlagOutcome,
 	sum := visitor ^ environment*0x9E3779B97F4A7C15 ^ outcome.Number()*0xC2B2AE3D27D4EB4F
 	sum ^= sum >> 29
 	place := &r.seen[sum%remembered]
-	if place.Load() == sum || r.Records != nil && !r.Records(environment) {
+	if place.Load() == sum {
 		return
 	}
 	r.mu.Lock()
@@ -99,7 +125,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// recorded is what one write stores.
+// recorded holds the counts and exposures of one write.
 type recorded struct {
 	counts    []svc.FlagCount
 	exposures []svc.FlagExposure
@@ -117,11 +143,17 @@ func (r *Recorder) take() *recorded {
 			keep[environment.Number] = app.RetentionDays
 		}
 	}
-	taken, today := &recorded{}, r.Now().UTC().Truncate(24*time.Hour)
+	now := r.Now().UTC()
+	usage := r.takeLeft(now)
+	taken, today := &recorded{}, now.Truncate(24*time.Hour)
 	for _, tally := range r.Definitions.Take() {
 		if number, known := numbers[tally.App][tally.Environment]; known {
+			usage = append(usage, evaluations(number, svc.FateStored, int64(tally.Count), now))
 			taken.counts = append(taken.counts, svc.FlagCount{Environment: number, Flag: tally.Flag, Variant: tally.Variant, Day: today, Count: tally.Count})
 		}
+	}
+	if len(usage) > 0 {
+		r.Usage(usage)
 	}
 	r.mu.Lock()
 	rows := min(len(r.waiting), batchRows)
@@ -133,6 +165,28 @@ func (r *Recorder) take() *recorded {
 		one.Expires = one.At.UTC().Truncate(24*time.Hour).AddDate(0, 0, keep[one.Environment]+1)
 	}
 	return taken
+}
+
+// evaluations counts evaluations that met a fate.
+func evaluations(environment uint64, fate svc.Fate, number int64, now time.Time) svc.UsageCount {
+	key := svc.UsageKey{Environment: environment, Day: svc.DayOf(now.UnixMilli()), Signal: svc.SignalFlags, Fate: fate}
+	return svc.UsageCount{UsageKey: key, Items: number, Last: now.UnixMilli()}
+}
+
+// takeLeft returns what was left out since the last call. It is taken before the counts of flags, among which each of
+// these evaluations is already, so that these, less what was left out, are what was recorded.
+func (r *Recorder) takeLeft(now time.Time) (usage svc.UsageCounts) {
+	r.left.Range(func(environment, left any) bool {
+		sampled, disabled := left.(*leftOut).sampled.Swap(0), left.(*leftOut).disabled.Swap(0)
+		for fate, number := range map[svc.Fate]int64{svc.FateSampled: sampled, svc.FateDisabled: disabled} {
+			if number > 0 {
+				usage = append(usage, evaluations(environment.(uint64), fate, number, now))
+				usage = append(usage, evaluations(environment.(uint64), svc.FateStored, -number, now))
+			}
+		}
+		return true
+	})
+	return usage
 }
 
 // write stores one batch.

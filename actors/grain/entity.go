@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"svc"
 )
@@ -46,4 +47,41 @@ func DecodeOrSkip[T any](entity svc.Entity, skipped Skipped) *T {
 		skipped(entity, err)
 	}
 	return nil
+}
+
+// DecodeAll reads the entities of an actor that stores one type, by id.
+func DecodeAll[T any](entities []svc.Entity) (map[string]T, error) {
+	values := map[string]T{}
+	for _, entity := range entities {
+		value, err := Decode[T](entity)
+		if err != nil {
+			return nil, err
+		}
+		values[entity.ID] = value
+	}
+	return values, nil
+}
+
+// DecodeOwned reads, for a snapshot, the entities of one entity kind among all those of one owner, without deleted
+// ones and those that cannot be decoded. It returns the identity of the owner and the latest version; ours is false
+// where the owner is no actor of the actor kind.
+func DecodeOwned[T any](entities []svc.Entity, actorKind, entityKind string, skipped Skipped) (identity string, version svc.Version, values []T, ours bool) {
+	if len(entities) == 0 {
+		return "", version, nil, false
+	}
+	if identity, ours = strings.CutPrefix(entities[0].Owner, actorKind+"/"); !ours {
+		return "", version, nil, false
+	}
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted || entity.Kind != entityKind {
+			continue
+		}
+		if value := DecodeOrSkip[T](entity, skipped); value != nil {
+			values = append(values, *value)
+		}
+	}
+	return identity, version, values, true
 }

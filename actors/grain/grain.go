@@ -261,7 +261,7 @@ func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 		request.Answer(Failure(storeAway()))
 		return
 	}
-	result, err := g.core.apply(now, method, request.Call.GetPayload())
+	result, err := g.execute(now, method, request.Call.GetPayload())
 	switch {
 	case err != nil:
 		request.Answer(Failure(err))
@@ -270,6 +270,14 @@ func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 	default:
 		g.startSaving(c, request, result)
 	}
+}
+
+// execute applies a method of the kind, or the one that all kinds have.
+func (g *Grain) execute(now time.Time, method string, payload []byte) (Outcome[any], error) {
+	if method == forgetMethod {
+		return g.forget(payload)
+	}
+	return g.core.apply(now, method, payload)
 }
 
 // abortOnPanic ends a request that was taken out of the queue and whose execution panicked, and
@@ -336,7 +344,11 @@ func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.W
 	node := g.node
 	node.health.begin(node.Now())
 	err := node.Store.Put(ctx, entities, wakeups, trail)
-	node.health.end(node.Now(), err)
+	if errors.Is(err, svc.ErrBacklog) { // one tenant's saves say nothing of the store
+		node.health.end(node.Now(), nil)
+	} else {
+		node.health.end(node.Now(), err)
+	}
 	return err
 }
 
@@ -346,9 +358,14 @@ func (g *Grain) onSaved(result *saved) {
 	if result.err != nil {
 		// The write may or may not have happened, or another node is the owner. So the state is
 		// read again.
-		g.node.Logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
+		answer := storeAway()
+		if errors.Is(result.err, svc.ErrBacklog) {
+			answer = result.err
+		} else {
+			g.node.Logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
+		}
 		g.phase = cold
-		request.Answer(Failure(storeAway()))
+		request.Answer(Failure(answer))
 		return
 	}
 	g.phase = ready

@@ -1,6 +1,10 @@
 package identity
 
-import "svc"
+import (
+	"time"
+
+	"svc"
+)
 
 // AppRecord is how an application is stored, and crosses between actors: what callers never see,
 // the numbers of its environments and its revision, stands beside what they see.
@@ -8,6 +12,30 @@ type AppRecord struct {
 	svc.Application
 	Numbers  []uint64 `json:"numbers"`
 	Revision uint64   `json:"revision"`
+	// DeletedAt is when the application was deleted; its slug stays taken.
+	DeletedAt *time.Time `json:"deletedAt,omitempty"`
+	// Passes counts how often what is stored of the deleted application was removed.
+	Passes int `json:"passes,omitempty"`
+}
+
+// Deleted returns what is kept of the record of a deleted application: its address and what names its rows.
+func (r AppRecord) Deleted(at time.Time) AppRecord {
+	if r.DeletedAt != nil {
+		return r
+	}
+	app := r.Application
+	return AppRecord{
+		Application: svc.Application{
+			ID: app.ID, Slug: app.Slug, Timezone: app.Timezone, Organization: app.Organization, Environments: app.Environments,
+			CreatedAt: app.CreatedAt, UpdatedAt: at,
+		},
+		Numbers: r.Numbers, Revision: r.Revision + 1, DeletedAt: &at,
+	}
+}
+
+// Deletion describes the deletion of a deleted application.
+func (r AppRecord) Deletion() svc.Deletion {
+	return svc.Deletion{App: r.Application.Ref(), AppID: r.ID, Environments: r.Numbers, At: *r.DeletedAt, Passes: r.Passes}
 }
 
 // RecordApp returns the record of an application.

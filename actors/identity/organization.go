@@ -16,14 +16,15 @@ import (
 //	rank       2
 //	owns       its name, members and roles, the seats that it offers, the slugs of
 //	           its applications, the list of its organization tokens
-//	persists   entities organization, member, invitation, app, token
+//	persists   entities organization, member, invitation, app, token; of a deleted organization
+//	           the first and the applications stay, so that no slug is given to another
 //	woken by   calls only
 //	limits     none of its own; every write is one small insert
 //	stops      after ten minutes without a message
 const kindOrganization = "organization"
 
 type organization struct {
-	org     *svc.Organization
+	org     *orgRecord
 	members map[string]svc.Member
 	// apps holds what each application was created from, by slug: the slug is
 	// taken here before the application exists, so a creation that was cut short
@@ -89,10 +90,15 @@ var (
 
 // Admit refuses everything but the creation of an organization that does not exist.
 func (o *organization) Admit(_ time.Time, method string) error {
-	if o.org == nil && method != "create" {
-		return svc.NotFound("organization")
+	switch {
+	case method == "create" || o.org != nil && o.org.DeletedAt == nil:
+		return nil
+	case o.org != nil && slices.Contains(afterDeletion(), method):
+		return nil
+	case method == "token.use":
+		return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
-	return nil
+	return svc.NotFound("organization")
 }
 
 func (o *organization) Restore(entities []svc.Entity) error {
@@ -101,8 +107,8 @@ func (o *organization) Restore(entities []svc.Entity) error {
 		var err error
 		switch entity.Kind {
 		case "organization":
-			var org svc.Organization
-			org, err = grain.Decode[svc.Organization](entity)
+			var org orgRecord
+			org, err = grain.Decode[orgRecord](entity)
 			o.org = &org
 		case "member":
 			o.members[entity.ID], err = grain.Decode[svc.Member](entity)
@@ -123,24 +129,24 @@ func (o *organization) Restore(entities []svc.Entity) error {
 func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[svc.Organization], error) {
 	if o.org != nil {
 		if o.org.ID == m.Organization.ID {
-			return grain.Again(*o.org), nil
+			return grain.Again(o.org.Organization), nil
 		}
 		return grain.Outcome[svc.Organization]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
 	}
 	owner := svc.Member{User: m.Owner, Role: svc.RoleOwner, JoinedAt: now}
 	org := m.Organization
-	o.org = &org
+	o.org = &orgRecord{Organization: org}
 	o.members[m.Owner.ID] = owner
-	return grain.Answer(org, grain.Put("organization", org.ID, org), grain.Put("member", m.Owner.ID, owner)), nil
+	return grain.Answer(org, grain.Put("organization", org.ID, *o.org), grain.Put("member", m.Owner.ID, owner)), nil
 }
 
 func (o *organization) onGet(time.Time, grain.None) (grain.Outcome[svc.Organization], error) {
-	return grain.Answer(*o.org), nil
+	return grain.Answer(o.org.Organization), nil
 }
 
 func (o *organization) onRename(_ time.Time, m renameOrganization) (grain.Outcome[svc.Organization], error) {
 	o.org.Name = m.Name
-	return grain.Answer(*o.org, grain.Put("organization", o.org.ID, *o.org)), nil
+	return grain.Answer(o.org.Organization, grain.Put("organization", o.org.ID, *o.org)), nil
 }
 
 func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[svc.Membership], error) {
@@ -148,7 +154,7 @@ func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[svc.Member
 	if !seated {
 		return grain.Outcome[svc.Membership]{}, svc.NotFound("organization")
 	}
-	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}), nil
+	return grain.Answer(svc.Membership{Organization: o.org.Organization, Role: member.Role}), nil
 }
 
 // seats returns the members, the longest seated first.
@@ -204,14 +210,14 @@ func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[
 	} else if _, taken := o.apps[slug]; taken {
 		return grain.Outcome[AppRecord]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
 	}
-	record := RecordApp(svc.NewApplication(m.Spec, slug, *o.org, m.IDs, now))
+	record := RecordApp(svc.NewApplication(m.Spec, slug, o.org.Organization, m.IDs, now))
 	o.apps[slug] = record
 	return grain.Answer(record, grain.Put("app", slug, record)), nil
 }
 
 func (o *organization) onFindApp(_ time.Time, m findApp) (grain.Outcome[AppRecord], error) {
 	record, found := o.apps[m.Slug]
-	if !found {
+	if !found || record.DeletedAt != nil {
 		return grain.Outcome[AppRecord]{}, svc.NotFound("application")
 	}
 	return grain.Answer(record), nil
@@ -220,7 +226,7 @@ func (o *organization) onFindApp(_ time.Time, m findApp) (grain.Outcome[AppRecor
 func (o *organization) onApps(_ time.Time, m listApps) (grain.Outcome[appList], error) {
 	var list appList
 	for _, slug := range slices.Sorted(maps.Keys(o.apps)) {
-		if slug <= m.After {
+		if slug <= m.After || o.apps[slug].DeletedAt != nil {
 			continue
 		}
 		if len(list.Apps) == m.Limit {

@@ -31,3 +31,30 @@ func (s Slugs) List(ctx context.Context, org, after string, limit int) (slugs []
 	}
 	return slugs, list.More, err
 }
+
+// Delete takes an application out of the lists of its organization; its slug stays taken. It may be repeated.
+func (s Slugs) Delete(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
+	return organizationDeleteApp.Ask(ctx, s.Actors, ref.Org, deleteApp{Slug: ref.App})
+}
+
+// NotePasses notes how often what is stored of a deletion was removed. It may be repeated.
+func (s Slugs) NotePasses(ctx context.Context, deletion svc.Deletion) error {
+	_, err := organizationNotePasses.Ask(ctx, s.Actors, deletion.App.Org, notePasses{Slug: deletion.App.App, Passes: deletion.Passes})
+	return err
+}
+
+// DeletionOf returns the deletion that an entity of an organization tells of, nil where it tells of none.
+func DeletionOf(entity svc.Entity, skipped grain.Skipped) *svc.Deletion {
+	switch entity.Kind {
+	case "app":
+		if record := grain.DecodeOrSkip[AppRecord](entity, skipped); record != nil && record.DeletedAt != nil {
+			deletion := record.Deletion()
+			return &deletion
+		}
+	case "organization":
+		if record := grain.DecodeOrSkip[orgRecord](entity, skipped); record != nil && record.DeletedAt != nil {
+			return &svc.Deletion{App: svc.AppRef{Org: record.Slug}, At: *record.DeletedAt, Passes: record.Passes}
+		}
+	}
+	return nil
+}

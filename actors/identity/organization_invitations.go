@@ -111,13 +111,13 @@ func (o *organization) onGetOffer(now time.Time, m answerOffer) (grain.Outcome[s
 	if err != nil {
 		return grain.Outcome[svc.Offer]{}, err
 	}
-	return grain.Answer(svc.Offer{Organization: *o.org, Invitation: invitation}), nil
+	return grain.Answer(svc.Offer{Organization: o.org.Organization, Invitation: invitation}), nil
 }
 
 // onAcceptOffer makes the invited person a member. A person who is a member already keeps the role.
 func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Membership], error) {
 	if member, seated := o.members[m.User.ID]; seated {
-		result := grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role})
+		result := grain.Answer(svc.Membership{Organization: o.org.Organization, Role: member.Role})
 		result.Writes = o.forget(m.Person)
 		return result, nil
 	}
@@ -127,7 +127,7 @@ func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcom
 	}
 	member := svc.Member{User: m.User, Role: invitation.Role, JoinedAt: now}
 	o.members[m.User.ID] = member
-	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(m.Person)...)...), nil
+	return grain.Answer(svc.Membership{Organization: o.org.Organization, Role: member.Role}, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(m.Person)...)...), nil
 }
 
 func (o *organization) onDeclineOffer(now time.Time, m answerOffer) (grain.Outcome[grain.None], error) {

@@ -93,7 +93,7 @@ func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[token
 		return grain.Outcome[tokenSeat]{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	role := o.members[record.User.ID].Role
-	return grain.Answer(tokenSeat{Token: record, Membership: svc.Membership{Organization: *o.org, Role: role}}), nil
+	return grain.Answer(tokenSeat{Token: record, Membership: svc.Membership{Organization: o.org.Organization, Role: role}}), nil
 }
 
 // onAdoptToken has a token act as an owner of the organization from now on. Only one that

@@ -7,7 +7,7 @@ import (
 	"svc/actors/grain"
 )
 
-// The replay actor.
+// KindReplay is the kind of the replay actor.
 //
 //	identity   SHA-256 of the token's id and its idempotency key, in hex
 //	rank       3
@@ -16,7 +16,7 @@ import (
 //	woken by   calls, and once when the day is over
 //	limits     none of its own
 //	stops      after five minutes without a message
-const kindReplay = "replay"
+const KindReplay = "replay"
 
 // replayTime is how long an answer is kept (contract 11).
 const replayTime = 24 * time.Hour
@@ -41,7 +41,7 @@ type replayRecord struct {
 type (
 	beginReplay struct {
 		Body string `json:"body"`
-		// Nonce is what the claim gets if it is a new one.
+		// Nonce becomes the nonce of the claim if there is none yet.
 		Nonce []byte `json:"nonce"`
 	}
 	finishReplay struct {
@@ -50,7 +50,7 @@ type (
 	}
 )
 
-var replayKind = grain.NewKind[*replay](kindReplay, 3, 5*time.Minute)
+var replayKind = grain.NewKind[*replay](KindReplay, 3, 5*time.Minute)
 
 // The methods of the replay actor.
 var (
@@ -98,7 +98,7 @@ func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.Replay
 	case r.claim == nil:
 		r.claim, r.begun = &svc.ReplayClaim{Body: m.Body, At: now, Nonce: m.Nonce}, now
 		result := grain.Answer(*r.claim, grain.Put(kindClaim, kindClaim, *r.claim))
-		result.Wakeups = []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}
+		result.Wakeups = []svc.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}
 		return result, nil
 	case r.claim.Body != m.Body:
 		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
@@ -106,6 +106,7 @@ func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.Replay
 		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
 	}
 	claim := *r.claim
+	claim.Repeated = true
 	if r.answer != nil {
 		claim.Sealed = r.answer.Sealed
 	} else {
@@ -132,6 +133,6 @@ func (r *replay) onWake(now time.Time, _ string) (grain.Outcome[grain.None], err
 	}
 	r.claim, r.answer = nil, nil
 	result := grain.Answer(grain.None{}, grain.Delete("answer", "answer"), grain.Delete(kindClaim, kindClaim))
-	result.Wakeups = []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget"}}
+	result.Wakeups = []svc.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget"}}
 	return result, nil
 }

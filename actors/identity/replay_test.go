@@ -30,6 +30,7 @@ func TestReplayLife(t *testing.T) {
 		s := actorstest.Step{Name: name, After: after, Method: "begin", Message: beginReplay{body, []byte("other")}, Err: err}
 		if err == nil {
 			claim := claimed(0, body)
+			claim.Repeated = true
 			if sealed != "" {
 				claim.Sealed = []byte(sealed)
 			}

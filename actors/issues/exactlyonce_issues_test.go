@@ -262,7 +262,7 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, 
 	}
 	for _, entity := range entities {
 		if entity.Kind != "issue" {
-			continue // what is told of an issue decides nothing
+			continue // only the issue's own record holds decisions
 		}
 		if known, there := p.w.decisions[entity.Owner]; there && !away && entity.Version.Number() <= known.Version.Number() {
 			p.w.overtaken++
@@ -350,7 +350,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	p.claim = cluster.NewClaims(cluster.ClaimsConfig{Take: p.Take, Evict: p.cluster.Evict, Vacated: p.cluster.Vacated, Confirm: p.fence, Logger: logger})
 	go func() { _ = p.claim.Run(ctx) }()
 	go func() { _ = schedule.Run(ctx) }()
-	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Partitions: p.w.partitions}
+	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Shape: p.w.shape()}
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
 }
 

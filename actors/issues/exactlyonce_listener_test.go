@@ -75,7 +75,7 @@ func (w *world) checkListener(t *testing.T) {
 // store one of its own.
 func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(1, 2)
+		w := newWorld(1, 2, 1)
 		p := w.start(t)
 		w.generation, w.members[p] = 1, true
 		for range 50 {

@@ -22,7 +22,7 @@ const interrupted = "block1 7 0,0,1 1,0,1"
 // block before the other one has looked, or it would look stored.
 func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(1, 2)
+		w := newWorld(1, 2, 1)
 		p := w.start(t)
 		w.generation, w.members[p] = 1, true
 		for range 50 {
@@ -56,7 +56,7 @@ func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 // TestWhatRecoveryStoresIsCounted has a node find a block whose boundaries stand everywhere.
 func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(1, 2)
+		w := newWorld(1, 2, 1)
 		p := w.start(t)
 		w.generation, w.members[p] = 1, true
 		for range 50 {
@@ -81,7 +81,7 @@ func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 // the states of the block's partitions than any of its generations lasts.
 func TestAShortGenerationCompletesItsPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(1, 2)
+		w := newWorld(1, 2, 1)
 		w.slow = 10 * time.Second
 		p := w.start(t)
 		for range 50 {

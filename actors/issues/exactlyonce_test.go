@@ -35,7 +35,8 @@ import (
 type world struct {
 	mu         sync.Mutex
 	rng        *rand.Rand
-	partitions int
+	partitions int // of a shard
+	shards     int
 	log        [][]svc.LogRecord
 	sent       map[string]int
 	committed  []svc.LogPosition
@@ -74,8 +75,8 @@ type world struct {
 	// generation is the present one, members who takes part in it.
 	generation int32
 	members    map[*process]bool
-	// away says that the store does not answer.
-	away bool
+	// away says that the store of shard 0 does not answer, aside that another one does not.
+	away, aside bool
 	// spoiled says that what actors load cannot be decoded, so they do not answer.
 	spoiled bool
 	// letters are the dead letters by id. Poison can be neither folded nor stored: poisoned counts
@@ -109,13 +110,13 @@ var errDead = fmt.Errorf("the process is dead: %w", svc.ErrFenced)
 
 var errStoreAway = errors.New("the store is away")
 
-func newWorld(seed uint64, partitions int) *world {
+func newWorld(seed uint64, partitions, shards int) *world {
 	w := &world{
-		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
+		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, shards: shards, log: make([][]svc.LogRecord, shards*partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
 		claimed: map[int]*worldClaim{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
-	for p := range partitions {
+	for p := range w.log {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
 	}
 	return w
@@ -126,6 +127,17 @@ func (w *world) setAway(away bool) {
 	defer w.mu.Unlock()
 	w.away = away
 }
+
+func (w *world) setAside(aside bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.aside = aside
+}
+
+func (w *world) shape() svc.LogShape { return svc.LogShape{Partitions: w.partitions, Shards: w.shards} }
+
+// shardEnvironment is an environment that lives on shard 1 where there is one.
+const shardEnvironment = 2
 
 func (w *world) spoil(spoiled bool) {
 	w.mu.Lock()
@@ -141,6 +153,7 @@ func (w *world) n(limit int) int {
 }
 
 type fakeBlock struct {
+	shard       int
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow
 	points      []svc.MetricRow
@@ -213,7 +226,7 @@ func (w *world) sessions(except uint64) []svc.OpenSession {
 func (w *world) shown() map[string]*svc.Session {
 	found := map[string]*svc.Session{}
 	for _, row := range w.rows {
-		if row.EnvironmentNumber != 1 {
+		if row.DistinctID == "mallory" {
 			continue
 		}
 		ts, key := row.Ts.UnixMilli(), fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
@@ -232,8 +245,16 @@ func (w *world) shown() map[string]*svc.Session {
 func (w *world) produce(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	visitor := fmt.Sprintf("visitor-%d", w.rng.IntN(12))
-	partition := protos.PartitionOf(1, visitor, w.partitions)
+	w.produceOf(1, now)
+	if w.shards > 1 {
+		w.produceOf(shardEnvironment, now)
+	}
+}
+
+// produceOf appends a record of an environment; the caller holds the lock.
+func (w *world) produceOf(environment uint64, now time.Time) {
+	visitor := fmt.Sprintf("visitor-%d-%d", environment, w.rng.IntN(12))
+	partition := w.shape().Of(environment, protos.PartitionOf(environment, visitor, w.partitions))
 	var value []byte
 	for range 1 + w.rng.IntN(4) {
 		id := fmt.Sprint(w.rng.IntN(400)) // other visitors send the same id
@@ -247,7 +268,7 @@ func (w *world) produce(now time.Time) {
 		}
 		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
 		value, _ = protos.AppendRecord(value, &protos.Event{
-			Environment: 1, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
+			Environment: environment, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
 			SessionId: []string{"", "", visitor, "shared", fmt.Sprint("c", w.rng.IntN(60))}[w.rng.IntN(5)], EngagedMs: int64(w.rng.IntN(3) / 2 * 4000),
 			Url:       []string{"https://acme.example/", "https://acme.example/?utm_source=news&gclid=7", "https://acme.example/?utm_campaign=" + id}[w.rng.IntN(3)],
 			Referrer:  []string{"", "https://acme.example/before", "https://www.google.com/"}[w.rng.IntN(3)],
@@ -272,7 +293,7 @@ const (
 func (w *world) producePoison(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	partition := protos.PartitionOf(2, "mallory", w.partitions)
+	partition := w.shape().Of(2, protos.PartitionOf(2, "mallory", w.partitions))
 	id := fmt.Sprintf("poison-%d", len(w.poisoned))
 	event := &protos.Event{Environment: 2, Id: id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
 	var value []byte
@@ -281,7 +302,7 @@ func (w *world) producePoison(now time.Time) {
 		id, value = fmt.Sprintf("record-%d-%d", partition, len(w.log[partition])), []byte(poisonBytes)
 	case 1:
 		number := svc.IssueNumber(2, id)
-		partition = protos.PartitionOfIssue(number, w.partitions)
+		partition = w.shape().Of(2, protos.PartitionOfIssue(number, w.partitions))
 		value, _ = protos.AppendOccurrence(nil, &protos.Occurrence{
 			Environment: 2, Id: id, Issue: number, Fingerprint: id, Name: poisonName, TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
 		})
@@ -397,7 +418,7 @@ func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
 // process is one life of a node over the world.
 type process struct {
 	w       *world
-	sink    *pipeline.Sink
+	sinks   *pipeline.Sinks
 	metrics *pipeline.SinkMetrics
 	stream  *pipeline.Stream
 	intakes []*pipeline.Intake
@@ -433,7 +454,8 @@ func (p *process) step() error {
 	fate := p.steps == 0
 	p.steps--
 	wait := time.Duration(w.rng.IntN(2_000_000)) // up to 2 ms
-	if fate && p.pause > 0 {
+	still := fate && p.pause > 0
+	if still {
 		p.paused, wait = true, wait+p.pause
 	}
 	if fate && p.pause == 0 {
@@ -443,7 +465,7 @@ func (p *process) step() error {
 	w.mu.Unlock()
 	time.Sleep(wait)
 	w.mu.Lock()
-	if wait >= p.pause {
+	if still {
 		p.paused = false
 	}
 	if p.dead {
@@ -500,8 +522,6 @@ func (p *process) Read(_ context.Context, partition int, first, last int64) ([]s
 	return p.w.log[partition][first : last+1], nil
 }
 
-func (p *process) NewBlock() pipeline.Block { return &fakeBlock{} }
-
 // Insert stores one part per month, each once per token. It does not ask who is
 // the owner, as no store does.
 func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.Block) error {
@@ -514,7 +534,7 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.
 		if err := p.step(); err != nil {
 			return err
 		}
-		if p.w.away {
+		if p.w.missing(b.(*fakeBlock).shard) {
 			p.w.mu.Unlock()
 			return errStoreAway
 		}
@@ -599,6 +619,12 @@ func (p *process) receive(ctx context.Context) {
 	}
 }
 
+// noMoves is a store without moved environments.
+type noMoves struct{}
+
+func (noMoves) Note(context.Context, uint64, int) error { return errors.New("nothing is moved") }
+func (noMoves) Learn(context.Context, int) error        { return nil }
+
 type nowhere struct{}
 
 func (nowhere) Locate(ip netip.Addr) (country, region, city string) {
@@ -620,8 +646,8 @@ func (w *world) start(t *testing.T) *process {
 	p.hostIssues(t, ctx, ownership)
 	p.metrics = pipeline.NewSinkMetrics(registry)
 	p.outbox = pipeline.NewOutbox(tellingStore{p}, p.cluster.Owns, logger)
-	p.sink = pipeline.NewSink(pipeline.SinkConfig{
-		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
+	p.sinks = pipeline.NewSinks(pipeline.SinkConfig{
+		Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
 		Interval: 5 * time.Millisecond, Outbox: p.outbox,
 		Listeners: []pipeline.Listener{
 			&Listener{
@@ -633,25 +659,26 @@ func (w *world) start(t *testing.T) *process {
 			&toyListener{p: p},
 		},
 		NewBlockID: func(now time.Time) uint64 { return pipeline.NewBlockNumber(now, rand.Uint32()) },
-	})
+	}, w.shape(), func(shard int) pipeline.BlockStore { return shardStore{p, shard} })
 	metrics := pipeline.NewIntakeMetrics(registry)
 	intakes := pipeline.IntakeConfig{Locator: func() pipeline.Locator { return nowhere{} }, Metrics: metrics, Logger: logger}
-	for partition := range w.partitions {
-		p.intakes = append(p.intakes, pipeline.NewIntake(intakes, partition, p.sink))
+	for partition := range w.log {
+		p.intakes = append(p.intakes, pipeline.NewIntake(intakes, partition, p.sinks))
 	}
 	p.stream = pipeline.NewStream(pipeline.StreamConfig{
-		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Intakes: intakes,
+		Shape: w.shape(), Ownership: ownership, Actors: p, Sinks: p.sinks, Log: p, Intakes: intakes,
+		History: func(shard int) pipeline.History { return shardStore{p, shard} },
 		Evict: func(partition int) {
 			p.cluster.Evict(partition)
 			_ = p.Tell("", strconv.Itoa(partition), &cluster.Released{})
 		},
-		Claims: p.claim, Now: time.Now, Logger: logger,
+		Claims: p.claim, Moves: noMoves{}, Now: time.Now, Logger: logger,
 	})
-	go func() { _ = p.sink.Run(ctx) }()
+	go func() { _ = p.sinks.Run(ctx) }()
 	go func() { _ = p.outbox.Run(ctx) }()
 	go p.receive(ctx)
 	go func() {
-		_ = (&alerting.OpenBlockPublisher{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx)
+		_ = (&alerting.OpenBlockPublisher{Rules: p.book, Actors: p.cluster, Sinks: p.sinks, Logger: logger}).Run(ctx)
 	}()
 	context.AfterFunc(ctx, func() {
 		w.mu.Lock()
@@ -750,7 +777,9 @@ func (w *world) rebalance(nodes []*process) {
 		if w.generation%3 != 0 {
 			at = partition % len(nodes) // stays where it is, as long as the nodes do
 		}
-		shares[at] = append(shares[at], partition)
+		for shard := range w.shards {
+			shares[at] = append(shares[at], shard*w.partitions+partition)
+		}
 		w.owners[partition] = nodes[at].name
 	}
 	for i, p := range nodes {
@@ -809,7 +838,7 @@ func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
 }
 
 func faults(t *testing.T, seed uint64) {
-	w := newWorld(seed, 1+int(seed)%7)
+	w := newWorld(seed, 1+int(seed)%7, 1+int(seed)%3/2)
 	for _, rule := range worldRules() {
 		payload, _ := json.Marshal(rule) // a struct of texts and numbers
 		w.alerts[rule.ID] = svc.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: alerting.KindRule, ID: rule.ID, Payload: payload}
@@ -855,6 +884,7 @@ func faults(t *testing.T, seed uint64) {
 			time.Sleep(time.Duration(w.n(10_000_000)))
 		}
 		w.setAway(w.n(3) == 0)
+		w.setAside(w.n(2) == 0)
 		w.spoil(w.n(3) == 0)
 		able := w.alive(t, nodes)
 		var leaving *process
@@ -868,6 +898,7 @@ func faults(t *testing.T, seed uint64) {
 			leaving.leave()
 		}
 		w.setAway(false)
+		w.setAside(w.n(3) == 0)
 		time.Sleep(time.Duration(w.n(200_000_000)))
 	}
 	for _, p := range nodes {
@@ -876,6 +907,7 @@ func faults(t *testing.T, seed uint64) {
 		w.mu.Unlock()
 	}
 	people.Wait()
+	w.setAside(false)
 	w.spoil(false)
 	time.Sleep(time.Minute) // those who stand still come back
 	w.settle(t, nodes)
@@ -936,6 +968,27 @@ func (w *world) settled() bool {
 	return true
 }
 
+// shardStore is the store of a shard.
+type shardStore struct {
+	*process
+	shard int
+}
+
+// missing says that the store of a shard does not answer; the caller holds the lock.
+func (w *world) missing(shard int) bool { return shard == 0 && w.away || shard > 0 && w.aside }
+
+func (s shardStore) NewBlock() pipeline.Block { return &fakeBlock{shard: s.shard} }
+
+func (s shardStore) RecentIDs(ctx context.Context, since time.Time, except uint64, limit int, yield func(uint64, [2]uint64)) error {
+	s.w.mu.Lock()
+	missing := s.w.missing(s.shard)
+	s.w.mu.Unlock()
+	if missing {
+		return errStoreAway
+	}
+	return s.process.RecentIDs(ctx, since, except, limit, yield)
+}
+
 // tellingStore keeps what actors are to be told later.
 type tellingStore struct{ *process }
 
@@ -986,7 +1039,7 @@ func (w *world) check(t *testing.T) {
 	var duration int64
 	for _, row := range w.rows {
 		stored[row.DistinctID+" "+row.ID]++
-		if row.EnvironmentNumber != 1 {
+		if row.DistinctID == "mallory" {
 			continue
 		}
 		if other := seen[row.DistinctID+" "+row.ID]; !reflect.DeepEqual(other, row.EventRow) {

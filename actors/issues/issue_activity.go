@@ -17,6 +17,8 @@ type (
 	commentIssue struct {
 		Text string          `json:"text"`
 		By   svc.IssueAuthor `json:"by"`
+		// Call is the same for all repetitions of a call, empty where it cannot be repeated.
+		Call string `json:"call,omitempty"`
 	}
 	// activityPage asks for entries below a number, 0 for the newest.
 	activityPage struct {
@@ -62,7 +64,12 @@ func (i *issue) onComment(now time.Time, m commentIssue) (grain.Outcome[svc.Issu
 	if problem := svc.CheckComment(m.Text); problem != nil {
 		return grain.Outcome[svc.IssueActivity]{}, svc.Invalid(*problem)
 	}
-	writes, err := i.note(svc.IssueActivity{At: now, Kind: svc.ActivityComment, Author: m.By, Text: m.Text})
+	for _, entry := range i.activities {
+		if m.Call != "" && entry.Call == m.Call {
+			return grain.Again(entry), nil
+		}
+	}
+	writes, err := i.note(svc.IssueActivity{At: now, Kind: svc.ActivityComment, Author: m.By, Text: m.Text, Call: m.Call})
 	if err != nil {
 		return grain.Outcome[svc.IssueActivity]{}, err
 	}
@@ -78,7 +85,8 @@ func (i *issue) onActivity(_ time.Time, m activityPage) (grain.Outcome[activityA
 // Comment adds a comment to an issue and returns its entry. It fails with conflict where the issue
 // has svc.MaxIssueActivity comments.
 func (i *Issues) Comment(ctx context.Context, environment, number uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error) {
-	return issueComment.Ask(ctx, i.Actors, issueIdentity(environment, number), commentIssue{Text: text, By: by})
+	call := svc.DrawID(ctx, "", func(string) string { return "" })
+	return issueComment.Ask(ctx, i.Actors, issueIdentity(environment, number), commentIssue{Text: text, By: by, Call: call})
 }
 
 // Activity returns entries of an issue below a number, 0 for all, the newest first, and whether more follow.

@@ -27,9 +27,9 @@ type ReleaseOrder interface {
 type Issues struct {
 	Actors   grain.Caller
 	Releases ReleaseOrder
-	// Log orders resolutions and occurrences; if it is nil, clocks do.
-	Log        LogEnds
-	Partitions int
+	// Log orders resolutions and occurrences; if it is nil, clocks do. Shape says how it is divided.
+	Log   LogEnds
+	Shape svc.LogShape
 }
 
 // withoutOffsets returns hits for an issue whose occurrences have another log.
@@ -57,7 +57,7 @@ const endTime = 2 * time.Second
 func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error) {
 	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
 		asking, cancel := context.WithTimeout(ctx, endTime)
-		if end, err := i.Log.End(asking, protos.PartitionOfIssue(number, i.Partitions)); err == nil {
+		if end, err := i.Log.End(asking, i.Shape.Of(environment, protos.PartitionOfIssue(number, i.Shape.Partitions))); err == nil {
 			patch.End = &end
 		}
 		cancel()

@@ -63,7 +63,7 @@ type alertReceiver interface {
 }
 
 // Assigned loads the issues of the partitions that are watched.
-func (l *Listener) Assigned(ctx context.Context, partitions []int) error {
+func (l *Listener) Assigned(ctx context.Context, _ int, partitions []int) error {
 	return l.Resolved.load(ctx, partitions)
 }
 

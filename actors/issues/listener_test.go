@@ -104,7 +104,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		watch := &ResolvedSet{Partitions: 1}
 		watch.add(7)
 		listener := &Listener{Resolved: watch, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger}
-		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
+		sink := pipeline.NewSink(pipeline.SinkConfig{Store: shardStore{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
 		for n := range uint64(5) {
 			occurrences := []svc.OccurrenceRow{{EnvironmentNumber: 0, Issue: 100 + 10*n}, {EnvironmentNumber: 1, Issue: 101 + 10*n}, {EnvironmentNumber: 3, Issue: 7}}
 			for i := range occurrences {
@@ -183,7 +183,7 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 			Resolved: &ResolvedSet{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger,
 			Continuation: &Continuation{Former: former, Totals: heard, Now: time.Now, Logger: logger},
 		}
-		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
+		sink := pipeline.NewSink(pipeline.SinkConfig{Store: shardStore{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
 		store := func(block uint64, issues ...uint64) time.Duration {
 			var rows []svc.OccurrenceRow
 			for _, issue := range issues {

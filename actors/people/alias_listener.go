@@ -12,8 +12,8 @@ import (
 type Uniter interface {
 	// Unite does it for an environment.
 	Unite(ctx context.Context, environment uint64) error
-	// UniteAll does it for every environment.
-	UniteAll(ctx context.Context) error
+	// UniteAll does it for every environment of a shard.
+	UniteAll(ctx context.Context, shard int) error
 }
 
 // AliasListener has the store put visitors together whom the aliases of a block tie, before the block is
@@ -24,7 +24,9 @@ type AliasListener struct {
 }
 
 // Assigned looks at all aliases, so that none stays open that an earlier version of the program stored.
-func (l *AliasListener) Assigned(ctx context.Context, _ []int) error { return l.Store.UniteAll(ctx) }
+func (l *AliasListener) Assigned(ctx context.Context, shard int, _ []int) error {
+	return l.Store.UniteAll(ctx, shard)
+}
 
 // Open begins to listen to a block.
 func (l *AliasListener) Open() pipeline.BlockListener {

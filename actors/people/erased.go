@@ -37,6 +37,9 @@ func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
 	return visitors.Life(environment, city.CH64([]byte(id)), receivedMs)
 }
 
+// Visitors returns what is known of erased visitors; it is not changed.
+func (e *Erased) Visitors() *svc.ErasedVisitors { return e.visitors.Load() }
+
 // Open returns the erasures that are not complete, the oldest first.
 func (e *Erased) Open() []svc.Erasure {
 	e.mu.Lock()

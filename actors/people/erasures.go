@@ -31,9 +31,13 @@ type (
 		Erasure svc.Erasure `json:"erasure"`
 	}
 	endErasure struct {
-		ID      string            `json:"id"`
-		Status  svc.ErasureStatus `json:"status"`
-		Removed svc.ErasureCounts `json:"removed"`
+		ID     string            `json:"id"`
+		Status svc.ErasureStatus `json:"status"`
+	}
+	countErasure struct {
+		ID     string            `json:"id"`
+		Turn   string            `json:"turn"`
+		Counts svc.ErasureCounts `json:"counts"`
 	}
 )
 
@@ -43,6 +47,7 @@ var erasuresKind = grain.NewKind[*erasures](kindErasures, 2, personIdle)
 var (
 	erasuresBegin = grain.On(erasuresKind, "begin", (*erasures).onBegin, grain.Repeatable)
 	erasuresNote  = grain.On(erasuresKind, "note", (*erasures).onNote, grain.Repeatable)
+	erasuresCount = grain.On(erasuresKind, "count", (*erasures).onCount, grain.Repeatable)
 	erasuresList  = grain.On(erasuresKind, "list", (*erasures).onList, grain.Repeatable)
 )
 
@@ -67,7 +72,23 @@ func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasu
 	return grain.Answer(m.Erasure, grain.Put("erasure", m.Erasure.ID, m.Erasure)), nil
 }
 
-// onNote notes how far an erasure is, and adds what was removed.
+// onCount adds what a turn is about to remove. A turn that begins again after a crash finds less, and was counted before.
+func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[svc.Erasure], error) {
+	one, known := e.known[m.ID]
+	if !known {
+		return grain.Outcome[svc.Erasure]{}, svc.NotFound("erasure")
+	}
+	if m.Turn <= one.Turn {
+		return grain.Answer(one), nil
+	}
+	one.Turn = m.Turn
+	one.Removed.Events += m.Counts.Events
+	one.Removed.Occurrences += m.Counts.Occurrences
+	e.known[m.ID] = one
+	return grain.Answer(one, grain.Put("erasure", one.ID, one)), nil
+}
+
+// onNote notes how far an erasure is.
 func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasure], error) {
 	one, known := e.known[m.ID]
 	if !known {
@@ -77,8 +98,6 @@ func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasur
 		return grain.Answer(one), nil
 	}
 	one.Status = m.Status
-	one.Removed.Events += m.Removed.Events
-	one.Removed.Occurrences += m.Removed.Occurrences
 	now = now.Truncate(time.Millisecond)
 	if m.Status == svc.ErasureRemoved {
 		one.RemovedAt = &now
@@ -101,9 +120,15 @@ func (p *People) Begin(ctx context.Context, erasure svc.Erasure) (svc.Erasure, e
 	return erasuresBegin.Ask(ctx, p.Actors, erasure.App.String(), beginErasure{erasure})
 }
 
-// NoteErasure notes how far an erasure is, and how much more was removed. It may be repeated.
-func (p *People) NoteErasure(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus, removed svc.ErasureCounts) error {
-	_, err := erasuresNote.Ask(ctx, p.Actors, app.String(), endErasure{id, status, removed})
+// NoteErasure notes how far an erasure is. It may be repeated.
+func (p *People) NoteErasure(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error {
+	_, err := erasuresNote.Ask(ctx, p.Actors, app.String(), endErasure{id, status})
+	return err
+}
+
+// CountErasure notes what a turn of an erasure is about to remove. It may be repeated: the first count of a turn holds.
+func (p *People) CountErasure(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error {
+	_, err := erasuresCount.Ask(ctx, p.Actors, app.String(), countErasure{id, turn, counts})
 	return err
 }
 

@@ -51,15 +51,9 @@ func segmentsRow(node *grain.Node) cluster.Kind {
 }
 
 func (s *segments) Restore(entities []svc.Entity) error {
-	s.all = map[string]svc.Segment{}
-	for _, entity := range entities {
-		segment, err := grain.Decode[svc.Segment](entity)
-		if err != nil {
-			return err
-		}
-		s.all[entity.ID] = segment
-	}
-	return nil
+	var err error
+	s.all, err = grain.DecodeAll[svc.Segment](entities)
+	return err
 }
 
 func (s *segments) onList(time.Time, grain.None) (grain.Outcome[[]svc.Segment], error) {
@@ -67,6 +61,9 @@ func (s *segments) onList(time.Time, grain.None) (grain.Outcome[[]svc.Segment], 
 }
 
 func (s *segments) onCreate(now time.Time, m createSegment) (grain.Outcome[svc.Segment], error) {
+	if made, found := s.all[m.ID]; found {
+		return grain.Again(made), nil
+	}
 	if len(s.all) >= svc.MaxSegments {
 		return grain.Outcome[svc.Segment]{}, &svc.Error{
 			Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d segments already; delete one first.", svc.MaxSegments),

@@ -28,7 +28,7 @@ func (s *Segments) Segments(ctx context.Context, app svc.Application) ([]svc.Seg
 
 // CreateSegment makes a segment of a valid specification.
 func (s *Segments) CreateSegment(ctx context.Context, app svc.Application, spec svc.SegmentSpec) (svc.Segment, error) {
-	return segmentsCreate.Ask(ctx, s.Actors, app.ID, createSegment{s.NewID("seg_"), spec})
+	return segmentsCreate.Ask(ctx, s.Actors, app.ID, createSegment{svc.DrawID(ctx, "seg_", s.NewID), spec})
 }
 
 // ReplaceSegment gives a segment another specification. It fails with not_found where there is no such segment.

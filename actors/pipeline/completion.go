@@ -28,7 +28,7 @@ type completion struct {
 
 // completeAll completes the blocks of a generation that are undecided, one after another. Those that
 // another node completes are waited for.
-func (s *Stream) completeAll(ctx context.Context, g *generation, wanted []int) error {
+func (s *shardStream) completeAll(ctx context.Context, g *generation, wanted []int) error {
 	select {
 	case s.completing <- struct{}{}: // the generation before may still be at it
 		defer func() { <-s.completing }()
@@ -56,7 +56,7 @@ func (s *Stream) completeAll(ctx context.Context, g *generation, wanted []int) e
 }
 
 // dropDecided forgets completions of blocks that are not this node's to complete any more.
-func (s *Stream) dropDecided(g *generation) {
+func (s *shardStream) dropDecided(g *generation) {
 	for id, c := range s.completions {
 		wanted := slices.ContainsFunc(g.undecided, func(block pendingBlock) bool {
 			return block.id == id && g.owns(block.spans[0].partition)
@@ -70,7 +70,7 @@ func (s *Stream) dropDecided(g *generation) {
 
 // complete stores an interrupted block as the sink stores its own, and adds the states of the
 // wanted partitions after it to those of the generation.
-func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) error {
+func (s *shardStream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) error {
 	c := s.completions[block.id]
 	if c == nil {
 		c = s.begin(ctx, g, block, wanted)
@@ -86,7 +86,7 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 		return c.err
 	}
 	c.adopt(g)
-	err := s.config.Sink.finish(ctx, c.open, func() error { return s.commitAfter(ctx, g, block) })
+	err := s.sink.finish(ctx, c.open, func() error { return s.commitAfter(ctx, g, block) })
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 }
 
 // begin begins to make a block, which only reads and is not ended with the generation.
-func (s *Stream) begin(ctx context.Context, g *generation, block pendingBlock, wanted []int) *completion {
+func (s *shardStream) begin(ctx context.Context, g *generation, block pendingBlock, wanted []int) *completion {
 	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &completion{block: block, generation: g.number, made: make(chan struct{}), cancel: cancel}
@@ -110,7 +110,7 @@ func (s *Stream) begin(ctx context.Context, g *generation, block pendingBlock, w
 
 // make makes the rows of a block of its records, with the states of its partitions without its rows.
 // The states of wanted partitions are read along.
-func (s *Stream) make(ctx context.Context, g *generation, c *completion, wanted []int) (err error) {
+func (s *shardStream) make(ctx context.Context, g *generation, c *completion, wanted []int) (err error) {
 	needed := slices.Clone(wanted)
 	for _, partition := range c.block.partitions() {
 		if !slices.Contains(needed, partition) {
@@ -120,8 +120,8 @@ func (s *Stream) make(ctx context.Context, g *generation, c *completion, wanted 
 	if c.states, err = s.states(ctx, g, needed, c.block.id); err != nil {
 		return err
 	}
-	c.open = s.config.Sink.newBlock(g.number)
-	c.open.id, c.open.recovered = c.block.id, c.block.partitions()
+	c.open = s.sink.newBlock(g.number)
+	c.open.id, c.open.recovered = c.block.id, s.places(c.block.partitions())
 	for _, span := range c.block.spans {
 		records, err := s.config.Log.Read(ctx, span.partition, span.first, span.last)
 		if err != nil {

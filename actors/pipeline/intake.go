@@ -115,19 +115,19 @@ type IntakeConfig struct {
 	Logger     *slog.Logger
 }
 
-// IntakeKind returns the kind of the intake actors, which hand their rows to a sink.
-func IntakeKind(config IntakeConfig, sink *Sink) cluster.Kind {
+// IntakeKind returns the kind of the intake actors, which hand their rows to the sink of their partition.
+func IntakeKind(config IntakeConfig, sinks *Sinks) cluster.Kind {
 	return cluster.Kind{
 		Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
 		New: func(identity string) actor.Actor {
-			return NewIntake(config, intakePartition(identity, math.MaxInt32), sink)
+			return NewIntake(config, intakePartition(identity, math.MaxInt32), sinks)
 		},
 	}
 }
 
 // NewIntake returns the intake of a partition, which has no state yet.
-func NewIntake(config IntakeConfig, partition int, sink *Sink) *Intake {
-	return newIntake(config, partition, sink)
+func NewIntake(config IntakeConfig, partition int, sinks *Sinks) *Intake {
+	return newIntake(config, partition, sinks.of(partition))
 }
 
 func newIntake(config IntakeConfig, partition int, to blocks) *Intake {
@@ -271,13 +271,15 @@ func (i *Intake) foldRecord(record *svc.LogRecord) {
 		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
 	foldItems(len(i.record.Points), &i.Points, func(n int) { i.foldPoint(i.record.Points[n]) },
 		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
+	foldItems(len(i.record.Billings), &i.Billings, func(n int) { i.foldBilling(i.record.Billings[n]) },
+		func(row *svc.BillingRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterBilling))
 	for _, tally := range i.record.Tallies {
 		i.foldTally(tally)
 	}
 	i.metrics.Events.Add(float64(len(i.record.Events)))
 	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
 	i.metrics.Points.Add(float64(len(i.record.Points)))
-	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points)
+	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points) + len(i.record.Billings)
 	i.metrics.Duplicates.Add(float64(sent - i.Len() - len(i.letters)))
 }
 
@@ -344,14 +346,15 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 		row.Country, row.Region, row.City = i.locator.Locate(address)
 	}
 	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
+	row.UserAgent, row.Withheld = event.UserAgent, event.Withheld
 	row.Life = i.lives.Life(event.Environment, row.Visitor(), event.ReceivedMs)
 	if event.DistinctId != "" {
 		row.OtherLife = i.lives.Life(event.Environment, event.AnonymousId, event.ReceivedMs)
 	}
 }
 
-// placeInSession finds the event's session. Where the visit came from is what its first event said;
-// what a later page says about it stays in that event's URL.
+// placeInSession finds the event's session. The first event of a session names its source;
+// what later pages say about the source stays in their URLs.
 func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	session := i.sessions.add(&arrived{
 		visitor: protos.VisitorHash(event.Environment, row.Visitor()) ^ row.Life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,

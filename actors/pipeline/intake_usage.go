@@ -11,7 +11,7 @@ import (
 // The intake counts what becomes of the items that it folds, and what the tallies in the log say of those that never
 // entered it. Counts are rows of the block, so they are stored exactly as often as the rows they count.
 
-// counted is what an item says about itself that its count needs.
+// counted holds the fields of an item by which it is counted.
 type counted struct {
 	environment uint64
 	receivedMs  int64
@@ -52,6 +52,10 @@ func countedPoint(p *protos.MetricPoint) counted {
 	return counted{p.Environment, p.ReceivedMs, p.SizeVT(), p.Letter}
 }
 
+func countedBilling(b *protos.Billing) counted {
+	return counted{b.Environment, b.ReceivedMs, b.SizeVT(), b.Letter}
+}
+
 // countedItem returns what the count of an item of the record needs.
 func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
 	switch kind {
@@ -59,6 +63,8 @@ func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
 		return countedOccurrence(i.record.Occurrences[n])
 	case svc.LetterPoint:
 		return countedPoint(i.record.Points[n])
+	case svc.LetterBilling:
+		return countedBilling(i.record.Billings[n])
 	case svc.LetterEvent, svc.LetterRecord:
 	}
 	return countedEvent(i.record.Events[n])

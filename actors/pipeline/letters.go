@@ -20,7 +20,7 @@ type origin struct {
 }
 
 // origins are the origins of the rows of a block, in the order of the rows of each kind.
-type origins struct{ events, occurrences, points []origin }
+type origins struct{ events, occurrences, points, billings []origin }
 
 // of returns the origins of the rows of a kind.
 func (o *origins) of(kind svc.LetterKind) *[]origin {
@@ -29,6 +29,8 @@ func (o *origins) of(kind svc.LetterKind) *[]origin {
 		return &o.occurrences
 	case svc.LetterPoint:
 		return &o.points
+	case svc.LetterBilling:
+		return &o.billings
 	case svc.LetterEvent, svc.LetterRecord:
 	}
 	return &o.events
@@ -44,7 +46,7 @@ func (o *origins) add(record recordRange, rows *svc.Rows) {
 
 // reset removes all and keeps the memory.
 func (o *origins) reset() {
-	o.events, o.occurrences, o.points = o.events[:0], o.occurrences[:0], o.points[:0]
+	o.events, o.occurrences, o.points, o.billings = o.events[:0], o.occurrences[:0], o.points[:0], o.billings[:0]
 }
 
 // without takes rows out of the block.
@@ -120,6 +122,8 @@ func fieldOf(kind svc.LetterKind) protos.Field {
 		return protos.OccurrenceField
 	case svc.LetterPoint:
 		return protos.PointField
+	case svc.LetterBilling:
+		return protos.BillingField
 	case svc.LetterEvent, svc.LetterRecord:
 	}
 	return protos.EventField
@@ -168,9 +172,9 @@ type DeadLetters struct {
 	Log   DeadLetterLog
 	// Place returns the application and the environment of a number, empty where nobody knows it.
 	Place func(environment uint64) (app, env string)
-	// Partitions is how many the log has; Now is the clock.
-	Partitions int
-	Now        func() time.Time
+	// Shape says how the log is divided; Now is the clock.
+	Shape svc.LogShape
+	Now   func() time.Time
 }
 
 // lettersShown bounds a list.
@@ -258,6 +262,8 @@ func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id str
 		receivedMs = record.Occurrences[0].ReceivedMs
 	case len(record.Points) > 0:
 		receivedMs = record.Points[0].ReceivedMs
+	case len(record.Billings) > 0:
+		receivedMs = record.Billings[0].ReceivedMs
 	}
 	move := func(fate svc.Fate, items int64) *protos.TallyCount {
 		return &protos.TallyCount{Environment: letter.Environment, Day: svc.DayOf(receivedMs), Signal: string(svc.LetterSignal(letter.Kind)), Fate: string(fate), Items: items}
@@ -268,7 +274,7 @@ func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id str
 	if err != nil {
 		return fmt.Errorf("encoding the end of the dead letter %s: %w", id, err)
 	}
-	if err := l.Log.Produce(ctx, []svc.Part{{Partition: protos.PartitionOfTally(source, l.Partitions), Payload: payload}}); err != nil {
+	if err := l.Log.Produce(ctx, []svc.Part{{Partition: l.Shape.Of(letter.Environment, protos.PartitionOfTally(source, l.Shape.Partitions)), Payload: payload}}); err != nil {
 		return fmt.Errorf("counting the end of the dead letter %s: %w", id, err)
 	}
 	return nil

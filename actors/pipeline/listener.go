@@ -12,9 +12,10 @@ import (
 // Listener lets a module follow what is stored. The sink has a list of listeners, and runs them in its order
 // for every block, whether this node gathered the block or completes one that an earlier generation left.
 type Listener interface {
-	// Assigned prepares for a generation in which this node owns some partitions. It returns
-	// before the first record of the generation is folded, and is repeated if it fails.
-	Assigned(ctx context.Context, partitions []int) error
+	// Assigned prepares for a generation in which this node owns some partitions, once for each shard of
+	// the store. It returns before the first record of a shard's partitions is folded, and is repeated if
+	// it fails. It asks no store but that of the shard and that of shard 0.
+	Assigned(ctx context.Context, shard int, partitions []int) error
 	// Open begins to listen to one block. Several may be open at a time.
 	Open() BlockListener
 	// Deliveries returns, by the kind of the actors that they are for, what delivers the notes
@@ -50,7 +51,7 @@ type BlockListener interface {
 type NopListener struct{}
 
 // Assigned does nothing.
-func (NopListener) Assigned(context.Context, []int) error { return nil }
+func (NopListener) Assigned(context.Context, int, []int) error { return nil }
 
 // Deliveries returns none.
 func (NopListener) Deliveries() map[string]Delivery { return nil }
@@ -79,8 +80,8 @@ func NewStoredBlock(sink *Sink, generation int32, id uint64, recovered []int) *S
 type StoredBlock struct {
 	// ID is the number of the block.
 	ID uint64
-	// Recovered holds the partitions of a block that an earlier generation left and that this
-	// node completes, though it may not own all of them; nil for a block that this node gathered.
+	// Recovered holds the places of the partitions of a block that an earlier generation left and that
+	// this node completes, though it may not own all of them; nil for a block that this node gathered.
 	Recovered []int
 
 	generation int32
@@ -111,9 +112,9 @@ func (b *StoredBlock) Later(ctx context.Context, notes []Note) error {
 }
 
 // assigned has the listeners prepare for a generation, and takes notes over that other nodes left.
-func (s *Sink) assigned(ctx context.Context, partitions []int) error {
+func (s *Sink) assigned(ctx context.Context, shard int, partitions []int) error {
 	for _, listener := range s.config.Listeners {
-		if err := listener.Assigned(ctx, partitions); err != nil {
+		if err := listener.Assigned(ctx, shard, partitions); err != nil {
 			return err
 		}
 	}
@@ -138,8 +139,8 @@ func (b *openBlock) each(when string, tell func(listener BlockListener)) {
 	}
 }
 
-// Peek shows what listens to the open block. Nothing of it may be kept.
-func (s *Sink) Peek(show func(listener BlockListener)) {
+// peek is [Sinks.Peek] of one sink.
+func (s *Sink) peek(show func(listener BlockListener)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, listener := range s.open.listeners {

@@ -53,7 +53,7 @@ func NewSinkMetrics(registerer prometheus.Registerer) *SinkMetrics {
 		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "svc_sink_block_seconds", Help: "Time to store a block.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 12)}),
 	}
 	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds, m.Letters, m.Uneven)
-	for _, kind := range []svc.LetterKind{svc.LetterEvent, svc.LetterError, svc.LetterPoint, svc.LetterRecord} {
+	for _, kind := range []svc.LetterKind{svc.LetterEvent, svc.LetterError, svc.LetterPoint, svc.LetterBilling, svc.LetterRecord} {
 		m.Letters.WithLabelValues(string(kind))
 	}
 	return m

@@ -65,13 +65,14 @@ func (p *Progress) Forget() {
 	p.marks = nil
 }
 
-// Age returns the age of the oldest record that is not stored, 0 if all are.
-func (p *Progress) Age(now time.Time) time.Duration {
+// Age returns the age of the oldest record that is not stored among the partitions from one to before
+// another, 0 if all are.
+func (p *Progress) Age(now time.Time, from, to int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var age time.Duration
-	for _, marks := range p.marks {
-		if len(marks) > 0 {
+	for partition, marks := range p.marks {
+		if from <= partition && partition < to && len(marks) > 0 {
 			age = max(age, now.Sub(marks[0].at))
 		}
 	}

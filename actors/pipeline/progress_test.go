@@ -14,7 +14,7 @@ func TestProgress(t *testing.T) {
 	var p Progress
 	check := func(now int, want time.Duration) {
 		t.Helper()
-		if behind := p.Age(at(now)); behind != want {
+		if behind := p.Age(at(now), 0, 4); behind != want {
 			t.Errorf("at %d ms it is %s behind, want %s", now, behind, want)
 		}
 	}

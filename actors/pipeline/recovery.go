@@ -29,13 +29,17 @@ const lookTime = 100 * time.Millisecond
 
 // survey finds the pending blocks of a generation's partitions, resolves those
 // whose verdict is certain, and returns where to start reading.
-func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
+func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
 	all := own
-	if len(own) > 0 && len(own) < s.config.Partitions {
+	if len(own) > 0 && len(own) < s.config.Shape.Partitions {
 		var err error
-		if all, err = s.config.Log.Committed(ctx, partitionsBelow(s.config.Partitions)); err != nil {
+		if all, err = s.config.Log.Committed(ctx, s.partitions()); err != nil {
 			return nil, fmt.Errorf("looking for interrupted blocks: %w", err)
 		}
+	}
+	all, err := s.settleMoves(ctx, g, slices.Clone(all))
+	if err != nil {
+		return nil, err
 	}
 	blocks, err := pendingBlocks(all)
 	if err != nil {
@@ -60,7 +64,7 @@ func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPositio
 // resolve commits this node's part of a block whose verdict is certain, and notes
 // what must be done about the others. It moves the starts after the block where
 // its records need not be read again.
-func (s *Stream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
+func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
 	switch v {
 	case nonePending:
 	case undecided:
@@ -88,10 +92,14 @@ func (s *Stream) resolve(ctx context.Context, g *generation, block pendingBlock,
 // prepare waits for the claims of the partitions, so that what it reads of their actors is the
 // last state of their former owners, completes the interrupted blocks, has the listeners prepare, and gives every intake its
 // state. It is repeated when it fails, and continues with the block that it failed at.
-func (s *Stream) prepare(ctx context.Context, g *generation) error {
+func (s *shardStream) prepare(ctx context.Context, g *generation) error {
+	// What this generation stores goes where the moves before it say: their words were looked for already.
+	if err := s.config.Moves.Learn(ctx, s.shard); err != nil {
+		return fmt.Errorf("learning where the environments of shard %d live: %w", s.shard, err)
+	}
 	for _, partition := range g.partitions {
-		if err := s.config.Claims.Await(ctx, partition); err != nil {
-			return fmt.Errorf("waiting for the claim of partition %d: %w", partition, err)
+		if err := s.config.Claims.Await(ctx, s.config.Shape.Place(partition)); err != nil {
+			return fmt.Errorf("waiting for the claim of partition %d: %w", s.config.Shape.Place(partition), err)
 		}
 	}
 	missing, err := s.keep(ctx, g)
@@ -106,7 +114,7 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 			return err
 		}
 	}
-	if err := s.config.Sink.assigned(ctx, g.partitions); err != nil {
+	if err := s.sink.assigned(ctx, s.shard, s.places(g.partitions)); err != nil {
 		return err
 	}
 	unread := slices.DeleteFunc(slices.Clone(missing), func(partition int) bool { return g.states[partition] != nil })
@@ -127,7 +135,7 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 
 // keep tells the intakes of kept partitions to go on in the new generation. It
 // returns the partitions whose state must be read.
-func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err error) {
+func (s *shardStream) keep(ctx context.Context, g *generation) (missing []int, err error) {
 	for _, partition := range g.partitions {
 		if !slices.Contains(g.kept, partition) {
 			missing = append(missing, partition)
@@ -153,7 +161,7 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 func (b *openBlock) append(_ int32, record recordRange, made *folded) { b.add(record, made) }
 
 // follow waits until the owner of a block's first partition has stored it.
-func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) error {
+func (s *shardStream) follow(ctx context.Context, g *generation, block pendingBlock) error {
 	if err := s.await(ctx, block, stored); err != nil {
 		return err
 	}
@@ -161,16 +169,16 @@ func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) 
 }
 
 // commitAfter commits this node's partitions after a stored block.
-func (s *Stream) commitAfter(ctx context.Context, g *generation, block pendingBlock) error {
+func (s *shardStream) commitAfter(ctx context.Context, g *generation, block pendingBlock) error {
 	own, err := s.config.Log.Committed(ctx, g.partitions)
 	if err != nil {
 		return fmt.Errorf("resolving an interrupted block: %w", err)
 	}
-	return s.config.Sink.commit(ctx, g.number, block.resolve(stored, own))
+	return s.sink.commit(ctx, g.number, block.resolve(stored, own))
 }
 
 // await looks at a block's positions until its verdict is as wanted.
-func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) error {
+func (s *shardStream) await(ctx context.Context, block pendingBlock, enough verdict) error {
 	for {
 		positions, err := s.config.Log.Committed(ctx, block.partitions())
 		if err != nil {
@@ -189,7 +197,7 @@ func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) 
 
 // states reads the states of partitions as the store has them, without the rows
 // of one block.
-func (s *Stream) states(ctx context.Context, g *generation, partitions []int, exceptBlock uint64) (map[int]*begin, error) {
+func (s *shardStream) states(ctx context.Context, g *generation, partitions []int, exceptBlock uint64) (map[int]*begin, error) {
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
 		states[partition] = &begin{
@@ -204,10 +212,10 @@ func (s *Stream) states(ctx context.Context, g *generation, partitions []int, ex
 }
 
 // remember fills the states of intakes from the store.
-func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
-	of := func(hash uint64) *begin { return states[int(hash%uint64(s.config.Partitions))] }
+func (s *shardStream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	of := func(hash uint64) *begin { return states[s.partition(int(hash%uint64(s.config.Shape.Partitions)))] }
 	now := s.config.Now()
-	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Partitions, func(visitor uint64, key [2]uint64) {
+	err := s.history.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Shape.Partitions, func(visitor uint64, key [2]uint64) {
 		if state := of(visitor); state != nil {
 			state.ids.add(key)
 		}
@@ -215,7 +223,7 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	if err != nil {
 		return fmt.Errorf("reading recent ids: %w", err)
 	}
-	err = s.config.History.RecentErrors(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentErrors*s.config.Partitions, func(issue uint64, key [2]uint64) {
+	err = s.history.RecentErrors(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentErrors*s.config.Shape.Partitions, func(issue uint64, key [2]uint64) {
 		if state := of(issue); state != nil {
 			state.errorIDs.add(key)
 		}
@@ -226,8 +234,8 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
 		return err
 	}
-	err = s.config.History.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark svc.TallyMark) {
-		if state := states[protos.PartitionOfTally(mark.Source, s.config.Partitions)]; state != nil {
+	err = s.history.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark svc.TallyMark) {
+		if state := states[s.partition(protos.PartitionOfTally(mark.Source, s.config.Shape.Partitions))]; state != nil {
 			state.tallies[mark.Source] = mark
 		}
 	})
@@ -238,14 +246,16 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 }
 
 // rememberSessions fills what the states know of sessions from the store.
-func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
 	query := svc.SessionsQuery{
 		Since: now.Add(-DuplicateWindow), Within: openTime * time.Millisecond, ExceptBlock: exceptBlock,
-		Open: openSessions * s.config.Partitions, Ended: endedSessions * s.config.Partitions,
+		Open: openSessions * s.config.Shape.Partitions, Ended: endedSessions * s.config.Shape.Partitions,
 	}
-	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
-	err := s.config.History.Sessions(ctx, query, func(open svc.OpenSession) {
+	of := func(visitor uint64) *begin {
+		return states[s.partition(int(visitor%uint64(s.config.Shape.Partitions)))]
+	}
+	err := s.history.Sessions(ctx, query, func(open svc.OpenSession) {
 		if state := of(open.Visitor); state != nil {
 			state.sessions.Restore(open)
 		}
@@ -264,10 +274,10 @@ func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, ex
 }
 
 // rememberMetrics fills what the states know of metrics from the store.
-func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+func (s *shardStream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
-	err := s.config.History.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Partitions, func(metric uint64, key [2]uint64) {
-		if state := states[int(metric%uint64(s.config.Partitions))]; state != nil {
+	err := s.history.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Shape.Partitions, func(metric uint64, key [2]uint64) {
+		if state := states[s.partition(int(metric%uint64(s.config.Shape.Partitions)))]; state != nil {
 			state.metricIDs.add(key)
 		}
 	})
@@ -275,8 +285,8 @@ func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exc
 		return fmt.Errorf("reading recent metric points: %w", err)
 	}
 	var broken error
-	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
-		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
+	err = s.history.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
+		if state := states[s.partition(protos.PartitionOfMetric(series.Environment, series.Name, s.config.Shape.Partitions))]; state != nil {
 			broken = errors.Join(broken, state.deltas.Restore(series))
 		}
 	})
@@ -294,10 +304,23 @@ func byPartition(positions []svc.LogPosition) map[int]svc.LogPosition {
 	return at
 }
 
-func partitionsBelow(n int) []int {
-	all := make([]int, n)
-	for partition := range all {
-		all[partition] = partition
+// partition returns the partition at a place among those of the shard.
+func (s *shardStream) partition(place int) int { return s.shard*s.config.Shape.Partitions + place }
+
+// partitions returns those of the shard.
+func (s *shardStream) partitions() []int {
+	all := make([]int, s.config.Shape.Partitions)
+	for place := range all {
+		all[place] = s.partition(place)
 	}
 	return all
+}
+
+// places returns the places of partitions of the shard.
+func (s *shardStream) places(partitions []int) []int {
+	places := make([]int, len(partitions))
+	for i, partition := range partitions {
+		places[i] = s.config.Shape.Place(partition)
+	}
+	return places
 }

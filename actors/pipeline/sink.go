@@ -56,7 +56,7 @@ type RecordReader interface {
 	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
 }
 
-// Sink gathers the rows of all partitions of this node into blocks and stores
+// Sink gathers the rows of this node's partitions of one shard into blocks and stores
 // each block exactly once:
 //
 //  1. the block's boundaries (for each partition the first and last offset) are
@@ -72,7 +72,7 @@ type RecordReader interface {
 //
 // One block is under way at a time. It is begun once per interval, however many partitions
 // there are, since many small parts are what a column store suffers from most. It is begun
-// earlier where streams wait for room, and where [Sink.Store] is called, which alert rules
+// earlier where streams wait for room, and where [Sinks.Hurry] is called, which alert rules
 // do at most every 200 ms.
 type Sink struct {
 	config SinkConfig
@@ -86,7 +86,9 @@ type Sink struct {
 	ended  int32
 	spare  *openBlock
 	filled chan struct{} // holds a token while the open block has records
-	room   room
+	// hurried holds a token while the open block is to be stored without waiting for the interval's end.
+	hurried chan struct{}
+	room    room
 }
 
 // SinkConfig holds the dependencies of a sink.
@@ -113,7 +115,7 @@ type SinkConfig struct {
 
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
-	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: newRoom()}
+	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), hurried: make(chan struct{}, 1), room: newRoom()}
 	s.open, s.spare = s.newBlock(0), s.newBlock(0)
 	for _, listener := range config.Listeners {
 		if deliveries := listener.Deliveries(); len(deliveries) > 0 {
@@ -175,8 +177,8 @@ func (s *Sink) full() bool {
 	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes
 }
 
-// Busy says that what is to be stored waits for the store.
-func (s *Sink) Busy() bool {
+// busy says that what is to be stored waits for the store.
+func (s *Sink) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.full()
@@ -224,6 +226,7 @@ func (s *Sink) Run(ctx context.Context) error {
 		select {
 		case <-pause:
 		case <-s.room.wanted:
+		case <-s.hurried:
 		case <-ctx.Done():
 		}
 	}
@@ -366,11 +369,4 @@ const blockRandomBits = 22
 // milliseconds, then 22 random bits, so that numbers of any two runs and nodes differ.
 func NewBlockNumber(now time.Time, random uint32) uint64 {
 	return uint64(now.UnixMilli())<<blockRandomBits | uint64(random)>>(32-blockRandomBits)
-}
-
-// Store stores what was folded so far without waiting for the end of the interval.
-func (s *Sink) Store(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	return s.flush(ctx)
 }

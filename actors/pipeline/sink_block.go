@@ -9,7 +9,7 @@ import (
 // openBlock collects rows until it is stored, with the listeners that learn of it.
 type openBlock struct {
 	generation int32
-	// id is the number of the block, 0 until it is stored; recovered holds the partitions of a
+	// id is the number of the block, 0 until it is stored; recovered holds the places of the partitions of a
 	// block that an earlier generation left.
 	id        uint64
 	recovered []int

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Pause returns once no block is under way, and has none begin before resume is called: what was
-// stored is committed. What comes in meanwhile is folded into the open block.
-func (s *Sink) Pause(ctx context.Context) (resume func(), err error) {
+// pause is [Sinks.Pause] of one sink.
+func (s *Sink) pause(ctx context.Context) (resume func(), err error) {
 	select {
 	case s.flushing <- struct{}{}:
 		return sync.OnceFunc(func() { <-s.flushing }), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -44,14 +45,26 @@ const DuplicateWindow = 24 * time.Hour
 
 // Stream carries the records of this node's partitions to their intakes. It is
 // told by the log's consumer which partitions the node owns; a block that a
-// crash left pending is completed before anything else is read (recovery.go).
+// crash left pending is completed before anything else of its shard is read (recovery.go).
+// The shards of the store go their ways: one that is away holds up its own partitions.
 type Stream struct {
 	config StreamConfig
+	shards []*shardStream
+}
+
+// shardStream is the stream of the partitions of one shard.
+type shardStream struct {
+	config  StreamConfig
+	shard   int
+	sink    *Sink
+	history History
 
 	mu         sync.Mutex
 	generation *generation
 	last       *generation
 
+	// door is closed while the shard is held.
+	door door
 	// completing holds a token while a generation completes blocks, and guards completions, which
 	// are kept by the numbers of their blocks.
 	completing  chan struct{}
@@ -62,19 +75,30 @@ type Stream struct {
 
 // StreamConfig holds the dependencies of a stream.
 type StreamConfig struct {
-	Partitions int
-	Ownership  *Ownership
-	Actors     teller
-	Sink       *Sink
-	Log        RecordLog
-	History    History
+	Shape     svc.LogShape
+	Ownership *Ownership
+	Actors    teller
+	Sinks     *Sinks
+	Log       RecordLog
+	// History returns what a shard's store knows of the recent past.
+	History func(shard int) History
 	// Intakes configures the intakes that make the rows of a completed block.
 	Intakes IntakeConfig
 	Evict   func(partition int)
 	// Claims are those of the partitions' actors.
 	Claims Claims
+	// Moves knows which environments do not live where their numbers say.
+	Moves  Moves
 	Now    func() time.Time
 	Logger *slog.Logger
+}
+
+// Moves are the environments that live on another shard than their numbers name.
+type Moves interface {
+	// Note notes durably, and for this node, on which shard an environment lives. It may be repeated.
+	Note(ctx context.Context, environment uint64, shard int) error
+	// Learn has this node know where the environments live whose numbers name a shard.
+	Learn(ctx context.Context, shard int) error
 }
 
 // Claims are the rights to write the state of partitions' actors.
@@ -95,13 +119,28 @@ type RecordLog interface {
 
 // NewStream returns a stream without partitions.
 func NewStream(config StreamConfig) *Stream {
-	return &Stream{config: config, completing: make(chan struct{}, 1), completions: map[uint64]*completion{}}
+	s := &Stream{config: config}
+	for shard, sink := range config.Sinks.all {
+		s.shards = append(s.shards, &shardStream{
+			config: config, shard: shard, sink: sink, history: config.History(shard),
+			completing: make(chan struct{}, 1), completions: map[uint64]*completion{},
+		})
+	}
+	return s
 }
 
 // Run waits until ctx ends, which is to be after the last generation, and then ends what the stream
 // began and waits for it.
 func (s *Stream) Run(ctx context.Context) error {
 	<-ctx.Done()
+	for _, shard := range s.shards {
+		shard.stop()
+	}
+	return nil
+}
+
+// stop ends what the stream began and waits for it.
+func (s *shardStream) stop() {
 	s.mu.Lock()
 	if s.generation != nil {
 		s.generation.cancel()
@@ -112,10 +151,9 @@ func (s *Stream) Run(ctx context.Context) error {
 		c.cancel()
 	}
 	s.working.Wait()
-	return nil
 }
 
-// generation is one epoch of ownership.
+// generation is one epoch of ownership of the partitions of one shard.
 type generation struct {
 	number     int32
 	partitions []int
@@ -153,25 +191,38 @@ func (g *generation) ready() bool {
 // the intakes' states are read from the store meanwhile; records wait for that,
 // everything else does not.
 func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
-	g := &generation{number: assignment.Generation, states: map[int]*begin{}, loaded: make(chan struct{})}
-	for _, position := range assignment.Partitions {
-		g.partitions = append(g.partitions, position.Partition)
+	starts := map[int]int64{}
+	begun := make([]*generation, len(s.shards))
+	var owned []int
+	for n, shard := range s.shards {
+		g := &generation{number: assignment.Generation, states: map[int]*begin{}, loaded: make(chan struct{})}
+		var own []svc.LogPosition
+		for _, position := range assignment.Partitions {
+			if position.Partition/s.config.Shape.Partitions == n {
+				own, g.partitions = append(own, position), append(g.partitions, position.Partition)
+			}
+		}
+		var err error
+		if g.starts, err = shard.survey(ctx, g, own); err != nil {
+			return nil, err
+		}
+		maps.Copy(starts, g.starts)
+		begun[n], owned = g, append(owned, g.partitions...)
 	}
-	starts, err := s.survey(ctx, g, assignment.Partitions)
-	if err != nil {
-		return nil, err
+	for n, shard := range s.shards {
+		shard.release(begun[n])
+		shard.sink.begin(assignment.Generation)
 	}
-	g.starts = starts
-	s.start(ctx, g)
+	s.config.Claims.Assign(uint32(assignment.Generation), begun[0].partitions)
+	s.config.Ownership.begin(assignment.Generation, owned)
+	for n, shard := range s.shards {
+		shard.start(ctx, begun[n])
+	}
 	return starts, nil
 }
 
 // start makes a generation the present one.
-func (s *Stream) start(ctx context.Context, g *generation) {
-	s.release(g)
-	s.config.Sink.begin(g.number)
-	s.config.Claims.Assign(uint32(g.number), g.partitions)
-	s.config.Ownership.begin(g.number, g.partitions)
+func (s *shardStream) start(ctx context.Context, g *generation) {
 	ctx, g.cancel = context.WithCancel(ctx)
 	s.mu.Lock()
 	s.generation = g
@@ -189,8 +240,17 @@ func (s *Stream) start(ctx context.Context, g *generation) {
 var errNoGeneration = errors.New("no generation is under way")
 
 // Records carries records of one partition to its intake and waits until they
-// are in a block.
+// are in a block. Those of a shard that this node does not know wait for one that does.
 func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRecord, _ int64) error {
+	if shard := partition / s.config.Shape.Partitions; shard < len(s.shards) {
+		return s.shards[shard].records(ctx, partition, records)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// records is Records of the partitions of a shard.
+func (s *shardStream) records(ctx context.Context, partition int, records []svc.LogRecord) error {
 	s.mu.Lock()
 	g := s.generation
 	s.mu.Unlock()
@@ -202,25 +262,38 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	room := newTicket(g.number, partition, records)
-	if err := s.config.Sink.enter(ctx, room); err != nil {
+	if err := s.door.enter(ctx); err != nil {
 		return err
 	}
-	defer s.config.Sink.leave(room)
+	defer s.door.leave()
+	room := newTicket(g.number, partition, records)
+	if err := s.sink.enter(ctx, room); err != nil {
+		return err
+	}
+	defer s.sink.leave(room)
 	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})
 }
 
 // Ending stores everything that was folded in a generation that is about to end,
 // so that the next owner of the partitions finds nothing pending.
 func (s *Stream) Ending(ctx context.Context, number int32) {
+	var ending sync.WaitGroup
+	for _, shard := range s.shards {
+		ending.Go(func() { shard.ending(ctx, number) })
+	}
+	ending.Wait()
+}
+
+// ending is Ending of the partitions of a shard.
+func (s *shardStream) ending(ctx context.Context, number int32) {
 	s.mu.Lock()
 	g := s.generation
 	s.mu.Unlock()
 	if g == nil || g.number != number {
 		return
 	}
-	if err := s.config.Sink.drain(ctx, number); err != nil {
-		s.config.Logger.Warn("a generation ends with an open block; its records will be read again", "error", err)
+	if err := s.sink.drain(ctx, number); err != nil {
+		s.config.Logger.Warn("a generation ends with an open block; its records will be read again", "shard", s.shard, "error", err)
 		return
 	}
 	g.clean = true
@@ -229,6 +302,13 @@ func (s *Stream) Ending(ctx context.Context, number int32) {
 // Revoked ends the generation: nothing is folded any more. Its actors serve on
 // until the next generation names their owners, or the lease runs out.
 func (s *Stream) Revoked(int32) {
+	for _, shard := range s.shards {
+		shard.revoked()
+	}
+}
+
+// revoked is Revoked of the partitions of a shard.
+func (s *shardStream) revoked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.generation == nil {
@@ -241,7 +321,7 @@ func (s *Stream) Revoked(int32) {
 // release stops the actors of partitions that this node does not keep. Where a
 // generation passed without this node, others may have written, and nothing is
 // kept.
-func (s *Stream) release(next *generation) {
+func (s *shardStream) release(next *generation) {
 	s.mu.Lock()
 	last := s.last
 	s.mu.Unlock()

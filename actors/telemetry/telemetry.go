@@ -50,6 +50,10 @@ type (
 	}
 	evaluateBudgets struct {
 		Use svc.BudgetUse `json:"use"`
+		// Pulses say when items arrived; Heard is since when the asking node could hear them. They are missing where no
+		// signal is watched.
+		Pulses map[svc.Signal]svc.SignalPulse `json:"pulses,omitempty"`
+		Heard  time.Time                      `json:"heard"`
 	}
 	noteDeliveries struct {
 		Ends map[string]*svc.Delivery `json:"ends"`
@@ -140,9 +144,17 @@ func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updat
 	return changed(t, updated{State: t.state}), nil
 }
 
-// onEvaluate holds the use of a month against the budgets.
+// decide holds the use of a month against the budgets and the arrivals against the usual pauses. It reports whether the
+// state changed.
+func (m *evaluateBudgets) decide(state *svc.TelemetryState, now time.Time, newID func(prefix string) string) bool {
+	spent := state.Evaluate(m.Use, now, newID)
+	silent := !m.Heard.IsZero() && state.Listen(m.Pulses, m.Heard, now, newID)
+	return spent || silent
+}
+
+// onEvaluate decides which channels are told, and keeps the notices.
 func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[svc.TelemetryState], error) {
-	if t.state.Environment == 0 || !t.state.Evaluate(m.Use, now, t.newID) {
+	if t.state.Environment == 0 || !m.decide(&t.state, now, t.newID) {
 		return grain.Answer(t.state), nil
 	}
 	return changed(t, t.state), nil

@@ -10,9 +10,12 @@ import (
 	"svc/actors/grain"
 )
 
-// MonthUsage counts what environments stored since a UTC day.
+// MonthUsage reads what became of the items of environments.
 type MonthUsage interface {
+	// StoredSince counts what some environments stored since a UTC day.
 	StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error)
+	// Pulses says when items of some environments arrived since a UTC day.
+	Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error)
 }
 
 // Sender sends a notice to a channel; retry reports whether another attempt may succeed.
@@ -20,13 +23,18 @@ type Sender interface {
 	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
 }
 
-// watchEvery is how often budgets are looked at, watchTime bounds one look.
 const (
+	// watchEvery is how often budgets are looked at, watchTime bounds one look.
 	watchEvery = 5 * time.Second
 	watchTime  = 30 * time.Second
+	// listenEvery is how often it is looked for signals that have stopped.
+	listenEvery = 30 * time.Second
+	// deaf is the age of the oldest accepted item that is not stored from which arrivals cannot be judged.
+	deaf = 10 * time.Second
 )
 
-// Watch holds what environments store against their budgets, and delivers the notices. One node does it,
+// Watch holds what environments store against their budgets, and the arrivals of their signals against the usual pauses, and
+// delivers the notices. One node does it,
 // the owner of partition 0. The actor of an environment decides, and keeps every notice until its delivery is noted, so a
 // node that dies leaves them to its successor; a receiver tells a notice that comes twice by its id.
 type Watch struct {
@@ -36,8 +44,14 @@ type Watch struct {
 	Channels Channels
 	Sender   Sender
 	Owns     func() bool
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// Lag returns the age of the oldest accepted item that is not stored.
+	Lag    func() time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	// heard is since when arrivals were seen without interruption, zero while they are not; listened is when they were last
+	// looked at.
+	heard, listened time.Time
 }
 
 // Run looks until ctx ends.
@@ -51,11 +65,12 @@ func (w *Watch) Run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		if !w.Owns() {
+			w.heard = time.Time{}
 			continue
 		}
 		look, cancel := context.WithTimeout(ctx, watchTime)
 		if err := w.look(look); err != nil && ctx.Err() == nil {
-			w.Logger.Warn("the telemetry budgets could not be looked at", "error", err)
+			w.Logger.Warn("budgets and arrivals could not be looked at", "error", err)
 		}
 		cancel()
 	}
@@ -65,15 +80,20 @@ func (w *Watch) Run(ctx context.Context) error {
 func (w *Watch) look(ctx context.Context) error {
 	now := w.Now().UTC()
 	var states []*svc.TelemetryState
-	var environments []uint64
+	var environments, watched []uint64
 	for _, state := range w.Policies.All() {
 		hasBudget := slices.ContainsFunc(svc.Signals(), func(s svc.Signal) bool { return state.Policy.Budget(s) != nil })
-		if hasBudget || len(state.Over)+len(state.Deliveries) > 0 {
+		listens := state.Policy.Alerts.SilentSignals || len(state.Silent) > 0
+		if hasBudget || listens || len(state.Over)+len(state.Deliveries) > 0 {
 			states, environments = append(states, state), append(environments, state.Environment)
 		}
+		if listens {
+			watched = append(watched, state.Environment)
+		}
 	}
-	if len(states) == 0 {
-		return nil
+	pulses, err := w.listen(ctx, watched, now)
+	if err != nil || len(states) == 0 {
+		return err
 	}
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	used, err := w.Usage.StoredSince(ctx, environments, month)
@@ -81,20 +101,46 @@ func (w *Watch) look(ctx context.Context) error {
 		return err
 	}
 	for _, state := range states {
-		if err := w.evaluate(ctx, state, svc.BudgetUse{Month: svc.MonthOf(now), Items: used[state.Environment]}, now); err != nil {
+		ask := evaluateBudgets{Use: svc.BudgetUse{Month: svc.MonthOf(now), Items: used[state.Environment]}}
+		if pulses != nil {
+			ask.Pulses, ask.Heard = pulses[state.Environment], w.heard
+		}
+		if err := w.evaluate(ctx, state, ask, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// evaluate asks the actor of an environment where its budgets have changed, and delivers what is due.
-func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, use svc.BudgetUse, now time.Time) error {
+// listen returns when items of some environments arrived; nil where it is not time to look, or where what arrived lately is
+// not stored yet.
+func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
+	if w.Lag() > deaf {
+		w.heard = time.Time{}
+		return nil, nil
+	}
+	if w.heard.IsZero() {
+		w.heard = now
+	}
+	if len(environments) == 0 || now.Sub(w.listened) < listenEvery {
+		return nil, nil
+	}
+	pulses, err := w.Usage.Pulses(ctx, environments, now.AddDate(0, 0, -svc.SilenceDays))
+	if err != nil {
+		w.heard = time.Time{}
+		return nil, err
+	}
+	w.listened = now
+	return pulses, nil
+}
+
+// evaluate asks the actor of an environment where its state would change, and delivers what is due.
+func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask evaluateBudgets, now time.Time) error {
 	state := *known
 	trial := *known
-	if trial.Evaluate(use, now, func(string) string { return "" }) {
+	if ask.decide(&trial, now, func(string) string { return "" }) {
 		var err error
-		if state, err = telemetryEvaluate.Ask(ctx, w.Actors, identity(known.App, known.Env), evaluateBudgets{use}); err != nil {
+		if state, err = telemetryEvaluate.Ask(ctx, w.Actors, identity(known.App, known.Env), ask); err != nil {
 			return err
 		}
 	}
@@ -124,7 +170,7 @@ func (w *Watch) deliver(ctx context.Context, channels []svc.Channel, delivery sv
 	if err == nil {
 		return nil
 	}
-	w.Logger.Warn("a notice of a budget was not delivered", "channel", delivery.ChannelID, "error", err)
+	w.Logger.Warn("a notice of telemetry was not delivered", "channel", delivery.ChannelID, "error", err)
 	if next, again := delivery.Failed(now, retry); again {
 		return &next
 	}

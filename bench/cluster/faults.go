@@ -169,6 +169,8 @@ func (f *faults) report(result *harness.Result) {
 			"nodes": float64(len(f.nodes.all)), "acknowledgedChanges": float64(f.load.changes.Load()), "requestsWithoutAnswer": float64(f.load.broken),
 		},
 	}
+	conversions, repeated := f.load.deliveries.repeated()
+	row.Extra["conversions"], row.Extra["conversionsRepeated"] = float64(conversions), float64(repeated)
 	for kind, count := range f.count {
 		row.Extra["faults_"+kind] = float64(count)
 		row.Extra["longestSilenceMs_"+kind] = float64(f.slowest[kind].Milliseconds())

@@ -28,7 +28,7 @@ func figures(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	for _, part := range []func(context.Context, *options, *nodes, *harness.Result) error{remote, interruptions} {
+	for _, part := range []func(context.Context, *options, *nodes, *harness.Result) error{remote, changesInForce, interruptions} {
 		if err := measure(ctx, o, filepath.Join(dir, fmt.Sprintf("part%d", len(result.Rows))), o.nodes, result, part); err != nil {
 			return err
 		}

@@ -48,7 +48,10 @@ type load struct {
 	contest  *contest
 	issues   []*issueWriter
 	watched  *watched
+	flips    *flips
 	model    *model
+	// deliveries are the conversions and their receiver.
+	deliveries *deliveries
 }
 
 // writer changes one application, one change after the other.
@@ -127,9 +130,10 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random)); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random)); err != nil {
 		return err
 	}
+	l.startFlips(ctx, random)
 	for range o.senders {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.send(ctx, own, o) })
@@ -281,8 +285,10 @@ func (l *load) check(ctx context.Context) error {
 		l.checkWriter(ctx, w)
 	}
 	l.checkState(ctx)
+	l.checkFlips(ctx)
 	l.checkWatched(ctx)
 	l.checkTalks()
+	l.checkDeliveries(ctx)
 	return nil
 }
 

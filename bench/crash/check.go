@@ -25,6 +25,8 @@ type findings struct {
 	// are reported.
 	counts     map[string]int
 	violations []string
+	// moves counts the movements of revenue that were compared.
+	moves int
 }
 
 func (f *findings) violate(kind, format string, args ...any) {
@@ -100,12 +102,41 @@ func (f *findings) aggregates(ctx context.Context, server *harness.Server, users
 	if filtered.Pageviews != uint64(f.stored) || filtered.UniqueVisitors != uint64(users) {
 		f.violate(miscount, "the filtered overview counts %d page views of %d visitors, the feed holds %d of %d", filtered.Pageviews, filtered.UniqueVisitors, f.stored, users)
 	}
-	count, err := server.NameCount(ctx, "production", "$pageview")
+	names, err := server.NameCounts(ctx, "production")
 	if err != nil {
 		return fmt.Errorf("reading the names: %w", err)
 	}
-	if count != uint64(f.stored) {
+	if count := names["$pageview"]; count != uint64(f.stored) {
 		f.violate(miscount, "the names count %d events, the feed holds %d", count, f.stored)
+	}
+	return f.usage(ctx, server, names)
+}
+
+// usage compares the sums of telemetry with the rows: the fates of each day and signal add up to what was received, and as
+// many events were stored as there are.
+func (f *findings) usage(ctx context.Context, server *harness.Server, names map[string]uint64) error {
+	days, err := server.Fates(ctx, "production")
+	if err != nil {
+		return fmt.Errorf("reading the usage: %w", err)
+	}
+	var stored, rows uint64
+	for date, signals := range days {
+		for signal, usage := range signals {
+			sum := usage.Stored + usage.Duplicates
+			for _, items := range usage.Dropped {
+				sum += items
+			}
+			if sum != usage.Received {
+				f.violate(miscount, "telemetry received %d %s on %s, their fates add up to %d", usage.Received, signal, date, sum)
+			}
+		}
+		stored += signals["events"].Stored
+	}
+	for _, count := range names {
+		rows += count
+	}
+	if stored != rows {
+		f.violate(miscount, "telemetry counts %d stored events, the names have %d", stored, rows)
 	}
 	return nil
 }

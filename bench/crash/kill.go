@@ -56,12 +56,23 @@ type killer struct {
 	usual time.Duration
 	// poison is sent beside the load; nil where the disk is filled.
 	poison *poison
+	// billing is sent beside the load; nil where the disk is filled.
+	billing *billing
+	// flags are evaluated before every fourth kill; struck counts the kills.
+	flags  *evaluations
+	struck int
 }
 
 // strike lets load on and kills at one moment, then restarts.
 func (k *killer) strike(ctx context.Context, at moment) error {
+	if k.struck++; k.struck%4 == 1 {
+		if err := k.flags.before(ctx); err != nil {
+			return fmt.Errorf("evaluating a flag: %w", err)
+		}
+	}
 	base := k.load.acked.Load()
 	k.load.allow(k.budget)
+	k.billing.tickets <- k.budget / billingShare
 	mark := base + int64(float64(k.budget)*(0.1+0.7*k.random.Float64()))
 	if at == atPoison {
 		k.kills[atPoison]++
@@ -142,6 +153,7 @@ func (k *killer) killOnAck(ctx context.Context, mark int64) error {
 	armed := &trigger{at: mark, done: make(chan struct{}), fire: func() { k.kill(atAck) }}
 	k.load.trigger.Store(armed)
 	defer k.load.trigger.Store(nil)
+	k.load.celebrate(0) // the mark may have been passed, by the last answer even, before the trigger stood
 	return harness.Poll(ctx, "the kill at an answer", ackTime, time.Millisecond, func(context.Context) (bool, string) {
 		select {
 		case <-armed.done:

@@ -1,6 +1,6 @@
 // Command crash kills the server at the worst moments while clients send, and
 // counts afterwards: every acknowledged event is stored exactly once, nothing is
-// stored that was not sent, and the aggregates agree with the rows.
+// stored that was not sent, and the aggregates and the revenue agree with the rows.
 package main
 
 import (
@@ -90,7 +90,8 @@ func runKills(ctx context.Context, o *options) (err error) {
 	}
 	run := newRun(o, server, first)
 	run.store, run.poison = store, &poison{server: server, store: store}
-	if err := run.poison.prepare(ctx); err != nil {
+	run.flags, run.billing = &evaluations{server: server}, newBilling(server, store, o.seed)
+	if err := errors.Join(run.poison.prepare(ctx), run.flags.prepare(ctx), run.billing.prepare(ctx)); err != nil {
 		return err
 	}
 	if err := run.attack(ctx); err != nil {
@@ -140,13 +141,14 @@ func (o *options) moments() []moment {
 // attack kills at every moment and lets the clients come to rest.
 func (r *run) attack(ctx context.Context) error {
 	r.load.start(ctx, r.seed)
+	r.billing.start(ctx)
 	for n, at := range r.kinds {
 		if err := r.strike(ctx, at); err != nil {
 			return fmt.Errorf("kill %d of %d: %w", n+1, len(r.kinds), err)
 		}
 		fmt.Printf("%3d/%d %-6s acknowledged %d, ready again after %s\n", n+1, len(r.kinds), at, r.load.acked.Load(), r.last.Round(time.Millisecond))
 	}
-	return r.load.finish(ctx, ackTime)
+	return errors.Join(r.load.finish(ctx, ackTime), r.billing.finish(ctx))
 }
 
 // settleTime bounds the wait for the backlog after the last kill.
@@ -176,13 +178,16 @@ func (r *run) settle(ctx context.Context) (*findings, error) {
 		return nil, err
 	}
 	if r.poison != nil {
-		if err := r.poison.check(ctx, found); err != nil {
+		if err := errors.Join(r.poison.check(ctx, found), r.flags.check(ctx, found)); err != nil {
 			return nil, err
 		}
 	}
 	wrong, err := harness.WrongAggregates(ctx, r.store)
 	for _, difference := range wrong {
 		found.violate(miscount, "%s", difference)
+	}
+	if err == nil && r.billing != nil {
+		err = r.billing.check(ctx, found) // the last one, since it starts the server anew
 	}
 	return found, err
 }

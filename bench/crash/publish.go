@@ -28,8 +28,13 @@ func (r *run) publish(o *options, result *harness.Result, found *findings) error
 		"readBackMs": float64(r.read.Milliseconds()),
 	}
 	if r.poison != nil {
+		extra["evaluations"], extra["evaluationsLost"] = float64(r.flags.counted[0]), float64(r.flags.lost[0])
 		extra["besideSpoiled"] = float64(len(r.poison.stranger.acked))
 		extra["poison"], extra["besidePoison"], extra["poisonDelayMs"] = float64(r.poison.acked), float64(len(r.poison.beside)), float64(r.poison.slowest.Milliseconds())
+	}
+	if r.billing != nil {
+		extra["billing"], extra["billingMade"] = float64(r.billing.acked), float64(len(r.billing.fates))
+		extra["billingMovements"], extra["billingAsked"] = float64(found.moves), float64(r.billing.asked)
 	}
 	for at, count := range r.kills {
 		extra["kills."+string(at)] = float64(count)

@@ -71,8 +71,8 @@ func (s *Server) Overview(ctx context.Context, environment, window string, filte
 	return headline, err
 }
 
-// NameCount reads how many events of a name a range holds; bots count as well.
-func (s *Server) NameCount(ctx context.Context, environment, name string) (uint64, error) {
+// NameCounts reads how many events of each name the last day holds; bots count as well.
+func (s *Server) NameCounts(ctx context.Context, environment string) (map[string]uint64, error) {
 	var page struct {
 		Data []struct {
 			Name  string `json:"name"`
@@ -81,14 +81,45 @@ func (s *Server) NameCount(ctx context.Context, environment, name string) (uint6
 	}
 	query := url.Values{"env": {environment}, "range": {"24h"}, "includeBots": {"true"}, "limit": {"200"}}
 	if err := s.Read(ctx, "/events/names", query, &page); err != nil {
-		return 0, err
+		return nil, err
 	}
+	counts := map[string]uint64{}
 	for _, row := range page.Data {
-		if row.Name == name {
-			return row.Count, nil
-		}
+		counts[row.Name] = row.Count
 	}
-	return 0, nil
+	return counts, nil
+}
+
+// NameCount reads how many events of a name the last day holds.
+func (s *Server) NameCount(ctx context.Context, environment, name string) (uint64, error) {
+	counts, err := s.NameCounts(ctx, environment)
+	return counts[name], err
+}
+
+// Fates counts the items of one signal and day by their fate.
+type Fates struct {
+	Received   uint64            `json:"received"`
+	Stored     uint64            `json:"stored"`
+	Duplicates uint64            `json:"duplicates"`
+	Dropped    map[string]uint64 `json:"dropped"`
+}
+
+// Fates reads what became of the items of an environment, by day and signal.
+func (s *Server) Fates(ctx context.Context, environment string) (map[string]map[string]Fates, error) {
+	var telemetry struct {
+		Usage []struct {
+			Date    string           `json:"date"`
+			Signals map[string]Fates `json:"signals"`
+		} `json:"usage"`
+	}
+	if err := s.Read(ctx, "/telemetry", url.Values{"env": {environment}}, &telemetry); err != nil {
+		return nil, err
+	}
+	days := map[string]map[string]Fates{}
+	for _, day := range telemetry.Usage {
+		days[day.Date] = day.Signals
+	}
+	return days, nil
 }
 
 // StoredEvent holds the members of an event of the feed that the harness reads.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,12 +25,22 @@ func (b *bench) sustained(ctx context.Context) error {
 	watched, stop := context.WithCancel(ctx)
 	lags := make(chan lag, 1)
 	go func() { lags <- b.watch(watched) }()
+	type share struct {
+		of  float64
+		err error
+	}
+	shares := make(chan share, 1)
+	go func() {
+		of, err := b.accountingOf(ctx, max(1, b.sustain-2))
+		shares <- share{of, err}
+	}()
 	row, err = b.drive(ctx, "whole pipe, sustained at 0.9", load)
 	stop()
-	seen := <-lags
-	if err != nil {
+	seen, counting := <-lags, <-shares
+	if err := errors.Join(err, counting.err); err != nil {
 		return err
 	}
+	row.Extra["accountingShare"] = counting.of
 	row.Extra["lagMaxEvents"], row.Extra["lagFirstHalfMean"], row.Extra["lagSecondHalfMean"] = seen.max, seen.first, seen.second
 	row.Extra["offeredPerSecond"] = load.Rate * batchSize
 	b.add(row)
@@ -98,6 +109,7 @@ func ratios(result *harness.Result) []harness.Ratio {
 	rows := []harness.Ratio{
 		harness.AtLeast("G5", "whole pipe, events a second", result.Median("whole pipe, closed loop", func(m *harness.Measurement) float64 { return m.Extra["storedPerSecond"] }), 100_000),
 		harness.AtMost("G5", "whole pipe, µs per stored event", stored("whole pipe, closed loop"), 2.5*7.4),
+		harness.AtMost("telemetry", "accounting, part of the processor time", result.Median("whole pipe, sustained at 0.9", func(m *harness.Measurement) float64 { return m.Extra["accountingShare"] }), accountingShare),
 		harness.AtMost("G6", "accept to visible, p50 ms", tail(fresh, func(s *harness.Spread) float64 { return s.P50 }), 500),
 		harness.AtMost("G6", "accept to visible, p99 ms", tail(fresh, p99), 1000),
 	}

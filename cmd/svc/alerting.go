@@ -77,7 +77,7 @@ func (n *node) wireMonitoring() error {
 	m := &n.monitoring
 	m.schedule = alerting.NewSchedule(n.cluster, n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
 	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
-	m.publisher = &alerting.OpenBlockPublisher{Rules: n.rules, Actors: n.cluster, Sink: n.sink, Logger: n.logger}
+	m.publisher = &alerting.OpenBlockPublisher{Rules: n.rules, Actors: n.cluster, Sinks: n.sinks, Logger: n.logger}
 	prefetched := &alerting.PrefetchedStates{Generation: n.ownership.Generation}
 	m.loader = &alerting.ScheduleLoader{Ownership: n.ownership, Every: loadEvery, Logger: n.logger, Load: []func(ctx context.Context) error{
 		alerting.ScheduleMonitors(m.schedule, prefetched, n.db.AllMonitors), alerting.ScheduleAlerting(m.schedule, n.db.LoadKind),

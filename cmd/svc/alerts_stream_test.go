@@ -48,11 +48,13 @@ func (h *hook) tells(t *testing.T, what string, want ...string) {
 func TestRulesOfTheStreamDoNotWaitForTheFlush(t *testing.T) {
 	hook, dir, env := newHook(t), t.TempDir(), watched()
 	env["SVC_FLUSH_INTERVAL"] = "1m"
-	s := startServer(t, dir, env)
+	s := startServer(t, dir, watched()) // what is old is stored at once
 	fails := func(message string) { s.send(map[string]any{"type": "error", "message": message}) }
 	channel := `"channelIds":["` + s.hooked(hook) + `"]`
 	fails("old")
 	s.settled()
+	s.stopped()
+	s = startServer(t, dir, env)
 	began := time.Now()
 	s.post(appPath+"/alerts", `{"name":"News","kind":"new_issue",`+channel+`}`)
 	fails("fresh")

@@ -29,7 +29,7 @@ func (n *node) analyticsModule() module {
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.shares} },
 		kinds: func(node *grain.Node) []cluster.Kind {
-			whole := func() bool { return n.ownership.Partitions() == n.config.Partitions }
+			whole := func() bool { return n.ownership.Partitions() == n.shape().Total() }
 			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Subscriptions: n.subscriptions, Workers: node.Workers, Whole: whole, Now: n.now, Logger: n.logger})}
 		},
 		routes: func() ([]route.Route, error) {
@@ -39,7 +39,7 @@ func (n *node) analyticsModule() module {
 			}
 			return append(analytics.Routes(analytics.Ports{
 				Analytics: n.db, Presence: &live.Presence{Actors: n.cluster}, Reads: n.db, Events: personalEvents{n.db},
-				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps, Annotations: n.apps, Releases: n.releases, Ways: n.db, Segments: n.segments(),
+				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps, Annotations: n.apps, Releases: n.releases, Ways: n.db, Segments: n.segments(), Sampling: n.sampled,
 			}), pages.Routes()...), nil
 		},
 		parts: func() []part {
@@ -100,7 +100,7 @@ func (n *node) savePastDays(ctx context.Context) error { return n.pastDays().Run
 func (n *node) countPastDays(ctx context.Context) error {
 	rounds := prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_past_days_rounds_total", Help: "Rounds in which the days that are over were counted for every dimension."})
 	n.registry.MustRegister(rounds)
-	warmer := &readstore.Warmer{Store: n.db.ReadStore, Targets: n.countedTargets, Busy: n.sink.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
+	warmer := &readstore.Warmer{Store: n.db.ReadStore, Targets: n.countedTargets, Busy: n.sinks.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
 	return warmer.Run(ctx)
 }
 

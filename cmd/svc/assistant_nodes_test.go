@@ -28,11 +28,11 @@ func freeAddress(t *testing.T) string {
 
 // startNodes starts nodes as processes of their own. The first one has the log and the
 // store of all; every node takes part in the cluster when startNodes returns.
-func startNodes(t *testing.T, count int, env map[string]string) (nodes []*server) {
+func startNodes(t *testing.T, env map[string]string) (nodes []*server) {
 	t.Helper()
 	log, store := freeAddress(t), freeAddress(t)
 	var first []byte
-	for i := range count {
+	for i := range 3 {
 		dir := t.TempDir()
 		more := map[string]string{"SVC_NODE_ADDR": freeAddress(t), "SVC_CLUSTER_SECRET": "the secret of the nodes", "SVC_MASTER_KEY": "the master key of the nodes"}
 		for name, value := range env {
@@ -115,7 +115,7 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 		}
 		return said("It is done.")
 	})
-	nodes := startNodes(t, 3, map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "k", "SVC_AI_BASE_URL": model.URL})
+	nodes := startNodes(t, map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "k", "SVC_AI_BASE_URL": model.URL})
 	seen := nodes[0].stream("POST", appPath+"/ai/ask", nodes[0].boot.Token, `{"question":"Make a goal of signups."}`, nil, func(f frame) bool { return f.event == "text" })
 	if got := shape(seen); got != "start status=running text" {
 		t.Fatalf("at the first node: %s", got)
@@ -163,7 +163,7 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 		}
 		return said("Here I am.")
 	})
-	nodes := startNodes(t, 3, map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "k", "SVC_AI_BASE_URL": model.URL})
+	nodes := startNodes(t, map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "k", "SVC_AI_BASE_URL": model.URL})
 	seen := nodes[1].stream("POST", appPath+"/ai/ask", nodes[1].boot.Token, `{"question":"Make a goal of signups."}`, nil, func(f frame) bool { return f.event == "text" })
 	conversation := seen[0].data["conversationId"].(string)
 	nodes[1].stopped()

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +18,8 @@ import (
 
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/operator"
+	"svc/storage/kafka/broker"
+	"svc/storage/owned"
 )
 
 // backUp has a server make a backup, and returns what the command printed.
@@ -25,7 +31,7 @@ func (s *server) backUp(dir string, args ...string) (string, error) {
 }
 
 // restored makes a backup again in a new folder.
-func restored(t *testing.T, dir string, env map[string]string, args ...string) (folder, printed string, err error) {
+func restored(t *testing.T, dir string, env map[string]string) (folder, printed string, err error) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "restored")
 	t.Setenv("SVC_DATA_DIR", folder)
@@ -34,7 +40,7 @@ func restored(t *testing.T, dir string, env map[string]string, args ...string) (
 		t.Setenv(name, value)
 	}
 	var stdout bytes.Buffer
-	err = runRestore(t.Context(), append([]string{dir}, args...), &stdout, io.Discard)
+	err = runRestore(t.Context(), []string{dir}, &stdout, io.Discard)
 	return folder, stdout.String(), err
 }
 
@@ -151,6 +157,65 @@ func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 	damage(t, filepath.Join(kept, backup.LogFile))
 	if _, _, err := restored(t, kept, nil); err == nil || !strings.Contains(err.Error(), backup.LogFile+" has changed") {
 		t.Errorf("a damaged backup: %v", err)
+	}
+}
+
+// TestARestoreOverALogFollowsIt restores a backup over the log to which its server, after the backup, wrote
+// further decisions: all of these stand, and what was deleted stays so.
+func TestARestoreOverALogFollowsIt(t *testing.T) {
+	addr := freeAddr(t)
+	log, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	dir := t.TempDir()
+	s := startServer(t, dir, map[string]string{"SVC_KAFKA_BROKERS": addr})
+	goal := func(name string) string {
+		made := s.post(appPath+"/goals", fmt.Sprintf(`{"name":%q,"kind":"event","match":%q}`, name, name))
+		return made["id"].(string)
+	}
+	kept, dropped := goal("kept"), goal("dropped")
+	s.send(item("before", "me", "/", time.Now()))
+	s.settled()
+	backedUp := filepath.Join(t.TempDir(), "backup")
+	if _, err := s.backUp(backedUp); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.call("DELETE", appPath+"/goals/"+dropped, s.boot.Token, nil, nil); got.status != http.StatusNoContent {
+		t.Fatalf("deleting a goal: %d %s", got.status, got.body)
+	}
+	later := goal("later")
+	s.send(item("after", "me", "/", time.Now()))
+	s.settled()
+	eventually(t, "the log holds the whole state", func() error { return owned.CheckComplete(context.Background(), s.node.stateLog, 4) })
+	s.stopped()
+
+	folder, printed, err := restored(t, backedUp, map[string]string{"SVC_KAFKA_BROKERS": addr})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "bootstrap.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "bootstrap.json"), raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := startServer(t, folder, map[string]string{"SVC_KAFKA_BROKERS": addr})
+	again.settled()
+	var goals []string
+	for _, one := range again.get(appPath + "/goals")["data"].([]any) {
+		goals = append(goals, one.(map[string]any)["id"].(string))
+	}
+	if want := []string{kept, later}; !slices.Equal(slices.Sorted(slices.Values(goals)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("goals are %v, want %v without %s", goals, want, dropped)
+	}
+	if rows := again.feed(); len(rows) != 2 {
+		t.Errorf("%d events are there, want both", len(rows))
+	}
+	if check, err := again.node.db.CheckLedger(t.Context(), "acme"); err != nil || check.BrokenAt != 0 {
+		t.Errorf("the ledger: %+v, %v", check, err)
 	}
 }
 

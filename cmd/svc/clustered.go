@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/identity"
 	"svc/cluster"
 	"svc/storage/clickhouse"
 	"svc/storage/kafka"
@@ -133,6 +134,17 @@ func (n *node) nodeAddr() string {
 func (n *node) partitionOf(owner string) int {
 	kind, identity, _ := strings.Cut(owner, "/")
 	return n.cluster.PartitionOf(kind, identity)
+}
+
+// tenantOf returns whose an owner is: the organization, person or environment that its name begins with.
+// Keys of idempotency, whose names tell nothing, are one tenant.
+func tenantOf(owner string) string {
+	kind, name, _ := strings.Cut(owner, "/")
+	if kind == identity.KindReplay {
+		return kind
+	}
+	tenant, _, _ := strings.Cut(name, "/")
+	return tenant
 }
 
 // newClaims returns what claims the partitions that the coordinator gives to this node.

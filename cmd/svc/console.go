@@ -18,7 +18,7 @@ import (
 
 // consoleModule is the page at /console. What it shows and does are rows of other modules.
 func (n *node) consoleModule() module {
-	return module{name: "console", wire: n.wireConsole, routes: func() ([]route.Route, error) { return console.Routes(n.now) }}
+	return module{name: "console", wire: n.wireConsole, routes: func() ([]route.Route, error) { return console.Routes() }}
 }
 
 func (n *node) wireConsole() (err error) {

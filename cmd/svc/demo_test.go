@@ -31,6 +31,17 @@ func TestADemoFillsEveryPage(t *testing.T) {
 	if overview["visitors"].(float64) < 2000 || overview["conversions"].(float64) < 300 {
 		t.Errorf("the overview has %v visitors and %v conversions", overview["visitors"], overview["conversions"])
 	}
+	once := map[string]int{"/annotations?range=90d": 3, "/silences": 1, "/segments": 2, "/campaigns": 1, "/destinations": 1}
+	for path, want := range once {
+		if rows := s.get(app + path)["data"].([]any); len(rows) != want {
+			t.Errorf("%s has %d rows, not %d", path, len(rows), want)
+		}
+	}
+	for _, row := range s.get(app + "/segments")["data"].([]any) {
+		if segment := row.(map[string]any); segment["memberCount"].(float64) < 20 {
+			t.Errorf("%v has %v people", segment["name"], segment["memberCount"])
+		}
+	}
 	for _, path := range []string{"/goals", "/funnels", "/people", "/errors?status=all", "/metrics/names", "/monitors", "/alerts", "/events"} {
 		if rows := s.get(app + path)["data"].([]any); len(rows) == 0 {
 			t.Errorf("%s is empty", path)
@@ -45,5 +56,10 @@ func TestADemoFillsEveryPage(t *testing.T) {
 	fill()
 	if after := s.get(app + "/analytics/overview?range=90d")["pageviews"].(float64); after < before || after > before+50 {
 		t.Errorf("a second demo made %v page views of %v", after, before)
+	}
+	for path, want := range once {
+		if rows := s.get(app + path)["data"].([]any); len(rows) != want {
+			t.Errorf("after a second demo %s has %d rows, not %d", path, len(rows), want)
+		}
 	}
 }

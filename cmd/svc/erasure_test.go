@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,13 +30,21 @@ func (s *server) erase(t *testing.T, person string) map[string]any {
 // sends again is another person.
 func TestAnErasedPersonIsGone(t *testing.T) {
 	dir := t.TempDir()
-	s := startServer(t, dir, map[string]string{"SVC_ERASURE_DELAY": "3s", "SVC_LOG_RETENTION": "1h"})
+	env := mailed(refusesPlanted(t))
+	env["SVC_ERASURE_DELAY"], env["SVC_LOG_RETENTION"] = "3s", "1h"
+	s := startServer(t, dir, env)
 	shortenOldParts(t, s)
 	ids := s.plant(t)
+	s.writesTo(t, 1)
 	s.send(item("other-1", "somebody", "/account", time.Now().Add(-time.Hour)), item("other-2", "somebody", "/b", time.Now().Add(-time.Hour)))
 	s.report(map[string]any{"name": "OtherError", "message": "of somebody", "distinctId": "somebody"})
+	s.bill(t)
 	s.settled()
 	before := s.get(appPath + "/analytics/overview?range=24h")
+	billed, customers := s.billed(t)
+	if !slices.Equal(customers, []string{"plant-device", "somebody", planted["e-mail"]}) {
+		t.Errorf("before the erasure the customers are %q", customers)
+	}
 	if got := s.call("DELETE", appPath+"/people/"+ids["person"], s.viewerToken(t), nil, nil); got.status != 403 {
 		t.Fatalf("a viewer erases: %d %s", got.status, got.body)
 	}
@@ -47,6 +56,7 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 		t.Errorf("the answer is %v", answer)
 	}
 	s.nowhereInAnswers(t, ids)
+	hidden := s.billsNobody(t, billed)
 	if got := s.call("DELETE", appPath+"/people/"+ids["person"], s.boot.Token, nil, nil); got.status != 404 {
 		t.Errorf("an erased person is erased again: %d %s", got.status, got.body)
 	}
@@ -71,7 +81,10 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 		t.Errorf("removed: %v", removed)
 	}
 	s.numbersAgree(t, before)
-	eventually(t, "no file but those of the log holds a planted text", func() error {
+	if stored := s.billsNobody(t, billed); !slices.Equal(stored, hidden) {
+		t.Errorf("the customers are %q, before the rows were rewritten %q", stored, hidden)
+	}
+	eventuallyFiles(t, "no file but those of the log holds a planted text", func() error {
 		for _, file := range filesWith(t, dir) {
 			if !strings.HasPrefix(file, filepath.Join(dir, "log")) {
 				return fmt.Errorf("%s does", file)
@@ -79,6 +92,51 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// bill has a billing system name the planted person by both ids, and somebody.
+func (s *server) bill(t *testing.T) {
+	t.Helper()
+	item := `{"type":"subscription","id":"%s","ts":"%s","subscriptionId":"sub-%s","customerId":"%s","plan":"Team","status":"active","currency":"EUR","amountCents":%d,"interval":"month"}`
+	ts := time.Now().Add(-2 * time.Hour).UTC().Format(time.RFC3339)
+	var items []string
+	for n, customer := range []string{planted["e-mail"], "plant-device", "somebody"} {
+		items = append(items, fmt.Sprintf(item, fmt.Sprint("bill-", n), ts, fmt.Sprint(n), customer, 1000*(n+1)))
+	}
+	payment := `{"type":"payment","ts":"` + ts + `","paymentId":"pay-1","customerId":"` + planted["e-mail"] + `","amountCents":1000,"currency":"EUR"}`
+	got := s.call("POST", "/api/v1/revenue", s.boot.Keys["production"].Secret, []byte("["+strings.Join(append(items, payment), ",")+"]"), nil)
+	if got.status != 202 {
+		t.Fatalf("billing: %d %s", got.status, got.body)
+	}
+	eventually(t, "the items are counted", func() error {
+		if totals := s.get(appPath + "/revenue/overview?range=7d")["totals"].(map[string]any); totals["mrrCents"] != 6000.0 || totals["paymentsCents"] != 1000.0 {
+			return fmt.Errorf("%v", totals)
+		}
+		return nil
+	})
+}
+
+// billed returns the headline of the revenue, and who the movements say pays, sorted.
+func (s *server) billed(t *testing.T) (totals string, customers []string) {
+	t.Helper()
+	for _, row := range s.get(appPath + "/revenue/movements?range=7d")["data"].([]any) {
+		customers = append(customers, row.(map[string]any)["customerId"].(string))
+	}
+	slices.Sort(customers)
+	return fmt.Sprint(s.get(appPath + "/revenue/overview?range=7d")["totals"]), customers
+}
+
+// billsNobody fails where the revenue changed with an erasure, or names one of the erased ids. It returns what it names.
+func (s *server) billsNobody(t *testing.T, before string) []string {
+	t.Helper()
+	totals, customers := s.billed(t)
+	if totals != before {
+		t.Errorf("the revenue is %s, before the erasure %s", totals, before)
+	}
+	if len(customers) != 3 || !strings.HasPrefix(customers[0], "erased_") || !strings.HasPrefix(customers[1], "erased_") || customers[0] == customers[1] || customers[2] != "somebody" {
+		t.Errorf("the customers are %q", customers)
+	}
+	return customers
 }
 
 // numbersAgree compares what is counted in several ways.
@@ -128,7 +186,7 @@ func shortenOldParts(t *testing.T, s *server) {
 	var err error
 	tables := []string{
 		"events", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "links", "aliases", "roots", "activations", "occurrences", "issues",
-		"issue_users", "issue_releases", "event_counts", "traffic", "entities", "dead_letters",
+		"issue_users", "issue_releases", "event_counts", "traffic", "entities", "dead_letters", "deliveries", "billing",
 	}
 	for _, table := range tables {
 		if err == nil {

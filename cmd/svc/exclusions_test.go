@@ -57,6 +57,7 @@ func TestInternalTrafficIsNotKept(t *testing.T) {
 		}
 		return nil
 	})
+	s.settled()
 	if events := s.get(appPath + "/events?limit=50")["data"].([]any); len(events) != 2 {
 		t.Errorf("%d events are kept", len(events))
 	}

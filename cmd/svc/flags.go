@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-faster/city"
@@ -10,6 +11,7 @@ import (
 	"svc/actors/apps"
 	"svc/actors/flags"
 	"svc/actors/grain"
+	"svc/actors/people"
 	"svc/cluster"
 	flagsapi "svc/http/api/flags"
 	flagsurface "svc/http/flags"
@@ -17,7 +19,7 @@ import (
 	"svc/http/route"
 )
 
-// featureFlags is what the module of flags keeps for itself.
+// featureFlags holds the parts of the flags module.
 type featureFlags struct {
 	definitions *flags.Definitions
 	persons     *flags.Persons
@@ -33,14 +35,18 @@ func (n *node) flagsModule() module {
 			return []apps.Snapshot{n.flags.definitions}
 		},
 		wire: func() error {
-			n.flags.persons = flags.NewPersons(n.db, nil, n.now, n.logger)
+			memberships := &people.Memberships{Segments: n.segments(), Store: n.db, Now: n.now}
+			n.flags.persons = flags.NewPersons(n.db, flagSegments{n.collectors, memberships}, n.now, n.logger)
 			n.flags.recorder = &flags.Recorder{
-				Definitions: n.flags.definitions, Store: n.db, Applications: n.collectors.Applications, Name: n.random.ID("run_"), Now: n.now, Logger: n.logger,
+				Definitions: n.flags.definitions, Store: n.db, Applications: n.collectors.Applications, Policy: n.policies.Telemetry, Usage: func(counts svc.UsageCounts) { n.tallies.Add(counts) }, Name: n.random.ID("run_"), Now: n.now, Logger: n.logger,
 			}
 			return nil
 		},
 		kinds:  func(node *grain.Node) []cluster.Kind { return flags.Kinds(node, n.flags.definitions) },
 		routes: n.flagRoutes,
+		segmentUsers: func() []people.SegmentUser {
+			return []people.SegmentUser{n.flagBook()}
+		},
 		parts: func() []part {
 			return []part{
 				{"persons of flags", "Evaluations ask it for persons; it reads the store.", n.flags.persons.Run},
@@ -64,9 +70,31 @@ func (n *node) flagRoutes() ([]route.Route, error) {
 		surface.Tokens = flagsurface.Tokens{Key: key}
 	}
 	ports := flagsapi.Ports{
-		Flags: &flags.Flags{Actors: n.cluster, Sync: n.syncSnapshot}, Readings: n.db, Previews: flagPreviews{n.flags.definitions, n.flags.persons}, Results: n.db,
+		Flags: n.flagBook(), Readings: n.db, Previews: flagPreviews{n.flags.definitions, n.flags.persons}, Results: n.db,
 	}
 	return append(flagsapi.Routes(ports), surface.Routes()...), nil
+}
+
+// flagBook is the client of the flags of applications.
+func (n *node) flagBook() *flags.Flags {
+	return &flags.Flags{Actors: n.cluster, Sync: n.syncSnapshot}
+}
+
+// flagSegments tells evaluations which segments a person is in.
+type flagSegments struct {
+	collectors  *apps.Collectors
+	memberships *people.Memberships
+}
+
+// SegmentsOf returns the ids of the segments that a person of an environment is in.
+func (s flagSegments) SegmentsOf(ctx context.Context, environment uint64, person *svc.Person) ([]string, error) {
+	visitor, _ := svc.ParsePersonID(person.ID)
+	for _, app := range s.collectors.Applications() {
+		if slices.ContainsFunc(app.Environments, func(one svc.Environment) bool { return one.Number == environment }) {
+			return s.memberships.SegmentsOf(ctx, app, environment, visitor)
+		}
+	}
+	return nil, nil
 }
 
 // flagPreviews is the view that previews have of what evaluations read.

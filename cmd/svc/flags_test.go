@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/protos"
 )
 
 // flagAnswer is an answer of the native endpoint.
@@ -313,3 +314,59 @@ func flagResultsOf(t *testing.T, s *server, key string) {
 		t.Errorf("the list is %s", text)
 	}
 }
+
+// TestEvaluationsAreASignal holds the usage of evaluations to what was asked, under several policies: what is recorded, of
+// visitors outside the sample, and while recording is off.
+func TestEvaluationsAreASignal(t *testing.T) {
+	b := newTeller(startServer(t, t.TempDir(), nil), 5)
+	b.putFlag("nav", fmt.Sprintf(navFlag, true))
+	b.putFlag("checkout", checkoutFlag)
+	environment := b.production()
+	evaluate := func(visitors int, fate func(visitor string) svc.Fate) {
+		for n := range visitors {
+			visitor := fmt.Sprintf("visitor-%d", n)
+			b.evaluateFlags(`{"distinctId":"` + visitor + `"}`)
+			b.sure[fateOf(fate(visitor))] += 2 // both flags
+		}
+	}
+	counted := func() {
+		t.Helper()
+		eventually(t, "all evaluations are counted", func() error {
+			got := b.usage()
+			for key, want := range b.sure {
+				if got[key] != want {
+					return fmt.Errorf("%v are %d, not %d", key, got[key], want)
+				}
+			}
+			return nil
+		})
+	}
+	evaluate(10, func(string) svc.Fate { return svc.FateStored })
+	counted()
+	b.policy(`{"flags":{"sampleRate":0.5}}`)
+	evaluate(40, func(visitor string) svc.Fate {
+		if svc.InSample(protos.VisitorHash(environment, visitor), 0.5) {
+			return svc.FateStored
+		}
+		return svc.FateSampled
+	})
+	if b.sure[fateOf(svc.FateSampled)] == 0 || b.sure[fateOf(svc.FateStored)] == 20 {
+		t.Fatalf("the sample is all or nothing: %v", b.sure)
+	}
+	counted()
+	b.policy(`{"flags":{"recordEvaluations":false}}`)
+	evaluate(5, func(string) svc.Fate { return svc.FateDisabled })
+	counted()
+	var list struct {
+		Data []struct {
+			Key   string
+			Spark []int
+		}
+	}
+	_, text, _ := b.sendFlags("GET", flagsPath, b.boot.Token, "")
+	if err := json.Unmarshal(text, &list); err != nil || len(list.Data) != 2 || list.Data[0].Spark[6] != 55 || list.Data[1].Spark[6] != 55 {
+		t.Errorf("the flags themselves count %s", text)
+	}
+}
+
+func fateOf(of svc.Fate) fate { return fate{svc.SignalFlags, of} }

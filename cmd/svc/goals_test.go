@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -27,6 +28,29 @@ func counted(rows []any, members ...string) (out [][]any) {
 		out = append(out, values)
 	}
 	return out
+}
+
+// checkFunnelPeople reads the funnel by a property, and who dropped off at its steps.
+func checkFunnelPeople(t *testing.T, s *server, funnel string) {
+	t.Helper()
+	values := s.get(appPath + "/funnels/" + funnel + "/results?range=24h&breakdown=path")["breakdown"].(map[string]any)["values"].([]any)
+	var entered [][]any
+	for _, value := range values {
+		steps := value.(map[string]any)["steps"].([]any)
+		entered = append(entered, append([]any{value.(map[string]any)["value"]}, counted(steps, "entered")[0][0], counted(steps, "entered")[2][0]))
+	}
+	if want := [][]any{{"/pricing", 3.0, 0.0}, {"/pricing/pro", 1.0, 1.0}}; !reflect.DeepEqual(entered, want) {
+		t.Errorf("by path: %v, want %v", entered, want)
+	}
+	for step, want := range map[int]string{1: "[cyd dan]", 2: "[bob]"} {
+		var names []string
+		for _, row := range s.get(fmt.Sprintf("%s/people?funnel=%s&step=%d&range=24h", appPath, funnel, step))["data"].([]any) {
+			names = append(names, row.(map[string]any)["distinctId"].(string))
+		}
+		if slices.Sort(names); fmt.Sprint(names) != want {
+			t.Errorf("at step %d dropped off %v, want %s", step, names, want)
+		}
+	}
 }
 
 // TestGoalsAndFunnelsCountWhatHappened sends events, makes goals and a funnel, and reads
@@ -83,6 +107,7 @@ func TestGoalsAndFunnelsCountWhatHappened(t *testing.T) {
 		if got := counted(results["steps"].([]any), "step", "entered", "converted", "conversionRate", "dropOff", "medianSeconds"); !reflect.DeepEqual(got, want) {
 			t.Errorf("funnel: %v, want %v", got, want)
 		}
+		checkFunnelPeople(t, s, funnel["id"].(string))
 	}
 	check(s)
 	s.stopped()

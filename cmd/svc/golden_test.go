@@ -146,10 +146,14 @@ func store(t *testing.T, n *node, app svc.Application) {
 	appendPeople(n, app, block)
 	appendErrors(t, n, app, block)
 	appendMetrics(n, app, block)
+	for _, row := range apitest.FixtureBilling(n.now()) {
+		row.Environment = app.Environments[0].Number
+		block.AppendBilling(&row)
+	}
 	if err := n.db.Insert(t.Context(), "golden", 1, block); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.db.UniteAll(t.Context()); err != nil {
+	if err := n.db.UniteAll(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -119,7 +119,19 @@ func startServerWith(t testing.TB, dir string, env map[string]string, more func(
 // eventually repeats a check until it holds.
 func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	eventuallyWithin(t, patience, 20*time.Millisecond, what, check)
+}
+
+// eventuallyFiles repeats a check that reads all files of a folder. It is patient: the engine removes the files that it has
+// replaced in rounds of up to 40 seconds, and a file that is in use in the round after.
+func eventuallyFiles(t testing.TB, what string, check func() error) {
+	t.Helper()
+	eventuallyWithin(t, 4*patience, 500*time.Millisecond, what, check)
+}
+
+func eventuallyWithin(t testing.TB, limit, pause time.Duration, what string, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
 	for {
 		err := check()
 		if err == nil {
@@ -128,7 +140,7 @@ func eventually(t testing.TB, what string, check func() error) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waiting until %s: %v", what, err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
 

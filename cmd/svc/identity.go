@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
@@ -18,7 +20,7 @@ func (n *node) identityModule() module {
 		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
 	}, routes: func() ([]route.Route, error) {
 		return accounts.Routes(accounts.Ports{
-			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
+			Organizations: organizations{n.identity, n.apps}, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
 			Seal: n.consoleSeal, Ledger: n.db,
 			Limits: accounts.Limits{
 				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
@@ -31,9 +33,48 @@ func (n *node) identityModule() module {
 func (n *node) applicationsModule() module {
 	return module{name: "applications", kinds: func(node *grain.Node) []cluster.Kind {
 		return apps.Kinds(node, n.collectors, n.shares)
+	}, snapshots: func() []apps.Snapshot {
+		return []apps.Snapshot{n.deletions}
 	}, routes: func() ([]route.Route, error) {
-		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps, Exclusions: n.apps}), nil
+		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps, Exclusions: n.apps, Connectors: n.connecting.connectors}), nil
+	}, parts: func() []part {
+		return []part{{"deletions", "It has actors forget what was deleted, so it stops before them.", n.removeDeleted}}
 	}}
+}
+
+// removeDeleted removes what is stored of deleted applications and organizations.
+func (n *node) removeDeleted(ctx context.Context) error {
+	remover := &apps.Remover{
+		Deletions: n.deletions, Apps: n.apps, Actors: n.cluster, Stored: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
+		Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
+	}
+	return remover.Run(ctx)
+}
+
+// organizations is organizations together with their applications.
+type organizations struct {
+	*identity.Identity
+	apps *apps.Applications
+}
+
+// DeleteOrganization deletes an organization and its applications.
+func (o organizations) DeleteOrganization(ctx context.Context, org string) error {
+	records, err := o.Identity.DeleteOrganization(ctx, org)
+	for _, record := range records {
+		if err == nil {
+			err = o.apps.Close(svc.WithCarrier(ctx, nil), record)
+		}
+	}
+	return err
+}
+
+// DeleteApplication deletes an application.
+func (o organizations) DeleteApplication(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
+	app, err := o.apps.Get(ctx, ref)
+	if err != nil {
+		return app, err
+	}
+	return app, o.apps.Delete(ctx, ref)
 }
 
 // metricsModule is series of numbers; the pipeline stores them as it stores events.

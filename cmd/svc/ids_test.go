@@ -56,7 +56,7 @@ func TestAnIDBelongsToItsVisitor(t *testing.T) {
 func TestItemsWithoutIDCountOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
-	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
+	at := time.Now().Add(-30 * time.Minute).UTC().Format(time.RFC3339Nano)
 	var items []map[string]any
 	for n := range 4 {
 		items = append(items, map[string]any{"type": "event", "name": "order", "distinctId": "u1", "ts": at, "value": 10 * (n + 1)})

@@ -19,10 +19,12 @@ import (
 // ingestModule takes in events, errors and metrics, source maps, and what is announced of releases.
 func (n *node) ingestModule() module {
 	return module{name: "ingest", routes: func() ([]route.Route, error) {
+		n.gate = n.admission()
 		collect := &ingest.Collect{
-			Collectors: n.collectors, Current: n.current, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions,
+			Collectors: n.collectors, Current: n.current, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Shape: n.shape(),
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-			Admission: n.admission(), Policies: n.policies, Tallies: n.tallies,
+			Admission: n.gate, Policies: n.policies, Tallies: n.tallies, NoBilling: !hasRevenue,
+			Proxies: n.config.Proxies,
 		}
 		if n.apps != nil { // the table is printed by a node that has opened nothing
 			collect.ExclusionKey = n.apps.ExclusionKey
@@ -117,7 +119,10 @@ const behindIntervals = 2
 // admission returns the bound of what ingest requests take of the node.
 func (n *node) admission() *ingest.Admission {
 	admission := ingest.NewAdmission(n.config.IngestMemory << 20)
-	admission.Share(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
+	lag := func(shard int) time.Duration {
+		return n.progress.Age(n.now(), shard*n.config.Partitions, (shard+1)*n.config.Partitions)
+	}
+	admission.Share(lag, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
 	admission.UseProcessors(n.processors)
 	return admission
 }

@@ -30,14 +30,17 @@ import (
 	"time"
 )
 
-// childVariable has the test binary be a server.
+// childVariable has the test binary be a server, or rebuild a store where it is "rebuild".
 const childVariable = "SVC_TEST_SERVE"
 
 // filesVariable bounds how many files that server may open.
 const filesVariable = "SVC_TEST_FILES"
 
-// TestMain runs the tests, or a server that one of them kills.
+// TestMain runs the tests, or a server that one of them kills, or a store.
 func TestMain(m *testing.M) {
+	if addr := os.Getenv(storeVariable); addr != "" {
+		serveStore(addr)
+	}
 	if os.Getenv(childVariable) == "" {
 		code := m.Run()
 		empty.remove()
@@ -49,7 +52,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	if err := runServe(context.Background(), nil, os.Stdout, os.Stderr); err != nil {
+	command := runServe
+	if os.Getenv(childVariable) == "rebuild" {
+		command = func(ctx context.Context, _ []string, stdout, stderr io.Writer) error {
+			return runAdmin(ctx, []string{"rebuild"}, stdout, stderr)
+		}
+	}
+	if err := command(context.Background(), nil, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -326,7 +335,7 @@ func TestAScriptedTargetAcrossLostNodes(t *testing.T) {
 	roots := filepath.Join(t.TempDir(), "roots.pem")
 	target, env := newScripted(t, roots), watched()
 	env["SSL_CERT_FILE"] = roots
-	nodes := startNodes(t, 3, env)
+	nodes := startNodes(t, env)
 	liveThrough(t, nodes[0], target, func(times int) *server {
 		if times == 1 || times == 2 {
 			nodes[times].stopped()

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,6 +15,7 @@ import (
 	"svc/cmd/svc/adapter"
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/health"
+	"svc/cmd/svc/move"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/process"
 	"svc/cmd/svc/version"
@@ -67,26 +71,68 @@ func (n *node) adminHosts() []string {
 
 func (n *node) adminHandler(token svc.Secret) http.Handler {
 	n.registerGauges()
+	checks := []admin.Check{
+		{Name: "start", Ready: n.start.Ready},
+		{Name: "membership", Ready: n.membership},
+		{Name: "store", Ready: n.db.Ping},
+		{Name: "disk", Ready: n.disk.Ready},
+		{Name: "unreadable", Ready: n.unreadable.Warning, Warning: true},
+		{Name: "deadLetters", Ready: health.Letters{Store: n.db}.Waiting, Warning: true},
+		{Name: "lag", Ready: n.backlog.Ready},
+	}
+	if n.db.ShardCount() > 1 {
+		checks = append(checks, admin.Check{Name: "shards", Ready: n.db.PingShards, Warning: true})
+		n.registry.MustRegister(health.NewShards(n.db.Behind, n.now))
+	}
 	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Backups: n.backups(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(), Console: n.consoleSite,
-		Checks: []admin.Check{
-			{Name: "start", Ready: n.start.Ready},
-			{Name: "membership", Ready: n.membership},
-			{Name: "store", Ready: n.db.Ping},
-			{Name: "disk", Ready: n.disk.Ready},
-			{Name: "unreadable", Ready: n.unreadable.Warning, Warning: true},
-			{Name: "deadLetters", Ready: health.Letters{Store: n.db}.Waiting, Warning: true},
-			{Name: "lag", Ready: n.backlog.Ready},
-		},
-		Letters: &pipeline.DeadLetters{Store: n.db, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Place: n.placeOf, Partitions: n.config.Partitions, Now: n.now},
+		Gatherer: n.registry, Operator: organizations{n.identity, n.apps}, Backups: n.backups(), Moves: n.mover(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(), Console: n.consoleSite,
+		Checks:  checks,
+		Letters: &pipeline.DeadLetters{Store: n.db, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Place: n.placeOf, Shape: n.shape(), Now: n.now},
 	})
+}
+
+// mover returns what moves environments between the shards of this node.
+func (n *node) mover() *move.Mover {
+	return &move.Mover{
+		Store: n.db, Stream: n.stream, Environment: n.environmentOf, Replicated: n.config.ClickHouseCluster != "",
+		Erasing: func(environment uint64) bool {
+			return slices.ContainsFunc(n.erased.Open(), func(one svc.Erasure) bool { return one.EnvironmentNumber == environment })
+		},
+		BlockAt: func(at time.Time) uint64 { return pipeline.NewBlockNumber(at, 0) },
+		Hold:    move.DefaultHold, Now: n.now, Logger: n.logger, Step: n.stepOfMove,
+	}
+}
+
+// stepOfMove is told the steps of a move.
+func (n *node) stepOfMove(name string) error {
+	if step := n.moveStep.Load(); step != nil {
+		return (*step)(name)
+	}
+	return nil
+}
+
+// environmentOf finds an environment by the address of its application and its slug.
+func (n *node) environmentOf(app, slug string) (svc.Environment, error) {
+	org, name, _ := strings.Cut(app, "/")
+	application, known := n.collectors.Application(svc.AppRef{Org: org, App: name})
+	if !known {
+		return svc.Environment{}, svc.Errorf(svc.CodeNotFound, "There is no application %q; name it as organization/application.", app)
+	}
+	slugs := make([]string, 0, len(application.Environments))
+	for _, environment := range application.Environments {
+		if environment.Slug == slug {
+			return environment, nil
+		}
+		slugs = append(slugs, environment.Slug)
+	}
+	return svc.Environment{}, svc.Errorf(svc.CodeNotFound, "The application %s has no environment %q; it has %s.", app, slug, strings.Join(slugs, ", "))
 }
 
 // backups returns what makes backups of this node.
 func (n *node) backups() *backup.Maker {
 	maker := &backup.Maker{
-		Store: n.db, Log: n.topic, Consumer: n.consumer, Pause: n.sink.Pause, Spooled: n.spool.Bytes,
-		Self: n.nodeAddr(), Partitions: n.partitions(), Embedded: n.engine != nil,
+		Store: n.db, Log: n.topic, Consumer: n.consumer, Pause: n.sinks.Pause, Spooled: n.spool.Bytes,
+		Self: n.nodeAddr(), Partitions: n.partitions(), Embedded: n.engine != nil, Shards: n.db.ShardCount(), Replicated: n.config.ClickHouseCluster != "",
 		Now: n.now, Logger: n.logger,
 	}
 	if n.config.StoreListen != "" {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"svc"
@@ -32,31 +33,34 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic, stateTopic}, Partitions: n.config.Partitions, Logger: n.logger,
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic, stateTopic}, Partitions: n.config.Partitions,
+			Wider: map[string]int{ingestTopic: n.shape().Total()}, Logger: n.logger,
 		})
 		if err != nil {
 			return err
 		}
 		brokers, dial = n.broker.Addrs(), n.broker.Dial
 	}
-	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
+	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.shape().Total(), Step: n.config.Partitions})
 	if err != nil {
 		return err
 	}
-	if err := n.topic.Ensure(ctx); err != nil {
+	if err := n.topic.Ensure(ctx); errors.Is(err, kafka.ErrPartitions) {
+		return fmt.Errorf("%w; it has SVC_PARTITIONS partitions for each store that SVC_CLICKHOUSE_DSN listed, and cannot have fewer", err)
+	} else if err != nil {
 		return err
 	}
 	if n.broker == nil {
 		health.WarnOfForgottenPositions(ctx, n.topic, n.logger)
 	}
-	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Timeout: produceTime, Dial: dial, Logger: n.logger})
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.shape().Total(), Timeout: produceTime, Dial: dial, Logger: n.logger})
 	if err != nil {
 		return err
 	}
 	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
 		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
 		Dial: dial, Private: n.broker != nil && n.config.KafkaListen == "" && n.config.NodeAddr == "",
-		Handler: streamHandler{n}, Logger: n.logger,
+		Handler: streamHandler{n}, Places: n.config.Partitions, Logger: n.logger,
 		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
 		Gap: func(partition int, from, to int64) {
 			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
@@ -65,20 +69,25 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.backlog = health.NewBacklog(n.consumer, n.now)
-	n.retention = &kafka.Retention{
-		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
-		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
-		Every: retentionEvery, Now: n.now, Logger: n.logger,
-	}
-	if n.broker != nil {
-		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
-		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
-	}
+	n.backlog, n.retention = health.NewBacklog(n.consumer, n.now), n.newRetention()
 	if n.clustered.wire != nil {
 		n.clustered.directory = kafka.NewDirectory(n.consumer)
 	}
 	return n.openStateLog(ctx, brokers, dial)
+}
+
+// newRetention returns what trims the log: by age, and an embedded one by size as well.
+func (n *node) newRetention() *kafka.Retention {
+	retention := &kafka.Retention{
+		Topic: n.topic, Consumer: n.consumer, Partitions: n.shape().Total(), Keep: n.config.LogRetention,
+		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
+		Every: retentionEvery, Now: n.now, Logger: n.logger,
+	}
+	if n.broker != nil {
+		share := n.config.LogKeep << 20 / int64(n.shape().Total())
+		retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
+	}
+	return retention
 }
 
 // openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
@@ -144,7 +153,7 @@ func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.Di
 		return err
 	}
 	n.owned = owned.New(owned.Config{
-		Log: n.stateLog, Partitions: n.config.Partitions, PartitionOf: n.partitionOf, Changed: n.heard, Gap: n.missed, Seal: n.sealEntries, Logger: n.logger,
+		Log: n.stateLog, Partitions: n.config.Partitions, PartitionOf: n.partitionOf, TenantOf: tenantOf, Changed: n.heard, Gap: n.missed, Seal: n.sealEntries, Logger: n.logger,
 	})
 	return n.stateLog.Ensure(ctx)
 }

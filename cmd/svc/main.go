@@ -17,7 +17,6 @@ import (
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/demo"
 	"svc/cmd/svc/importer"
-	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
 	"svc/cmd/svc/version"
 )
@@ -31,7 +30,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "run the server (the default)", runServe},
-		{"admin", "operator's commands: organizations, members, tokens, console sessions", operator.Run},
+		{"admin", "operator's commands: organizations, members, tokens, console sessions, rebuild", runAdmin},
 		{"backup", "copy everything of a running server into a folder", backup.Run},
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},

@@ -31,7 +31,7 @@ func mcpClients(t *testing.T) string {
 	}
 	packages := filepath.Join(cache, "mcp-clients", fmt.Sprintf("%x", sha256.Sum256(lock))[:16], "node_modules")
 	if _, err := os.Stat(packages); err != nil {
-		t.Fatalf("finding the clients, which `make deps` fetches: %v", err)
+		t.Fatalf("finding the clients, which `make sdk` fetches: %v", err)
 	}
 	folder := t.TempDir()
 	script, err := os.ReadFile("testdata/mcp/client.mjs")

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -166,6 +167,21 @@ func TestAModuleIsAdded(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTheGuideNamesEveryMemberOfAModule reads the list of CONTRIBUTING.md.
+func TestTheGuideNamesEveryMemberOfAModule(t *testing.T) {
+	guide, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(guide), "### Add a module")
+	list, _, _ = strings.Cut(list, "\n## ")
+	for member := range reflect.TypeFor[module]().Fields() {
+		if !strings.Contains(list, "`"+member.Name+"`") {
+			t.Errorf("the guide does not say what %s is for", member.Name)
+		}
+	}
 }
 
 // TestNoModuleIsHalfRegistered looks for what a package offers and no module brings: listeners by their

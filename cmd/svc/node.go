@@ -16,12 +16,14 @@ import (
 	"svc/actors/apps"
 	"svc/actors/assistant"
 	"svc/actors/conversations"
+	"svc/actors/exports"
 	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/actors/issues"
 	"svc/actors/live"
 	"svc/actors/people"
 	"svc/actors/pipeline"
+	"svc/actors/reports"
 	"svc/actors/telemetry"
 	"svc/cluster"
 	"svc/cmd/svc/adapter"
@@ -31,6 +33,7 @@ import (
 	"svc/cmd/svc/process"
 	"svc/cmd/svc/settings"
 	"svc/http/docs"
+	"svc/http/ingest"
 	"svc/http/route"
 	"svc/http/tally"
 	"svc/storage/chdb"
@@ -78,13 +81,18 @@ type node struct {
 	ownership   *pipeline.Ownership
 	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
+	// gate admits what comes to the ingest paths.
+	gate        *ingest.Admission
 	policies    *telemetry.Policies
 	tallies     *tally.Tallies
 	shares      *apps.Shares
 	erased      *people.Erased
+	openExports *exports.Open
+	reports     *reports.Known
+	deletions   *apps.Deletions
 	issues      *issues.Issues
 	releases    *issues.Releases
-	sink        *pipeline.Sink
+	sinks       *pipeline.Sinks
 	outbox      *pipeline.Outbox
 	backlog     *health.Backlog
 	stream      *pipeline.Stream
@@ -106,6 +114,10 @@ type node struct {
 	apps        *apps.Applications
 	monitoring  monitoring
 	flags       featureFlags
+	subscribed  subscriptions
+	forwarding  forwarding
+	connecting  connecting
+	messaging   messaging
 	// Snapshots and lists that modules share.
 	resolved      *issues.ResolvedSet
 	rules         *alerting.RuleIndex
@@ -115,9 +127,10 @@ type node struct {
 	ai            *conversations.AI
 	assistant     *assistant.Assistant
 
-	// more are modules beside those of the product.
-	more    []module
-	library *docs.Library
+	// more are modules beside those of the product; moveStep is called between the steps of a move.
+	more     []module
+	moveStep atomic.Pointer[func(name string) error]
+	library  *docs.Library
 
 	handler  *route.Handler
 	public   *route.Server
@@ -211,8 +224,9 @@ const placeCache = 4096
 // wireActors makes the actors, and what runs beside them.
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
-	n.erased = people.NewErased()
+	n.erased, n.openExports, n.reports = people.NewErased(), exports.NewOpen(), reports.NewKnown()
 	n.erased.Changed = n.hideErased
+	n.deletions = apps.NewDeletions()
 	n.rules, n.subscriptions = alerting.NewRuleIndex(), &live.Subscriptions{}
 	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
 	n.policies, n.tallies = telemetry.NewPolicies(), n.newTallies()
@@ -233,10 +247,10 @@ func (n *node) wireActors(context.Context) (err error) {
 	}
 	n.claims = n.newClaims()
 	n.stream = pipeline.NewStream(pipeline.StreamConfig{
-		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Intakes: n.intakes, Evict: n.cluster.Evict, Claims: n.claims, Now: n.now, Logger: n.logger,
+		Shape: n.shape(), Ownership: n.ownership, Actors: n.cluster, Sinks: n.sinks, Log: n.consumer,
+		History: func(shard int) pipeline.History { return n.db.History(shard) }, Intakes: n.intakes, Evict: n.cluster.Evict, Claims: n.claims, Moves: adapter.Moves{DB: n.db}, Now: n.now, Logger: n.logger,
 	})
-	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: adapter.Wakeups{DB: n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
+	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: adapter.Wakeups{Store: n.owned}, Every: time.Second, Logger: n.logger, Now: n.now}
 	return nil
 }
 
@@ -248,23 +262,23 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot, ExclusionKey: exclusionKey}
+	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot, ExclusionKey: exclusionKey, Shard: n.leastShard}
 	n.grains = &grain.Node{Store: n.db, Await: n.awaitClaim, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger}
 	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random, Workers: n.grains.Workers}
 	n.updates = &live.Updates{Actors: actors, Logger: n.logger}
 	n.releases = &issues.Releases{Actors: actors}
-	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Partitions: n.config.Partitions}
+	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Shape: n.shape()}
 	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
-	n.sink = pipeline.NewSink(pipeline.SinkConfig{
-		Store: adapter.BlockStore{DB: n.db}, Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+	n.sinks = pipeline.NewSinks(pipeline.SinkConfig{
+		Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
-	})
+	}, n.shape(), func(shard int) pipeline.BlockStore { return adapter.BlockStore{DB: n.db, Shard: shard} })
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return nil, err
 	}
-	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(n.intakes, n.sink))
+	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(n.intakes, n.sinks))
 	return n.actorKinds, nil
 }
 

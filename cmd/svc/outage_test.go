@@ -8,12 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"svc/storage/chdb"
 	"svc/storage/kafka/broker"
 )
 
@@ -94,22 +92,8 @@ func (c *cable) plug() {
 // off: events are still accepted, wait in the log, and are stored once each when
 // the store is back. Reads answer 503 meanwhile, and changes of what is in memory go on.
 func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
-	library, err := chdb.FindLibrary("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := chdb.Open(context.Background(), chdb.Config{Library: library, Dir: filepath.Join(t.TempDir(), "store")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
-	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"}
-	s := startServer(t, dir, env)
+	start, store := startBehindCable(t)
+	s := start()
 
 	sent := 0
 	publish := func(count int) {
@@ -144,7 +128,7 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 		s.settled()
 	}
 	s.stopped()
-	s = startServer(t, dir, env)
+	s = start()
 	if kept, _ := s.get(appPath + "/goals")["data"].([]any); len(kept) != goals {
 		t.Errorf("%d goals after a restart, %d were made", len(kept), goals)
 	}

@@ -29,7 +29,7 @@ func (n *node) parts() []part {
 		{"claims", "Actors save under them until they have stopped; the consumer, which names the claims, ends after them.", n.claims.Run},
 		{"workers", "They run what actors do beside their mailboxes, and end when the actors have stopped.", func(ctx context.Context) error { return n.grains.Workers.Run(ctx) }},
 		{"actors", "The sink's last block notifies actors, and their last writes are confirmed in the generation that the consumer still holds.", n.cluster.Run},
-		{"sink", "Its last block is committed after the last record was folded and before the group is left.", n.sink.Run},
+		{"sink", "Its last block is committed after the last record was folded and before the group is left.", n.sinks.Run},
 		{"reading", "No record is read any more when the sink takes its last block; the node keeps its place in the group meanwhile, so nobody takes its partitions over.", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
 		{"backlog", "It asks the consumer how old the oldest record is that is not stored; readiness asks it.", n.backlog.Run},
 		{"retention of the log", "It trims what the consumer has committed, and adds no work for what is below.", n.retention.Run},

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
 	"svc/actors/apps"
@@ -24,7 +27,7 @@ func (n *node) peopleModule() module {
 		kinds:     people.Kinds,
 		routes: func() ([]route.Route, error) {
 			return peopleapi.Routes(peopleapi.Ports{
-				People: n.db, Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Companies: n.db, Erasures: erasing{n.people(), n}, NewID: n.random.ID,
+				People: n.billed(n.db), Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Companies: n.db, Erasures: erasing{n.people(), n}, DropOffs: n.db, NewID: n.random.ID,
 			}), nil
 		},
 		parts: func() []part {
@@ -38,9 +41,13 @@ func (n *node) peopleModule() module {
 
 // applyLifecycle has people reach the stages of goals. One node does it, the owner of partition 0.
 func (n *node) applyLifecycle(ctx context.Context) error {
+	links := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "svc_people_second_links", Help: "Links that began because an anonymous id was identified as a further person (a shared device), as of the last hourly round of the node that counts them.",
+	})
+	n.registry.MustRegister(links)
 	rules := &peoplestore.Lifecycle{
 		Store: n.db.PeopleStore, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
-		Apps: n.collectors.Applications, Goals: n.apps.Goals, Now: n.now, Logger: n.logger,
+		Apps: n.collectors.Applications, Goals: n.apps.Goals, Linked: func(count uint64) { links.Set(float64(count)) }, Now: n.now, Logger: n.logger,
 	}
 	return rules.Run(ctx)
 }
@@ -68,8 +75,9 @@ func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
 func (n *node) removeErased(ctx context.Context) error {
 	n.db.Forget(n.erased.Environments()) // the file of past days may be from before
 	eraser := &peoplestore.Eraser{
+		IDs:   func(one svc.Erasure) []uint64 { return n.erased.Visitors().IDs(one.EnvironmentNumber, one.Visitors) },
 		Store: n.db.PeopleStore, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
-		Open: n.erased.Open, Note: n.people().NoteErasure, Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
+		Open: n.erased.Open, Withdraw: n.exports().Withdraw, Count: n.people().CountErasure, Note: n.people().NoteErasure, Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
 	}
 	return eraser.Run(ctx)
 }
@@ -78,6 +86,22 @@ func (n *node) removeErased(ctx context.Context) error {
 type erasing struct {
 	*people.People
 	node *node
+}
+
+// Customer returns the person who has a distinct id. Of whom nothing but billing tells, the person is that id alone. It fails with
+// not_found where nothing is known of the id.
+func (e erasing) Customer(ctx context.Context, environment uint64, id string) (svc.Person, error) {
+	erased, number := e.node.erased.Visitors(), peoplestore.VisitorNumber(id)
+	visitor := number ^ erased.Life(environment, number, e.node.now().UnixMilli())
+	person, err := e.node.db.Person(ctx, environment, visitor)
+	if svc.CodeOf(err) != svc.CodeNotFound {
+		return person, err
+	}
+	billed, err := e.node.db.Billed(ctx, environment, id, erased.ErasedAt(environment, number))
+	if err != nil || !billed {
+		return person, cmp.Or(err, error(svc.NotFound("person")))
+	}
+	return svc.Person{Number: visitor, ID: svc.PersonID(visitor), DistinctID: id, DistinctIDs: []string{id}, Members: []uint64{visitor}}, nil
 }
 
 // Erase has nothing show a person any more. A crash before its end leaves the person as it was, or hides the person;
@@ -111,5 +135,8 @@ func (e erasing) Erase(ctx context.Context, person *svc.Person, erasure svc.Eras
 	if err != nil {
 		return erasure, err
 	}
-	return begun, e.node.syncSnapshot(ctx, "erasures", erasure.App.String())
+	if err := e.node.syncSnapshot(ctx, "erasures", erasure.App.String()); err != nil {
+		return begun, err
+	}
+	return begun, e.node.exports().Withdraw(ctx, begun)
 }

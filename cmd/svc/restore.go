@@ -24,6 +24,8 @@ import (
 	"svc/storage/clickhouse/database"
 	"svc/storage/clickhouse/state"
 	"svc/storage/kafka"
+	statelog "svc/storage/kafka/state"
+	"svc/storage/owned"
 	"svc/storage/vault"
 )
 
@@ -32,8 +34,8 @@ const restoreHelp = `Usage: svc restore DIR [flags]
 Makes what a backup holds again, under the settings of the environment (svc config),
 while no server runs: in an empty SVC_DATA_DIR, or, with SVC_CLICKHOUSE_DSN, in a server
 without the database. Over Apache Kafka it goes back to the positions of the backup where
-the topic still has them, so that everything accepted since is stored again; in an empty
-topic it puts what was accepted and not stored.
+the topic still has them, so that everything accepted since is stored again, and what was
+decided since, which the topic of the state holds, stands; in an empty topic it puts what was accepted and not stored.
 
   --store PLACE   where a ClickHouse server finds its tables, if not where the backup says
   --key FILE      the master key, where the backup was made --without-key
@@ -56,6 +58,12 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 	config, err := settings.Load(os.LookupEnv)
 	if err != nil {
 		return err
+	}
+	if config.ClickHouseCluster != "" {
+		return errors.New("SVC_CLICKHOUSE_CLUSTER is set, and the tables of a backup are not replicated: restore a cluster by its own RESTORE statement")
+	}
+	if len(config.ClickHouseShards) > 0 {
+		return errors.New("SVC_CLICKHOUSE_DSN lists several stores, and a backup holds one: restore into one store and append the others afterwards")
 	}
 	if r.dir, err = filepath.Abs(r.dir); err != nil {
 		return fmt.Errorf("resolving the folder: %w", err)
@@ -81,7 +89,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if err := r.check(); err != nil {
 		return err
 	}
-	for _, step := range []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.note} {
+	for _, step := range []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.restoreState, r.note} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -207,6 +215,38 @@ func (r *restore) restoreLog(ctx context.Context) error {
 		return nil
 	}
 	return errors.New("the topic is neither empty nor that of the backup: it lacks records that the backup's positions name; delete the topic, or name another Kafka")
+}
+
+// restoreState has the tables hold what the log of state says, where there is one: it knows more than the
+// backup, and how far it was projected was noted for the tables that were lost.
+func (r *restore) restoreState(ctx context.Context) error {
+	n := r.node
+	ends, err := n.stateLog.Ends(ctx)
+	if err != nil || !slices.ContainsFunc(ends, func(end int64) bool { return end > 0 }) {
+		return err
+	}
+	if id, err := n.topic.ClusterID(ctx); err != nil || id != r.manifest.Facts[integrity.LogFact] {
+		return errors.Join(err, errors.New("the topic "+stateTopic+" is not empty and not that of the backup; delete it, or name another Kafka"))
+	}
+	err = owned.CheckComplete(ctx, n.stateLog, n.config.Partitions)
+	if errors.Is(err, owned.ErrIncomplete) { // nothing was trimmed yet: a start reads it from its beginning
+		marks := map[int]statelog.Position{}
+		for partition := range n.config.Partitions {
+			marks[partition] = statelog.Position{}
+		}
+		return n.stateLog.Mark(ctx, marks)
+	}
+	if err != nil {
+		return err
+	}
+	if err := n.db.Clear(ctx); err != nil {
+		return err
+	}
+	stored, err := n.fillState(ctx, r.stdout)
+	if err == nil {
+		fmt.Fprintf(r.stdout, "  %-16s the log still has everything that was decided since the backup: %d records are in the store\n", stateTopic, stored)
+	}
+	return err
 }
 
 // produce puts the records of the backup into an empty log.

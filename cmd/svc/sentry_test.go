@@ -63,9 +63,10 @@ func (s *server) issues(count int) map[string]map[string]any {
 	return found
 }
 
-// occurrence reads the newest occurrence of an issue in full.
+// occurrence reads the newest occurrence of an issue in full, once everything is stored.
 func (s *server) occurrence(issue map[string]any) map[string]any {
 	s.t.Helper()
+	s.settled()
 	events := s.get(errorsPath + "/" + issue["id"].(string) + "/events?limit=1")
 	row := events["data"].([]any)[0].(map[string]any)
 	return s.get(errorsPath + "/" + issue["id"].(string) + "/events/" + row["id"].(string))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"svc"
 	"svc/cmd/svc/health"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
@@ -15,12 +16,15 @@ import (
 
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.Skipped}
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Cluster: n.config.ClickHouseCluster, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.Skipped}
 	n.disk = health.NewDisk(health.DiskConfig{
 		Free: health.SpaceOf(n.config.DataDir), Floor: uint64(n.config.DiskFloor) << 20,
 		Reserve: datadir.NewReserve(n.config.DataDir, health.ReserveBytes), Logger: n.logger,
 	})
 	n.disk.Look() // a full disk gives up its reserve for what follows
+	for _, dsn := range n.config.ClickHouseShards {
+		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
+	}
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
@@ -30,6 +34,11 @@ func (n *node) openStore(ctx context.Context) error {
 	var err error
 	if n.db, err = database.Open(ctx, config, state.Config{Journal: n.owned}); err != nil {
 		return err
+	}
+	for shard := range n.db.ShardCount() {
+		if err := n.db.LearnPlaces(ctx, shard); err != nil {
+			return err
+		}
 	}
 	if n.engine == nil {
 		return nil
@@ -57,6 +66,27 @@ func (n *node) openEngine(ctx context.Context) error {
 	return err
 }
 
+// shape says how the log of events is divided.
+func (n *node) shape() svc.LogShape {
+	return svc.LogShape{Partitions: n.config.Partitions, Shards: 1 + len(n.config.ClickHouseShards)}
+}
+
+// leastShard returns the shard on which the next application lives.
+func (n *node) leastShard() int {
+	if len(n.config.ClickHouseShards) == 0 {
+		return 0
+	}
+	return svc.LeastShard(1+len(n.config.ClickHouseShards), n.db.ShardOf, func(yield func(uint64) bool) {
+		for _, app := range n.collectors.Applications() {
+			for _, environment := range app.Environments {
+				if !yield(environment.Number) {
+					return
+				}
+			}
+		}
+	})
+}
+
 // checkIdentity compares log, store and key.
 func (n *node) checkIdentity(ctx context.Context) error {
 	identity := &integrity.Identity{
@@ -68,7 +98,7 @@ func (n *node) checkIdentity(ctx context.Context) error {
 
 // partitions returns the numbers of the log's partitions.
 func (n *node) partitions() []int {
-	all := make([]int, n.config.Partitions)
+	all := make([]int, n.shape().Total())
 	for partition := range all {
 		all[partition] = partition
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"time"
 
+	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/telemetry"
@@ -13,7 +15,7 @@ import (
 	"svc/http/tally"
 )
 
-// telemetryModule is what environments take in and what became of it.
+// telemetryModule serves usage, budgets and policies of what environments take in.
 func (n *node) telemetryModule() module {
 	return module{
 		name:      "telemetry",
@@ -21,7 +23,7 @@ func (n *node) telemetryModule() module {
 		kinds:     func(node *grain.Node) []cluster.Kind { return telemetry.Kinds(node, n.policies, n.random.ID) },
 		routes: func() ([]route.Route, error) {
 			client := &telemetry.Telemetry{Actors: n.cluster, Channels: n.alerts, Sync: n.syncSnapshot}
-			return telemetryapi.Routes(telemetryapi.Ports{Policies: client, Usage: n.db, Lag: n.backlog.Age}), nil
+			return telemetryapi.Routes(telemetryapi.Ports{Policies: client, Usage: n.db, Cardinality: n.db, Lag: n.backlog.Age, Fairness: n.fairness, ErrorsPerMinute: n.config.ErrorLimit}), nil
 		},
 		parts: func() []part {
 			return []part{{"budgets", "It asks telemetry and alerting actors, so it stops before them.", n.watchBudgets}}
@@ -32,18 +34,28 @@ func (n *node) telemetryModule() module {
 	}
 }
 
+// fairness says what bounds an application, and who of an environment met the bound.
+func (n *node) fairness(app string, environment uint64, now time.Time) svc.Fairness {
+	return n.gate.Fairness(app, environment, now)
+}
+
 // newTallies returns the counts of what this run of the node refuses.
 func (n *node) newTallies() *tally.Tallies {
 	return tally.New(tally.Config{
-		Source: n.random.ID("run_"), Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions, Now: n.now, Logger: n.logger,
+		Source: n.random.ID("run_"), Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Shape: n.shape(), Now: n.now, Logger: n.logger,
 	})
 }
 
-// watchBudgets holds what environments store against their budgets. One node does it, the owner of partition 0.
+// sampled returns the share of visitors whose events an environment keeps; nil where it keeps all.
+func (n *node) sampled(environment uint64, now time.Time) *svc.Sampled {
+	return n.policies.Telemetry(environment).Sampling(svc.SignalEvents, now)
+}
+
+// watchBudgets holds what environments store against their budgets, and notices signals that stop. One node does it, the owner of partition 0.
 func (n *node) watchBudgets(ctx context.Context) error {
 	watch := &telemetry.Watch{
 		Policies: n.policies, Usage: n.db, Actors: n.cluster, Channels: n.alerts, Sender: n.monitoring.ports.Sender,
-		Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Now: n.now, Logger: n.logger,
+		Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Lag: n.backlog.Age, Now: n.now, Logger: n.logger,
 	}
 	return watch.Run(ctx)
 }

@@ -33,6 +33,9 @@ type teller struct {
 	// sure are the fates of items whose request was answered, unsure those of requests that a kill cut off. Items
 	// without an answer are sent again with their ids until there is one.
 	sure, unsure map[fate]int
+	// over are items without an answer that were refused for the budget when they were sent again: the first request may
+	// have stored them.
+	over map[fate]int
 	// rate is the share of visitors that the policy keeps.
 	rate float64
 	// environment is the number of the environment.
@@ -40,7 +43,7 @@ type teller struct {
 }
 
 func newTeller(s *server, seed uint64) *teller {
-	return &teller{server: s, rng: rand.New(rand.NewPCG(seed, seed)), sure: map[fate]int{}, unsure: map[fate]int{}, rate: 1}
+	return &teller{server: s, rng: rand.New(rand.NewPCG(seed, seed)), sure: map[fate]int{}, unsure: map[fate]int{}, over: map[fate]int{}, rate: 1}
 }
 
 // post sends a body and returns status 0 where the connection broke.
@@ -107,14 +110,15 @@ func (b *teller) batch(broken func()) {
 		status, answer := b.post("/api/v1/batch", b.boot.Keys["production"].Secret, body)
 		switch status {
 		case 202, 400:
-			for _, want := range wants {
-				b.sure[want]++
-			}
+			b.answered(wants, answer, !first)
 			return
 		case 0, 503:
 			for _, want := range wants {
 				if b.unsure[want]++; want.fate == svc.FateStored {
 					b.unsure[fate{want.signal, svc.FateDuplicate}]++
+				}
+				if want.signal == svc.SignalErrors {
+					b.unsure[fate{want.signal, svc.FateBudget}]++
 				}
 			}
 			if status == 0 {
@@ -124,6 +128,52 @@ func (b *teller) batch(broken func()) {
 		default:
 			b.t.Fatalf("%d %s (first %t)", status, answer, first)
 		}
+	}
+}
+
+// answered writes into the book what an answer says: what was wanted, but for the items beyond the budget, which it names.
+func (b *teller) answered(wants []fate, answer []byte, again bool) {
+	var told struct {
+		Rejected []struct {
+			Index int
+			Code  string
+		}
+	}
+	if err := json.Unmarshal(answer, &told); err != nil {
+		b.t.Fatalf("the answer is %s", answer)
+	}
+	over := map[int]bool{}
+	for _, one := range told.Rejected {
+		over[one.Index] = one.Code == svc.CodeOverBudget
+	}
+	for n, want := range wants {
+		if !over[n] {
+			b.sure[want]++
+			continue
+		}
+		b.sure[fate{want.signal, svc.FateBudget}]++
+		if again {
+			b.over[fate{want.signal, svc.FateStored}]++
+		}
+	}
+}
+
+// evaluate has a flag evaluated for a visitor. An evaluation is counted in
+// memory until it is stored, so that only those before a kill that were counted are certain.
+func (b *teller) evaluate(lasting bool) {
+	visitor := fmt.Sprint("visitor-", b.rng.IntN(40))
+	status, answer := b.post("/api/v1/flags/evaluate", b.boot.Keys["production"].Secret, []byte(`{"distinctId":"`+visitor+`"}`))
+	want := fateOf(svc.FateStored)
+	if !svc.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
+		want.fate = svc.FateSampled
+	}
+	switch {
+	case status != 200 && status != 0:
+		b.t.Fatalf("evaluating: %d %s", status, answer)
+	case status == 200 && lasting:
+		b.sure[want]++
+	default:
+		b.unsure[want]++
 	}
 }
 
@@ -163,7 +213,7 @@ func (b *teller) check() {
 		}
 	}
 	for _, signal := range []svc.Signal{svc.SignalEvents, svc.SignalErrors, svc.SignalMetrics} {
-		if key := (fate{signal, svc.FateStored}); got[key] != b.sure[key] {
+		if key := (fate{signal, svc.FateStored}); got[key] < b.sure[key] || got[key] > b.sure[key]+b.over[key] {
 			b.t.Errorf("%s: %d are stored, %d were accepted", signal, got[key], b.sure[key])
 		}
 	}
@@ -183,11 +233,7 @@ func (b *teller) policy(change string) {
 func TestTelemetryAddsUp(t *testing.T) {
 	dir := t.TempDir()
 	b := newTeller(startServer(t, dir, nil), 1)
-	for _, environment := range b.node.collectors.Applications()[0].Environments {
-		if environment.Slug == "production" {
-			b.environment = environment.Number
-		}
-	}
+	b.environment = b.production()
 	many := func() {
 		for range 40 {
 			b.batch(func() { t.Fatal("the connection broke") })
@@ -202,7 +248,15 @@ func TestTelemetryAddsUp(t *testing.T) {
 	if sampled := b.get(telemetryPath)["sampled"].(map[string]any); sampled["rate"] != 0.5 || sampled["since"] == nil {
 		t.Errorf("the answer says of the sample %v", sampled)
 	}
+	for _, read := range []string{"analytics/overview", "analytics/timeseries", "analytics/breakdown?dimension=path", "analytics/live", "analytics/retention", "events/names"} {
+		if sampled, _ := b.get(appPath + "/" + read)["sampled"].(map[string]any); sampled["rate"] != 0.5 || sampled["since"] == nil {
+			t.Errorf("%s says of the sample %v", read, sampled)
+		}
+	}
 	b.policy(`{"events":{"sampleRate":1,"enabled":false}}`)
+	if sampled, said := b.get(appPath + "/analytics/overview")["sampled"]; said {
+		t.Errorf("an overview of all visitors says of a sample %v", sampled)
+	}
 	b.rate = 1
 	status, body := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(`{"name":"order","distinctId":"u"}`))
 	if b.sure[fate{svc.SignalEvents, svc.FateDisabled}]++; status != 400 || !strings.Contains(string(body), "signal_off") {
@@ -228,10 +282,18 @@ func TestTelemetryAddsUp(t *testing.T) {
 	b.check()
 }
 
-// TestTelemetryAddsUpThroughKills kills the server again and again while items come.
+// TestTelemetryAddsUpThroughKills kills the server again and again while items of all signals come, under a policy that keeps
+// half of the visitors and has used up the budget of errors.
 func TestTelemetryAddsUpThroughKills(t *testing.T) {
 	dir := t.TempDir()
-	b := newTeller(startChild(t, dir, nil), 2)
+	b := newTeller(startServer(t, dir, nil), 2)
+	b.environment = b.production()
+	b.putFlag("nav", fmt.Sprintf(navFlag, true))
+	b.overErrors()
+	b.policy(`{"events":{"sampleRate":0.5},"flags":{"sampleRate":0.5}}`)
+	b.rate = 0.5
+	b.stopped()
+	b.server = startChild(t, dir, nil)
 	restarts := 0
 	broken := func() {
 		b.stopped()
@@ -243,47 +305,58 @@ func TestTelemetryAddsUpThroughKills(t *testing.T) {
 		time.AfterFunc(time.Duration(100+b.rng.IntN(400))*time.Millisecond, b.stopped)
 		for before := restarts; restarts == before; {
 			b.batch(broken)
+			b.evaluate(false)
 		}
 	}
 	b.stopped()
 	b.server = startServer(t, dir, nil)
+	for range 60 {
+		b.batch(func() { t.Fatal("the connection broke") })
+		b.evaluate(true)
+	}
+	eventually(t, "the latest evaluations are counted", func() error {
+		got := b.usage()
+		for _, key := range []fate{fateOf(svc.FateStored), fateOf(svc.FateSampled)} {
+			if got[key] < b.sure[key] {
+				return fmt.Errorf("%v: %d of %d", key, got[key], b.sure[key])
+			}
+		}
+		return nil
+	})
 	b.check()
+	for _, key := range []fate{{svc.SignalEvents, svc.FateSampled}, {svc.SignalErrors, svc.FateBudget}, fateOf(svc.FateSampled)} {
+		if b.sure[key] == 0 {
+			t.Errorf("no %s were %s", key.signal, key.fate)
+		}
+	}
 }
 
-// TestBudgets uses a budget up: the alerts are made once, what comes beyond is rejected, and a higher budget lets it in again.
-func TestBudgets(t *testing.T) {
-	b := newTeller(startServer(t, t.TempDir(), nil), 3)
-	event := func(n int) map[string]any {
-		return map[string]any{"type": "event", "id": fmt.Sprint("budget-", n), "name": "order", "distinctId": "u", "properties": map[string]any{"short": 1, "long": strings.Repeat("x", 3000)}}
+// production returns the number of the environment.
+func (b *teller) production() uint64 {
+	b.t.Helper()
+	for _, environment := range b.node.collectors.Applications()[0].Environments {
+		if environment.Slug == "production" {
+			return environment.Number
+		}
 	}
-	b.policy(`{"events":{"monthlyBudget":4},"overBudget":"drop","alerts":{"thresholds":[50,100]}}`)
-	b.send(event(1), event(2), event(3), event(4), event(5))
+	b.t.Fatal("there is no production")
+	return 0
+}
+
+// overErrors uses up the budget of errors, beyond which they are rejected: all but the first ones of an issue.
+func (b *teller) overErrors() {
+	b.t.Helper()
+	b.policy(`{"errors":{"monthlyBudget":1},"overBudget":"drop"}`)
+	for n := range 3 {
+		b.send(map[string]any{"type": "error", "id": fmt.Sprint("over-", n), "name": "TypeError", "message": "x", "distinctId": "u"})
+		b.sure[fate{svc.SignalErrors, svc.FateStored}]++
+	}
 	b.settled()
-	eventually(t, "the budget is used up", func() error {
-		got := b.get(telemetryPath)
-		budget := got["budgets"].([]any)[0].(map[string]any)
-		if alerts := got["budgetAlerts"].([]any); budget["used"] != 5.0 || budget["overSince"] == nil || len(alerts) != 1 || alerts[0].(map[string]any)["threshold"] != 100.0 {
-			return fmt.Errorf("%v %v", budget, alerts)
+	eventually(b.t, "the budget is used up", func() error {
+		budget := b.get(telemetryPath)["budgets"].([]any)[0].(map[string]any)
+		if budget["overSince"] == nil {
+			return fmt.Errorf("%v", budget)
 		}
 		return nil
 	})
-	body := []byte(`{"name":"order","distinctId":"u"}`)
-	if status, answer := b.post("/api/v1/events", b.boot.Keys["production"].Secret, body); status != 400 || !strings.Contains(string(answer), "over_budget") {
-		t.Errorf("over the budget: %d %s", status, answer)
-	}
-	b.policy(`{"events":{"monthlyBudget":400}}`)
-	eventually(t, "a higher budget lets events in", func() error {
-		if status, answer := b.post("/api/v1/events", b.boot.Keys["production"].Secret, body); status != 202 {
-			return fmt.Errorf("%d %s", status, answer)
-		}
-		return nil
-	})
-	for _, row := range b.feed() {
-		if properties, _ := row["properties"].(map[string]any); row["id"] == "budget-1" && (properties["short"] != 1.0 || len(properties) != 1) {
-			t.Errorf("an event has the properties %v", properties)
-		}
-	}
-	if got := b.usage()[fate{svc.SignalEvents, svc.FateBudget}]; got < 1 {
-		t.Errorf("%d events are counted as over the budget", got)
-	}
 }

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/cmd/svc/operator"
 )
 
 // TestAChangeLeavesItsTrailOnce kills a server that people make keys on, again and again. Whatever
@@ -145,4 +149,66 @@ func difference(a, b []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestWhatTheOperatorDoesTakesItsTrailAlong reads the ledger after a first start and two commands of the
+// operator: each entry was saved with its change, which shows in its id.
+func TestWhatTheOperatorDoesTakesItsTrailAlong(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	at := []string{"--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)}
+	for _, command := range [][]string{
+		{"members", "put", "--org", "acme", "--email", "ada@acme.example", "--role", "admin"},
+		{"tokens", "mint", "--email", "ada@acme.example", "--name", "laptop", "--scopes", "read"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if err := operator.Run(t.Context(), append(command, at...), &stdout, &stderr); err != nil {
+			t.Fatalf("%v: %v %s", command, err, stderr.String())
+		}
+	}
+	entries, _, err := s.node.db.LedgerEntries(t.Context(), "acme", "", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[svc.LedgerKind]int{}
+	for _, entry := range entries {
+		kinds[entry.Kind]++
+		if entry.ID == "" || entry.Subject == "" {
+			t.Errorf("the entry %s about %q was written apart from its change: its id is %q", entry.Kind, entry.Subject, entry.ID)
+		}
+	}
+	want := map[svc.LedgerKind]int{"organization.created": 1, "app.created": 1, "key.created": 6, "token.created": 2, "member.updated": 1}
+	if !maps.Equal(kinds, want) {
+		t.Errorf("the ledger has %v, want %v", kinds, want)
+	}
+	rows, _, err := s.node.db.AuditRows(t.Context(), svc.AuditQuery{Limit: 100})
+	if err != nil || len(rows) != 2 {
+		t.Errorf("%d audit rows of two commands, %v", len(rows), err)
+	}
+}
+
+// TestWhatIsRepeatedIsMadeOnce makes things twice under the draws of one Idempotency-Key, as where the first
+// answer was lost.
+func TestWhatIsRepeatedIsMadeOnce(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	app, err := s.node.apps.Get(t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var comments, segments []string
+	first := time.Now()
+	for try := range 2 {
+		ctx := svc.WithDraws(t.Context(), svc.NewDraws([]byte("seed"), first, try > 0))
+		comment, err := s.node.issues.Comment(ctx, 1, 2, "Seen in Berlin", svc.IssueAuthor{ID: "usr_1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		segment, err := s.node.segments().CreateSegment(ctx, app, svc.SegmentSpec{Name: "Friends", Kind: svc.SegmentStatic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		comments, segments = append(comments, comment.ID()), append(segments, segment.ID)
+	}
+	if comments[0] != comments[1] || segments[0] != segments[1] {
+		t.Errorf("a repetition made another: comments %q, segments %q", comments, segments)
+	}
 }

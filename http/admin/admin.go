@@ -38,8 +38,9 @@ type Config struct {
 	Gatherer prometheus.Gatherer
 	Operator Operator
 	Letters  Letters
-	// Backups may be nil.
+	// Backups and Moves may be nil.
 	Backups Backups
+	Moves   Moves
 	// Ledger and Auditor record what the operator's commands do; nil records nothing.
 	Ledger  Ledger
 	Auditor Auditor
@@ -74,6 +75,7 @@ func New(config Config) http.Handler {
 	operator{config.Operator, config.Ledger, config.Auditor, config.Now, config.Logger, config.Console}.register(mux)
 	letters{config.Letters}.register(mux)
 	registerBackup(mux, config.Backups)
+	registerMoves(mux, config.Moves)
 	return guard(config, mux)
 }
 

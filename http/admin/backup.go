@@ -31,23 +31,28 @@ func registerBackup(mux *http.ServeMux, port Backups) {
 	if port == nil {
 		return
 	}
-	mux.HandleFunc("POST /admin/v1/backup", func(w http.ResponseWriter, r *http.Request) {
-		var spec BackupSpec
+	mux.HandleFunc("POST /admin/v1/backup", serveLong("The body is no JSON of a backup: it has the members dir, store and withoutKey.", port.Backup))
+}
+
+// serveLong reads a command of its own form and writes its answer, however long it takes.
+func serveLong[T any](form string, run func(ctx context.Context, spec T) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var spec T
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&spec); err != nil {
-			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is no JSON of a backup: it has the members dir, store and withoutKey."}))
+			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: form}))
 			return
 		}
 		if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil {
 			refuse(w, err)
 			return
 		}
-		made, err := port.Backup(r.Context(), spec)
+		answer, err := run(r.Context(), spec)
 		if err != nil {
 			refuse(w, err)
 			return
 		}
-		write(w, http.StatusOK, made)
-	})
+		write(w, http.StatusOK, answer)
+	}
 }

@@ -28,6 +28,9 @@ type Operator interface {
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
 	OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error)
 	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
+	Organization(ctx context.Context, org string) (svc.Organization, error)
+	DeleteOrganization(ctx context.Context, org string) error
+	DeleteApplication(ctx context.Context, ref svc.AppRef) (svc.Application, error)
 }
 
 // Command is the body of every operator's call; each reads the fields it needs.
@@ -71,6 +74,8 @@ func (o operator) register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /admin/v1/login", o.recorded("login", o.login))
 	mux.HandleFunc("POST /admin/v1/link", o.recorded("link", o.link))
 	mux.HandleFunc("POST /admin/v1/orgs.create", o.recorded("orgs.create", o.createOrg))
+	mux.HandleFunc("POST /admin/v1/orgs.delete", o.recorded("orgs.delete", o.deleteOrg))
+	mux.HandleFunc("POST /admin/v1/apps.delete", o.recorded("apps.delete", o.deleteApp))
 	mux.HandleFunc("POST /admin/v1/members.list", serve(o.listMembers))
 	mux.HandleFunc("POST /admin/v1/members.put", o.recorded("members.put", o.putMember))
 	mux.HandleFunc("POST /admin/v1/members.remove", o.recorded("members.remove", o.removeMember))
@@ -124,8 +129,8 @@ func (o operator) login(ctx context.Context, c Command, done *effect) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	token, secret, err := o.port.OpenSession(ctx, person, svc.SessionOfOperator, svc.SessionTime)
 	*done = effect{"session.opened", orgs, person.ID}
+	token, secret, err := o.port.OpenSession(ctx, person, svc.SessionOfOperator, svc.SessionTime)
 	return Minted{token, secret.Reveal()}, err
 }
 
@@ -147,8 +152,8 @@ func (o operator) link(ctx context.Context, c Command, done *effect) (any, error
 		return nil, err
 	}
 	ends := o.now().Add(svc.SetupTime)
-	secret, err := o.port.NewLink(ctx, svc.Link{User: person, EndsAt: ends})
 	*done = effect{"session.offered", orgs, person.ID}
+	secret, err := o.port.NewLink(ctx, svc.Link{User: person, EndsAt: ends})
 	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
 }
 
@@ -163,9 +168,28 @@ func (o operator) createOrg(ctx context.Context, c Command, done *effect) (any, 
 	if err != nil {
 		return nil, err
 	}
+	if c.Org == "" {
+		c.Org = svc.Slugify(c.Name)
+	}
+	done.kind, done.orgs = "organization.created", []string{c.Org}
 	org, err := o.port.CreateOrganization(ctx, owner, svc.OrgSpec{Name: c.Name, Slug: c.Org})
-	*done = effect{"organization.created", []string{org.Slug}, org.ID}
+	done.subject = org.ID
 	return org, err
+}
+
+func (o operator) deleteOrg(ctx context.Context, c Command, done *effect) (any, error) {
+	org, err := o.port.Organization(ctx, c.Org)
+	if err != nil {
+		return nil, err
+	}
+	*done = effect{"organization.deleted", []string{c.Org}, org.ID}
+	return struct{}{}, o.port.DeleteOrganization(ctx, c.Org)
+}
+
+func (o operator) deleteApp(ctx context.Context, c Command, done *effect) (any, error) {
+	app, err := o.port.DeleteApplication(ctx, svc.AppRef{Org: c.Org, App: c.App})
+	*done = effect{"app.deleted", []string{c.Org}, app.ID}
+	return struct{}{}, err
 }
 
 func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
@@ -175,8 +199,9 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 // putMember makes a person a member without an invitation: the operator could open a session of
 // theirs and accept it.
 func (o operator) putMember(ctx context.Context, c Command, done *effect) (any, error) {
+	done.kind, done.orgs = "member.updated", []string{c.Org}
 	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
-	*done = effect{"member.updated", []string{c.Org}, member.User.ID}
+	done.subject = member.User.ID
 	return member, err
 }
 

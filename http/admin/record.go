@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -28,7 +29,8 @@ func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Na
 // operatorKind is the kind of token in audit rows of the operator's commands.
 const operatorKind svc.TokenKind = "operator"
 
-// effect names the change of a command, for the ledgers of the organizations concerned.
+// effect names the change of a command, for the ledgers of the organizations concerned. A command names it
+// before it changes anything.
 type effect struct {
 	kind    svc.LedgerKind
 	orgs    []string
@@ -38,40 +40,54 @@ type effect struct {
 // recordTime bounds the recording of a command, which continues when the caller has left.
 const recordTime = 5 * time.Second
 
-// recorded is serve for a command that changes something. It records an entry in the ledgers of the
-// organizations concerned, and an audit row whether the command succeeded or not. A record that
-// cannot be kept is logged in full, because the change has happened.
+// recorded is serve for a command that changes something. Its change takes an entry for the ledgers of the
+// organizations concerned and an audit row along, in one write. A command that fails leaves an audit row.
 func (o operator) recorded(operation string, run func(ctx context.Context, command Command, done *effect) (any, error)) http.HandlerFunc {
 	return serve(func(ctx context.Context, command Command) (any, error) {
 		var done effect
-		answer, err := run(ctx, command, &done)
+		id := rand.Text()
+		carrier := svc.NewCarrier(func() (svc.Trail, bool) {
+			row := o.row(operation, command, nil)
+			return svc.Trail{ID: id, Entries: o.entries(operation, &done), Audit: &row}, done.kind != "" && o.ledger != nil
+		})
+		answer, err := run(svc.WithCarrier(ctx, carrier), command, &done)
+		if carrier.Left() {
+			return answer, err
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 		defer cancel()
-		if err == nil {
-			o.enter(ctx, operation, done)
+		if err == nil && !carrier.Needless() {
+			o.enter(ctx, o.entries(operation, &done))
 		}
-		o.audit(ctx, operation, command, err)
+		o.audit(ctx, o.row(operation, command, err))
 		return answer, err
 	})
 }
 
-func (o operator) enter(ctx context.Context, operation string, done effect) {
+// entries returns what a command leaves in ledgers.
+func (o operator) entries(operation string, done *effect) (entries []svc.LedgerEntry) {
+	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // texts alone
+	for _, org := range done.orgs {
+		entries = append(entries, svc.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata})
+	}
+	return entries
+}
+
+// enter records entries that no change took along. One that cannot be kept is logged in full, because the
+// change has happened.
+func (o operator) enter(ctx context.Context, entries []svc.LedgerEntry) {
 	if o.ledger == nil {
 		return
 	}
-	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // texts alone
-	for _, org := range done.orgs {
-		entry := svc.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata}
+	for _, entry := range entries {
 		if err := o.ledger.Record(ctx, entry); err != nil {
 			o.logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
 		}
 	}
 }
 
-func (o operator) audit(ctx context.Context, operation string, command Command, cause error) {
-	if o.auditor == nil {
-		return
-	}
+// row returns the audit row of a command.
+func (o operator) row(operation string, command Command, cause error) svc.AuditRow {
 	row := svc.AuditRow{
 		At: o.now(), Org: command.Org, Operation: "operator." + operation, Method: http.MethodPost, Path: "/admin/v1/" + operation,
 		Status: http.StatusOK, TokenKind: operatorKind,
@@ -79,6 +95,13 @@ func (o operator) audit(ctx context.Context, operation string, command Command, 
 	if cause != nil {
 		code := svc.CodeOf(cause)
 		row.Status, row.Detail = svc.InfoOf(code).Status, string(code)
+	}
+	return row
+}
+
+func (o operator) audit(ctx context.Context, row svc.AuditRow) {
+	if o.auditor == nil {
+		return
 	}
 	if err := o.auditor.Append(ctx, row); err != nil {
 		o.logger.LogAttrs(ctx, slog.LevelError, "keeping an audit row", slog.Any("row", row), slog.String("error", err.Error()))

@@ -35,3 +35,16 @@ func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options j
 	}
 	return Challenged{Ceremony: state.ID, Options: options, ExpiresAt: route.Time(state.EndsAt)}, nil
 }
+
+// FreshPasskey refuses a call whose session was not opened with a passkey a short time ago. A person who is refused
+// signs in again and repeats the call.
+func FreshPasskey(call *route.Call) error {
+	if _, err := SignedIn(call); err != nil {
+		return err
+	}
+	token := &call.Grant.Token
+	if token.Name != svc.SessionOfPasskey || call.Now.Sub(token.CreatedAt) >= svc.FreshSession {
+		return svc.PasskeyRequired("session_too_old", "Sign in again with a passkey: this is done within ten minutes of that.")
+	}
+	return nil
+}

@@ -1,5 +1,5 @@
 // Package console serves the pages at /console. What they show and do are rows of the API, which
-// hold every rule; the pages are one script and one style sheet.
+// hold every rule; the pages are one style sheet, one script, and a part of it for each page.
 //
 // Their sources are in app. `make console` builds dist, which is committed, so that the program
 // compiles without Node.js.
@@ -17,7 +17,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/andybalholm/brotli"
 
@@ -43,7 +42,7 @@ type file struct {
 }
 
 // Routes returns the rows of the pages and of the demo.
-func Routes(now func() time.Time) ([]route.Route, error) {
+func Routes() ([]route.Route, error) {
 	files, err := open(dist)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func Routes(now func() time.Time) ([]route.Route, error) {
 			}
 			w.Refuse(r, svc.NotFound("file"), nil)
 		}),
-	}, demo.Rows(now)...), nil
+	}, demo.Rows()...), nil
 }
 
 // open reads the built files.

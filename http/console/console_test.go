@@ -2,12 +2,13 @@ package console_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/andybalholm/brotli"
 
@@ -18,7 +19,7 @@ import (
 // get asks a row of the console for a path.
 func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 	t.Helper()
-	rows, err := console.Routes(time.Now)
+	rows, err := console.Routes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,45 +37,120 @@ func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 	return nil
 }
 
-// parts returns the paths of what the page loads.
-func parts(t *testing.T) []string {
+const assets = "/console/assets/"
+
+// loaded returns the paths that the page names: its style sheet, its script and what the script imports.
+func loaded(t *testing.T) []string {
 	t.Helper()
-	found := regexp.MustCompile(`(?:src|href)="(/console/assets/[^"]+)"`).FindAllStringSubmatch(get(t, "/console", "").Body.String(), -1)
-	if len(found) != 2 {
-		t.Fatalf("the page loads %v, want one script and one style sheet", found)
+	var paths []string
+	for _, found := range regexp.MustCompile(`(?:src|href)="(/console/assets/[^"]+)"`).FindAllStringSubmatch(get(t, "/console", "").Body.String(), -1) {
+		paths = append(paths, found[1])
 	}
-	return []string{found[0][1], found[1][1]}
+	if len(paths) < 2 {
+		t.Fatalf("the page loads %v, want a script and a style sheet at least", paths)
+	}
+	return paths
+}
+
+// imports returns the parts that a script imports at once, and those that it imports when they are shown.
+func imports(t *testing.T, script string) (static, dynamic []string) {
+	t.Helper()
+	body := get(t, script, "").Body.String()
+	for _, found := range regexp.MustCompile(`(?:from|import)"\./([^"]+)"`).FindAllStringSubmatch(body, -1) {
+		static = append(static, assets+found[1])
+	}
+	for _, found := range regexp.MustCompile(`import\("\./([^"]+)"\)`).FindAllStringSubmatch(body, -1) {
+		dynamic = append(dynamic, assets+found[1])
+	}
+	return static, dynamic
+}
+
+// with adds a script, and what it imports at once, to the parts that a browser has.
+func with(t *testing.T, has map[string]bool, script string) map[string]bool {
+	t.Helper()
+	has = maps.Clone(has)
+	for open := []string{script}; len(open) > 0; {
+		path := open[0]
+		open = open[1:]
+		if has[path] {
+			continue
+		}
+		has[path] = true
+		static, _ := imports(t, path)
+		open = append(open, static...)
+	}
+	return has
+}
+
+// visits returns what a browser loads for each part of the console that is opened first.
+func visits(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	first := map[string]bool{"/console": true}
+	for _, path := range loaded(t) {
+		first = with(t, first, path)
+	}
+	all := map[string]map[string]bool{}
+	for path := range first {
+		_, dynamic := imports(t, path)
+		for _, part := range dynamic {
+			all[part] = with(t, first, part)
+		}
+	}
+	return all
 }
 
 // maxLoad is how much a first visit may transfer, in bytes.
 const maxLoad = 150_000
 
+// TestTheFirstVisitIsSmall opens the console at each of its pages.
 func TestTheFirstVisitIsSmall(t *testing.T) {
-	total := 0
-	for _, path := range append(parts(t), "/console") {
-		for _, encoding := range []string{"gzip, deflate, br, zstd", "gzip", ""} {
-			answer := get(t, path, encoding)
-			if answer.Code != http.StatusOK || answer.Body.Len() == 0 || encoding != "" && answer.Header().Get("Content-Encoding") == "" {
-				t.Fatalf("%s as %q: %d %v", path, encoding, answer.Code, answer.Header())
-			}
-			if answer.Header().Get("Content-Encoding") != "br" {
-				continue
-			}
-			total += answer.Body.Len()
-			if plain, err := io.ReadAll(brotli.NewReader(answer.Body)); err != nil || string(plain) != get(t, path, "").Body.String() {
-				t.Errorf("%s as brotli is another file: %v", path, err)
-			}
+	sizes := map[string]int{}
+	size := func(path string) int {
+		if _, known := sizes[path]; !known {
+			sizes[path] = compressed(t, path)
+		}
+		return sizes[path]
+	}
+	all := visits(t)
+	if len(all) < 20 {
+		t.Fatalf("the console is divided into %d parts: %v", len(all), all)
+	}
+	for part, paths := range all {
+		total := 0
+		for path := range paths {
+			total += size(path)
+		}
+		t.Logf("a first visit that opens %s transfers %d bytes in %d answers", path.Base(part), total, len(paths))
+		if total > maxLoad {
+			t.Errorf("a first visit that opens %s transfers %d bytes, more than %d", part, total, maxLoad)
 		}
 	}
-	t.Logf("a first visit transfers %d bytes", total)
-	if total > maxLoad {
-		t.Errorf("a first visit transfers %d bytes, more than %d", total, maxLoad)
+}
+
+// compressed returns the size of a path as browsers take it, which is the same file in every encoding.
+func compressed(t *testing.T, path string) int {
+	t.Helper()
+	plain := get(t, path, "").Body.String()
+	for _, encoding := range []string{"gzip", "gzip, deflate, br, zstd"} {
+		if answer := get(t, path, encoding); answer.Code != http.StatusOK || answer.Header().Get("Content-Encoding") == "" {
+			t.Fatalf("%s as %q: %d %v", path, encoding, answer.Code, answer.Header())
+		}
 	}
+	answer := get(t, path, "br").Body
+	size := answer.Len()
+	if body, err := io.ReadAll(brotli.NewReader(answer)); err != nil || plain == "" || string(body) != plain {
+		t.Errorf("%s as brotli is another file: %v", path, err)
+	}
+	return size
 }
 
 // TestThePageRunsNothingButItself reads all parts of the page.
 func TestThePageRunsNothingButItself(t *testing.T) {
-	for _, path := range append(parts(t), "/console") {
+	every := map[string]bool{}
+	for _, paths := range visits(t) {
+		maps.Copy(every, paths)
+	}
+	for path := range every {
 		answer := get(t, path, "")
 		header, body := answer.Header(), answer.Body.String()
 		policy := header.Get("Content-Security-Policy")

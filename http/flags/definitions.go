@@ -73,7 +73,7 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		seen, err := strconv.ParseUint(r.Header.Get("Last-Event-Id"), 10, 64)
 		if err != nil {
-			seen = ^uint64(0) // the first message is what is there
+			seen = ^uint64(0) // so the first message holds the present definitions
 		}
 		f.follow(w, r, s, seen, func(out []byte, set *svc.FlagSet, _ time.Time) []byte {
 			encoded, _ := json.Marshal(f.definitionsOf(s.collector)) // plain data always encodes

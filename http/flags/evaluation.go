@@ -31,12 +31,14 @@ type evaluation struct {
 	set       *svc.FlagSet
 	now       time.Time
 	// number is that of the visitor, zero until it is asked for.
-	number  uint64
+	number uint64
+	// fate is what becomes of the evaluations, empty until it is asked for.
+	fate    svc.Fate
 	id      []byte
 	context svc.FlagContext
 	body    []byte
 	out     []byte
-	// picked says of each flag of the set whether it was asked for; all is set where none was named.
+	// picked has a bit for each flag of the set that was asked for; all is set where none was named.
 	picked []bool
 	all    bool
 }
@@ -50,7 +52,7 @@ var (
 
 func begin(now time.Time) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.now, e.number, e.all = now, 0, true
+	e.now, e.number, e.fate, e.all = now, 0, "", true
 	return e
 }
 

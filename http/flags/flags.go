@@ -10,6 +10,7 @@ import (
 	"svc"
 	"svc/http/ingest"
 	"svc/http/route"
+	"svc/protos"
 )
 
 // Definitions is the node's snapshot of compiled flags.
@@ -29,8 +30,12 @@ type Persons interface {
 	Person(environment, visitor uint64) *svc.FlagPerson
 }
 
-// Exposures keeps which variants visitors have seen.
+// Exposures keeps which variants visitors have seen, as far as the telemetry policy has it recorded.
 type Exposures interface {
+	// Recording returns what is recorded of the evaluations in an environment.
+	Recording(environment uint64) svc.FlagsPolicy
+	// LeaveOut counts an evaluation that is not recorded, for its fate.
+	LeaveOut(environment uint64, fate svc.Fate)
 	// Expose notes that a visitor of an environment was served an outcome. It neither waits nor fails.
 	Expose(environment, visitor uint64, outcome *svc.FlagOutcome, now time.Time)
 }
@@ -104,14 +109,38 @@ func (f *Flags) know(e *evaluation) {
 	}
 }
 
-// evaluate answers one flag, counts the answer and notes the exposure.
+// evaluate answers one flag, counts the answer and has it recorded.
 func (f *Flags) evaluate(e *evaluation, entry *svc.FlagEntry) *svc.FlagOutcome {
 	outcome := e.set.Evaluate(entry, &e.context)
 	entry.Count(outcome)
-	if f.Exposures != nil && outcome.Exposed() {
-		f.Exposures.Expose(e.collector.Environment.Number, e.visitor(), outcome, e.now)
+	if f.Exposures == nil {
+		return outcome
+	}
+	switch environment := e.collector.Environment.Number; {
+	case f.fate(e) != svc.FateStored:
+		f.Exposures.LeaveOut(environment, e.fate)
+	case outcome.Exposed():
+		f.Exposures.Expose(environment, e.visitor(), outcome, e.now)
 	}
 	return outcome
+}
+
+// fate returns what becomes of the evaluations of a request: all are of one visitor, so all meet the same fate.
+func (f *Flags) fate(e *evaluation) svc.Fate {
+	if e.fate != "" {
+		return e.fate
+	}
+	environment := e.collector.Environment.Number
+	recording := f.Exposures.Recording(environment)
+	switch {
+	case !recording.RecordEvaluations:
+		e.fate = svc.FateDisabled
+	case recording.SampleRate < 1 && !svc.InSample(protos.VisitorHash(environment, svc.Visitor(e.context.DistinctID, e.context.AnonymousID)), recording.SampleRate):
+		e.fate = svc.FateSampled
+	default:
+		e.fate = svc.FateStored
+	}
+	return e.fate
 }
 
 // visitor returns the number of the visitor whom the request is about, as the store knows it.

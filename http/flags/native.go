@@ -44,11 +44,11 @@ const (
 
 // fragment returns the text of an outcome in a protocol, which is made when it is first asked for.
 func fragment(outcome *svc.FlagOutcome, surface int, encode func(*svc.FlagOutcome) []byte) []byte {
-	if text := outcome.Encoded[surface].Load(); text != nil {
-		return *text
+	if text := outcome.Encoded(surface); text != nil {
+		return text
 	}
 	text := encode(outcome)
-	outcome.Encoded[surface].Store(&text)
+	outcome.Keep(surface, text)
 	return text
 }
 

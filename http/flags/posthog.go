@@ -175,7 +175,7 @@ func (e *evaluation) appendValues(outcomes []*svc.FlagOutcome) {
 	}
 }
 
-// posthogRequest is what a body says.
+// posthogRequest is the body of a request, of those fields that count.
 type posthogRequest struct {
 	key, distinct, anonymous string
 	person, groups, keys     svc.FlagValue

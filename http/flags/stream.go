@@ -15,7 +15,7 @@ import (
 
 // Tokens names the stream of an ingest key without the key, since an EventSource can set no header and addresses are
 // logged. A token holds the key's hash and the hour of its making, and is signed. The same key has the same token within an
-// hour, so that a page need not open its stream anew with every answer.
+// hour, so that a page keeps its stream open across answers.
 type Tokens struct{ Key []byte }
 
 const (

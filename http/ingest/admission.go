@@ -28,6 +28,11 @@ type Admission struct {
 	sent     *sentBytes
 	throttle *throttle
 	pace     *pace
+	// fromAddresses counts what public addresses sent with public keys, addressPace delays the one that sends much while others send.
+	fromAddresses *sentAddresses
+	addressPace   *pace
+	// met notes who was held back.
+	met fairness
 }
 
 const (
@@ -43,12 +48,14 @@ const (
 )
 
 // Share divides the node between applications that send at the same time. Those that send more than
-// their part are delayed while the oldest record that is not stored is older than maxLag, and while
+// their part are delayed while the oldest record of their shard that is not stored is older than maxLag, and while
 // the node's processors, so many, are short.
-func (a *Admission) Share(lag func() time.Duration, maxLag time.Duration, processors int, now func() time.Time) {
+func (a *Admission) Share(lag func(shard int) time.Duration, maxLag time.Duration, processors int, now func() time.Time) {
 	a.sent = newSentBytes(now)
 	a.throttle = &throttle{sent: a.sent, lag: lag, maxLag: maxLag, now: now}
 	a.pace = newPace(a.sent, processors, now)
+	a.fromAddresses = newSentAddresses(now, paceTime, paceMuch)
+	a.addressPace = newPace(a.fromAddresses, processors, now)
 }
 
 // Processors divides the node's processors between all work that keeps one busy for
@@ -115,7 +122,7 @@ type tenant struct {
 // claim is a request for bytes, and for a place if place is set.
 type claim struct {
 	bytes int64
-	// share is what the application may hold from now on, 0 for the pool's share.
+	// share is how many bytes the application may hold from now on, 0 for the pool's share.
 	share int64
 	place bool
 	// granted is closed when the request is admitted.
@@ -267,10 +274,14 @@ func (p *pool) prune(app string, t *tenant) {
 type reservation struct {
 	admission *Admission
 	app       string
+	// address is the one that is bounded, empty for none.
+	address string
 	// reading, working and sending are the bytes that it holds in each pool; place and processor
 	// are set if it has these.
 	reading, working, sending int64
 	place, processor          bool
+	// held is set if it waited because its application sent more than its part, heldAddress because its address did.
+	held, heldAddress bool
 }
 
 // assign sets the application of the request, which is known late if the key stands in the body. The
@@ -349,32 +360,6 @@ func (r *reservation) releaseProcessor() {
 		r.admission.working.release(r.app, 0, true)
 		r.place = false
 	}
-}
-
-// forLog waits until so many bytes may go to the log.
-func (r *reservation) forLog(ctx context.Context, bytes int64) error {
-	if r.admission == nil {
-		return nil
-	}
-	if err := r.admission.throttle.wait(ctx, r.app); err != nil {
-		return err
-	}
-	want := &claim{bytes: bytes}
-	paced, err := r.admission.pace.wait(ctx, r.app, bytes)
-	if err != nil {
-		return err
-	}
-	if paced {
-		want.share = paceShare
-	}
-	if err := r.admission.sending.acquire(ctx, r.app, want); err != nil {
-		return err
-	}
-	r.sending = bytes
-	if r.admission.sent != nil {
-		r.admission.sent.add(r.app, bytes)
-	}
-	return nil
 }
 
 // release returns everything.

@@ -73,7 +73,7 @@ func admitting(tb testing.TB, log Log, admission *Admission, apps int) http.Hand
 		}
 	}
 	collect := &Collect{
-		Collectors: collectors, Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: admission,
+		Collectors: collectors, Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: admission,
 	}
 	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
 	handler, err := route.New(route.Config{

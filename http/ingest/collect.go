@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,12 +35,14 @@ type Log interface {
 type Collect struct {
 	Collectors Collectors
 	// Current reports whether the node knows the keys as they are now; nil says that it does.
-	Current    func() bool
-	Log        Log
-	Partitions int
-	Metrics    *CollectMetrics
+	Current func() bool
+	Log     Log
+	Shape   svc.LogShape
+	Metrics *CollectMetrics
 	// Admission bounds what requests take of the node; nil bounds nothing.
 	Admission *Admission
+	// Proxies say in a header for whom they ask.
+	Proxies Proxies
 	// Symbols finds the original places of minified code; nil finds none.
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.
@@ -48,13 +51,15 @@ type Collect struct {
 	Policies Policies
 	// Tallies counts what is not taken in; nil counts nothing.
 	Tallies Tallies
+	// NoBilling is set where the program was built without the module revenue.
+	NoBilling bool
 	// ExclusionKey makes the hashes by which excluded addresses are known.
 	ExclusionKey []byte
 
 	issues issueNotes
 }
 
-// defaultTelemetry is what applies to environments for which nobody chose anything.
+// defaultTelemetry is the policy of environments for which nobody chose one.
 //
 //nolint:gochecknoglobals // it is never changed, and every request would make it again
 var defaultTelemetry = &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
@@ -88,11 +93,12 @@ func (c *Collect) Routes() []route.Route {
 			Raw:   func(w *route.Response, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
-	return append(append(c.otlpRoutes(), c.remoteWriteRoutes()...), []route.Route{
+	return append(slices.Concat(c.otlpRoutes(), c.remoteWriteRoutes(), c.posthogRoutes()), []route.Route{
 		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, route.Shape[itemInput, collected]()),
 		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, route.Shape[itemInput, collected]()),
 		row("/errors", "collect.errors", "Send one error or a list of errors.", itemError, route.Shape[errorInput, collected]()),
 		row("/metrics", "collect.metrics", "Send one metric point or a list of points.", itemMetric, route.Shape[metricInput, collected]()),
+		billed(row("/revenue", "collect.revenue", "Send what a billing system says: one item or a list, with a secret key.", itemBilling, route.Shape[billingInput, collected]())),
 		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, route.Shape[batchInput, collected]()),
 	}...)
 }
@@ -166,6 +172,11 @@ func (sub *submission) run(kind itemKind) error {
 	}
 	if sub.envelope.WriteKey != "" { // another one than that outside is refused
 		if err := sub.authenticate(sub.envelope.WriteKey); err != nil {
+			return err
+		}
+	}
+	if kind == itemBilling {
+		if err := sub.mayBill(); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,8 @@ type envelope struct {
 	WriteKey string      `json:"writeKey"`
 	Context  itemContext `json:"context"`
 	Items    []item      `json:"items"`
+	// Integrations hold for every item that has none.
+	Integrations map[string]stdjson.RawMessage `json:"integrations,omitempty" doc:"Which destinations may be sent the items that say nothing of their own: All, or a kind of destination, as true or false."`
 }
 
 // item is one event as a client sends it; unknown fields are ignored.
@@ -55,8 +57,10 @@ type item struct {
 	Release     string             `json:"release"`
 	EngagedMs   int64              `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
 	Context     itemContext        `json:"context"`
-	SentAt      string             `json:"sentAt"`
-	WriteKey    string             `json:"writeKey"`
+	// Integrations say to which kinds of destinations the event may be forwarded.
+	Integrations map[string]stdjson.RawMessage `json:"integrations,omitempty" doc:"Which destinations may be sent the event: All, or a kind of destination, as true or false; {\"All\":false} keeps it from all."`
+	SentAt       string                        `json:"sentAt"`
+	WriteKey     string                        `json:"writeKey"`
 
 	// broken says why the item could not be read.
 	broken string

@@ -323,7 +323,7 @@ func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occ
 	} else if sub.turnAway(index, svc.SignalErrors, fate) {
 		return nil
 	}
-	partition := protos.PartitionOfIssue(message.Issue, sub.collect.Partitions)
+	partition := sub.collect.Shape.Of(message.Environment, protos.PartitionOfIssue(message.Issue, sub.collect.Shape.Partitions))
 	size := message.SizeVT()
 	if size+itemHead > svc.MaxRecordBytes { // texts of control characters grow as JSON
 		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)

@@ -129,7 +129,7 @@ func testCollect(log *logOf) *Collect {
 			svc.HashSecret("people"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 9}, Modules: []svc.Module{svc.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365},
 			svc.HashSecret("noweb"):  {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 8}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 365},
 		},
-		Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
+		Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
 	}
 }
 

@@ -45,7 +45,7 @@ func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 	t.Helper()
 	log := &named{}
 	collect := &Collect{
-		Cardinality: everySeries{}, Log: log, Partitions: 1, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
+		Cardinality: everySeries{}, Log: log, Shape: svc.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
 		Collectors: collectorsOf{svc.HashSecret("secret"): {
 			Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, RetentionDays: 365,
 			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics},
@@ -260,7 +260,7 @@ func TestSentryErrorsWithoutID(t *testing.T) {
 	ids := map[string]bool{}
 	for n := range 3 {
 		log := &named{}
-		collect := &Collect{Log: log, Partitions: 1, Metrics: NewCollectMetrics(prometheus.NewRegistry())}
+		collect := &Collect{Log: log, Shape: svc.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry())}
 		sub := requestAt(collect, collectNoon().Add(time.Duration(n)*time.Second), "")
 		sub.collector = &svc.Collector{Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 90}
 		sub.envelope.SentAt = "2026-11-20T09:59:00Z"

@@ -19,6 +19,10 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
 		kind = it.Type
 	}
+	if kind == itemBilling {
+		sub.acceptBilling(index)
+		return
+	}
 	if it.broken != "" {
 		sub.reject(index, "invalid_type", it.broken)
 		return
@@ -132,7 +136,18 @@ func (sub *submission) identify(event *protos.Event, it *item) {
 	event.DistinctId, event.AnonymousId = it.DistinctID, it.AnonymousID
 	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
 	event.EngagedMs = it.EngagedMs
+	if integrations := withheldBy(it.Integrations, sub.envelope.Integrations); len(integrations) > 0 {
+		event.Withheld = svc.Withheld(integrations)
+	}
 	event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
+}
+
+// withheldBy returns the integrations of an item, else those of its envelope.
+func withheldBy(item, envelope map[string]stdjson.RawMessage) map[string]stdjson.RawMessage {
+	if len(item) > 0 {
+		return item
+	}
+	return envelope
 }
 
 // place fills in the page of the event.

@@ -43,7 +43,8 @@ func (sub *submission) authenticate(writeKey string) error {
 	}
 	if sub.collector.Kind == svc.KeyPublic {
 		// A secret key's connection is the customer's server, not the visitor.
-		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), remoteIP(sub.request)
+		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), sub.collect.Proxies.of(sub.request)
+		sub.reserved.address = boundedAddress(sub.remoteIP)
 	}
 	return nil
 }
@@ -58,13 +59,63 @@ func originAllowed(origin string, allowed []string) bool {
 	return ok && slices.Contains(allowed, normal)
 }
 
-// remoteIP returns the address of the connection.
-func remoteIP(r *http.Request) string {
-	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return port.Addr().Unmap().String()
+// Proxies are the networks whose hosts stand in front of the service and say in X-Forwarded-For for whom they ask. What
+// anybody else says there is not read.
+type Proxies []netip.Prefix
+
+func (p Proxies) has(ip netip.Addr) bool {
+	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
+}
+
+// of returns the address from which a request comes: that of the connection, or, where a proxy made it, the last one
+// in X-Forwarded-For that is no proxy. Each proxy appends the address that it saw, so what the sender wrote there itself stands
+// before that and is not read.
+func (p Proxies) of(r *http.Request) string {
+	port, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		host, _, _ := strings.Cut(r.RemoteAddr, ":")
+		return host
 	}
-	host, _, _ := strings.Cut(r.RemoteAddr, ":")
-	return host
+	ip := port.Addr().Unmap()
+	if len(p) == 0 || !p.has(ip) {
+		return ip.String()
+	}
+	hops := r.Header["X-Forwarded-For"]
+	for n := len(hops) - 1; n >= 0; n-- {
+		for rest, last := hops[n], ""; rest != ""; {
+			rest, last = cutLast(rest)
+			hop, ok := parseHop(last)
+			if !ok {
+				return ip.String()
+			}
+			if ip = hop; !p.has(ip) {
+				return ip.String()
+			}
+		}
+	}
+	return ip.String()
+}
+
+// cutLast divides a list at its last comma.
+func cutLast(list string) (rest, last string) {
+	at := strings.LastIndexByte(list, ',')
+	if at < 0 {
+		return "", strings.TrimSpace(list)
+	}
+	return list[:at], strings.TrimSpace(list[at+1:])
+}
+
+// parseHop reads an address as proxies write it, some of them with a port.
+func parseHop(text string) (netip.Addr, bool) {
+	ip, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		port, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return netip.Addr{}, false
+		}
+		ip = port.Addr()
+	}
+	return ip.Unmap().WithZone(""), true
 }
 
 // challenge sets the header that says how a refused key must be sent.
@@ -106,19 +157,26 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 // keyPrefix is how many bytes of a compressed body are inflated to find a key in it.
 const keyPrefix = 64 << 10
 
-// authenticateInside finds the collector of a request whose key stands in the body. Only the
-// beginning of a compressed body is read, so that requests without a valid key cost little.
+// authenticateInside finds the collector of a request whose key stands in the body.
 func (sub *submission) authenticateInside() error {
-	text := sub.body
-	if sub.encoding() != "" {
-		var err error
-		if text, err = sub.inflate(keyPrefix, 0, keyPrefix); svc.CodeOf(err) == svc.CodeTooLarge {
-			text = text[:keyPrefix]
-		} else if err != nil {
-			return err
-		}
+	text, err := sub.prefix()
+	if err != nil {
+		return err
 	}
 	return sub.authenticate(writeKeyOf(text))
+}
+
+// prefix returns the beginning of the body without its encoding. Only so much of a compressed body is read, so that
+// requests without a valid key cost little.
+func (sub *submission) prefix() ([]byte, error) {
+	if sub.encoding() == "" {
+		return sub.body, nil
+	}
+	text, err := sub.inflate(keyPrefix, 0, keyPrefix)
+	if svc.CodeOf(err) == svc.CodeTooLarge {
+		return text[:keyPrefix], nil
+	}
+	return text, err
 }
 
 // writeKeyOf finds the member writeKey of a JSON object, which may be cut off.

@@ -178,7 +178,7 @@ func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) 
 	return sub.putPoint(point, labels)
 }
 
-// putPoint is emitPoint whatever modules the application has and whatever its policy says of metrics as a whole.
+// putPoint does the same as emitPoint without looking at the application's modules and at whether its policy takes metrics.
 func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	policy := &sub.telemetry.Policy.Metrics
 	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)
@@ -200,7 +200,7 @@ func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (
 	if !sub.collect.Cardinality.Admit(point.Environment, point.Series, policy.MaxSeries, sub.now) {
 		return "too_many_series", "The environment has " + strconv.Itoa(policy.MaxSeries) + " series already; send fewer different labels."
 	}
-	partition := protos.PartitionOfMetric(point.Environment, point.Name, sub.collect.Partitions)
+	partition := sub.collect.Shape.Of(point.Environment, protos.PartitionOfMetric(point.Environment, point.Name, sub.collect.Shape.Partitions))
 	err := sub.put(partition, point.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendPoint(payload, point) })
 	if err != nil {
 		return "invalid_value", "The point cannot be encoded."

@@ -9,7 +9,7 @@ import (
 
 // emit appends an accepted event to the payload of its partition.
 func (sub *submission) emit(event *protos.Event) error {
-	partition := protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), sub.collect.Partitions)
+	partition := sub.collect.Shape.Of(event.Environment, protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), sub.collect.Shape.Partitions))
 	return sub.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
 }
 
@@ -57,7 +57,18 @@ func (sub *submission) produce() error {
 	for _, part := range parts {
 		size += len(part.Payload)
 	}
-	if err := sub.reserved.forLog(sub.request.Context(), int64(size)); err != nil {
+	err := sub.reserved.forLog(sub.request.Context(), parts[0].Partition/sub.collect.Shape.Partitions, int64(size))
+	if sub.reserved.held || sub.reserved.heldAddress {
+		sub.meet(func(met *svc.FairnessMet) {
+			if met.Delayed++; err != nil {
+				met.Refused++
+			}
+			if sub.reserved.heldAddress {
+				met.ByAddress++
+			}
+		})
+	}
+	if err != nil {
 		return err
 	}
 	if err := sub.collect.Log.Produce(sub.request.Context(), parts); err != nil {

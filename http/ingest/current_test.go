@@ -17,7 +17,7 @@ func TestKeysAreNotJudgedByWhatMayBeOld(t *testing.T) {
 			Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, RetentionDays: 365, Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors},
 		}},
 		Current: func() bool { return current },
-		Log:     &named{}, Partitions: 1, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{},
+		Log:     &named{}, Shape: svc.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{},
 	}
 	sentry := &Sentry{Collect: collect}
 	const body = `{"name":"page_view","distinctId":"u"}`

@@ -1,6 +1,6 @@
 // Package ingest takes in what applications send: events, errors and metric
 // points in the native format, over OTLP, over Prometheus remote write, and from
-// the SDKs of Sentry, with the source maps and releases that sentry-cli uploads.
+// the SDKs of Sentry and PostHog, with the source maps and releases that sentry-cli uploads.
 //
 // Its handlers are raw: they meet none of the gates of package route, because a
 // sender shows an ingest key, not a token. A request is answered with 202 only
@@ -18,6 +18,6 @@
 //     payloads to the log.
 //  8. collect_answer.go answers.
 //
-// The other protocols (otlp*.go, remotewrite*.go, sentry*.go) have their own step 1 and 4 and
+// The other protocols (otlp*.go, remotewrite*.go, sentry*.go, posthog.go) have their own step 1 and 4 and
 // share the rest.
 package ingest

@@ -18,7 +18,7 @@ func flooding(ctx context.Context, senders *sync.WaitGroup, admission *Admission
 		senders.Go(func() {
 			for ctx.Err() == nil {
 				reserved := reservation{admission: admission, app: app}
-				if reserved.forLog(ctx, 40<<10) == nil {
+				if reserved.forLog(ctx, 0, 40<<10) == nil {
 					sent.Add(40 << 10)
 					time.Sleep(2 * time.Millisecond) // the log
 				}
@@ -37,7 +37,7 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
 		admission := NewAdmission(256 << 20)
-		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
+		admission.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
 		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
 			admission.pace.sleep(ctx, length)
 			if parts, _ := admission.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
@@ -61,7 +61,7 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 			for calm.Err() == nil {
 				began := time.Now()
 				reserved := reservation{admission: admission, app: "calm"}
-				if err := reserved.forLog(calm, 200); err != nil && calm.Err() == nil {
+				if err := reserved.forLog(calm, 0, 200); err != nil && calm.Err() == nil {
 					t.Error(err)
 				}
 				longest.Store(max(longest.Load(), int64(time.Since(began))))
@@ -93,7 +93,7 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
 		admission := NewAdmission(256 << 20)
-		admission.Share(func() time.Duration { return 0 }, time.Second, 2, time.Now)
+		admission.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
 		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
 			admission.pace.sleep(ctx, length)
 			return time.Second
@@ -121,11 +121,11 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		admission := NewAdmission(256 << 20)
-		admission.Share(func() time.Duration { return 0 }, time.Second, 1, time.Now)
+		admission.Share(func(int) time.Duration { return 0 }, time.Second, 1, time.Now)
 		send := func(bytes int64) error {
 			reserved := reservation{admission: admission, app: "flood"}
 			defer reserved.release()
-			return reserved.forLog(t.Context(), bytes)
+			return reserved.forLog(t.Context(), 0, bytes)
 		}
 		admission.sent.add("calm", 200)
 		admission.sent.add("flood", 1<<20)

@@ -236,8 +236,8 @@ func (s *Sentry) report(sub *submission, payload []byte) {
 	}
 	for _, d := range discarded {
 		s.Metrics.discarded(d)
-		if d.Category == "error" || d.Category == "default" {
-			sub.count(svc.SignalErrors, svc.FateClientSide, knownReason(d.Reason), int64(min(d.Quantity, maxDiscarded)))
+		if signal := signalOfCategory(d.Category); signal != "" {
+			sub.count(signal, svc.FateClientSide, svc.ClientReasonCode(knownReason(d.Reason), d.Category), int64(min(d.Quantity, maxDiscarded)))
 		}
 	}
 }
@@ -267,6 +267,7 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 	}
 	if wait := s.Limiter.take(sub.collector.KeyID, sub.now); wait > 0 {
 		sub.pause = max(sub.pause, wait)
+		sub.meet(func(met *svc.FairnessMet) { met.RateLimited++ })
 		sub.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
 		return
 	}
@@ -321,10 +322,10 @@ func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
 	ip, userAgent = event.User.IP, event.Request.UserAgent
 	if event.Platform == "javascript" {
 		userAgent = cmp.Or(userAgent, svc.VisitorAgent(headerOf(sub.request, "User-Agent")))
-		ip = cmp.Or(ip, remoteIP(sub.request))
+		ip = cmp.Or(ip, sub.collect.Proxies.of(sub.request))
 	}
 	if ip == "{{auto}}" {
-		ip = remoteIP(sub.request)
+		ip = sub.collect.Proxies.of(sub.request)
 	}
 	return ip, userAgent[:min(len(userAgent), svc.MaxTextBytes)]
 }

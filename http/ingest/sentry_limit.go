@@ -49,12 +49,24 @@ func knownReason(reason string) string {
 	return "other"
 }
 
+// signalOfCategory returns the signal under which a category of Sentry is taken in, empty for what is not: traces, profiles, replays,
+// logs, attachments.
+func signalOfCategory(category string) svc.Signal {
+	switch category {
+	case "error", "default", "security":
+		return svc.SignalErrors
+	case "session":
+		return svc.SignalMetrics
+	}
+	return ""
+}
+
 // maxDiscarded bounds the number that one entry of a report counts for.
 const maxDiscarded = 1_000_000
 
 func (m *SentryMetrics) discarded(d sentry.Discarded) {
 	reason, category := knownReason(d.Reason), "other"
-	for _, known := range []string{"default", "error", "transaction", "session", "attachment", "replay", "log_item", "monitor", "feedback", "span", "profile"} {
+	for _, known := range []string{"default", "error", "security", "transaction", "session", "attachment", "replay", "log_item", "monitor", "feedback", "span", "profile"} {
 		if d.Category == known {
 			category = known
 		}

@@ -97,8 +97,8 @@ const keepBytes = 1 << 20
 func (sub *submission) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
 	sub.collect, sub.writer, sub.request, sub.now = c, w, r, arrival
 	sub.reserved.admission = c.Admission
-	if len(sub.payloads) != c.Partitions {
-		sub.payloads = make([][]byte, c.Partitions)
+	if len(sub.payloads) != c.Shape.Total() {
+		sub.payloads = make([][]byte, c.Shape.Total())
 	}
 }
 

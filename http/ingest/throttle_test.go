@@ -18,10 +18,10 @@ func TestPace(t *testing.T) {
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
 		admission := NewAdmission(256 << 20)
-		admission.Share(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
+		admission.Share(func(int) time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
 		send := func(app string, bytes int64) (time.Duration, error) {
 			began := time.Now()
-			err := admission.throttle.wait(context.Background(), app)
+			_, err := admission.throttle.wait(context.Background(), app, 0)
 			if err == nil {
 				admission.sent.add(app, bytes)
 			}
@@ -73,7 +73,7 @@ func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
 		admission := NewAdmission(256 << 20)
-		admission.Share(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
+		admission.Share(func(int) time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
 		for range 6 {
 			time.Sleep(100 * time.Millisecond)
 			admission.sent.add("flood", 1<<20)
@@ -89,6 +89,24 @@ func TestPaceOfAFlood(t *testing.T) {
 			time.Sleep(throttleLook)
 			if flood, busy, calm := admission.throttle.holds("flood"), admission.throttle.holds("busy"), admission.throttle.holds("calm"); flood != look.flood || busy != look.busy || calm {
 				t.Errorf("%s behind: flood %v, busy %v, calm %v", look.behind, flood, busy, calm)
+			}
+		}
+	})
+}
+
+// TestPaceOfAShard holds nobody back for what a shard that is away does not store.
+func TestPaceOfAShard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		admission := NewAdmission(256 << 20)
+		admission.Share(func(shard int) time.Duration { return time.Duration(shard) * time.Minute }, time.Second, 2, time.Now)
+		apps := map[string]int{"busy": 0, "calm": 0, "flood": 1, "few": 1}
+		for app, shard := range apps {
+			admission.throttle.note(app, shard)
+			admission.sent.add(app, map[string]int64{"busy": 1 << 20, "flood": 1 << 20}[app]+1)
+		}
+		for app := range apps {
+			if held := admission.throttle.holds(app); held != (app == "flood") {
+				t.Errorf("%s is held: %v", app, held)
 			}
 		}
 	})

@@ -112,6 +112,11 @@ const (
 	maxRedirect = 5
 )
 
+// Client returns a client over the dialer. It uses no proxy and follows no redirect.
+func (d *Dialer) Client() *http.Client {
+	return &http.Client{Transport: d.transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
 // transport returns a transport over the dialer. It uses no proxy.
 func (d *Dialer) transport() *http.Transport {
 	return &http.Transport{

@@ -44,28 +44,39 @@ type letter struct {
 	id            string
 	to            []string
 	subject, text string
+	// html is the same in another form; empty has none.
+	html string
+	// unsubscribe is the link by which the recipient leaves; empty has none. A request that posts to it leaves at once (RFC 8058).
+	unsubscribe string
+}
+
+// Connect opens a connection to the server, encrypted if the server can, and signs in. The deadline of ctx is that of the
+// connection until the caller sets another one. It fails with ErrNoMail where there is no server.
+func (m Mail) Connect(ctx context.Context) (*smtp.Client, net.Conn, error) {
+	server, err := url.Parse(m.Server.Reveal())
+	if err != nil || m.Server == "" {
+		return nil, nil, ErrNoMail
+	}
+	client, conn, err := m.connect(ctx, server)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connecting to the mail server: %w", err)
+	}
+	if server.User != nil {
+		password, _ := server.User.Password()
+		if err := client.Auth(smtp.PlainAuth("", server.User.Username(), password, server.Hostname())); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("signing in at the mail server: %w", err), client.Close())
+		}
+	}
+	return client, conn, nil
 }
 
 // send delivers one message to all of its recipients.
 func (m Mail) send(ctx context.Context, l letter) (err error) {
-	if m.Server == "" {
-		return ErrNoMail
-	}
-	server, err := url.Parse(m.Server.Reveal())
+	client, _, err := m.Connect(ctx)
 	if err != nil {
-		return ErrNoMail
-	}
-	client, err := m.connect(ctx, server)
-	if err != nil {
-		return fmt.Errorf("connecting to the mail server: %w", err)
+		return err
 	}
 	defer func() { _ = client.Close() }()
-	if server.User != nil {
-		password, _ := server.User.Password()
-		if err := client.Auth(smtp.PlainAuth("", server.User.Username(), password, server.Hostname())); err != nil {
-			return fmt.Errorf("signing in at the mail server: %w", err)
-		}
-	}
 	if err := client.Mail(m.From); err != nil {
 		return fmt.Errorf("naming the sender: %w", err)
 	}
@@ -87,8 +98,8 @@ func (m Mail) send(ctx context.Context, l letter) (err error) {
 	return client.Quit()
 }
 
-// connect connects to the server and greets it, encrypted if the server can.
-func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error) {
+// connect connects to the server and greets it, encrypted if the server can. It returns the plain connection too.
+func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, net.Conn, error) {
 	ports := map[string]string{"smtp": "587", "smtps": "465"}
 	address := server.Host
 	if server.Port() == "" {
@@ -96,52 +107,78 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if deadline, bounded := ctx.Deadline(); bounded {
 		if err := conn.SetDeadline(deadline); err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, nil, errors.Join(err, conn.Close())
 		}
 	}
+	raw := conn
 	config := &tls.Config{ServerName: server.Hostname(), MinVersion: tls.VersionTLS12}
 	if server.Scheme == "smtps" {
 		conn = tls.Client(conn, config)
 	}
 	client, err := smtp.NewClient(conn, server.Hostname())
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, nil, errors.Join(err, conn.Close())
 	}
 	if offered, _ := client.Extension("STARTTLS"); offered && server.Scheme == "smtp" {
 		if err := client.StartTLS(config); err != nil {
-			return nil, errors.Join(err, client.Close())
+			return nil, nil, errors.Join(err, client.Close())
 		}
 	}
-	return client, nil
+	return client, raw, nil
 }
 
 // message returns the message in its wire form. No text of a user reaches a header unescaped.
 func (m Mail) message(l letter) []byte {
 	_, host, _ := strings.Cut(m.From, "@")
 	var out strings.Builder
-	for _, header := range [][2]string{
-		{"From", m.From},
-		{"To", strings.Join(l.to, ", ")},
-		{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(l.subject), " "))},
-		{"Date", m.Now().UTC().Format(time.RFC1123Z)},
-		{"Message-ID", "<" + l.id + "@" + cmp.Or(host, "localhost") + ">"},
-		{"Auto-Submitted", "auto-generated"},
-		{"MIME-Version", "1.0"},
-		{"Content-Type", "text/plain; charset=utf-8"},
-		{"Content-Transfer-Encoding", "base64"},
-	} {
-		out.WriteString(header[0] + ": " + header[1] + "\r\n")
+	write := func(headers ...[2]string) {
+		for _, header := range headers {
+			out.WriteString(header[0] + ": " + header[1] + "\r\n")
+		}
 	}
-	encoded := base64.StdEncoding.EncodeToString([]byte(l.text))
+	write(
+		[2]string{"From", m.From},
+		[2]string{"To", strings.Join(l.to, ", ")},
+		[2]string{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(l.subject), " "))},
+		[2]string{"Date", m.Now().UTC().Format(time.RFC1123Z)},
+		[2]string{"Message-ID", "<" + l.id + "@" + cmp.Or(host, "localhost") + ">"},
+		[2]string{"Auto-Submitted", "auto-generated"},
+	)
+	if l.unsubscribe != "" {
+		write([2]string{"List-Unsubscribe", "<" + l.unsubscribe + ">"}, [2]string{"List-Unsubscribe-Post", "List-Unsubscribe=One-Click"})
+	}
+	write([2]string{"MIME-Version", "1.0"})
+	part := func(kind, text string) {
+		write([2]string{"Content-Type", kind + "; charset=utf-8"}, [2]string{"Content-Transfer-Encoding", "base64"})
+		out.WriteString(wrapped(text) + "\r\n")
+	}
+	if l.html == "" {
+		part("text/plain", l.text)
+		return []byte(out.String())
+	}
+	boundary := "part-" + l.id // no line of base64 has a hyphen
+	write([2]string{"Content-Type", `multipart/alternative; boundary="` + boundary + `"`})
+	for _, form := range [][2]string{{"text/plain", l.text}, {"text/html", l.html}} {
+		out.WriteString("\r\n--" + boundary + "\r\n")
+		part(form[0], form[1])
+	}
+	out.WriteString("\r\n--" + boundary + "--\r\n")
+	return []byte(out.String())
+}
+
+// wrapped returns a text as lines of base64, each after an end of line.
+func wrapped(text string) string {
+	const width = 76
+	var out strings.Builder
+	encoded := base64.StdEncoding.EncodeToString([]byte(text))
 	for len(encoded) > 0 {
-		n := min(76, len(encoded))
+		n := min(width, len(encoded))
 		out.WriteString("\r\n" + encoded[:n])
 		encoded = encoded[n:]
 	}
-	out.WriteString("\r\n")
-	return []byte(out.String())
+	return out.String()
 }

@@ -32,8 +32,7 @@ type Notifier struct {
 // NewNotifier returns a notifier over a dialer. Redirects are not followed.
 func NewNotifier(dialer *Dialer, mail Mail, publicURL string, now func() time.Time) *Notifier {
 	return &Notifier{
-		Client: &http.Client{Transport: dialer.transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		Mail:   mail, PublicURL: publicURL, Now: now,
+		Client: dialer.Client(), Mail: mail, PublicURL: publicURL, Now: now,
 	}
 }
 
@@ -44,7 +43,7 @@ func (n *Notifier) Send(ctx context.Context, kind svc.ChannelKind, target svc.Ch
 	header := http.Header{}
 	switch kind {
 	case svc.ChannelEmail:
-		err := n.Mail.send(ctx, letter{d.ID, target.To, subject(&d.Notice), n.text(&d.Notice)})
+		err := n.Mail.send(ctx, letter{id: d.ID, to: target.To, subject: subject(&d.Notice), text: n.text(&d.Notice)})
 		return err != nil && !errors.Is(err, ErrNoMail), err
 	case svc.ChannelSlack:
 		body, err = json.Marshal(n.chat(&d.Notice))
@@ -84,7 +83,7 @@ func (n *Notifier) post(ctx context.Context, url string, header http.Header, bod
 	request.Header = header
 	response, err := n.Client.Do(request)
 	if err != nil {
-		return !errors.Is(err, ErrNotPublic), fmt.Errorf("sending a notice: %w", plain(err))
+		return !errors.Is(err, ErrNotPublic), fmt.Errorf("sending a notice: %w", Plain(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, response.Body, answerBytes) // so that the connection can be used again
@@ -96,9 +95,9 @@ func (n *Notifier) post(ctx context.Context, url string, header http.Header, bod
 	return retry, fmt.Errorf("the channel answered with status %d", status)
 }
 
-// plain removes the URL, which may be a secret, and the address of the resolver from a client's
+// Plain removes the URL, which may be a secret, and the address of the resolver from a client's
 // error.
-func plain(err error) error {
+func Plain(err error) error {
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
 		told := *unknown
 		told.Server = ""

@@ -200,7 +200,7 @@ func TestErrorsOfChannelsKeepSecrets(t *testing.T) {
 		{&url.Error{Op: "Post", URL: "https://hooks.example/T0/secret", Err: &net.OpError{Op: "dial", Net: "tcp", Err: lost}}, "lookup hooks.example: no such host"},
 		{&url.Error{Op: "Post", URL: "https://hooks.example/T0/secret", Err: io.ErrUnexpectedEOF}, "unexpected EOF"},
 	} {
-		if got := plain(test.err).Error(); got != test.want {
+		if got := Plain(test.err).Error(); got != test.want {
 			t.Errorf("%v: %q, want %q", test.err, got, test.want)
 		}
 	}

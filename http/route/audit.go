@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"svc"
@@ -44,6 +45,9 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 func (h *Handler) auditOf(call *Call, status int, cause error) svc.AuditRow {
 	row := auditRow(call.Grant, call.Route.Operation, call.request)
 	row.ID, row.At, row.RequestID, row.Status, row.Detail = call.trailID, call.Now, call.RequestID, status, call.note
+	if private, id := call.Route.Private, call.Param("id"); private != nil && private(id) {
+		row.Path = strings.ReplaceAll(row.Path, "/"+id, "/{id}")
+	}
 	if call.refused == nil {
 		row.Org, row.App = call.Param("org"), call.Param("app")
 	}

@@ -44,6 +44,7 @@ type Call struct {
 	public   string
 	site     string
 	audited  bool
+	volatile bool
 	queries  *querySlots
 	header   http.Header
 	status   int
@@ -87,6 +88,9 @@ func (c *Call) Created(path string) {
 // Tag sets the entity tag of the answer; a GET whose If-None-Match holds it is
 // answered 304.
 func (c *Call) Tag(revision uint64) { c.header.Set("ETag", entityTag(revision)) }
+
+// Volatile says that the answer holds more than its entity tag tells, so it is never 304.
+func (c *Call) Volatile() { c.volatile = true }
 
 func entityTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 

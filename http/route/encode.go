@@ -72,7 +72,7 @@ func answerOf(call *Call, output any) (Answer, error) {
 		answer.Header[name] = values[0]
 	}
 	tag := answer.Header["Etag"]
-	if tag != "" && call.Route.Effect == Read && matchesTag(call.request.Header.Get("If-None-Match"), tag, true) {
+	if tag != "" && !call.volatile && call.Route.Effect == Read && matchesTag(call.request.Header.Get("If-None-Match"), tag, true) {
 		answer.Status = http.StatusNotModified
 		return answer, nil
 	}

@@ -171,7 +171,11 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if call.streams {
-		err := h.stream(ctx, call, input)
+		answer := h.stream
+		if call.Route.Handler.lines != nil {
+			answer = h.sendLines
+		}
+		err := answer(ctx, call, input)
 		return Answer{streamed: err == nil}, err
 	}
 	return h.once(ctx, call, body, func(ctx context.Context) (Answer, error) { return h.perform(ctx, call, input) })

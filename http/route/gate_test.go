@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,26 @@ func TestANoteStandsInTheAuditRow(t *testing.T) {
 	ask(t, handler, "POST", "/api/v1/noted", "")
 	if len(gateway.audit) != 1 || gateway.audit[0].Detail != "requested by usr_1" {
 		t.Errorf("%+v", gateway.audit)
+	}
+}
+
+// TestTheAuditKeepsNoPrivateID has ids of both kinds asked for, and refused.
+func TestTheAuditKeepsNoPrivateID(t *testing.T) {
+	gateway := newGateway()
+	private := row("DELETE", "/people/{id}", func(context.Context, *route.Call, struct{}) (string, error) { return "done", nil })
+	private.Private = func(id string) bool { return strings.Contains(id, "@") }
+	refused := private
+	refused.Path, refused.Operation, refused.Permission = "/customers/{id}", "customers.erase", svc.PermAppsWrite
+	handler := gateway.handler(t, private, refused)
+	for _, path := range []string{"/people/ada@example.com", "/people/per_1", "/customers/ada%40example.com"} {
+		ask(t, handler, "DELETE", "/api/v1"+path, "")
+	}
+	var kept []string
+	for _, row := range gateway.audit {
+		kept = append(kept, row.Path)
+	}
+	if want := []string{"/api/v1/people/{id}", "/api/v1/people/per_1", "/api/v1/customers/{id}"}; !slices.Equal(kept, want) {
+		t.Errorf("%q, want %q", kept, want)
 	}
 }
 
@@ -227,7 +248,14 @@ func TestConditionalRequests(t *testing.T) {
 		call.Tag(7)
 		return "x", nil
 	}
-	handler := newGateway().handler(t, row("GET", "/x", tagged), row("PATCH", "/x", tagged))
+	moving := func(ctx context.Context, call *route.Call, in struct{}) (string, error) {
+		call.Volatile()
+		return tagged(ctx, call, in)
+	}
+	handler := newGateway().handler(t, row("GET", "/x", tagged), row("PATCH", "/x", tagged), row("GET", "/moving", moving))
+	if response := ask(t, handler, "GET", "/api/v1/moving", "", `If-None-Match: "7"`); response.Code != 200 || response.Header().Get("ETag") != `"7"` {
+		t.Errorf("a volatile answer is %d %v", response.Code, response.Header())
+	}
 	for _, test := range []struct {
 		method, header string
 		want           int

@@ -146,7 +146,7 @@ func (h *Handler) registerAll() error {
 		if route.Method == http.MethodGet {
 			add(http.MethodHead, pattern, serve)
 		}
-		if route.Surface == Share && !h.hasRest(pattern) {
+		if route.Surface == Share && route.Method == http.MethodGet && !h.hasRest(pattern) {
 			add(http.MethodGet, pattern+"/", serve)
 			add(http.MethodHead, pattern+"/", serve)
 		}
@@ -160,10 +160,7 @@ func (h *Handler) registerAll() error {
 			add(http.MethodOptions, pattern+"/", serve)
 		}
 	}
-	document, err := h.serveOpenAPI()
-	if err != nil {
-		return fmt.Errorf("describing the table: %w", err)
-	}
+	document := h.serveOpenAPI()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		add(method, Manage.Base()+"/openapi.json", document)
 	}

@@ -57,7 +57,7 @@ func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform fun
 	if claim.Sealed != nil {
 		return seal.open(claim.Sealed)
 	}
-	draws := svc.NewDraws(drawSeed(call.secret, key, claim.Nonce), claim.At)
+	draws := svc.NewDraws(drawSeed(call.secret, key, claim.Nonce), claim.At, claim.Repeated)
 	drawing := svc.WithDraws(ctx, draws)
 	call.trailID = svc.DrawID(drawing, "", func(string) string { return call.trailID })
 	answer, err := perform(drawing)

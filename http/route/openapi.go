@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"svc"
 )
@@ -146,6 +147,9 @@ func describeHeaders(route *Route) []any {
 // describeResponses lists the good answer and every problem.
 func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[string]any, error) {
 	good := map[string]any{"description": http.StatusText(route.status())}
+	if route.Handler.lines != nil {
+		good["content"] = map[string]any{linesType: map[string]any{"schema": Schema{"type": "string", "description": route.Events}}}
+	}
 	if route.Handler.streamOnly {
 		good["content"] = map[string]any{streamType: map[string]any{"schema": Schema{"type": "string", "description": route.Events}}}
 	}
@@ -218,24 +222,40 @@ func routeCodes(route *Route, plan *inputPlan) []svc.Code {
 	return codes
 }
 
-// serveOpenAPI returns the handler of the document, which is made once.
-func (h *Handler) serveOpenAPI() (serveRoute, error) {
-	document, err := OpenAPI(h.config.Routes, h.config.PublicURL, h.config.Revision)
+// document is the encoded OpenAPI document with its ETag.
+type document struct {
+	body []byte
+	tag  string
+}
+
+func (h *Handler) makeDocument() (document, error) {
+	described, err := OpenAPI(h.config.Routes, h.config.PublicURL, h.config.Revision)
 	if err != nil {
-		return nil, err
+		return document{}, fmt.Errorf("describing the table: %w", err)
 	}
-	body, err := encodeJSON(document)
+	body, err := encodeJSON(described)
 	if err != nil {
-		return nil, err
+		return document{}, err
 	}
 	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return document{body: body, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}, nil
+}
+
+// serveOpenAPI returns the handler of the document. The first request makes it: a start does not wait for it.
+func (h *Handler) serveOpenAPI() serveRoute {
+	made := sync.OnceValues(h.makeDocument)
 	return func(w *Response, r *http.Request, _ []pathValue) {
-		header := map[string]string{"Content-Type": "application/json", "Etag": tag, "X-Api-Revision": h.config.Revision}
-		answer := Answer{Status: http.StatusOK, Header: header, Body: body}
-		if matchesTag(r.Header.Get("If-None-Match"), tag, true) {
+		document, err := made()
+		if err != nil {
+			h.logError(r.Context(), err, "openapi.json", w.id)
+			writeAnswer(w, h.problemAnswer(err, w.id, nil))
+			return
+		}
+		header := map[string]string{"Content-Type": "application/json", "Etag": document.tag, "X-Api-Revision": h.config.Revision}
+		answer := Answer{Status: http.StatusOK, Header: header, Body: document.body}
+		if matchesTag(r.Header.Get("If-None-Match"), document.tag, true) {
 			answer = Answer{Status: http.StatusNotModified, Header: header}
 		}
 		writeAnswer(w, answer)
-	}, nil
+	}
 }

@@ -48,7 +48,7 @@ func (h *Handler) isConfigured(host string) bool {
 	})
 }
 
-// isLoopback reports whether a host, with or without a port, is this machine by itself.
+// isLoopback reports whether a host, with or without a port, is a loopback name or address.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -21,9 +21,11 @@ const (
 	streamType = "text/event-stream"
 	// heartbeat is how often a quiet stream sends a comment (contract 89).
 	heartbeat = 15 * time.Second
-	// streamTime is the life of a stream. A client that comes back passes the gates
-	// again, so a revoked token ends within this time.
+	// streamTime is the life of a stream. A client that comes back passes all gates again.
 	streamTime = 15 * time.Minute
+	// recheckEvery is how often an open stream passes the gates again, so that whoever is signed out, removed or revoked
+	// is out within it, and the stream of what was deleted ends.
+	recheckEvery = 10 * time.Second
 	// frameTime is how long a client may take to accept a frame, but for frameSlack.
 	frameTime  = 10 * time.Second
 	frameSlack = time.Second
@@ -72,6 +74,8 @@ func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield 
 func (c *Call) notAcceptable() error {
 	answers := "application/json"
 	switch handler := c.Route.Handler; {
+	case handler.lines != nil:
+		answers = linesType
 	case handler.streamOnly:
 		answers = streamType
 	case handler.stream != nil:
@@ -90,6 +94,9 @@ func (c *Call) LastEventID() uint64 {
 // streams reports whether a request to the row asks for a stream: it accepts the media type of
 // streams, and not that of the other answer.
 func (r *Route) streams(request *http.Request) bool {
+	if r.Handler.lines != nil {
+		return request.Method != http.MethodHead && (accepts(request.Header, linesType) || accepts(request.Header, "application/json"))
+	}
 	if r.Handler.stream == nil || request.Method == http.MethodHead {
 		return false
 	}
@@ -113,10 +120,49 @@ func (h *Handler) stream(ctx context.Context, call *Call, input any) error {
 	defer context.AfterFunc(h.draining, func() { //nolint:contextcheck // the life of all streams is no request's
 		cancel(svc.Errorf(svc.CodeUnavailable, "The service is stopping; come back."))
 	})()
+	go h.recheck(ctx, call, cancel)
 	writer := newStreamWriter(h, call, cancel)
 	failure := h.produce(ctx, call, input, func(frame Frame) bool { return ctx.Err() == nil && writer.send(frame) == nil })
 	if err := writer.end(ctx, failure); !writer.open {
 		return err
+	}
+	return nil
+}
+
+// recheck ends a stream whose caller may not open it any more, until ctx ends.
+func (h *Handler) recheck(ctx context.Context, call *Call, end func(cause error)) {
+	if call.Route.Open {
+		return
+	}
+	ticker := time.NewTicker(recheckEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch err := h.permits(ctx, call); svc.CodeOf(err) {
+		case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeModuleDisabled:
+			end(err)
+			return
+		default: // what is not known now is asked again
+		}
+	}
+}
+
+// permits runs the gates of a call again that ask who may do what. It counts as a request of the default class, but a limit that
+// is used up ends no stream.
+func (h *Handler) permits(ctx context.Context, call *Call) error {
+	grant, _, err := h.config.Authority.Authorize(ctx, call.secret, svc.RateDefault, call.Param("org"))
+	if err != nil && svc.CodeOf(err) != svc.CodeRateLimited {
+		return err
+	}
+	again := &Call{Route: call.Route, Grant: grant, request: call.request, path: call.path}
+	for _, pass := range []func(context.Context, *Call) error{passScope, passPermission, h.module} {
+		if err := pass(ctx, again); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,6 +254,79 @@ func TestWhoGetsAStream(t *testing.T) {
 			if got := w.head.Get("Content-Type") == "text/event-stream"; got != streams {
 				t.Errorf("%q: %d %v", accept, w.status, w.head)
 			}
+		})
+	}
+}
+
+// changing is a gateway whose answers change while a stream is open.
+type changing struct {
+	*gateway
+	refusal atomic.Pointer[svc.Error]
+	grant   atomic.Pointer[svc.Grant]
+	gone    atomic.Bool
+}
+
+func (c *changing) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+	if refusal := c.refusal.Load(); refusal != nil {
+		return *c.grant.Load(), svc.RateState{}, refusal
+	}
+	return *c.grant.Load(), svc.RateState{}, nil
+}
+
+func (c *changing) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error) {
+	if c.gone.Load() {
+		return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
+	}
+	return c.gateway.Read(ctx, ref, part)
+}
+
+// TestStreamEndsWhenItsCallerMayNotReadAnyMore revokes, removes and deletes while streams are open. What is not known for a
+// while, or a limit that is used up, ends none.
+func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(c *changing)
+		ends   bool
+	}{
+		"revoked":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeUnauthorized}) }, true},
+		"removed":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeNotFound}) }, true},
+		"demoted":     {func(c *changing) { c.grant.Store(&svc.Grant{Token: svc.Token{Scopes: svc.Scopes()}}) }, true},
+		"deleted":     {func(c *changing) { c.gone.Store(true) }, true},
+		"unavailable": {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeUnavailable}) }, false},
+		"limited":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeRateLimited}) }, false},
+		"unchanged":   {func(*changing) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				authority := &changing{gateway: newGateway()}
+				authority.grant.Store(&authority.gateway.grant)
+				values := make(chan any)
+				row := streaming(values)
+				row.Path, row.Permission = "/apps/{org}/{app}/things", svc.PermAnalyticsRead
+				handler, err := route.New(route.Config{
+					Routes: []route.Route{row}, Authority: authority, Applications: authority, Auditor: authority, Replays: authority, Cursors: svc.NewCursors([]byte("k")),
+					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, leave := context.WithCancel(t.Context())
+				w, ended := &tap{head: http.Header{}}, make(chan struct{})
+				request := httptest.NewRequestWithContext(ctx, "GET", "/api/v1/apps/acme/web/things", nil)
+				request.Header.Set("Authorization", "Bearer "+secret(svc.TokenPersonal).Reveal())
+				request.Header.Set("Accept", "text/event-stream")
+				go func() {
+					defer close(ended)
+					handler.ServeHTTP(w, request)
+				}()
+				values <- counted{1}
+				test.change(authority)
+				time.Sleep(11 * time.Second)
+				if over := hasEnded(ended); over != test.ends {
+					t.Errorf("the stream has ended: %t, with %q", over, w.take())
+				}
+				leave()
+				<-ended
+			})
 		})
 	}
 }

@@ -79,6 +79,9 @@ type Route struct {
 	Unrecorded string
 	Rate       svc.RateClass
 	Summary    string
+	// Private says of a value of the path parameter id that it is personal data; the audit keeps the name of the
+	// parameter in its place. No value is where it is nil.
+	Private func(id string) bool
 	// Status is that of a good answer, 200 where it is zero.
 	Status int
 	// Also is the status of another good answer of the same shape, for rows that make or
@@ -125,6 +128,8 @@ type Endpoint struct {
 	streamOnly bool
 	// stream is nil for endpoints that answer JSON only.
 	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
+	// lines is set for endpoints that answer lines of JSON.
+	lines func(ctx context.Context, call *Call, input any, yield func(line any) error) error
 }
 
 // Typed makes an endpoint of a function from input to output. The fields of In

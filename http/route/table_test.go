@@ -27,7 +27,6 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 	) (route.Empty, error) {
 		return route.Empty{}, nil
 	}
-	colored := func(context.Context, *route.Call, struct{}) (shaped, error) { return shaped{}, nil }
 	g := newGateway()
 	for want, change := range map[string]func(r *route.Route){
 		`effect "write" needs a kind of ledger entry`: func(r *route.Route) { r.Unrecorded = "" },
@@ -38,7 +37,6 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 		`unknown permission "all"`:                    func(r *route.Route) { r.Permission = "all" },
 		`module "analytics" needs an application`:     func(r *route.Route) { r.Module = svc.ModuleAnalytics },
 		`the parameter "word" has no tag doc`:         func(r *route.Route) { r.Handler = route.Typed(undocumented) },
-		"color has no method Values":                  func(r *route.Route) { r.Handler = route.Typed(colored) },
 	} {
 		changed := row("POST", "/half", nothing)
 		change(&changed)
@@ -46,5 +44,14 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), changed.Operation) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want a refusal of %s with %q", err, changed.Operation, want)
 		}
+	}
+}
+
+// TestAnAnswerWithUnlistedWordsIsNotDescribed describes a row whose answer has a field of words that nothing lists.
+func TestAnAnswerWithUnlistedWordsIsNotDescribed(t *testing.T) {
+	colored := row("POST", "/half", func(context.Context, *route.Call, struct{}) (shaped, error) { return shaped{}, nil })
+	_, err := route.OpenAPI([]route.Route{colored}, "", "2026-11-20")
+	if err == nil || !strings.Contains(err.Error(), colored.Operation) || !strings.Contains(err.Error(), "color has no method Values") {
+		t.Errorf("got %v, want a refusal of %s that names color", err, colored.Operation)
 	}
 }

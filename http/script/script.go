@@ -1,5 +1,5 @@
-// Package script serves the script that web pages load, /svc.js, and its second part, which is loaded when the
-// page is idle. Their sources are in sdk/browser; `make script` builds them.
+// Package script serves the script that web pages load, /svc.js, and its other parts: one is loaded when the page is
+// idle, the other when the page asks for feature flags. Their sources are in sdk/browser; `make script` builds them.
 package script
 
 import (
@@ -31,21 +31,21 @@ type file struct {
 
 // Routes returns the rows of the scripts.
 func Routes() ([]route.Route, error) {
-	row := func(name, operation, summary string) (route.Route, error) {
-		f, err := open(name)
-		return route.Route{
-			Surface: route.Share, Method: http.MethodGet, Path: "/" + name, Operation: operation, Effect: route.Read, Summary: summary, Raw: f.serve,
-		}, err
+	rows := []route.Route{}
+	for _, part := range []struct{ name, operation, summary string }{
+		{"svc.js", "script.core", "The script of a web page: views, events, errors."},
+		{"svc-vitals.js", "script.vitals", "The part of the script that measures web vitals."},
+		{"svc-flags.js", "script.flags", "The part of the script that evaluates feature flags."},
+	} {
+		f, err := open(part.name)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, route.Route{
+			Surface: route.Share, Method: http.MethodGet, Path: "/" + part.name, Operation: part.operation, Effect: route.Read, Summary: part.summary, Raw: f.serve,
+		})
 	}
-	core, err := row("svc.js", "script.core", "The script of a web page: views, events, errors.")
-	if err != nil {
-		return nil, err
-	}
-	vitals, err := row("svc-vitals.js", "script.vitals", "The part of the script that measures web vitals.")
-	if err != nil {
-		return nil, err
-	}
-	return []route.Route{core, vitals}, nil
+	return rows, nil
 }
 
 // open reads a script.

@@ -23,11 +23,12 @@ type Log interface {
 // Config holds the dependencies of the tallies of a node.
 type Config struct {
 	// Source names this run of the node; no other run has the same name.
-	Source     string
-	Log        Log
-	Partitions int
-	Now        func() time.Time
-	Logger     *slog.Logger
+	Source string
+	Log    Log
+	// Shape says how the log is divided.
+	Shape  svc.LogShape
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 const (
@@ -133,14 +134,13 @@ func (t *Tallies) send(ctx context.Context, g *group) bool {
 	if len(g.counts) == 0 {
 		return true
 	}
-	payload, err := encode(t.config.Source, t.config.Now(), g)
+	parts, err := t.encode(g)
 	if err != nil {
 		t.config.Logger.Error("counts of refused items cannot be encoded", "error", err)
 		return true
 	}
-	part := svc.Part{Partition: protos.PartitionOfTally(t.config.Source, t.config.Partitions), Payload: payload}
 	for failed := 0; ; failed++ {
-		if err = t.config.Log.Produce(ctx, []svc.Part{part}); err == nil {
+		if err = t.config.Log.Produce(ctx, parts); err == nil {
 			close(g.durable)
 			return true
 		}
@@ -155,19 +155,29 @@ func (t *Tallies) send(ctx context.Context, g *group) bool {
 	}
 }
 
-// encode returns the bytes of a record that holds a group.
-func encode(source string, now time.Time, g *group) ([]byte, error) {
-	tally := &protos.Tally{Source: source, Seq: g.seq, AtMs: now.UnixMilli()}
+// encode returns the records that hold a group, one for each shard. Each shard knows repetitions by itself.
+func (t *Tallies) encode(g *group) (parts []svc.Part, err error) {
+	tallies, atMs := make([]*protos.Tally, max(1, t.config.Shape.Shards)), t.config.Now().UnixMilli()
 	for key, count := range g.counts {
-		tally.Counts = append(tally.Counts, &protos.TallyCount{
+		shard := t.config.Shape.Of(key.Environment, 0) / t.config.Shape.Partitions
+		if tallies[shard] == nil {
+			tallies[shard] = &protos.Tally{Source: t.config.Source, Seq: g.seq, AtMs: atMs}
+		}
+		tallies[shard].Counts = append(tallies[shard].Counts, &protos.TallyCount{
 			Environment: key.Environment, Day: key.Day, Signal: string(key.Signal), Fate: string(key.Fate), Code: key.Code,
 			Items: count.Items, Bytes: count.Bytes, LastMs: count.Last,
 		})
 	}
-	record := &protos.Record{Tallies: []*protos.Tally{tally}}
-	payload, err := record.MarshalVT()
-	if err != nil {
-		return nil, fmt.Errorf("encoding counts: %w", err)
+	place := protos.PartitionOfTally(t.config.Source, t.config.Shape.Partitions)
+	for shard, tally := range tallies {
+		if tally == nil {
+			continue
+		}
+		payload, err := (&protos.Record{Tallies: []*protos.Tally{tally}}).MarshalVT()
+		if err != nil {
+			return nil, fmt.Errorf("encoding counts: %w", err)
+		}
+		parts = append(parts, svc.Part{Partition: shard*t.config.Shape.Partitions + place, Payload: payload})
 	}
-	return payload, nil
+	return parts, nil
 }

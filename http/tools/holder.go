@@ -9,9 +9,9 @@ import (
 )
 
 // readByHolders reports whether a route that the assistant must not have is a tool of holders of a token: a read
-// that is not about the assistant.
+// that is not about the assistant and answers one object.
 func readByHolders(row *route.Route) bool {
-	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !strings.HasPrefix(row.Operation, "ai.")
+	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !row.Handler.Lined() && !strings.HasPrefix(row.Operation, "ai.")
 }
 
 // Need names what a call of a tool needs beside its input.

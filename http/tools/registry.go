@@ -41,7 +41,7 @@ type entry struct {
 func excluded(row *route.Route) bool {
 	noun, verb, _ := strings.Cut(row.Operation, ".")
 	switch {
-	case row.Surface != route.Manage || row.Handler.Input == nil:
+	case row.Surface != route.Manage || row.Handler.Input == nil || row.Handler.Lined():
 		return true
 	case noun == "ai", noun == "me", noun == "keys", noun == "members", noun == "tokens":
 		return row.Operation != "me.get"

@@ -30,6 +30,7 @@ type conn struct {
 	database string            // current database
 	base     map[string]string // settings of the connection's start
 	kill     func(name string) // cancels the statement that runs on the connection of that name
+	scratch  string            // folder of files that live as long as a statement
 	spoiled  bool              // the session may differ from settings and database
 }
 
@@ -176,9 +177,12 @@ func (c *conn) query(ctx context.Context, s *statement, write func([]byte) error
 	// the engine keeps a statement that failed until the connection is used again.
 	c.spoiled = true
 	defer c.watch(ctx)()
-	if traceless && selectStatement.MatchString(s.text) {
+	switch selects := traceless && selectStatement.MatchString(s.text); {
+	case selects && framed(s.format):
+		err = c.byFile(s, write)
+	case selects:
 		err = c.stream(s, write)
-	} else {
+	default:
 		err = c.whole(s, write)
 	}
 	c.spoiled = err != nil || !traceless

@@ -203,7 +203,7 @@ func (e *Engine) connect(name string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.kill = e.kill
+	c.kill, c.scratch = e.kill, e.dir
 	return c, nil
 }
 

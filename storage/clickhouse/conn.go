@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,8 +46,14 @@ type Config struct {
 	// clickhouse://host:9000/. A database in it is ignored in favour of Database.
 	DSN    string
 	Engine Dialer
+	// Others are the stores of the shards after the first, in the order of their numbers. Of them only
+	// the place and the database count.
+	Others []Config
 	// Database is created if it does not exist; empty means svc.
 	Database string
+	// Cluster is the name by which the servers know the replicas of a shard; empty means one server without
+	// replicas. All shards have it.
+	Cluster string
 	// Durable forces inserts to disk before they are acknowledged.
 	Durable bool
 	// Skipped is called for every entity that a read of many owners left out because it cannot
@@ -70,6 +74,10 @@ func (cfg *Config) DatabaseName() string {
 // goroutines at the same time.
 type Conn struct {
 	*link
+	// shards are the links of all shards by their numbers, nil where there is one or where this is the
+	// connection of one of them; home is the link of shard 0.
+	shards []*link
+	home   *link
 	// quiet limits reads to one thread and less memory.
 	quiet bool
 	// all reads hidden rows as well.
@@ -77,9 +85,13 @@ type Conn struct {
 	// flush moves the journal's records to their tables; nil on a connection that may not
 	// read these tables.
 	flush func(context.Context) error
+	// places says which environments do not live where their numbers say; limits are conditions that the
+	// rows of tables must meet for this form of the connection.
+	places *places
+	limits map[string]string
 }
 
-// link is shared by all forms of a connection.
+// link is shared by all forms of a connection to one store.
 type link struct {
 	config Config
 	driver driver.Conn
@@ -91,21 +103,36 @@ type link struct {
 	questions chan struct{}
 	flight    singleflight.Group
 	inserts   blocksUnderWay
-	// hidden has the conditions that rows must meet to be read, by table, as a literal map of the engine;
-	// nil where nothing is hidden.
-	hidden atomic.Pointer[string]
+	// hidden has the conditions that rows must meet to be read; nil where nothing is hidden.
+	hidden atomic.Pointer[hiddenRows]
 	// writes is read-locked while a write is in some of its tables and not yet in all, and
-	// locked while a snapshot is taken.
-	writes sync.RWMutex
+	// locked while a snapshot is taken. All shards share it.
+	writes *sync.RWMutex
+	// brought is what a shard has of the state that its queries join.
+	brought brought
 }
 
-// Open connects, creates the database and applies the migrations that it lacks. Nodes may
-// open the same database at the same time.
+// Open connects, creates the database and applies the migrations that it lacks, on every shard. Nodes
+// may open the same database at the same time.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	queries, err := LoadQueries(queryFiles)
 	if err != nil {
 		return nil, err
 	}
+	conn, err := openOne(ctx, cfg, queries)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range cfg.Others {
+		if err := conn.addShard(ctx, other, queries); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// openOne opens the store of one shard.
+func openOne(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
 	if err := create(ctx, cfg, queries); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", cfg.DatabaseName(), err)
 	}
@@ -128,7 +155,7 @@ func create(ctx context.Context, cfg Config, queries Queries) error {
 	if err != nil {
 		return err
 	}
-	err = conn.Exec(ctx, queries["database.Create"], Args{"database": name})
+	err = conn.Exec(ctx, newDefinitions(cfg.Cluster).of(queries["database.Create"]), Args{"database": name})
 	if err = errors.Join(err, conn.Close()); err != nil {
 		return unavailable(err)
 	}
@@ -149,10 +176,11 @@ func Connect(cfg Config) (*Conn, error) {
 	if cfg.Skipped == nil {
 		cfg.Skipped = func(svc.Entity, error) {}
 	}
-	return &Conn{link: &link{
+	made := &link{
 		config: cfg, driver: opened, server: cfg.Engine == nil, native: options.Protocol == clickhouse.Native,
-		questions: make(chan struct{}, QuestionPlaces),
-	}}, nil
+		questions: make(chan struct{}, QuestionPlaces), writes: &sync.RWMutex{},
+	}
+	return &Conn{link: made, home: made, places: &places{}}, nil
 }
 
 // Beside returns a connection to another database at the same place, for one statement at a
@@ -182,17 +210,11 @@ func (c *Conn) All() *Conn {
 // condition. It replaces what was hidden before.
 func (c *Conn) Hide(conditions map[string]string) {
 	if len(conditions) == 0 {
-		c.hidden.Store(nil)
+		c.each(func(l *link) { l.hidden.Store(nil) })
 		return
 	}
-	var text strings.Builder
-	for i, table := range slices.Sorted(maps.Keys(conditions)) {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		fmt.Fprintf(&text, "'%s': '%s'", table, strings.ReplaceAll(conditions[table], "'", "\\'"))
-	}
-	c.hidden.Store(new("{" + text.String() + "}"))
+	hidden := &hiddenRows{conditions: maps.Clone(conditions), text: filterMap(conditions)}
+	c.each(func(l *link) { l.hidden.Store(hidden) })
 }
 
 // Flushing returns the connection for reads of the tables whose rows come through the
@@ -213,19 +235,25 @@ func (c *Conn) Durable() bool { return c.config.Durable }
 func (c *Conn) Skipped(entity svc.Entity, err error) { c.config.Skipped(entity, err) }
 
 // Reading reports whether reads are running.
-func (c *Conn) Reading() bool { return c.reading.Load() > 0 }
+func (c *Conn) Reading() (reading bool) {
+	c.each(func(l *link) { reading = reading || l.reading.Load() > 0 })
+	return reading
+}
 
 // Questions returns how many calls of Read are running.
-func (c *Conn) Questions() int { return len(c.questions) }
+func (c *Conn) Questions() (running int) {
+	c.each(func(l *link) { running += len(l.questions) })
+	return running
+}
 
-// CheckDSN returns why a DSN cannot be used, or nil. Its errors repeat nothing of the DSN,
-// which may hold a password.
-func CheckDSN(dsn string) error {
+// CheckDSN returns why a DSN cannot be used, or nil; only that of a cluster may name several servers. Its errors
+// repeat nothing of the DSN, which may hold a password.
+func CheckDSN(dsn, cluster string) error {
 	options, err := clickhouse.ParseDSN(dsn)
 	switch {
 	case err != nil:
 		return errors.New("it is no URL of the form clickhouse://user:password@host:port/database")
-	case len(options.Addr) != 1:
+	case len(options.Addr) != 1 && cluster == "":
 		return fmt.Errorf("it names %d servers, and exactly one can be used: each would hold data of its own", len(options.Addr))
 	}
 	return nil
@@ -240,7 +268,7 @@ func (cfg *Config) options() (*clickhouse.Options, error) {
 		options.DialContext = cfg.Engine.DialContext
 	default:
 		var err error
-		if err = CheckDSN(cfg.DSN); err != nil {
+		if err = CheckDSN(cfg.DSN, cfg.Cluster); err != nil {
 			return nil, fmt.Errorf("reading the DSN: %w", err)
 		}
 		if options, err = clickhouse.ParseDSN(cfg.DSN); err != nil {
@@ -253,18 +281,23 @@ func (cfg *Config) options() (*clickhouse.Options, error) {
 	}
 	options.Settings["async_insert"] = 0
 	options.Settings["session_timezone"] = "UTC"
+	if cfg.Cluster != "" {
+		maps.Copy(options.Settings, replicaSettings())
+	}
 	return options, nil
 }
 
 // Close ends the connection. Calls that are still running fail.
-func (c *Conn) Close() error {
-	if err := c.driver.Close(); err != nil {
-		return fmt.Errorf("closing the database: %w", err)
-	}
-	return nil
+func (c *Conn) Close() (err error) {
+	c.each(func(l *link) {
+		if closing := l.driver.Close(); closing != nil {
+			err = errors.Join(err, fmt.Errorf("closing the database: %w", closing))
+		}
+	})
+	return err
 }
 
-// Ping returns svc.CodeUnavailable while the store does not answer.
+// Ping returns svc.CodeUnavailable while the store does not answer; with shards, while shard 0 does not.
 func (c *Conn) Ping(ctx context.Context) error {
 	if err := c.driver.Ping(ctx); err != nil {
 		return unavailable(err)

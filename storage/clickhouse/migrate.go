@@ -20,7 +20,8 @@ var migrationFiles embed.FS
 // Every statement of a migration may be repeated without harm, so a node that starts
 // beside another one, or that died half-way, does what is missing.
 func (c *Conn) migrate(ctx context.Context, queries Queries) error {
-	if err := c.Exec(ctx, queries["migrations.Create"], nil); err != nil {
+	defined := newDefinitions(c.config.Cluster)
+	if err := c.Exec(ctx, defined.of(queries["migrations.Create"]), nil); err != nil {
 		return WriteError("making the table of migrations", err)
 	}
 	applied := map[string]bool{}
@@ -60,7 +61,7 @@ func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) er
 		return fmt.Errorf("reading the migration %s: %w", name, err)
 	}
 	for try := 1; ; try++ {
-		err := c.execAll(ctx, string(text))
+		err := c.execAll(ctx, newDefinitions(c.config.Cluster).of(string(text)))
 		if err == nil {
 			break
 		}
@@ -121,8 +122,9 @@ func (c *Conn) setDurable(ctx context.Context, queries Queries) error {
 	if err != nil {
 		return err
 	}
+	defined := newDefinitions(c.config.Cluster)
 	for _, table := range altered {
-		if err := c.Exec(ctx, strings.ReplaceAll(statement, "$(table)", table), nil); err != nil {
+		if err := c.Exec(ctx, defined.of(strings.ReplaceAll(statement, "$(table)", table)), nil); err != nil {
 			return WriteError("setting the durability of the tables", err)
 		}
 	}

@@ -125,8 +125,8 @@ func (c *Conn) readSettings() Settings {
 	if c.quiet {
 		settings["max_threads"], settings["max_memory_usage"] = 1, quietMemory
 	}
-	if hidden := c.hidden.Load(); hidden != nil && !c.all {
-		settings["additional_table_filters"] = *hidden
+	if filters := c.filters(); filters != "" {
+		settings["additional_table_filters"] = filters
 	}
 	if c.server {
 		settings["readonly"] = 2
@@ -140,11 +140,12 @@ func (c *Conn) readSettings() Settings {
 // Read answers a question: it runs a query and calls scan for every row until scan returns
 // false. The rows arrive as the engine produces them. what names the read in errors, as a
 // gerund with its object. Only QuestionPlaces questions run at once; others wait within their
-// time.
+// time. The question goes to the shard of the environment that its arguments name, as all reads.
 func (c *Conn) Read(ctx context.Context, what, query string, args Args, scan Scan) error {
 	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
-	if err := c.flushFor(ctx, query); err != nil {
+	c = c.routed(args)
+	if err := c.flushFor(ctx, query, args); err != nil {
 		return err
 	}
 	select {
@@ -166,7 +167,8 @@ func (c *Conn) ReadFirst(ctx context.Context, what, query string, args Args, sca
 
 // Stream is ReadFirst without a bound on the time, for reads as large as the store.
 func (c *Conn) Stream(ctx context.Context, what, query string, args Args, scan Scan) error {
-	if err := c.flushFor(ctx, query); err != nil {
+	c = c.routed(args)
+	if err := c.flushFor(ctx, query, args); err != nil {
 		return err
 	}
 	return c.rows(ctx, what, query, args, first(), scan)
@@ -176,7 +178,7 @@ func (c *Conn) Stream(ctx context.Context, what, query string, args Args, scan S
 func (c *Conn) ReadUnflushed(ctx context.Context, what, query string, args Args, scan Scan) error {
 	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
-	return c.rows(ctx, what, query, args, first(), scan)
+	return c.routed(args).rows(ctx, what, query, args, first(), scan)
 }
 
 // first are the settings of a read that runs before others: the embedded engine gives it one
@@ -186,15 +188,19 @@ func first() Settings { return Settings{"priority": 1} }
 // errUnflushed is why a read of a journalled table is refused.
 var errUnflushed = errors.New("this connection does not flush the journal, whose records the query would miss")
 
-// flushFor flushes the journal where a query reads one of its tables.
-func (c *Conn) flushFor(ctx context.Context, query string) error {
+// flushFor flushes the journal where a query reads one of its tables, and brings to the shard what the
+// query reads of it there.
+func (c *Conn) flushFor(ctx context.Context, query string, args Args) error {
 	if !readsJournal(query) {
 		return nil
 	}
 	if c.flush == nil {
 		return errUnflushed
 	}
-	return c.flush(ctx)
+	if err := c.flush(ctx); err != nil || c.link == c.home {
+		return err
+	}
+	return c.bring(ctx, args)
 }
 
 // readsJournal reports whether a query reads a table whose rows come through the journal.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,6 +49,91 @@ func TestQueriesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
+// environmentTables are the tables that have rows of environments: those of a shard.
+func environmentTables(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	made := regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)\s*\(\s*environment\s+UInt64`)
+	var tables []string
+	for _, name := range files(t, "migrations/*.sql") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range made.FindAllSubmatch(text, -1) {
+			tables = append(tables, string(found[1]))
+		}
+	}
+	if len(tables) < 20 {
+		t.Fatalf("only %v have rows of environments", tables)
+	}
+	return regexp.MustCompile(`\b(FROM|JOIN|UPDATE|TABLE)\s+(` + strings.Join(tables, "|") + `)\b`)
+}
+
+// acrossShards are the queries that ask several environments. Those who run them ask every shard, or they
+// read what is on shard 0 for all.
+func acrossShards() map[string]bool {
+	return map[string]bool{
+		// Intakes after a restart, retentions and what is left of visitors: every shard.
+		"state.Arrivals": true, "state.RecentIDs": true, "state.RecentErrors": true, "state.ErrorArrivals": true, "state.RecentMetrics": true,
+		"state.MetricArrivals": true, "state.Cumulatives": true, "state.Series": true, "state.Sessions": true, "state.EndedSessions": true,
+		"state.BlockRows": true, "people.Forget": true, "aliases.Environments": true, "issues.Former": true, "links.Second": true,
+		// Lists of environments: each shard its own.
+		"issues.Totals": true, "issues.After": true, "releases.Counts": true, "usage.Stored": true, "usage.Pulses": true,
+		// Shard 0.
+		"retentions.List": true, "letters.Count": true, "letters.Get": true,
+	}
+}
+
+// TestQueriesNameTheirEnvironment holds every query of an environment's rows to naming it by the parameter
+// that finds the shard, and what such a query joins of the state to what is brought to shards.
+func TestQueriesNameTheirEnvironment(t *testing.T) {
+	rows, kind := environmentTables(t), regexp.MustCompile(`kind = '(\w+)'`)
+	folders, err := filepath.Glob("*/query")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []fs.FS
+	for _, folder := range folders {
+		all = append(all, os.DirFS(filepath.Dir(folder)))
+	}
+	queries, err := LoadQueries(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range queries {
+		named := strings.Contains(text, "{environment:UInt64}")
+		if rows.MatchString(text) && !named && !acrossShards()[name] {
+			t.Errorf("%s reads rows of environments and has no {environment:UInt64}", name)
+		}
+		if named && strings.Contains(text, "FROM entities") {
+			for _, found := range kind.FindAllStringSubmatch(text, -1) {
+				if found[1] != "issue" && found[1] != "person" {
+					t.Errorf("%s joins the state of the kind %s, which no shard but the first has", name, found[1])
+				}
+			}
+		}
+	}
+	for name := range acrossShards() {
+		if queries[name] == "" {
+			t.Errorf("no query is called %s", name)
+		}
+	}
+}
+
+// TestWholeReadsAreOfOneShard holds reads that wait for inserts to naming the shard whose inserts they are.
+func TestWholeReadsAreOfOneShard(t *testing.T) {
+	bare := regexp.MustCompile(`clickhouse\.(Share|Whole|Besides)\(ctx, [\w.]*conn,`)
+	for _, name := range files(t, "*/*.go") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := bare.Find(text); found != nil && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("%s has %s: name the shard by conn.Of(environment)", name, found)
+		}
+	}
+}
+
 // files returns the files that match one of some patterns; it finds some for each.
 func files(t *testing.T, patterns ...string) (names []string) {
 	t.Helper()
@@ -68,7 +154,7 @@ func TestReadsOfTheJournalsTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"entities.Load": true, "wakeups.Due": true, "ledger.Walk": true, "issues.Rank": true, "issues.Watched": true, "incidents.List": true,
+		"entities.Load": true, "wakeups.List": true, "ledger.Walk": true, "issues.Rank": true, "issues.Watched": true, "incidents.List": true,
 		"activity.Events": false, "journal.Read": false, "entities.Append": false,
 	} {
 		if query, known := queries[name]; !known || readsJournal(query) != want {

@@ -46,6 +46,11 @@ const (
 	codeCannotSchedule       = 439
 	codeSystemError          = 1001
 	codeUnknownException     = 1002
+	codeNoKeeper             = 225
+	codeTooFewReplicas       = 285
+	codeQuorumUnsatisfied    = 286
+	codeUnknownInsert        = 319
+	codeKeeperException      = 999
 )
 
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
@@ -66,7 +71,7 @@ func Refused(err error) bool {
 		codeAccessDenied, codeAuthenticationFailed, codeUnknownTable, codeUnknownDatabase, codeTableIsDropped, codeNoSuchColumn,
 		codeUnknownIdentifier, codeUnknownSetting, codeUnknownFunction, codeSyntaxError, codeCannotOpenFile, codeCannotReadFile,
 		codeCannotWriteFile, codeFileDoesNotExist, codeCannotStat, codeErrnoFailed, codeChecksumMismatch, codeCannotSchedule,
-		codeSystemError, codeUnknownException:
+		codeSystemError, codeUnknownException, codeNoKeeper, codeTooFewReplicas, codeQuorumUnsatisfied, codeUnknownInsert, codeKeeperException:
 		return false
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -15,9 +16,9 @@ import (
 // Column is the name and the type of a column.
 type Column = clickhouse.ColumnNameAndType
 
-// Exec runs a statement without a result.
+// Exec runs a statement without a result, on the shard of the environment that its arguments name.
 func (c *Conn) Exec(ctx context.Context, statement string, args Args) error {
-	return c.driver.Exec(ctx, statement, args.list()...)
+	return c.routed(args).driver.Exec(ctx, statement, args.list()...)
 }
 
 // Write runs a write of several tables. A snapshot has all of it or nothing.
@@ -41,6 +42,15 @@ func (c *Conn) InsertEncoded(ctx context.Context, statement string, encoded []by
 		return c.InsertBatch(ctx, statement, encoded)
 	}
 	return c.driver.InsertFormat(ctx, "Native", statement, bytes.NewReader(encoded))
+}
+
+// InsertNative inserts the rows of a result in the Native format, as [Conn.Format] returns it. Over ClickHouse's TCP
+// protocol it fails with not_available.
+func (c *Conn) InsertNative(ctx context.Context, statement string, rows io.Reader) error {
+	if c.native {
+		return errFormats()
+	}
+	return c.driver.InsertFormat(ctx, "Native", statement, rows)
 }
 
 // InsertBatch is InsertEncoded over ClickHouse's TCP protocol, which takes rows only

@@ -33,6 +33,8 @@ type claim struct {
 type balancer struct {
 	topic string
 	claim claim
+	// places is how many partitions are dealt; the others follow the one at the same place.
+	places int
 
 	// native tells members of this cluster from foreign ones.
 	native func(claim) bool
@@ -43,7 +45,7 @@ type balancer struct {
 
 func newBalancer(cfg ConsumerConfig) *balancer {
 	own := claim{node: cfg.UserData, proof: prove(cfg.Secret, cfg.Group, cfg.UserData)}
-	return &balancer{topic: cfg.Topic, claim: own, owned: own, native: func(c claim) bool { return c.native(cfg.Secret, cfg.Group) }}
+	return &balancer{topic: cfg.Topic, places: cfg.Places, claim: own, owned: own, native: func(c claim) bool { return c.native(cfg.Secret, cfg.Group) }}
 }
 
 // own records the partitions that this member has in a generation.
@@ -67,9 +69,13 @@ func (b *balancer) UserData() ([]byte, error) {
 // AssignGroups implements the client library's interface. The leader of the
 // group calls it.
 func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafkago.Partition) kafkago.GroupMemberAssignments {
-	var ids []int
+	var ids, followers []int
 	for _, p := range partitions {
-		if p.Topic == b.topic {
+		switch {
+		case p.Topic != b.topic:
+		case b.places > 0 && p.ID >= b.places:
+			followers = append(followers, p.ID)
+		default:
 			ids = append(ids, p.ID)
 		}
 	}
@@ -87,6 +93,12 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 		result[member] = map[string][]int{b.topic: {}}
 	}
 	for member, share := range assign(callable(claims), ids) {
+		for _, follower := range followers {
+			if slices.Contains(share, follower%b.places) {
+				share = append(share, follower)
+			}
+		}
+		slices.Sort(share)
 		result[member] = map[string][]int{b.topic: share}
 	}
 	return result

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	kafkago "github.com/segmentio/kafka-go"
 )
 
 func TestAssign(t *testing.T) {
@@ -120,4 +122,26 @@ func FuzzClaim(f *testing.F) {
 			t.Errorf("%x: %+v became %+v, %v", b, c, again, err)
 		}
 	})
+}
+
+// TestPartitionsOfAPlaceStayTogether deals the partitions of three shards to members that claim those of a place
+// differently.
+func TestPartitionsOfAPlaceStayTogether(t *testing.T) {
+	own := ConsumerConfig{Topic: "t", Group: "g", Secret: "s", Places: 4}
+	b := newBalancer(own)
+	var members []kafkago.GroupMember
+	for n, owned := range [][]int{{0, 5, 9}, {1, 4, 8}} {
+		c := claim{node: []byte{byte('a' + n)}, generation: 2, owned: owned}
+		c.proof = prove(own.Secret, own.Group, c.node)
+		members = append(members, kafkago.GroupMember{ID: fmt.Sprint(n), UserData: c.encode()})
+	}
+	var partitions []kafkago.Partition
+	for id := range 12 {
+		partitions = append(partitions, kafkago.Partition{Topic: "t", ID: id})
+	}
+	got := b.AssignGroups(members, partitions)
+	want := kafkago.GroupMemberAssignments{"0": {"t": {0, 2, 4, 6, 8, 10}}, "1": {"t": {1, 3, 5, 7, 9, 11}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }

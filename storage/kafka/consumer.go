@@ -57,6 +57,10 @@ type ConsumerConfig struct {
 
 	Handler Handler
 
+	// Places has partitions of equal remainder by it belong to one member; zero lets each
+	// belong to any.
+	Places int
+
 	// Session is how long a silent member keeps its partitions. Heartbeat
 	// is the pause between heartbeats and the delay with which a member
 	// notices a rebalance. Rebalance bounds the wait for slow members.

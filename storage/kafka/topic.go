@@ -27,6 +27,10 @@ type TopicConfig struct {
 	Topic      string
 	Partitions int
 
+	// Step lets a topic grow that exists with fewer partitions, if it has a multiple of Step. Zero
+	// lets none grow.
+	Step int
+
 	// Replicas is the number of copies a cluster keeps. The default is the
 	// cluster's own.
 	Replicas int
@@ -69,7 +73,7 @@ func (t *Topic) Close() {
 // Ensure returns once the topic exists with the retention of the configuration: no
 // limit of size, and of time only if Keep is set, since [Topic.Trim] deletes the
 // rest. It creates a missing topic and changes the retention of an existing one. It
-// refuses a topic with another partition count with [ErrPartitions]. While no broker
+// refuses a topic with another partition count, unless it may grow to it, with [ErrPartitions]. While no broker
 // answers it retries until ctx ends.
 func (t *Topic) Ensure(ctx context.Context) error {
 	for {
@@ -79,6 +83,8 @@ func (t *Topic) Ensure(ctx context.Context) error {
 			if err = t.retain(ctx); err == nil {
 				return nil
 			}
+		case err == nil && found > 0 && found < t.cfg.Partitions && t.cfg.Step > 0 && found%t.cfg.Step == 0:
+			err = t.grow(ctx)
 		case err == nil && found > 0:
 			return fmt.Errorf("%w: %s has %d, wanted %d", ErrPartitions, t.cfg.Topic, found, t.cfg.Partitions)
 		case err == nil:
@@ -130,6 +136,20 @@ func (t *Topic) create(ctx context.Context) error {
 	}
 	if err != nil && !errors.Is(err, kafkago.TopicAlreadyExists) {
 		return fmt.Errorf("creating topic: %w", err)
+	}
+	return nil
+}
+
+// grow adds the partitions that an existing topic lacks.
+func (t *Topic) grow(ctx context.Context) error {
+	answer, err := t.link.client.CreatePartitions(ctx, &kafkago.CreatePartitionsRequest{
+		Topics: []kafkago.TopicPartitionsConfig{{Name: t.cfg.Topic, Count: int32(t.cfg.Partitions)}},
+	})
+	if err == nil {
+		err = answer.Errors[t.cfg.Topic]
+	}
+	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) { // another node was first
+		return fmt.Errorf("adding partitions: %w", err)
 	}
 	return nil
 }

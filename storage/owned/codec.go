@@ -30,7 +30,7 @@ const separator = "\x00"
 // version in front of its value.
 func encode(r *state.Record) ([]log.Record, error) {
 	records := make([]log.Record, 0, len(r.Entities)+len(r.Wakeups)+len(r.Sealed)+len(r.Left)+1)
-	version := svc.Version{}
+	version := r.Version
 	for _, some := range []struct {
 		kind     string
 		entities []svc.Entity

@@ -13,5 +13,6 @@
 //     in the tables for certain;
 //   - a load of an owner's actor knows the log up to the last save of this process, and up to
 //     the barrier with which it took the partition;
-//   - what is trimmed from the log was in the tables an hour before.
+//   - the log holds the whole state: what is trimmed from it was copied to its end before, and had its
+//     place in the tables.
 package owned

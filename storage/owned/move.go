@@ -14,8 +14,6 @@ const (
 	// markEvery is the pause between two marks of how far the tables follow, and renewEvery that
 	// after which marks are written again although nothing was moved, since clusters forget them.
 	markEvery, renewEvery = 10 * time.Second, 12 * time.Hour
-	// trimEvery is the pause between two trims of the log, and so the least age of what is trimmed.
-	trimEvery = time.Hour
 	// lastMove bounds the move at the end of the process.
 	lastMove = 10 * time.Second
 )
@@ -23,18 +21,16 @@ const (
 // mover moves the tail to the tables in the background. Only its goroutine uses it.
 type mover struct {
 	store *Store
-	// marks are the last ones of partitions, checkpoints the barriers up to which the log may be
-	// trimmed once they are in the tables and old enough.
-	marks, checkpoints        map[int]int64
-	marked, renewed, trimming time.Time
+	// marks are the last ones of partitions.
+	marks           map[int]int64
+	marked, renewed time.Time
 }
 
 // run moves the tail of this process's partitions until ctx ends, and then all of it.
 func (m *mover) run(ctx context.Context) {
 	now := time.Now()
 	pause := moveEvery
-	m.marked, m.renewed, m.trimming = now, now, now
-	m.marks, m.checkpoints = map[int]int64{}, map[int]int64{}
+	m.marked, m.renewed, m.marks = now, now, map[int]int64{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,7 +63,7 @@ func (m *mover) last(ctx context.Context) {
 	m.mark(ctx, true)
 }
 
-// keep marks and trims when it is time.
+// keep marks when it is time.
 func (m *mover) keep(ctx context.Context, now time.Time) {
 	if now.Sub(m.marked) >= markEvery {
 		renew := now.Sub(m.renewed) >= renewEvery
@@ -75,10 +71,6 @@ func (m *mover) keep(ctx context.Context, now time.Time) {
 			m.renewed = now
 		}
 		m.mark(ctx, renew)
-	}
-	if now.Sub(m.trimming) >= trimEvery {
-		m.trimming = now
-		m.trim(ctx)
 	}
 }
 
@@ -103,29 +95,5 @@ func (m *mover) mark(ctx context.Context, renew bool) {
 	}
 	if moved, err := s.cfg.Log.Marks(ctx); err == nil {
 		s.tail.dropAll(moved)
-	}
-}
-
-// trim deletes from the log what has been in the tables since the trim before.
-func (m *mover) trim(ctx context.Context) {
-	for partition := range m.store.cfg.Partitions {
-		owner := m.store.owner(partition)
-		if owner == nil {
-			delete(m.checkpoints, partition)
-			continue
-		}
-		before, known := m.checkpoints[partition]
-		if known && m.marks[partition] >= before {
-			if err := m.store.cfg.Log.Trim(ctx, partition, before); err != nil {
-				m.store.cfg.Logger.Warn("the log of state is not trimmed", "partition", partition, "error", err)
-				continue
-			}
-		}
-		if known && owner.Position().Offset <= before+1 {
-			continue // nothing was saved since
-		}
-		if at, err := owner.Checkpoint(ctx); err == nil {
-			m.checkpoints[partition] = at
-		}
 	}
 }

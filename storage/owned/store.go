@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 const (
 	// DefaultTail bounds the bytes of the tail; saves beyond it are refused until the tables follow.
 	DefaultTail = 256 << 20
-	// retry is when a caller may try again while the log does not answer, or the tail is full.
+	// retry is when a caller may try again while the log does not answer.
 	retry = time.Second
 	// startTime bounds the reading of the log by a call that begins to follow it.
 	startTime = 10 * time.Second
@@ -30,6 +31,9 @@ type Config struct {
 	Partitions int
 	// PartitionOf returns the partition of an owner: that in which its actor lives.
 	PartitionOf func(owner string) int
+	// TenantOf returns whose an owner is: while the tables do not follow, one tenant's saves leave
+	// room for the others'. Nil takes each owner for a tenant.
+	TenantOf func(owner string) string
 	// Changed receives the entities that changed, on all nodes, in the order of the log. What
 	// [Store.Await] waits for was received. It may be nil.
 	Changed func(entities []svc.Entity)
@@ -49,21 +53,31 @@ type Config struct {
 type Tables interface {
 	// Move stores records; storing them again changes nothing.
 	Move(ctx context.Context, records []state.Record) error
+	// Each calls each with all records that were moved, one for each thing, until it fails.
+	Each(ctx context.Context, each func(r state.Record) error) error
+	// Wakeups yields all wake-ups with the versions of their writes.
+	Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error
 }
 
 // Store keeps what actors own. It is the journal of the tables. Its methods may be called from
 // any number of goroutines at the same time.
 type Store struct {
-	cfg   Config
-	tail  *tail
-	moves *groupcommit.Committer[bool]
-	seals *groupcommit.Committer[bool]
+	cfg  Config
+	tail *tail
+	// copies are what was loaded lately.
+	copies *copies
+	moves  *groupcommit.Committer[bool]
+	seals  *groupcommit.Committer[bool]
+
+	wakeups wakeups
+	learns  *groupcommit.Committer[learning]
 
 	mu     sync.Mutex
 	owners map[int]*log.Owner // the claims of this process; guarded by mu
 
 	tables   Tables
 	follower *log.Follower
+	running  context.Context //nolint:containedctx // the store works from Begin to Close
 	stop     context.CancelFunc
 	working  sync.WaitGroup
 }
@@ -73,8 +87,12 @@ func New(cfg Config) *Store {
 	if cfg.Tail == 0 {
 		cfg.Tail = DefaultTail
 	}
-	s := &Store{cfg: cfg, tail: newTail(cfg.Partitions), owners: map[int]*log.Owner{}, stop: func() {}}
-	s.moves, s.seals = groupcommit.New(s.move), groupcommit.New(s.seal)
+	if cfg.TenantOf == nil {
+		cfg.TenantOf = func(owner string) string { return owner }
+	}
+	s := &Store{cfg: cfg, tail: newTail(cfg.Partitions, cfg.TenantOf), copies: newCopies(copyBytes), owners: map[int]*log.Owner{}, stop: func() {}}
+	s.wakeups.partitions = map[int]*schedule{}
+	s.moves, s.seals, s.learns = groupcommit.New(s.move), groupcommit.New(s.seal), groupcommit.New(s.readWakeups)
 	return s
 }
 
@@ -91,10 +109,11 @@ func (s *Store) Begin(ctx context.Context, tables Tables) error {
 		return away("The log", err)
 	}
 	s.tail.dropAll(from)
-	s.tables, s.stop = tables, stop
+	s.tables, s.stop, s.running = tables, stop, running
 	mover := &mover{store: s}
 	s.working.Go(func() { mover.run(running) })
 	s.working.Go(func() { s.keepSealing(running) })
+	s.working.Go(func() { (&archiver{store: s}).run(running) })
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	return s.Await(ctx)
@@ -112,10 +131,14 @@ func (s *Store) Close() {
 
 // heard takes what the follower read.
 func (s *Store) heard(partition int, entries []log.Entry, at log.Position) {
-	entities, broken := s.tail.apply(partition, entries, at)
+	entities, wakeups, broken := s.tail.apply(partition, entries, at)
+	if len(wakeups) > 0 {
+		s.wakeups.note(partition, wakeups)
+	}
 	for _, entry := range broken {
 		s.cfg.Logger.Error("a record of the log of state cannot be read", "partition", partition, "offset", entry.Offset)
 	}
+	s.copies.note(entities)
 	if s.cfg.Changed != nil && len(entities) > 0 {
 		s.cfg.Changed(entities)
 	}
@@ -124,6 +147,7 @@ func (s *Store) heard(partition int, entries []log.Entry, at log.Position) {
 // gap begins a partition again, of which the log does not have what follows.
 func (s *Store) gap(partition int) {
 	s.tail.reset(partition)
+	s.copies.forget(func(owner string) bool { return s.cfg.PartitionOf(owner) == partition })
 	if s.cfg.Gap != nil {
 		s.cfg.Gap()
 	}
@@ -139,13 +163,10 @@ func away(what string, cause error) error {
 	return &unavailable{svc.Unavailable(what, retry), cause}
 }
 
-// errFull is why a save is refused while the tables do not follow.
-var errFull = errors.New("too much was saved that the tables do not have yet")
-
 // Append implements [state.Journal].
 func (s *Store) Append(ctx context.Context, r state.Record, free bool) error {
-	if s.tail.size() > s.cfg.Tail {
-		return away("The store", errFull)
+	if err := s.room(&r); err != nil {
+		return err
 	}
 	records, err := encode(&r)
 	if err != nil {
@@ -172,6 +193,9 @@ func (s *Store) partitionOf(r *state.Record) int {
 			return s.cfg.PartitionOf(entities[0].Owner)
 		}
 	}
+	if len(r.Wakeups) > 0 {
+		return s.cfg.PartitionOf(r.Wakeups[0].Kind + "/" + r.Wakeups[0].Identity)
+	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.Key))
 	return int(h.Sum32() % uint32(s.cfg.Partitions))
@@ -194,30 +218,48 @@ func (s *Store) owner(partition int) *log.Owner {
 }
 
 // Waiting implements [state.Journal].
-func (s *Store) Waiting(ctx context.Context, owners []string) (map[string][]svc.Entity, error) {
-	ends, others := make([]int64, s.cfg.Partitions), false
+func (s *Store) Waiting(ctx context.Context, owners, without []string) (state.Waiting, error) {
+	if err := s.reach(ctx, owners); err != nil {
+		return state.Waiting{}, err
+	}
+	w := state.Waiting{Entities: map[string][]svc.Entity{}, Whole: map[string]bool{}}
+	loading := map[string]bool{} // whether what is found are entities only
+	for _, owner := range owners {
+		entities, copied := s.copies.get(owner, without)
+		waiting := s.tail.waiting(s.cfg.PartitionOf(owner), owner)
+		w.Entities[owner] = slices.Concat(entities, waiting.entities, waiting.sealed)
+		w.Whole[owner] = copied || waiting.whole
+		if !copied {
+			loading[owner] = len(waiting.sealed) == 0
+		}
+	}
+	w.Loaded = func(found map[string][]svc.Entity) {
+		for owner, plain := range loading {
+			var kept []svc.Entity
+			if plain {
+				kept = found[owner]
+			}
+			s.copies.put(owner, without, kept)
+		}
+	}
+	return w, nil
+}
+
+// reach returns once this node knows the last saves of some owners.
+func (s *Store) reach(ctx context.Context, owners []string) error {
+	ends := make([]int64, s.cfg.Partitions)
 	for _, owner := range owners {
 		partition := s.cfg.PartitionOf(owner)
-		if claim := s.owner(partition); claim != nil {
-			ends[partition] = claim.Position().Offset
-		} else {
-			others = true
+		claim := s.owner(partition)
+		if claim == nil {
+			return s.Await(ctx)
 		}
+		ends[partition] = claim.Position().Offset
 	}
-	if others {
-		if err := s.Await(ctx); err != nil {
-			return nil, err
-		}
-	} else if err := s.follower.Await(ctx, ends); err != nil {
-		return nil, away("The log", err)
+	if err := s.follower.Await(ctx, ends); err != nil {
+		return away("The log", err)
 	}
-	waiting := map[string][]svc.Entity{}
-	for _, owner := range owners {
-		if entities := s.tail.waiting(s.cfg.PartitionOf(owner), owner); len(entities) > 0 {
-			waiting[owner] = entities
-		}
-	}
-	return waiting, nil
+	return nil
 }
 
 // Await returns once this node has heard of everything that was in the log before the call.
@@ -276,11 +318,12 @@ type Claim struct {
 	*log.Owner
 	store     *Store
 	partition int
+	end       context.CancelFunc
 }
 
 // Take makes this process the one that writes a partition. It returns once the node knows what
 // was saved before.
-func (s *Store) Take(ctx context.Context, partition int) (*Claim, error) {
+func (s *Store) Take(ctx context.Context, partition int) (*Claim, error) { //nolint:contextcheck // learning goes on after the call
 	from := s.follower.Positions()[partition]
 	owner, err := s.cfg.Log.Take(ctx, partition, from, func([]log.Entry) {}, func([]string) {})
 	if err != nil {
@@ -295,11 +338,14 @@ func (s *Store) Take(ctx context.Context, partition int) (*Claim, error) {
 	s.mu.Lock()
 	s.owners[partition] = owner
 	s.mu.Unlock()
-	return &Claim{owner, s, partition}, nil
+	learning, end := context.WithCancel(s.running)
+	s.working.Go(func() { s.learn(learning, partition) })
+	return &Claim{owner, s, partition, end}, nil
 }
 
 // Close gives the claim up.
 func (c *Claim) Close() {
+	c.end()
 	c.store.mu.Lock()
 	if c.store.owners[c.partition] == c.Owner {
 		delete(c.store.owners, c.partition)

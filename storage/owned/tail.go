@@ -13,9 +13,12 @@ import (
 // tail holds what counts in the log and may not be in the tables yet: of each thing the last
 // version.
 type tail struct {
+	tenantOf func(owner string) string
+
 	mu         sync.Mutex
 	partitions []partitionTail
 	bytes      int
+	tenants    map[string]int // bytes, by tenant
 }
 
 // partitionTail is the tail of one partition.
@@ -25,9 +28,16 @@ type partitionTail struct {
 	at, moved log.Position
 	items     map[string]*item
 	// left are the entries without a place in their ledgers, in the order of the log.
-	left []left
-	// owners finds the entities of an owner by their keys.
-	owners map[string]map[string]*item
+	left   []left
+	owners map[string]*ownerTail
+}
+
+// ownerTail is the part of the tail that belongs to one owner.
+type ownerTail struct {
+	items map[string]*item // entities, by their keys
+	// whole says that the first save of the owner is here and all that followed, so that the tables
+	// have nothing more.
+	whole bool
 }
 
 // item is one thing of the tail.
@@ -36,6 +46,7 @@ type item struct {
 	offset  int64
 	version uint64
 	size    int
+	tenant  string
 	record  *state.Record
 }
 
@@ -49,12 +60,35 @@ type left struct {
 // itemBytes is about what an item takes beside its key and value.
 const itemBytes = 400
 
-func newTail(partitions int) *tail {
-	t := &tail{partitions: make([]partitionTail, partitions)}
+func newTail(partitions int, tenantOf func(owner string) string) *tail {
+	t := &tail{tenantOf: tenantOf, partitions: make([]partitionTail, partitions), tenants: map[string]int{}}
 	for p := range t.partitions {
-		t.partitions[p] = partitionTail{items: map[string]*item{}, owners: map[string]map[string]*item{}}
+		t.partitions[p] = partitionTail{items: map[string]*item{}, owners: map[string]*ownerTail{}}
 	}
 	return t
+}
+
+// count adds bytes of a tenant.
+func (t *tail) count(tenant string, bytes int) {
+	t.bytes += bytes
+	if t.tenants[tenant] += bytes; t.tenants[tenant] == 0 {
+		delete(t.tenants, tenant)
+	}
+}
+
+// tenant returns whose a record of the log is.
+func (t *tail) tenant(r *state.Record) string {
+	switch {
+	case len(r.Entities) > 0:
+		return t.tenantOf(r.Entities[0].Owner)
+	case len(r.Sealed) > 0:
+		return t.tenantOf(r.Sealed[0].Owner)
+	case len(r.Wakeups) > 0:
+		return t.tenantOf(r.Wakeups[0].Kind + "/" + r.Wakeups[0].Identity)
+	case r.Audit != nil:
+		return r.Audit.Org
+	}
+	return ""
 }
 
 // owner returns the owner of the entity of an item, empty where it is none.
@@ -67,15 +101,15 @@ func (i *item) owner() string {
 	return ""
 }
 
-// apply adds the entries of a partition before a position. It returns the entities among them
-// and what was malformed.
-func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entities []svc.Entity, broken []log.Entry) {
+// apply adds the entries of a partition before a position. It returns the entities and wake-ups among
+// them, and what was malformed.
+func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entities []svc.Entity, wakeups []versionedWakeup, broken []log.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := &t.partitions[partition]
 	from := p.at
 	for _, entry := range entries {
-		if entry.Void || entry.Value == nil {
+		if entry.Void || entry.Value == nil || isCopy(&entry.Record) {
 			continue
 		}
 		record, version, err := decode(entry.Record)
@@ -84,17 +118,32 @@ func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entit
 			continue
 		}
 		entities = append(entities, record.Entities...)
+		for _, w := range record.Wakeups {
+			wakeups = append(wakeups, versionedWakeup{w, version})
+		}
 		size := itemBytes + 2*len(entry.Key) + len(entry.Value)
 		switch {
 		case entry.Offset < p.moved.Offset:
 		case len(record.Left) > 0:
 			t.leave(p, left{svc.LeftEntry{Partition: partition, Offset: entry.Offset, Entry: record.Left[0]}, from, size})
 		default:
-			t.add(p, &item{key: entry.Key, offset: entry.Offset, version: version, size: size, record: record})
+			t.add(p, &item{key: entry.Key, offset: entry.Offset, version: version, size: size, tenant: t.tenant(record), record: record})
 		}
 	}
 	p.at = at
-	return entities, broken
+	return entities, wakeups, broken
+}
+
+// wakeups returns the wake-ups in the tail of a partition.
+func (t *tail) wakeups(partition int) (found []versionedWakeup) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, i := range t.partitions[partition].items {
+		for _, w := range i.record.Wakeups {
+			found = append(found, versionedWakeup{w, i.version})
+		}
+	}
+	return found
 }
 
 // leave adds an entry without a place, unless it is there, as after a gap.
@@ -105,7 +154,7 @@ func (t *tail) leave(p *partitionTail, one left) {
 		}
 	}
 	p.left = append(p.left, one)
-	t.bytes += one.size
+	t.count(one.Entry.Org, one.size)
 }
 
 // unsealed returns the entries of some partitions that have no place in their ledgers, by
@@ -154,7 +203,7 @@ func (t *tail) sealed(some []svc.LeftEntry) {
 func (t *tail) forget(p *partitionTail, gone func(one *left) bool) {
 	p.left = slices.DeleteFunc(p.left, func(one left) bool {
 		if gone(&one) {
-			t.bytes -= one.size
+			t.count(one.Entry.Org, -one.size)
 			return true
 		}
 		return false
@@ -163,6 +212,12 @@ func (t *tail) forget(p *partitionTail, gone func(one *left) bool) {
 
 // add adds an item, unless a later version is there.
 func (t *tail) add(p *partitionTail, i *item) {
+	owner, whole := i.owner(), false
+	if known := p.owners[owner]; known != nil {
+		whole = known.whole
+	} else if len(i.record.Entities) > 0 {
+		whole = i.record.Entities[0].Version.Sequence == 1
+	}
 	if known := p.items[i.key]; known != nil {
 		if known.version > i.version {
 			return
@@ -170,21 +225,24 @@ func (t *tail) add(p *partitionTail, i *item) {
 		t.remove(p, known)
 	}
 	p.items[i.key] = i
-	t.bytes += i.size
-	if owner := i.owner(); owner != "" {
-		if p.owners[owner] == nil {
-			p.owners[owner] = map[string]*item{}
-		}
-		p.owners[owner][i.key] = i
+	t.count(i.tenant, i.size)
+	if owner == "" {
+		return
 	}
+	if p.owners[owner] == nil {
+		p.owners[owner] = &ownerTail{items: map[string]*item{}, whole: whole}
+	}
+	p.owners[owner].items[i.key] = i
 }
 
+// remove removes an item. What is left of its owner is not the whole any more.
 func (t *tail) remove(p *partitionTail, i *item) {
 	delete(p.items, i.key)
-	t.bytes -= i.size
-	if owner := i.owner(); owner != "" {
-		if delete(p.owners[owner], i.key); len(p.owners[owner]) == 0 {
-			delete(p.owners, owner)
+	t.count(i.tenant, -i.size)
+	if of := p.owners[i.owner()]; of != nil {
+		of.whole = false
+		if delete(of.items, i.key); len(of.items) == 0 {
+			delete(p.owners, i.owner())
 		}
 	}
 }
@@ -216,14 +274,26 @@ func (t *tail) reset(partition int) {
 	}
 }
 
-// waiting returns the entities of an owner in the tail of its partition.
-func (t *tail) waiting(partition int, owner string) (entities []svc.Entity) {
+// waiting returns the part of the tail that belongs to an owner.
+type waiting struct {
+	entities, sealed []svc.Entity
+	// whole says that they are all that the owner ever saved.
+	whole bool
+}
+
+// waiting returns what the tail of a partition has of an owner.
+func (t *tail) waiting(partition int, owner string) (w waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, i := range t.partitions[partition].owners[owner] {
-		entities = append(append(entities, i.record.Entities...), i.record.Sealed...)
+	of := t.partitions[partition].owners[owner]
+	if of == nil {
+		return w
 	}
-	return entities
+	w.whole = of.whole
+	for _, i := range of.items {
+		w.entities, w.sealed = append(w.entities, i.record.Entities...), append(w.sealed, i.record.Sealed...)
+	}
+	return w
 }
 
 // collected is the content of the tail at one moment.
@@ -283,6 +353,17 @@ func (t *tail) isEmpty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.bytes == 0
+}
+
+// sizes returns about how many bytes the tail takes, and how many of them are the largest share among some
+// tenants.
+func (t *tail) sizes(tenants []string) (all, most int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, tenant := range tenants {
+		most = max(most, t.tenants[tenant])
+	}
+	return t.bytes, most
 }
 
 // size returns about how many bytes the tail takes.

@@ -22,8 +22,11 @@ const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, li
 export async function startConsole(settings = {}) {
   const port = await freePort();
   const base = `http://localhost:${port}`;
-  const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base, ...settings });
   const browser = await launch();
+  const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base, ...settings }).catch(async (error) => {
+    await browser.close();
+    throw error;
+  });
   const complaints = [];
 
   // as opens the console for a person whom the operator signs in.

@@ -227,12 +227,118 @@ describe("long lists", () => {
   });
 });
 
+describe("funnels", () => {
+  const cells = (rows) => rows.evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText)));
+  const all = (values) => values.map(({ value, steps }) => [value || "(not known)", ...steps.map((one) => whole(one.entered)), new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 }).format(steps.at(-1).entered / steps[0].entered)]);
+
+  it("are divided by a dimension or by a property", async () => {
+    const funnel = (await world.api("/funnels")).data.find((one) => one.name === "First project");
+    await world.visit(page, "funnels?range=90d&funnel=" + funnel.id);
+    await page.getByLabel("Divide by").selectOption("country");
+    await page.getByRole("region", { name: "The steps by Country" }).waitFor();
+    const countries = (await world.api(`/funnels/${funnel.id}/results?range=90d&breakdown=country`)).breakdown.values;
+    assert.ok(countries.length > 3, "the demo has few countries");
+    assert.deepEqual(await cells(page.locator(".heat tbody tr")), all(countries));
+    await page.getByLabel("Divide by").selectOption("property.");
+    await page.getByLabel("Key of the property").fill("plan");
+    await page.getByRole("button", { name: "Divide", exact: true }).click();
+    await page.getByRole("region", { name: "The steps by plan" }).waitFor();
+    const plans = (await world.api(`/funnels/${funnel.id}/results?range=90d&breakdown=property.plan`)).breakdown.values;
+    assert.deepEqual(plans.map((one) => one.value).sort(), ["business", "free", "team"]);
+    assert.deepEqual(await cells(page.locator(".heat tbody tr")), all(plans));
+    for (const [width, height] of [[360, 740], [1280, 900]]) {
+      await page.setViewportSize({ width, height });
+      await accessible(page);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `the page is wider than ${width} pixels`);
+    }
+    await page.getByLabel("Divide by").selectOption("");
+    await page.locator(".heat").waitFor({ state: "detached" });
+  });
+
+  it("lead to the people who stopped at a step, where people are shown", async () => {
+    const funnel = (await world.api("/funnels")).data.find((one) => one.name === "First project");
+    const { steps } = await world.api(`/funnels/${funnel.id}/results?range=90d`);
+    await world.visit(page, "funnels?range=90d&funnel=" + funnel.id);
+    const links = page.locator(".funnel tbody td:nth-child(5) a");
+    assert.deepEqual(await links.allInnerTexts(), steps.filter((one) => one.dropOff > 0).map((one) => whole(one.dropOff)));
+    await page.setViewportSize({ width: 360, height: 740 });
+    await links.nth(1).click();
+    await page.getByText("Those who stopped at step 2, project_created, within 90 days, of the funnel First project").waitFor();
+    await world.settled(page);
+    await accessible(page);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, "the list is wider than 360 pixels");
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await accessible(page);
+    const stopped = [];
+    for (let cursor = ""; cursor !== null; ) {
+      const answer = await world.api(`/people?funnel=${funnel.id}&step=2&range=90d&limit=100${cursor && "&cursor=" + encodeURIComponent(cursor)}`);
+      stopped.push(...answer.data);
+      cursor = answer.nextCursor;
+    }
+    assert.equal(stopped.length, steps[1].dropOff);
+    const titles = await rows("People").locator(".title a").allInnerTexts();
+    assert.ok(titles.length > 5, "few people are listed");
+    assert.deepEqual(titles, stopped.slice(0, titles.length).map((one) => one.name ?? one.email ?? one.distinctId ?? "Not identified"));
+    await rows("People").locator(".title a").first().click();
+    await page.getByRole("heading", { name: titles[0], level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "Show everybody" }).click();
+    await page.getByText("Those who stopped").waitFor({ state: "detached" });
+    assert.equal(new URL(page.url()).hash.includes("funnel"), false);
+  });
+
+  it("lead nobody to people who may not see them", async () => {
+    const other = await world.as("owner@acme.example");
+    await other.route(/\/me$/, async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      await route.fulfill({ response, json: JSON.parse(JSON.stringify(json).replaceAll('"people.read",', "")) });
+    });
+    await world.visit(other, "funnels?range=90d");
+    await other.locator(".funnel tbody tr").first().waitFor();
+    assert.equal(await other.getByRole("link", { name: "People", exact: true }).count(), 0);
+    assert.equal(await other.locator(".funnel a").count(), 0);
+    await other.context().close();
+  });
+});
+
 const paths = async () => [
   "overview?range=90d", "events", "goals?range=90d", "funnels?range=90d", "retention?range=90d", "people", "people/" + (await world.api("/people?stage=signup")).data[0].id, "errors?status=all", "errors/" + (await world.api("/errors?status=all")).data[0].id,
-  "metrics?name=http.duration", "monitors", "incidents?status=all", "alerts", "alerts/channels", "approvals", ...["application", "keys", "share", "team", "tokens", "passkeys", "assistant", "ledger"].map((tab) => "settings/" + tab),
+  "metrics?name=http.duration", "monitors", "incidents?status=all", "alerts", "alerts/channels", "alerts/silences", "segments", "campaigns", "campaigns/" + (await world.api("/campaigns")).data[0].id, "destinations", "destinations/" + (await world.api("/destinations")).data[0].id, "approvals", ...["application", "keys", "share", "team", "tokens", "passkeys", "assistant", "ledger"].map((tab) => "settings/" + tab),
 ];
 
 describe("every page with the demo", () => {
+  // What of a page shows that it is full; a row of a table where nothing else is said. Nothing waits for a decision in a demo, and
+  // settings are there without one.
+  const full = { overview: ".bars tbody tr", incidents: ".decisions li", approvals: "h1, h2", settings: "form", journeys: ".journey tbody tr", metrics: ".names a", revenue: "tbody tr[data-row]" };
+
+  it("has rows", async () => {
+    await world.visit(page, "overview?range=90d");
+    const names = await page.locator(".pages a").evaluateAll((all) => all.map((one) => one.hash.split("/")[4].split("?")[0]));
+    for (const name of ["campaigns", "destinations", "segments", "revenue", "flags"]) assert.ok(names.includes(name), name + " is not shown");
+    for (const path of [...names, "alerts/silences"]) {
+      await world.visit(page, path + "?range=90d" + (["errors", "incidents"].includes(path) ? "&status=all" : ""));
+      await page.locator("main").locator(full[path] ?? "tbody tr").first().waitFor({ timeout: 10_000 }).catch(() => assert.fail(path + " is empty"));
+    }
+  });
+
+  it("has marks, a silence to come, segments, a draft and a destination that is off", async () => {
+    await world.visit(page, "overview?range=90d");
+    await page.locator(".marks summary").click();
+    for (const title of ["The autumn letter", "The database is slow", "New prices"]) await page.locator(".marks li", { hasText: title }).waitFor();
+    for (const [path, of, texts] of [
+      ["alerts/silences", "/silences", ["The database moves"]], ["segments", "/segments", ["Made a project this month", "Plans that cost something"]],
+      ["campaigns", "/campaigns", ["What is new in Harbor"]], ["destinations", "/destinations", ["Sales"]],
+    ]) {
+      const { data } = await world.api(of);
+      assert.deepEqual(data.map((one) => one.name).sort(), texts, path);
+      await world.visit(page, path);
+      for (const text of texts) await page.locator("tbody tr", { hasText: text }).waitFor();
+    }
+    const [silence] = (await world.api("/silences")).data, [campaign] = (await world.api("/campaigns")).data, [destination] = (await world.api("/destinations")).data;
+    assert.deepEqual([silence.state, campaign.status, destination.enabled], ["upcoming", "draft", false]);
+  });
+
   it("shows the numbers of the API", async () => {
     await world.visit(page, "goals?range=90d");
     const goals = (await world.api("/analytics/goals?range=90d&limit=100")).data;

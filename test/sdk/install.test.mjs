@@ -95,19 +95,30 @@ test("the module of react sends views, events and errors", async () => {
   await until("the error is an issue", async () => (await call(server, server.token, "GET", `${app}/errors?limit=10`)).data.some((row) => row.title.includes("the module told of it")));
 });
 
-// serving runs the program of a framework as its guide gives it, on the port that it names. It returns what the program answers to
+// freePort returns a port of loopback that nobody listens on.
+function freePort() {
+  return new Promise((done) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
+}
+
+// serving runs the program of a framework as its guide gives it, on a port that is free. It returns what the program answers to
 // an order, and stops it once what it sends has arrived.
 async function serving(framework, program, secret, arrived) {
   const answer = await guide("framework=" + framework);
   for (const snippet of answer.snippets) await writeFile(join(folder, snippet.title), snippet.code);
-  const child = spawn(process.execPath, [join(folder, program)], { env: { ...process.env, SVC_SECRET_KEY: secret, SVC_DSN: (await mint("public")).dsn }, stdio: ["ignore", "ignore", "pipe"] });
+  const port = await freePort();
+  const child = spawn(process.execPath, [join(folder, program)], { env: { ...process.env, PORT: String(port), SVC_SECRET_KEY: secret, SVC_DSN: (await mint("public")).dsn }, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (part) => (said += part));
   const ended = new Promise((done) => child.on("exit", done));
   try {
     const status = await until(framework + " answers", async () => {
       if (child.exitCode !== null) throw new Error(framework + " ended: " + said);
-      return fetch("http://127.0.0.1:3000/orders", { method: "POST" }).then((response) => response.status, () => undefined);
+      return fetch(`http://127.0.0.1:${port}/orders`, { method: "POST" }).then((response) => response.status, () => undefined);
     });
     await until("what " + framework + " sends has arrived", async () => ((await arrived()) ? true : undefined));
     return status;

@@ -115,8 +115,9 @@ test("errors become issues, with their stack", async (t) => {
     return mine.length === 3 ? mine : undefined;
   });
   const caught = issues.find((row) => row.title.includes("caught by hand"));
-  const { data } = await call(server, server.token, "GET", `${app}/errors/${caught.id}/events?limit=1`);
-  const occurrence = await call(server, server.token, "GET", `${app}/errors/${caught.id}/events/${data[0].id}`);
+  // An issue is known before the rows of its occurrences are stored.
+  const newest = await until("an occurrence", async () => (await call(server, server.token, "GET", `${app}/errors/${caught.id}/events?limit=1`)).data[0]);
+  const occurrence = await call(server, server.token, "GET", `${app}/errors/${caught.id}/events/${newest.id}`);
   assert.equal(occurrence.handled, true);
   assert.equal(occurrence.tags.part, "cart");
   assert.ok(occurrence.stack.includes("RangeError"), occurrence.stack);

@@ -41,10 +41,13 @@ async function issue(title, count = 1) {
   });
 }
 
-// newest reads the newest occurrence of an issue in full.
+// newest reads the newest occurrence of an issue in full, once its row is stored: an issue is counted before.
 async function newest(row) {
-  const page = await call(server, server.token, "GET", `${errors}/${row.id}/events?limit=1`);
-  return call(server, server.token, "GET", `${errors}/${row.id}/events/${page.data[0].id}`);
+  const seen = await until(`an occurrence of ${row.title} is stored`, async () => {
+    const page = await call(server, server.token, "GET", `${errors}/${row.id}/events?limit=1`);
+    return page.data[0];
+  });
+  return call(server, server.token, "GET", `${errors}/${row.id}/events/${seen.id}`);
 }
 
 // bundle builds one file of the application.

@@ -17,6 +17,7 @@ import (
 	"svc/storage/clickhouse/database"
 	"svc/storage/geo"
 	"svc/storage/kafka"
+	"svc/storage/owned"
 )
 
 // Producer is the ingest path's view of the log.
@@ -73,11 +74,14 @@ func (c Committer) Commit(ctx context.Context, generation int32, positions []svc
 	return err
 }
 
-// BlockStore is the sink's view of the store.
-type BlockStore struct{ *database.DB }
+// BlockStore is the store as the sink of a shard's partitions sees it.
+type BlockStore struct {
+	*database.DB
+	Shard int
+}
 
 // NewBlock returns an empty block.
-func (s BlockStore) NewBlock() pipeline.Block { return s.DB.NewBlock() }
+func (s BlockStore) NewBlock() pipeline.Block { return s.DB.NewBlockOf(s.Shard) }
 
 // Insert writes a block under a token and a number.
 func (s BlockStore) Insert(ctx context.Context, token string, id uint64, b pipeline.Block) error {
@@ -94,6 +98,17 @@ func (s BlockStore) CountRows(ctx context.Context, id uint64, b pipeline.Block) 
 	return s.DB.CountRows(ctx, id, b.(*block.Block))
 }
 
+// Moves are the environments that were moved between shards, as the stream sees them.
+type Moves struct{ *database.DB }
+
+// Note notes on which shard an environment lives.
+func (m Moves) Note(ctx context.Context, environment uint64, shard int) error {
+	return m.NotePlace(ctx, environment, shard)
+}
+
+// Learn has this node know where the environments live whose numbers name a shard.
+func (m Moves) Learn(ctx context.Context, shard int) error { return m.LearnPlaces(ctx, shard) }
+
 // Locator gives an intake its own cache of places.
 type Locator struct{ *geo.Cache }
 
@@ -103,12 +118,12 @@ func (l Locator) Locate(ip netip.Addr) (country, region, city string) {
 	return place.Country, place.Region, place.City
 }
 
-// Wakeups is the sweeper's view of the store.
-type Wakeups struct{ *database.DB }
+// Wakeups is the sweeper's view of what actors own.
+type Wakeups struct{ *owned.Store }
 
-// Due yields the wake-ups that are due at a time until yield returns false.
-func (w Wakeups) Due(ctx context.Context, at time.Time, yield func(cluster.Due) bool) error {
-	return w.DB.Due(ctx, at, func(wake svc.Wakeup) bool {
+// Due yields the wake-ups of this node that are due at a time until yield returns false.
+func (w Wakeups) Due(at time.Time, yield func(cluster.Due) bool) {
+	w.Store.Due(at, func(wake svc.Wakeup) bool {
 		return yield(cluster.Due{Kind: wake.Kind, Identity: wake.Identity, Name: wake.Name})
 	})
 }

@@ -50,7 +50,11 @@ type Maker struct {
 	// Embedded is true where the store is the engine of this process, and Within is then the
 	// folder below which it may write, empty for any.
 	Embedded bool
-	Within   string
+	// Shards is how many stores there are; a backup holds one.
+	Shards int
+	// Replicated is true where the servers replicate the tables, which a backup does not know.
+	Replicated bool
+	Within     string
 	// MasterKey is the file of the master key; empty where the key is configured.
 	MasterKey string
 	Now       func() time.Time
@@ -124,6 +128,10 @@ func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (place strin
 	}
 	below := b.Within == "" || strings.HasPrefix(filepath.Clean(spec.Dir), b.Within+string(filepath.Separator))
 	switch {
+	case b.Shards > 1:
+		return refuse("store", "SVC_CLICKHOUSE_DSN lists several stores, and a backup holds one. Copy each of them with its own BACKUP statement; the log keeps what is not stored yet.")
+	case b.Replicated:
+		return refuse("store", "The store is a cluster of replicas. Copy it with its own BACKUP statement; the log keeps what is not stored yet.")
 	case b.Embedded && spec.Store != "":
 		return refuse("store", "The embedded store copies itself into the folder; store is for a ClickHouse server.")
 	case b.Embedded && !below:

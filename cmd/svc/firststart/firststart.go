@@ -4,6 +4,7 @@ package firststart
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,17 +153,15 @@ func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
 
 // makeFirst makes what a first start makes, and enters it into the ledger.
 func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, error) {
-	org, err := f.Identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: Org})
-	if err == nil {
-		err = f.enterFirst(ctx, "organization.created", "", org.ID)
-	}
+	_, err := entered(ctx, f, "organization.created", "", func(ctx context.Context) (svc.Organization, error) {
+		return f.Identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: Org})
+	}, func(org svc.Organization) string { return org.ID })
 	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
 		return nil, err
 	}
-	app, err := f.Applications.Create(ctx, Org, svc.AppSpec{Name: "Web", Slug: App, Platform: "web", Modules: svc.Modules()})
-	if err == nil {
-		err = f.enterFirst(ctx, "app.created", App, app.ID)
-	}
+	_, err = entered(ctx, f, "app.created", App, func(ctx context.Context) (svc.Application, error) {
+		return f.Applications.Create(ctx, Org, svc.AppSpec{Name: "Web", Slug: App, Platform: "web", Modules: svc.Modules()})
+	}, func(app svc.Application) string { return app.ID })
 	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
 		return nil, err
 	}
@@ -179,28 +178,38 @@ func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, e
 		}
 		made.Keys[env] = Keys{Public: public.Reveal(), Secret: secret.Reveal()}
 	}
-	token, secret, err := f.Identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: label, Scopes: svc.Scopes()})
-	if err != nil {
-		return nil, err
-	}
-	made.Token = secret.Reveal()
-	return made, f.enterFirst(ctx, "token.created", "", token.ID)
+	_, err = entered(ctx, f, "token.created", "", func(ctx context.Context) (token svc.Token, err error) {
+		var secret svc.Secret
+		token, secret, err = f.Identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: label, Scopes: svc.Scopes()})
+		made.Token = secret.Reveal()
+		return token, err
+	}, func(token svc.Token) string { return token.ID })
+	return made, err
 }
 
 // mintFirst makes one of the first start's keys.
 func (f *FirstStart) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.KeyKind, env string) (svc.Secret, error) {
-	key, secret, err := f.Applications.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env, Label: label})
-	if err != nil {
-		return "", err
-	}
-	return secret, f.enterFirst(ctx, "key.created", ref.App, key.ID)
+	var secret svc.Secret
+	_, err := entered(ctx, f, "key.created", ref.App, func(ctx context.Context) (key svc.IngestKey, err error) {
+		key, secret, err = f.Applications.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env, Label: label})
+		return key, err
+	}, func(key svc.IngestKey) string { return key.ID })
+	return secret, err
 }
 
-// enterFirst tells the ledger of something that the first start has made.
-func (f *FirstStart) enterFirst(ctx context.Context, kind svc.LedgerKind, app, subject string) error {
-	return f.Ledger.Record(ctx, svc.LedgerEntry{
-		At: f.Now(), Org: Org, App: app, Kind: kind, Actor: admin.OperatorActor(), Subject: subject, Metadata: []byte(`{"via":"first start"}`),
-	})
+// entered makes something, whose first saved change takes an entry for the ledger along, in one write.
+func entered[T any](ctx context.Context, f *FirstStart, kind svc.LedgerKind, app string, make func(ctx context.Context) (T, error), idOf func(T) string) (T, error) {
+	entry := svc.LedgerEntry{
+		At: f.Now(), Org: Org, App: app, Kind: kind, Actor: admin.OperatorActor(), Metadata: []byte(`{"via":"first start"}`),
+	}
+	trail := svc.Trail{ID: rand.Text(), Entries: []svc.LedgerEntry{entry}}
+	carrier := svc.NewCarrier(func() (svc.Trail, bool) { return trail, true })
+	made, err := make(svc.WithCarrier(ctx, carrier))
+	if err != nil || carrier.Left() || carrier.Needless() {
+		return made, err
+	}
+	entry.Subject = idOf(made)
+	return made, f.Ledger.Record(ctx, entry)
 }
 
 // checkBootstrapFile fails where the bootstrap file could not be written, before anything is

@@ -75,6 +75,12 @@ func completeItem(number int64, line []byte) (item []byte, visitor string, ok bo
 	if line[0] != '{' || json.Unmarshal(line, &members) != nil {
 		return nil, "", false
 	}
+	if row := exported(members); row != nil {
+		members = row
+		if line, _ = json.Marshal(row); line == nil { // not of members that were decoded
+			return nil, "", false
+		}
+	}
 	missing := []byte("{")
 	if word(members["type"]) == "" {
 		missing = append(missing, `"type":"event",`...)

@@ -1,4 +1,4 @@
-// Package importer is `svc import`: it replays access logs and files of items into the ingest path of a
+// Package importer is `svc import`: it replays access logs, files of items, tables of people and of billing items into the ingest path of a
 // running server. Whatever is imported twice is stored once.
 package importer
 
@@ -24,6 +24,8 @@ const importHelp = `svc import replays files into the ingest path of a running s
 Usage:
   svc import access-log FILE [flags]
   svc import events FILE [flags]
+  svc import people FILE [flags]
+  svc import billing FILE [flags]
 
 access-log: FILE is a web server's log in the combined format of Apache and nginx,
 plain or gzip. A GET that was answered 200 or 304 and asks for a page (not for an
@@ -33,9 +35,26 @@ counted as skipped, and lines that are not in the format as malformed.
 events: FILE holds one item a line, as JSON, plain or gzip: what an item of
 POST /api/v1/batch may be. An item without a type is an event. Empty lines are
 counted as skipped, lines that are no JSON object as malformed. Times are kept, as
-far back as the application keeps events.
+far back as the application keeps events. Lines of an export of events are items
+as well; where a visitor was and with what is not imported.
 
-Each line of a log, and each item that has no id, is sent with an id made of its
+people: FILE is a table in CSV, plain or (.gz) gzip, whose first line names the
+columns. Each row becomes an identify of distinctId, of the time ts, else
+lastSeenAt, else now. traits holds an object as JSON, and each further column is
+a trait of its name; empty values say nothing. anonymousId is tied to the person,
+and so is each id of distinctIds, a list as JSON. The file of an export of people
+is such a table; what the service computes (visits, counters, stage) and what
+members decided (tags, crm) is not imported.
+
+billing: FILE is a table in CSV, plain or (.gz) gzip, whose first line names the
+columns: type (subscription, payment, refund or rate), and what an item of
+POST /api/v1/revenue has: id, ts, subscriptionId, customerId, plan, status,
+currency, amountCents, quantity, interval, intervalCount, trialEndsAt, endsAt,
+paymentId, refundId, to, rate, day. percentOff or amountOffCents with
+discountEndsAt are a discount. Exchange rates are rows of type rate, so a file may
+hold nothing but them. What is wrong is told by its line and column.
+
+Each line of a log, each row, and each item that has no id, is sent with an id made of its
 number and its text. So a broken import may simply be started again, and importing
 a file twice changes nothing.
 
@@ -64,15 +83,23 @@ Examples:
 
   # what another system exported, converted to items
   svc import events history.ndjson.gz --key svc_sec_prod_…
+
+  # people from a CRM
+  svc import people customers.csv --key svc_sec_prod_…
+
+  # subscriptions and payments of a billing system, or its exchange rates
+  svc import billing subscriptions.csv --key svc_sec_prod_…
 `
 
 // The files that can be imported.
 const (
-	importsLog    = "access-log"
-	importsEvents = "events"
+	importsLog     = "access-log"
+	importsEvents  = "events"
+	importsPeople  = "people"
+	importsBilling = "billing"
 )
 
-// Run replays a file: `svc import access-log FILE`, `svc import events FILE`.
+// Run replays a file: `svc import access-log FILE`, `svc import events FILE`, `svc import people FILE`, `svc import billing FILE`.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, importHelp)
@@ -82,9 +109,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stdout, importHelp)
 		return nil
-	case importsLog, importsEvents:
+	case importsLog, importsEvents, importsPeople, importsBilling:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can%s\n\n%s", args[0], cli.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents}), importHelp)
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log, events, people and billing can%s\n\n%s", args[0], cli.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents, importsPeople, importsBilling}), importHelp)
 		return cli.ErrUsage
 	}
 	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)
@@ -96,8 +123,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "svc import: %v\n\n`svc import --help` explains the flags.\n", err)
 		return cli.ErrUsage
 	}
-	if flags.what == importsEvents {
+	switch flags.what {
+	case importsEvents:
 		return importEvents(ctx, flags, stdout, stderr)
+	case importsPeople:
+		return importPeople(ctx, flags, stdout, stderr)
+	case importsBilling:
+		return importBilling(ctx, flags, stdout, stderr)
 	}
 	return importAccessLog(ctx, flags, stdout, stderr)
 }

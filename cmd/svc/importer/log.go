@@ -135,6 +135,9 @@ func sendItems(
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
 	client := newIngestClient(flags.url, flags.key, progress)
+	if flags.what == importsBilling {
+		client.url, client.list = flags.url+"/api/v1/revenue", true
+	}
 	lanes := newImportLanes()
 	for _, lane := range lanes.ways {
 		group.Go(func() error { return client.sendAll(ctx, lane, totals) })

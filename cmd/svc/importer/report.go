@@ -114,7 +114,7 @@ func (t *importTotals) verdict(ctx context.Context, err error, flags importFlags
 		return errors.New("interrupted; start the import again" + again + " to send the rest, what was sent is recognised")
 	case err != nil:
 		return err
-	case t.reasons["too_old"] > 0 && flags.what == importsEvents:
+	case t.reasons["too_old"] > 0 && flags.what != importsLog:
 		return errors.New("some items are older than the application keeps events; raise its retentionDays and start the import again, what was sent is recognised")
 	case t.reasons["too_old"] > 0 && !flags.align:
 		return errors.New("the server does not keep events as old as these lines; --align-end now moves them to the present")

@@ -37,7 +37,9 @@ type notices interface{ notice(text string) }
 
 // ingestClient sends batches to one server.
 type ingestClient struct {
-	url     string
+	url string
+	// list sends the items as a list, without the members of a batch.
+	list    bool
 	key     svc.Secret
 	http    *http.Client
 	notices notices
@@ -79,7 +81,7 @@ type ingestAnswer struct {
 // send sends one batch, again after a pause where another attempt may help.
 // Repeating is safe: the server knows the ids of what it took already.
 func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *importTotals) error {
-	body, err := squeeze(batch.body)
+	body, err := squeeze(batch.body, c.list)
 	if err != nil {
 		return err
 	}
@@ -179,12 +181,16 @@ func retryAfter(header http.Header) time.Duration {
 }
 
 // squeeze closes the body of a batch and compresses it.
-func squeeze(body []byte) ([]byte, error) {
+func squeeze(body []byte, list bool) ([]byte, error) {
+	tail := batchTail
+	if list {
+		body, tail = body[len(batchHead)-1:], "]"
+	}
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	_, err := zip.Write(body)
 	if err == nil {
-		_, err = io.WriteString(zip, batchTail)
+		_, err = io.WriteString(zip, tail)
 	}
 	if err = errors.Join(err, zip.Close()); err != nil {
 		return nil, fmt.Errorf("compressing a batch: %w", err)

@@ -2,6 +2,7 @@ package integrity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"svc/storage/kafka"
@@ -15,8 +16,16 @@ const (
 	KeyFact = "key"
 	// LogFact is the id of the log.
 	LogFact = "log"
+	// RebuildFact says whether a rebuild of the store has ended.
+	RebuildFact = "rebuild"
+	// RebuildUnderWay is its value until then.
+	RebuildUnderWay = "under way"
 	// dataSetFact is the random id of everything that is stored.
 	dataSetFact = "data set"
+	// shardsFact is how many shards there are, and shardFact, in the tables of one after the first, which
+	// it is.
+	shardsFact = "shards"
+	shardFact  = "shard"
 )
 
 // Identity checks what belongs together: a store, the log that it was filled from, and the key that
@@ -45,6 +54,11 @@ type Store interface {
 	ReplaceFact(ctx context.Context, name, value string) error
 	// Used reports whether anything is stored.
 	Used(ctx context.Context) (bool, error)
+	// ShardCount returns how many shards are listed; the facts of those after the first are in their own
+	// tables.
+	ShardCount() int
+	ShardFacts(ctx context.Context, shard int) (map[string]string, error)
+	NoteShardFact(ctx context.Context, shard int, name, value string) error
 }
 
 // Log is the topic that events are accepted into.
@@ -66,6 +80,9 @@ func (i *Identity) Check(ctx context.Context) error {
 	facts, err := i.Store.Facts(ctx)
 	if err != nil {
 		return err
+	}
+	if facts[RebuildFact] == RebuildUnderWay {
+		return errors.New("a rebuild of the store was interrupted: go on with `svc admin rebuild`")
 	}
 	used, err := i.Store.Used(ctx)
 	if err != nil {
@@ -90,8 +107,11 @@ func (i *Identity) Check(ctx context.Context) error {
 	if i.Inspection.repairing && !i.Inspection.applying && i.Inspection.found > 0 {
 		return nil // a look changes nothing
 	}
-	_, err = i.Store.NoteFact(ctx, dataSetFact, i.NewID("set_"))
-	return err
+	set, err := i.Store.NoteFact(ctx, dataSetFact, i.NewID("set_"))
+	if err != nil {
+		return err
+	}
+	return i.checkShards(ctx, facts, set)
 }
 
 // checkKey compares the master key with the one that sealed what is stored.

@@ -29,6 +29,8 @@ directory (SVC_DATA_DIR/operator.token, or --token-file).
   login          --email E                         open a console session for 12 hours
   link           --email E                         make a link that signs in to the console, once
   orgs create    --name N --owner E [--slug S]     make an organization with its owner
+  orgs delete    --org O                           delete an organization with everything of it
+  apps delete    --org O --app A                   delete an application with everything of it
   members list   --org O
   members put    --org O --email E --role R [--name N]
   members remove --org O --email E
@@ -43,6 +45,10 @@ directory (SVC_DATA_DIR/operator.token, or --token-file).
   audit          [--org O] [--app A] [--email E] [--operation P] [--id TOKEN]
                  [--since 24h] [--limit N] [--before T --before-id ID]
                                                    who wrote what, the newest first
+  move-environment APP ENVIRONMENT STORE           move rows to another store while serving
+                                                   (svc admin move-environment --help)
+  rebuild                                          fill an empty store from the log, while no server
+                                                   runs (svc admin rebuild --help)
 
 Roles: owner, admin, member, viewer. Scopes: read, write, admin.
 
@@ -58,7 +64,7 @@ const commandTime = 30 * time.Second
 // calls maps the words of a command to the operator's call.
 func calls() map[string]string {
 	return map[string]string{
-		"login": "login", "link": "link", "orgs create": "orgs.create",
+		"login": "login", "link": "link", "orgs create": "orgs.create", "orgs delete": "orgs.delete", "apps delete": "apps.delete",
 		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
 		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke", "tokens adopt": "tokens.adopt",
 		"deadletters list": "deadletters.list", "deadletters show": "deadletters.show",
@@ -80,7 +86,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	spoken := strings.Join(words, " ")
 	call, known := calls()[spoken]
 	if !known {
-		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(calls()))), help)
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", append(slices.Sorted(maps.Keys(calls())), "move-environment", "rebuild")), help)
 		return cli.ErrUsage
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTime)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/mail"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,47 +16,53 @@ import (
 
 	"svc"
 	"svc/cluster"
-	"svc/http/outbound"
 	"svc/storage/clickhouse"
 )
 
 // Config is everything that the environment may set.
 type Config struct {
-	HTTPAddr      string
-	AdminAddr     string
-	AdminHosts    []string
-	DataDir       string
-	PublicURL     string
-	KafkaBrokers  []string
-	ClickHouseDSN string
-	Partitions    int
-	NodeAddr      string
-	ClusterSecret svc.Secret
-	MasterKey     svc.Secret
-	GeoDB         string
-	RateLimit     int
-	LogLevel      slog.Level
-	LogSync       string
-	LogRetention  time.Duration
-	LogKeep       int64 // MiB
-	DiskFloor     int64 // MiB; 0 chooses
-	ErrorLimit    int
-	SpoolSize     int64 // MiB
-	IngestMemory  int64 // MiB
-	FlushInterval time.Duration
-	ErasureDelay  time.Duration
-	BootstrapFile string
-	ChdbLib       string
-	MonitorAllow  svc.Targets
-	MonitorLeast  time.Duration
-	MailServer    svc.Secret
-	MailFrom      string
-	KafkaListen   string
-	StoreListen   string
-	AIProvider    svc.AIProvider
-	AIKey         svc.Secret
-	AIModel       string
-	AIBaseURL     string
+	HTTPAddr     string
+	AdminAddr    string
+	AdminHosts   []string
+	DataDir      string
+	PublicURL    string
+	KafkaBrokers []string
+	// ClickHouseDSN is that of the first shard, ClickHouseShards those of the others.
+	ClickHouseDSN    string
+	ClickHouseShards []string
+	// ClickHouseCluster is the name of the replicas of each shard.
+	ClickHouseCluster string
+	Partitions        int
+	NodeAddr          string
+	ClusterSecret     svc.Secret
+	MasterKey         svc.Secret
+	GeoDB             string
+	RateLimit         int
+	LogLevel          slog.Level
+	LogSync           string
+	LogRetention      time.Duration
+	LogKeep           int64 // MiB
+	DiskFloor         int64 // MiB; 0 chooses
+	ErrorLimit        int
+	SpoolSize         int64 // MiB
+	IngestMemory      int64 // MiB
+	FlushInterval     time.Duration
+	ErasureDelay      time.Duration
+	BootstrapFile     string
+	ChdbLib           string
+	MonitorAllow      svc.Targets
+	Proxies           []netip.Prefix
+	MonitorLeast      time.Duration
+	StripeURL         string
+	MailServer        svc.Secret
+	MailFrom          string
+	MailDomains       svc.MailDomains
+	KafkaListen       string
+	StoreListen       string
+	AIProvider        svc.AIProvider
+	AIKey             svc.Secret
+	AIModel           string
+	AIBaseURL         string
 }
 
 // setting is one row of the configuration table.
@@ -86,8 +92,10 @@ func settings() []setting {
 		{"SVC_ADMIN_HOSTS", "", "names", "names under which that listener may be asked, beside localhost and its own addresses", false, setAdminHosts},
 		{"SVC_DATA_DIR", "./data", "folder", "where the embedded log, the embedded engine and the vault key live", false, text(func(c *Config) *string { return &c.DataDir })},
 		{"SVC_PUBLIC_URL", "", "URL", "how clients see the service; empty derives it from SVC_HTTP_ADDR", false, setPublicURL},
+		{"SVC_TRUSTED_PROXIES", "", "addresses", "addresses and prefixes of the proxies in front of the service, whose X-Forwarded-For says who a visitor is; empty reads it from nobody", false, setProxies},
 		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
-		{"SVC_CLICKHOUSE_DSN", "", "URL", "one ClickHouse server; empty runs the embedded engine in the data directory", true, setStore},
+		{"SVC_CLICKHOUSE_DSN", "", "URL", "the ClickHouse server; several, separated by spaces or commas, are shards, to which others may only be appended; empty runs the embedded engine in the data directory", true, setStore},
+		{"SVC_CLICKHOUSE_CLUSTER", "", "word", "the name by which the servers know the replicas of each shard: tables are replicated among them, and a DSN may list them; empty means servers without replicas", false, setStoreCluster},
 		{"SVC_PARTITIONS", "16", "count", "partitions of the log; fixed once data is there", false, setPartitions},
 		{"SVC_NODE_ADDR", "", "host:port", "where other nodes reach this one; empty runs one node alone", false, address(func(c *Config) *string { return &c.NodeAddr })},
 		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
@@ -112,19 +120,13 @@ func settings() []setting {
 		{"SVC_ERASURE_DELAY", "1m", "duration", "how long after its request an erasure removes rows; nothing shows them from the request on", false, duration(func(c *Config) *time.Duration { return &c.ErasureDelay }, 100*time.Millisecond, time.Hour)},
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
 		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},
+		{"SVC_STRIPE_URL", "https://api.stripe.com", "URL", "where the API of Stripe is, for billing connectors", false, text(func(c *Config) *string { return &c.StripeURL })},
 		{"SVC_MAIL_SERVER", "", "URL", "smtp://user:password@host:port or smtps://…, which takes the notices of e-mail channels; empty sends none", true, setMailServer},
 		{"SVC_MAIL_FROM", "svc@localhost", "address", "the sender of e-mail", false, setMailFrom},
+		{"SVC_MAIL_DOMAINS", "", "names", "domains of addresses that campaigns may be sent from; empty permits that of SVC_MAIL_FROM", false, setMailDomains},
 		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
 		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
 	}
-}
-
-func setMailFrom(c *Config, value string) error {
-	if parsed, err := mail.ParseAddress(value); err != nil || parsed.Address != value {
-		return fmt.Errorf("%q is not an address such as svc@example.com", value)
-	}
-	c.MailFrom = value
-	return nil
 }
 
 func setAdminHosts(c *Config, value string) error {
@@ -172,6 +174,14 @@ func (c Config) checkCluster() (problems []error) {
 	if c.KafkaListen != "" && len(c.KafkaBrokers) > 0 {
 		problems = append(problems, errors.New("SVC_KAFKA_LISTEN is for the embedded broker, and SVC_KAFKA_BROKERS names another"))
 	}
+	if c.ClickHouseDSN != "" {
+		if err := clickhouse.CheckShards(append([]string{c.ClickHouseDSN}, c.ClickHouseShards...), c.ClickHouseCluster); err != nil {
+			problems = append(problems, fmt.Errorf("SVC_CLICKHOUSE_DSN: %w", err))
+		}
+	}
+	if c.ClickHouseCluster != "" && c.ClickHouseDSN == "" {
+		problems = append(problems, errors.New("SVC_CLICKHOUSE_CLUSTER is for servers, which SVC_CLICKHOUSE_DSN names"))
+	}
 	if c.StoreListen != "" && c.ClickHouseDSN != "" {
 		problems = append(problems, errors.New("SVC_CLICKHOUSE_LISTEN is for the embedded engine, and SVC_CLICKHOUSE_DSN names a server"))
 	}
@@ -200,14 +210,27 @@ func (c *Config) Origin() string {
 	return c.URLAt(c.HTTPAddr)
 }
 
-// setStore takes the address of one ClickHouse server. Of several, the driver would go to
-// another when the first is away, and find another set of data there.
+// setStore takes the addresses of the shards, of which each is one ClickHouse server. Of several servers
+// under one address, the driver would go to another when the first is away, and find another set of data
+// there.
 func setStore(c *Config, value string) error {
-	c.ClickHouseDSN = value
 	if value == "" {
 		return nil
 	}
-	return clickhouse.CheckDSN(value)
+	all := clickhouse.ListDSN(value)
+	if len(all) == 0 {
+		return errors.New("it lists no server")
+	}
+	c.ClickHouseDSN, c.ClickHouseShards = all[0], all[1:]
+	return nil
+}
+
+func setStoreCluster(c *Config, value string) error {
+	if value != "" && !clickhouse.ValidCluster(value) {
+		return errors.New("not a word of letters, digits, underscores, hyphens and dots")
+	}
+	c.ClickHouseCluster = value
+	return nil
 }
 
 func setPublicURL(c *Config, value string) error {
@@ -296,12 +319,10 @@ func setMonitorAllow(c *Config, value string) (err error) {
 	return err
 }
 
-func setMailServer(c *Config, value string) error {
-	if value == "" {
-		return nil
-	}
-	c.MailServer = svc.Secret(value)
-	return outbound.CheckServer(value)
+func setProxies(c *Config, value string) error {
+	proxies, err := svc.ParseAllow(value)
+	c.Proxies = proxies.Allow
+	return err
 }
 
 func setSync(c *Config, value string) error {

@@ -29,6 +29,31 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	}
 }
 
+// TestShardsAreListed reads lists of stores, and holds refusals to naming the bad one by its place.
+func TestShardsAreListed(t *testing.T) {
+	for list, want := range map[string]struct {
+		stores  int
+		refusal string
+	}{
+		"http://a:8123/": {1, ""},
+		"http://a:8123/ clickhouse://svc:hidden@b:9000/svc":      {2, ""},
+		"http://a:8123/,clickhouse://svc:hid,den@b:9000/svc":     {2, ""},
+		" http://a:8123/, http://b:8123/, \n http://c:8123/ ,":   {3, ""},
+		"http://a:8123/ clickhouse://svc:hidden@b:9000,c:9000/x": {0, "the DSN at place 2 of 2: it names 2 servers"},
+		"http://a:8123/ svc:hidden@b":                            {0, "the DSN at place 2 of 2: it is no URL"},
+		"http://a:8123/ http://hidden@b:8123/ http://a:8123/svc": {0, "places 1 and 3 name the same server"},
+		" , ": {0, "it lists no server"},
+	} {
+		config, err := Load(func(name string) (string, bool) { return list, name == "SVC_CLICKHOUSE_DSN" })
+		if err == nil && (want.refusal != "" || 1+len(config.ClickHouseShards) != want.stores) {
+			t.Errorf("%q: %q and %q", list, config.ClickHouseDSN, config.ClickHouseShards)
+		}
+		if err != nil && (want.refusal == "" || !strings.Contains(err.Error(), want.refusal) || strings.Contains(err.Error(), "hid")) {
+			t.Errorf("%q: %v, want %q", list, err, want.refusal)
+		}
+	}
+}
+
 func TestOneStoreIsNamed(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"clickhouse://svc:hidden@a:9000,b:9000/svc": "names 2 servers", "http://a:8123/svc": "", "clickhouse://a:9000/svc": "", "clickhouse://svc:hidden@a:9000/%zz": "is no URL",

@@ -18,6 +18,9 @@ type Organizations interface {
 	CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error)
 	// RenameOrganization changes an organization's name.
 	RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error)
+	// DeleteOrganization deletes an organization with everything of it: when it returns, none of its keys and tokens
+	// is accepted, nobody is a member, and nothing shows its data. It may be repeated.
+	DeleteOrganization(ctx context.Context, org string) error
 }
 
 // Tokens issues and revokes access tokens.

@@ -26,6 +26,10 @@ func consoleOrgRoutes(ports Ports) []route.Route {
 			Surface: route.Console, Method: "PATCH", Path: "/orgs/{org}", Operation: "console.orgs.rename", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "organization.renamed", Rate: svc.RateDefault,
 			Summary: "Rename an organization", Handler: route.Typed(orgs.rename),
 		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}", Operation: "console.orgs.delete", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: route.Destructive, Ledger: "organization.deleted", Rate: svc.RateDefault,
+			Summary: "Delete an organization with its applications, members and tokens, soon after signing in with a passkey; its slug stays taken", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: route.Typed(orgs.remove),
+		},
 	}
 }
 
@@ -85,4 +89,11 @@ func (r *renameOrg) Check(*route.Call) []svc.FieldError {
 
 func (c consoleOrgs) rename(ctx context.Context, _ *route.Call, in renameOrg) (svc.Organization, error) {
 	return c.organizations.RenameOrganization(ctx, in.Org, *in.Body.Name)
+}
+
+func (c consoleOrgs) remove(ctx context.Context, call *route.Call, in api.OrgPath) (route.Empty, error) {
+	if err := api.FreshPasskey(call); err != nil {
+		return route.Empty{}, err
+	}
+	return route.Empty{}, c.organizations.DeleteOrganization(ctx, in.Org)
 }

@@ -61,7 +61,7 @@ func detailRoutes(ports Ports) []route.Route {
 	}
 }
 
-// notice is what became of a notice to one channel.
+// notice shows the delivery of a notice to one channel.
 type notice struct {
 	ID          string          `json:"id"`
 	Event       svc.NoticeEvent `json:"event" open:"true" doc:"open or resolved."`

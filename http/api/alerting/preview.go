@@ -53,7 +53,7 @@ type firing struct {
 	Notices     int         `json:"notices" doc:"How many notices each channel would have got."`
 }
 
-// previewPoint is what the rule would have looked at.
+// previewPoint shows a value that the rule would have judged.
 type previewPoint struct {
 	T     route.Time `json:"t"`
 	Value *float64   `json:"value" doc:"Null without data."`

@@ -36,11 +36,11 @@ func eventRoutes(ports Ports) []route.Route {
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Event names seen in a range, with counts", Handler: route.Typed(events.names),
+			Summary: "Event names seen in a range, with counts", Handler: route.Typed(marked(ports.Sampling, events.names)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/properties", Operation: "events.properties", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Keys, types and frequent values of the properties of events", Handler: route.Typed(events.properties),
+			Summary: "Keys, types and frequent values of the properties of events", Handler: route.Typed(marked(ports.Sampling, events.properties)),
 		},
 	}
 }
@@ -174,6 +174,7 @@ type namePage struct {
 	svc.Page[eventName]
 	Capped      bool   `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Environment string `json:"environment"`
+	sampling
 }
 
 func (e events) names(ctx context.Context, call *route.Call, in listNames) (namePage, error) {

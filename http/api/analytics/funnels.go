@@ -43,7 +43,7 @@ func funnelRoutes(ports Ports) []route.Route {
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Step-by-step conversion", Handler: route.Typed(funnels.rows),
+			Summary: "Step-by-step conversion", Handler: route.Typed(marked(ports.Sampling, funnels.rows)),
 		},
 		{
 			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.update", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.updated", Rate: svc.RateDefault,
@@ -178,53 +178,4 @@ func (funnels) get(_ context.Context, call *route.Call, in funnelPath) (funnel, 
 
 func (f funnels) delete(ctx context.Context, call *route.Call, in funnelPath) (route.Empty, error) {
 	return route.Empty{}, f.funnels.DeleteFunnel(ctx, call.Ref(), in.ID)
-}
-
-type getFunnelResult struct {
-	funnelPath
-	Env         api.Env `query:"env" doc:"The environment's slug."`
-	Range       window  `query:"range" doc:"When persons take the first step; custom:<YYYY-MM-DD>..<YYYY-MM-DD> takes up to 400 days."`
-	IncludeBots bool    `query:"includeBots" doc:"Count bots as well." default:"false"`
-}
-
-// funnelRow is one step of the results.
-type funnelRow struct {
-	Step           int      `json:"step"`
-	Name           string   `json:"name" doc:"What the step matches."`
-	Entered        uint64   `json:"entered" doc:"Persons who took the step."`
-	Converted      uint64   `json:"converted" doc:"Those of them who took the next step; whoever took the last step has converted."`
-	ConversionRate float64  `json:"conversionRate" doc:"0..1"`
-	DropOff        uint64   `json:"dropOff" doc:"entered - converted"`
-	MedianSeconds  *float64 `json:"medianSeconds" doc:"Median time from the step before to this one; null for the first step and where nobody entered."`
-}
-
-// funnelResult is the answer of …/funnels/{id}/results.
-type funnelResult struct {
-	Funnel      funnel      `json:"funnel"`
-	Steps       []funnelRow `json:"steps"`
-	Range       windowShape `json:"range"`
-	Environment string      `json:"environment"`
-	Capped      bool        `json:"capped" doc:"Steps have filters, and the numbers describe those who entered in the last 90 days of the range."`
-}
-
-func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult) (funnelResult, error) {
-	found, err := funnelWith(call, in.ID)
-	if err != nil {
-		return funnelResult{}, err
-	}
-	scope := svc.AnalyticsScope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
-	result, err := f.results.FunnelResult(ctx, scope, found)
-	if err != nil {
-		return funnelResult{}, err
-	}
-	rows := api.Convert(result.Rows, func(r *svc.FunnelRow) funnelRow {
-		return funnelRow{
-			Step: r.Step, Name: r.Name, Entered: r.Entered, Converted: r.Converted, ConversionRate: finite(r.ConversionRate),
-			DropOff: r.DropOff, MedianSeconds: r.MedianSeconds,
-		}
-	})
-	return funnelResult{
-		Funnel: funnelOf(&found), Steps: rows, Environment: in.Env.Slug, Capped: result.Capped,
-		Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
-	}, nil
 }

@@ -29,6 +29,8 @@ type Results interface {
 	GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error)
 	// FunnelResult returns how many visitors passed each step of a funnel.
 	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error)
+	// FunnelSplit is FunnelResult with the same rows for those of each value of a dimension.
+	FunnelSplit(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error)
 }
 
 // goals answers the routes of goals.
@@ -43,7 +45,7 @@ func goalRoutes(ports Ports) []route.Route {
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Conversions per goal", Handler: route.Typed(goals.counts),
+			Summary: "Conversions per goal", Handler: route.Typed(marked(ports.Sampling, goals.counts)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/goals", Operation: "goals.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateDefault,
@@ -155,6 +157,7 @@ type goalCountPage struct {
 	Range       windowShape `json:"range"`
 	Environment string      `json:"environment"`
 	Capped      bool        `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	sampling
 }
 
 func goalCountOf(c *svc.GoalCount) goalCount {

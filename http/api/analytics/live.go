@@ -17,10 +17,13 @@ type Presence interface {
 }
 
 // live answers the live view, once or as a stream.
-type live struct{ presence Presence }
+type live struct {
+	presence Presence
+	sampling Sampling
+}
 
 func liveRoutes(ports Ports) []route.Route {
-	live := live{presence: ports.Presence}
+	live := live{presence: ports.Presence, sampling: ports.Sampling}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
@@ -45,6 +48,7 @@ type liveView struct {
 	Sources       []liveSource  `json:"sources"`
 	Countries     []liveCountry `json:"countries"`
 	Devices       []liveDevice  `json:"devices"`
+	sampling
 }
 
 type livePage struct {
@@ -75,13 +79,17 @@ func (l live) get(ctx context.Context, call *route.Call, in getLive) (liveView, 
 	if !call.Grant.May(svc.PermPeoplePIIRead) {
 		now.Mask()
 	}
-	return liveView{
+	view := liveView{
 		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: route.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
 		Pages:     api.Convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
 		Sources:   api.Convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
 		Countries: api.Convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
 		Devices:   api.Convert(now.Devices, func(r *svc.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
-	}, nil
+	}
+	if l.sampling != nil {
+		view.mark(l.sampling(in.Env.Number, call.Now))
+	}
+	return view, nil
 }
 
 // liveEvery is the least time between two frames of a live stream (contract 47).

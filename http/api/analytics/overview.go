@@ -29,11 +29,11 @@ func summaryRoutes(ports Ports) []route.Route {
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Headline metrics with a comparison window", Handler: route.Typed(analytics.overview),
+			Summary: "Headline metrics with a comparison window", Handler: route.Typed(marked(ports.Sampling, analytics.overview)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "One metric bucketed over a range", Handler: route.Typed(analytics.timeseries),
+			Summary: "One metric bucketed over a range", Handler: route.Typed(marked(ports.Sampling, analytics.timeseries)),
 		},
 	}
 }
@@ -80,6 +80,7 @@ type overview struct {
 	headline
 	Capped     bool       `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Comparison comparison `json:"comparison"`
+	sampling
 }
 
 func headlineOf(h svc.Headline) headline {
@@ -154,6 +155,7 @@ type series struct {
 	Environment string       `json:"environment"`
 	Capped      bool         `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Points      []point      `json:"points" doc:"Dense: a quiet bucket is a zero."`
+	sampling
 }
 
 type point struct {

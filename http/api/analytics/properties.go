@@ -38,6 +38,7 @@ type propertyPage struct {
 	Events      uint64 `json:"events" doc:"The number of events that were looked at."`
 	Capped      bool   `json:"capped" doc:"The numbers describe the newest 200000 events of the last 90 days of the range."`
 	Environment string `json:"environment"`
+	sampling
 }
 
 func (e events) properties(ctx context.Context, call *route.Call, in listProperties) (propertyPage, error) {

@@ -34,15 +34,15 @@ func readRoutes(ports Ports) []route.Route {
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Top values for one dimension", Handler: route.Typed(reads.breakdown),
+			Summary: "Top values for one dimension", Handler: route.Typed(marked(ports.Sampling, reads.breakdown)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/retention", Operation: "analytics.retention", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Cohort retention", Handler: route.Typed(reads.retention),
+			Summary: "Cohort retention", Handler: route.Typed(marked(ports.Sampling, reads.retention)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/active-users", Operation: "analytics.activeUsers", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Active users a day, a week and a month, and their ratio", Handler: route.Typed(reads.activeUsers),
+			Summary: "Active users a day, a week and a month, and their ratio", Handler: route.Typed(marked(ports.Sampling, reads.activeUsers)),
 		},
 	}
 }
@@ -111,6 +111,7 @@ type breakdownPage struct {
 	Dimension   string `json:"dimension"`
 	Capped      bool   `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Environment string `json:"environment"`
+	sampling
 }
 
 func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown) (breakdownPage, error) {
@@ -192,6 +193,7 @@ type retention struct {
 	Capped      bool         `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Environment string       `json:"environment"`
 	Cohorts     []cohort     `json:"cohorts" doc:"Dense: a period without newcomers is a cohort of size 0."`
+	sampling
 }
 
 func (r reads) retention(ctx context.Context, call *route.Call, in getRetention) (retention, error) {
@@ -223,6 +225,7 @@ type activeUsers struct {
 	WAU         []point `json:"wau" doc:"Visitors of the 7 days that end with the day."`
 	MAU         []point `json:"mau" doc:"Visitors of the 30 days that end with the day."`
 	Stickiness  []point `json:"stickiness" doc:"DAU/MAU of the day, 0..1."`
+	sampling
 }
 
 func (r reads) activeUsers(ctx context.Context, call *route.Call, in getActiveUsers) (activeUsers, error) {

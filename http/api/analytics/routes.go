@@ -23,6 +23,8 @@ type Ports struct {
 	Releases    Releases
 	Ways        Ways
 	Segments    Segments
+	// Sampling may be nil: no environment is sampled.
+	Sampling Sampling
 }
 
 // Routes returns the rows of the package.

@@ -31,7 +31,7 @@ func wayRoutes(ports Ports) []route.Route {
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/journeys", Operation: "analytics.journeys", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
-			Summary: "Which pages visits saw after or before a page or event, by step", Handler: route.Typed(ways.journeys),
+			Summary: "Which pages visits saw after or before a page or event, by step", Handler: route.Typed(marked(ports.Sampling, ways.journeys)),
 		},
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/vitals", Operation: "analytics.vitals", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
@@ -128,6 +128,7 @@ type journeysShown struct {
 	Links       []journeyLink        `json:"links" doc:"By step, the most frequent first."`
 	Capped      bool                 `json:"capped" doc:"The numbers describe the newest 100000 visits of the last 90 days of the range."`
 	Environment string               `json:"environment"`
+	sampling
 }
 
 func (w ways) journeys(ctx context.Context, call *route.Call, in getJourneys) (journeysShown, error) {
@@ -176,7 +177,7 @@ type getVitals struct {
 	Device string   `query:"device" doc:"Keeps the observations of mobile, tablet or desktop devices."`
 }
 
-// vitalScore is what the observations of one vital come to.
+// vitalScore shows the 75th percentile, the shares and the rating of one vital.
 type vitalScore struct {
 	Samples uint64          `json:"samples"`
 	P75     float64         `json:"p75" doc:"Within 1 %."`

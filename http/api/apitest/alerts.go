@@ -54,12 +54,9 @@ func (m *Memory) DeleteRule(_ context.Context, ref svc.AppRef, id string) error 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
-	kept := slices.DeleteFunc(slices.Clone(held.rules), func(row svc.AlertRow) bool { return row.ID == id })
-	if len(kept) == len(held.rules) {
-		return svc.NotFound("alert rule")
-	}
-	held.rules = kept
-	return nil
+	var err error
+	held.rules, err = without(held.rules, "alert rule", func(row svc.AlertRow) bool { return row.ID == id })
+	return err
 }
 
 // Acknowledge implements alerting.Alerts; nothing fires in the memory.
@@ -110,12 +107,9 @@ func (m *Memory) DeleteChannel(_ context.Context, ref svc.AppRef, id string) err
 			return &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
 		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(held.channels), func(c svc.Channel) bool { return c.ID == id })
-	if len(kept) == len(held.channels) {
-		return svc.NotFound("channel")
-	}
-	held.channels = kept
-	return nil
+	var err error
+	held.channels, err = without(held.channels, "channel", func(c svc.Channel) bool { return c.ID == id })
+	return err
 }
 
 // TestChannel implements alerting.Channels; the memory has no mail server and no network.
@@ -173,12 +167,9 @@ func (w watch) DeleteSilence(_ context.Context, ref svc.AppRef, id string) error
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	held := w.apps[ref]
-	kept := slices.DeleteFunc(slices.Clone(held.silences), func(s svc.Silence) bool { return s.ID == id })
-	if len(kept) == len(held.silences) {
-		return svc.NotFound("silence")
-	}
-	held.silences = kept
-	return nil
+	var err error
+	held.silences, err = without(held.silences, "silence", func(s svc.Silence) bool { return s.ID == id })
+	return err
 }
 
 // Preview implements alerting.Previews; nothing happens in the memory that a rule could fire on.

@@ -85,6 +85,14 @@ func (m *Memory) Update(_ context.Context, ref svc.AppRef, patch svc.AppPatch, i
 	return held.app, err
 }
 
+// Delete implements apps.Apps.
+func (m *Memory) Delete(_ context.Context, ref svc.AppRef) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.apps, ref)
+	return nil
+}
+
 // Keys implements apps.Keys.
 func (m *Memory) Keys(_ context.Context, ref svc.AppRef) ([]svc.IngestKey, error) {
 	m.mu.Lock()

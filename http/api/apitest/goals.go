@@ -3,6 +3,7 @@ package apitest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,12 +79,9 @@ func (m *Memory) DeleteFunnel(_ context.Context, ref svc.AppRef, id string) erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
-	kept := slices.DeleteFunc(slices.Clone(held.funnels), func(f svc.Funnel) bool { return f.ID == id })
-	if len(kept) == len(held.funnels) {
-		return svc.NotFound("funnel")
-	}
-	held.funnels = kept
-	return nil
+	var err error
+	held.funnels, err = without(held.funnels, "funnel", func(f svc.Funnel) bool { return f.ID == id })
+	return err
 }
 
 // conversions counts the events that meet a goal.
@@ -113,17 +111,50 @@ func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope, goals [
 
 // FunnelResult implements analytics.Results.
 func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
+	result, _ := m.funnelPersons(scope, &funnel, funnel.Filtered())
+	return result, nil
+}
+
+// FunnelSplit implements analytics.Results. It knows the dimensions of steps that are columns of text, and properties.
+func (m *Memory) FunnelSplit(_ context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error) {
+	result, persons := m.funnelPersons(scope, &funnel, funnel.Filtered() || split.Scans())
+	tallies, counts := map[string]*svc.FunnelTally{}, map[string]int{}
+	for _, one := range persons {
+		value := svc.StepFilter{Property: string(split.Dimension)}.Text(&one.entry)
+		if split.Masked {
+			value = svc.MaskEmails(value)
+		}
+		if tallies[value] == nil {
+			tallies[value] = svc.NewFunnelTally(&funnel, scope.Window)
+		}
+		tallies[value].Add(one.steps)
+		counts[value]++
+	}
+	words := slices.Collect(maps.Keys(tallies))
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b)) })
+	for _, word := range words[:min(len(words), svc.MaxFunnelValues)] {
+		result.Values = append(result.Values, svc.FunnelValue{Value: word, Rows: tallies[word].Rows()})
+	}
+	return result, nil
+}
+
+// funnelPerson is a person who entered a funnel: the event of the first entry, and what steps the events take.
+type funnelPerson struct {
+	entry svc.Event
+	steps []svc.FunnelEvent
+}
+
+func (m *Memory) funnelPersons(scope svc.AnalyticsScope, funnel *svc.Funnel, capped bool) (result svc.FunnelResult, entered []*funnelPerson) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var result svc.FunnelResult
-	if funnel.Filtered() {
+	if capped {
 		scope.Window, result.Capped = scope.Window.Capped()
 	}
 	window := scope.Window
 	window.To = window.To.Add(funnel.Window())
 	events := m.selected(scope, window)
 	slices.SortFunc(events, func(a, b svc.Event) int { return cmp.Or(a.Ts.Compare(b.Ts), strings.Compare(a.ID, b.ID)) })
-	persons := map[string][]svc.FunnelEvent{}
+	persons := map[string]*funnelPerson{}
 	for i := range events {
 		step := svc.FunnelEvent{TsMs: events[i].Ts.UnixMilli()}
 		for n := range funnel.Steps {
@@ -131,14 +162,23 @@ func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funne
 				step.Steps |= 1 << n
 			}
 		}
-		persons[events[i].Person()] = append(persons[events[i].Person()], step)
+		who := persons[events[i].Person()]
+		if who == nil {
+			who = &funnelPerson{}
+			persons[events[i].Person()] = who
+		}
+		if step.Steps&1 != 0 && events[i].Ts.Before(scope.Window.To) && who.entry.ID == "" {
+			who.entry = events[i]
+			entered = append(entered, who)
+		}
+		who.steps = append(who.steps, step)
 	}
-	tally := svc.NewFunnelTally(&funnel, scope.Window)
-	for _, steps := range persons {
-		tally.Add(steps)
+	tally := svc.NewFunnelTally(funnel, scope.Window)
+	for _, who := range entered {
+		tally.Add(who.steps)
 	}
 	result.Rows = tally.Rows()
-	return result, nil
+	return result, entered
 }
 
 // marks implements the ports about annotations and exclusions.
@@ -182,12 +222,9 @@ func (m marks) DeleteAnnotation(_ context.Context, ref svc.AppRef, id string) er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
-	kept := slices.DeleteFunc(slices.Clone(held.annotations), func(a svc.Annotation) bool { return a.ID == id })
-	if len(kept) == len(held.annotations) {
-		return svc.NotFound("annotation")
-	}
-	held.annotations = kept
-	return nil
+	var err error
+	held.annotations, err = without(held.annotations, "annotation", func(a svc.Annotation) bool { return a.ID == id })
+	return err
 }
 
 // Releases implements analytics.Releases; none was announced.

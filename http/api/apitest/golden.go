@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"svc"
 )
@@ -34,6 +35,8 @@ type step struct {
 	keep map[string]string
 	// served is set if only the real server answers.
 	served bool
+	// until is a text that the answer has at last; the request is repeated until then.
+	until string
 	// frames is how many frames of a stream are read; its golden file is a transcript.
 	frames int
 }
@@ -47,7 +50,7 @@ func session(w World) svc.Secret { return w.Session }
 func steps() []step {
 	return slices.Concat(
 		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), errorActivitySteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(), silenceSteps(), markSteps(),
-		decisionSteps(), served(companySteps()), served(peopleSteps()), served(segmentSteps()), served(erasureSteps()), served(flagSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
+		decisionSteps(), served(companySteps()), served(dropOffSteps()), served(peopleSteps()), served(segmentSteps()), served(exportSteps()), served(reportSteps()), served(erasureSteps()), served(flagSteps()), served(destinationSteps()), served(campaignSteps()), served(connectorSteps()), served(revenueSteps()), consoleSteps(), served(shareSteps()), served(telemetrySteps()), assistantSteps(),
 	)
 }
 
@@ -175,6 +178,8 @@ func consoleSteps() []step {
 		{name: "console.orgTokens.adopt", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens/{ci}/adopt"},
 		{name: "console.orgTokens.adopt-missing", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens/tok_0/adopt"},
 		{name: "console.orgTokens.revoke", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/tokens/{ci}"},
+		{name: "console.apps.delete", as: session, method: "DELETE", path: console + "/apps/acme/web"},
+		{name: "console.orgs.delete", as: session, method: "DELETE", path: console + "/orgs/initech-ltd"},
 		{name: "console.ledger.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2", keep: map[string]string{"entry": "nextCursor"}},
 		{name: "console.ledger.list-next", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2&cursor={entry}"},
 		{name: "console.ledger.list-kind", as: session, method: "GET", path: console + "/orgs/acme/ledger?kind=key.revoked"},
@@ -210,6 +215,12 @@ func Run(t *testing.T, open Open) {
 				request.Header.Set(name, value)
 			}
 			response := serve(world.Handler, request, step.frames)
+			round := time.NewTicker(10 * time.Millisecond)
+			defer round.Stop()
+			for rounds := 0; step.until != "" && !strings.Contains(response.Body.String(), step.until) && rounds < 6000; rounds++ {
+				<-round.C
+				response = serve(world.Handler, request, step.frames)
+			}
 			for name, member := range step.keep {
 				kept = append(kept, "{"+name+"}", textOf(t, response.Body.Bytes(), member))
 			}
@@ -258,7 +269,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 			fmt.Fprintf(&out, "%s: %s\n", name, value)
 		}
 	}
-	if step.frames > 0 {
+	if step.frames > 0 || response.Header().Get("Content-Type") == "application/x-ndjson" {
 		out.WriteString("\n" + response.Body.String())
 	} else if response.Body.Len() > 0 {
 		var body bytes.Buffer
@@ -275,8 +286,10 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann|era)_[0-9A-Z]{26}\b`, "<$1>"},
-		{`whsec_[0-9A-Za-z]{38}`, "<secret>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann|era|exp|dst|rpt|bcn|cmp)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`whsec_[0-9A-Za-z]{38}\b`, "<secret>"},
+		{`whsec_[0-9A-Za-z+/]{43}=`, "<secret>"},
+		{`\bdlv_[0-9A-Za-z_-]{20}`, "<dlv>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
@@ -284,7 +297,9 @@ func normalise(text string) string {
 		{`/sentry/\d+(["\\])`, `/sentry/<number>$1`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},
 		{`"date": "\d{4}-\d{2}-\d{2}"`, `"date": "<date>"`},
+		{`https?://[^"/]*/exports/[^"]*`, "<link>"},
 		{`"bytes": \d+`, `"bytes": <bytes>`},
+		{`"bytesPerSecond": \d+`, `"bytesPerSecond": <bytes>`},
 		{`\b[0-9a-f]{24}\b`, "<share>"},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
 		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},

@@ -9,6 +9,8 @@ func decisionSteps() []step {
 		{name: "console.sessions.create-spent", as: nobody, method: "POST", path: sessions, body: `{"link":"svc_lnk_spent"}`},
 		{name: "console.sessions.create-made-up", as: nobody, method: "POST", path: sessions, body: `{"ceremony":"AAAA","credential":{}}`},
 		{name: "console.sessions.delete", as: nobody, method: "DELETE", path: sessions},
+		{name: "console.demo.get", as: session, method: "GET", path: "/console/api/v1/demo/99", served: true},
+		{name: "console.demo.get-signed-out", as: nobody, method: "GET", path: "/console/api/v1/demo/0", served: true},
 		{name: "console.passkeys.list", as: session, method: "GET", path: "/console/api/v1/me/passkeys"},
 		{name: "console.passkeys.register-invalid", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":" ","ceremony":"cer_1","credential":{}}`},
 		{name: "console.passkeys.register-over", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":"Phone","ceremony":"cer_1","credential":{}}`},

@@ -126,6 +126,39 @@ func segmentSteps() []step {
 	}
 }
 
+// exportSteps lists the requests of exports; they follow those of people.
+func exportSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	return []step{
+		{name: "people.export", as: owner, method: "GET", path: app + "/people/{ada}/export?env=staging"},
+		{name: "people.export-masked", as: viewer, method: "GET", path: app + "/people/{ada}/export?env=staging"},
+		{name: "people.export-missing", as: owner, method: "GET", path: app + "/people/per_0000000000000/export?env=staging"},
+		{name: "exports.create", as: owner, method: "POST", path: app + "/exports?env=staging", body: `{"kind":"people","format":"csv"}`, keep: map[string]string{"export": "id"}},
+		{name: "exports.create-invalid", as: owner, method: "POST", path: app + "/exports?env=moon", body: `{"kind":"dreams","format":"xml","from":"2026-11-02T00:00:00Z","to":"2026-11-01T00:00:00Z"}`},
+		{name: "exports.get", as: owner, method: "GET", path: app + "/exports/{export}", until: `"status":"ready"`},
+		{name: "exports.get-masked", as: viewer, method: "GET", path: app + "/exports/{export}"},
+		{name: "exports.get-missing", as: owner, method: "GET", path: app + "/exports/exp_0"},
+		{name: "exports.list", as: viewer, method: "GET", path: app + "/exports"},
+	}
+}
+
+// reportSteps lists the requests of e-mail reports.
+func reportSteps() []step {
+	const reports = "/api/v1/apps/acme/web/reports"
+	return []step{
+		{name: "reports.list-empty", as: viewer, method: "GET", path: reports},
+		{name: "reports.put", as: owner, method: "POST", path: reports, body: `{"kind":"weekly","recipients":["ada@acme.example","ada@acme.example"]}`, keep: map[string]string{"report": "id"}},
+		{name: "reports.put-again", as: owner, method: "POST", path: reports, body: `{"kind":"weekly","recipients":["ada@acme.example","bob@acme.example"],"enabled":false}`},
+		{name: "reports.put-spike", as: owner, method: "POST", path: reports + "?env=staging", body: `{"kind":"spike","recipients":["ada@acme.example"],"threshold":100}`},
+		{name: "reports.put-invalid", as: owner, method: "POST", path: reports + "?env=moon", body: `{"kind":"daily","recipients":["nobody"],"threshold":5}`},
+		{name: "reports.put-forbidden", as: viewer, method: "POST", path: reports, body: `{"kind":"weekly","recipients":["ada@acme.example"]}`},
+		{name: "reports.list", as: owner, method: "GET", path: reports},
+		{name: "reports.list-masked", as: viewer, method: "GET", path: reports},
+		{name: "reports.delete", as: owner, method: "DELETE", path: reports + "/{report}"},
+		{name: "reports.delete-again", as: owner, method: "DELETE", path: reports + "/{report}"},
+	}
+}
+
 // erasureSteps lists the requests of erasures. They follow those of segments, which have the erased person as a member.
 func erasureSteps() []step {
 	const people = "/api/v1/apps/acme/web/people"
@@ -135,5 +168,23 @@ func erasureSteps() []step {
 		{name: "people.erase", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
 		{name: "people.erase-again", as: owner, method: "DELETE", path: people + "/{unknown}?env=staging"},
 		{name: "erasures.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/erasures"},
+	}
+}
+
+// dropOffSteps lists the requests for the people who dropped off in a funnel, which they make and delete.
+func dropOffSteps() []step {
+	const people = "/api/v1/apps/acme/web/people"
+	return []step{
+		{name: "people.list-funnel", as: owner, method: "POST", path: "/api/v1/apps/acme/web/funnels", body: `{"name":"Orders","steps":[{"kind":"path","match":"/pricing"},{"kind":"event","match":"order"}]}`, keep: map[string]string{"orders": "id"}},
+		{name: "people.list-dropped-off", as: owner, method: "GET", path: people + "?env=staging&funnel={orders}&step=1&range=7d"},
+		{name: "people.list-dropped-off-masked", as: viewer, method: "GET", path: people + "?env=staging&funnel={orders}&step=1&range=7d"},
+		{name: "people.list-dropped-off-nobody", as: owner, method: "GET", path: people + "?funnel={orders}&step=1&range=custom:2020-01-01..2020-01-02"},
+		{name: "people.list-dropped-off-last-step", as: owner, method: "GET", path: people + "?funnel={orders}&step=2"},
+		{name: "people.list-dropped-off-missing", as: owner, method: "GET", path: people + "?funnel=fun_1&step=1"},
+		{name: "people.list-dropped-off-no-step", as: owner, method: "GET", path: people + "?funnel={orders}"},
+		{name: "people.list-dropped-off-no-funnel", as: owner, method: "GET", path: people + "?step=12&range=8d"},
+		{name: "people.list-personal-funnel", as: owner, method: "PUT", path: "/api/v1/apps/acme/web/funnels/{orders}", body: `{"name":"Orders","steps":[{"kind":"path","match":"/pricing","filters":[{"property":"property.email","op":"eq","value":"x"}]},{"kind":"event","match":"order"}]}`},
+		{name: "people.list-dropped-off-personal", as: viewer, method: "GET", path: people + "?env=staging&funnel={orders}&step=1"},
+		{name: "people.list-no-funnel", as: owner, method: "DELETE", path: "/api/v1/apps/acme/web/funnels/{orders}"},
 	}
 }

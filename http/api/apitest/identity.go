@@ -123,6 +123,14 @@ func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Or
 	return m.orgs[org].Organization, nil
 }
 
+// DeleteOrganization implements accounts.Organizations.
+func (m *Memory) DeleteOrganization(_ context.Context, org string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.orgs, org)
+	return nil
+}
+
 // RemoveMember implements accounts.Members.
 func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, email string) error {
 	m.mu.Lock()

@@ -48,12 +48,9 @@ func (m *Memory) DeleteMonitor(_ context.Context, ref svc.AppRef, id string) err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
-	kept := slices.DeleteFunc(slices.Clone(held.monitors), func(row svc.MonitorRow) bool { return row.ID == id })
-	if len(kept) == len(held.monitors) {
-		return svc.NotFound("monitor")
-	}
-	held.monitors = kept
-	return nil
+	var err error
+	held.monitors, err = without(held.monitors, "monitor", func(row svc.MonitorRow) bool { return row.ID == id })
+	return err
 }
 
 // CheckMonitor implements alerting.Monitors.

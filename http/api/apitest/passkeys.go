@@ -40,12 +40,9 @@ func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey)
 func (m *Memory) RemovePasskey(_ context.Context, person svc.User, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kept := slices.DeleteFunc(slices.Clone(m.passkeys[person.ID]), func(key svc.Passkey) bool { return key.ID == id })
-	if len(kept) == len(m.passkeys[person.ID]) {
-		return svc.NotFound("passkey")
-	}
-	m.passkeys[person.ID] = kept
-	return nil
+	var err error
+	m.passkeys[person.ID], err = without(m.passkeys[person.ID], "passkey", func(key svc.Passkey) bool { return key.ID == id })
+	return err
 }
 
 // NewCeremonyID implements api.Passkeys.

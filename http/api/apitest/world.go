@@ -19,9 +19,15 @@ import (
 	"svc/http/api/analytics"
 	"svc/http/api/apps"
 	"svc/http/api/assistant"
+	"svc/http/api/campaigns"
+	"svc/http/api/destinations"
+	"svc/http/api/exports"
+	"svc/http/api/flags"
 	"svc/http/api/issues"
 	"svc/http/api/metrics"
 	"svc/http/api/people"
+	"svc/http/api/reports"
+	"svc/http/api/revenue"
 	"svc/http/api/telemetry"
 	"svc/http/docs"
 	"svc/http/route"
@@ -128,16 +134,23 @@ type Ports struct {
 	Metrics   metrics.Ports
 	Alerting  alerting.Ports
 	People    people.Ports
+	Exports   exports.Ports
+	Reports   reports.Ports
+	Revenue   revenue.Ports
 	Assistant assistant.Ports
 	Telemetry telemetry.Ports
-	Docs      *docs.Library
+	Flags     flags.Ports
+	// Destinations and campaigns have no fake.
+	Destinations destinations.Ports
+	Campaigns    campaigns.Ports
+	Docs         *docs.Library
 }
 
 // Routes returns the gated rows of the service.
 func (p *Ports) Routes() []route.Route {
 	return slices.Concat(
 		accounts.Routes(p.Accounts), apps.Routes(p.Apps), analytics.Routes(p.Analytics), issues.Routes(p.Issues), metrics.Routes(p.Metrics),
-		alerting.Routes(p.Alerting), people.Routes(p.People), assistant.Routes(p.Assistant), telemetry.Routes(p.Telemetry), p.Docs.Routes(),
+		alerting.Routes(p.Alerting), people.Routes(p.People), exports.Routes(p.Exports), reports.Routes(p.Reports), revenue.Routes(p.Revenue), assistant.Routes(p.Assistant), telemetry.Routes(p.Telemetry), flags.Routes(p.Flags), destinations.Routes(p.Destinations), campaigns.Routes(p.Campaigns), p.Docs.Routes(),
 	)
 }
 
@@ -152,7 +165,7 @@ func (m *Memory) Ports() *Ports {
 			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Sessions: m, Links: m, Seal: openSeal{}, Ledger: m,
 			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		},
-		Apps:      apps.Ports{Apps: m, Keys: m, Exclusions: marks{m}},
+		Apps:      apps.Ports{Apps: m, Keys: m, Exclusions: marks{m}, Connectors: noConnectors{}},
 		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m, Annotations: marks{m}, Releases: marks{m}},
 		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m, Artifacts: tracked{m}},
 		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m, Changes: watch{m}, Silences: watch{m}, Previews: watch{m}, Details: watch{m}, Checker: watch{m}},
@@ -160,6 +173,11 @@ func (m *Memory) Ports() *Ports {
 		Docs:      m.docs,
 	}
 }
+
+// noConnectors is apps.Connectors of applications that have none.
+type noConnectors struct{ apps.Connectors }
+
+func (noConnectors) Connector(svc.AppRef) *svc.Connector { return nil }
 
 // Config returns the configuration of a handler over the memory.
 func (m *Memory) Config() route.Config {
@@ -237,4 +255,14 @@ func (m *Memory) Fill(t testing.TB) World {
 		Organization: m.Issue(t, svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
 		Session:      m.Issue(t, svc.TokenConsole, owner, svc.Scopes()...),
 	}
+}
+
+// without returns a list less the items that match. It fails with not_found, naming what the list
+// holds, where none does.
+func without[T any](list []T, what string, matches func(T) bool) ([]T, error) {
+	kept := slices.DeleteFunc(slices.Clone(list), matches)
+	if len(kept) == len(list) {
+		return list, svc.NotFound(what)
+	}
+	return kept, nil
 }

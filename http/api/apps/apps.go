@@ -21,13 +21,19 @@ type Apps interface {
 	// Update applies a patch (svc.Application.Apply). It fails with
 	// precondition_failed where ifMatch is set and not the present revision.
 	Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error)
+	// Delete deletes an application: when it returns, no key of it is accepted and nothing shows its data. It may
+	// be repeated.
+	Delete(ctx context.Context, ref svc.AppRef) error
 }
 
 // apps answers the routes of applications.
-type apps struct{ apps Apps }
+type apps struct {
+	apps       Apps
+	connectors Connectors
+}
 
 func appRoutes(ports Ports) []route.Route {
-	apps := apps{apps: ports.Apps}
+	apps := apps{ports.Apps, ports.Connectors}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/orgs/{org}/apps", Operation: "apps.list", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
@@ -48,6 +54,10 @@ func appRoutes(ports Ports) []route.Route {
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/install", Operation: "apps.install", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "Show what to put where, to send from a framework", Handler: route.Typed(apps.guide),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}", Operation: "console.apps.delete", Scope: svc.ScopeAdmin, Permission: svc.PermAppsWrite, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "app.deleted", Rate: svc.RateDefault,
+			Summary: "Delete an application and everything of it, soon after signing in with a passkey; its slug stays taken", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: route.Typed(apps.remove),
 		},
 	}
 }
@@ -78,20 +88,12 @@ type environmentShape struct {
 	IngestID string `json:"ingestId" doc:"The number that ends a Sentry DSN: https://<public key>@<host>/sentry/<ingestId>."`
 }
 
-// connector is the verdict of the last probe of a tenant's handler.
-type connector struct {
-	Status       string      `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
-	Capabilities []string    `json:"capabilities"`
-	Version      *string     `json:"version"`
-	LastHealthAt *route.Time `json:"lastHealthAt"`
-	URL          string      `json:"url,omitempty" doc:"Present only for a token holding apps.write."`
-}
-
-func applicationOf(app *svc.Application) application {
+// shown is an application as a caller sees it.
+func (a apps) shown(call *route.Call, app *svc.Application) application {
 	return application{
 		ID: app.ID, Slug: app.Slug, Name: app.Name, Platform: app.Platform, URL: api.OrNull(app.URL), Timezone: app.Timezone,
 		Modules: app.Available(), RetentionDays: app.RetentionDays,
-		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Organization: app.Organization,
+		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Connector: connectorOf(call, a.connectors.Connector(app.Ref())), Organization: app.Organization,
 		Environments: api.Convert(app.Environments, func(env *svc.Environment) environmentShape {
 			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
 		}),
@@ -113,7 +115,7 @@ func (a apps) list(ctx context.Context, call *route.Call, in listApps) (svc.Page
 	if err != nil {
 		return svc.Page[application]{}, err
 	}
-	return route.PageOf(call, api.Convert(rows, applicationOf), more, func(last application) []string { return []string{last.Slug} }), nil
+	return route.PageOf(call, api.Convert(rows, func(app *svc.Application) application { return a.shown(call, app) }), more, func(last application) []string { return []string{last.Slug} }), nil
 }
 
 type createApp struct {
@@ -149,12 +151,13 @@ func (a apps) create(ctx context.Context, call *route.Call, in createApp) (appli
 	}
 	call.Created("/apps/" + app.Ref().String())
 	call.Tag(app.Revision)
-	return applicationOf(&app), nil
+	return a.shown(call, &app), nil
 }
 
 func (a apps) get(_ context.Context, call *route.Call, _ api.AppPath) (application, error) {
 	call.Tag(call.App.Revision)
-	return applicationOf(&call.App), nil
+	call.Volatile() // the connector comes, changes and goes without a revision
+	return a.shown(call, &call.App), nil
 }
 
 type updateApp struct {
@@ -179,5 +182,13 @@ func (a apps) update(ctx context.Context, call *route.Call, in updateApp) (appli
 		return application{}, err
 	}
 	call.Tag(app.Revision)
-	return applicationOf(&app), nil
+	return a.shown(call, &app), nil
+}
+
+func (a apps) remove(ctx context.Context, call *route.Call, _ api.AppPath) (route.Empty, error) {
+	if err := api.FreshPasskey(call); err != nil {
+		return route.Empty{}, err
+	}
+	call.About(call.App.ID)
+	return route.Empty{}, a.apps.Delete(ctx, call.Ref())
 }

@@ -1,4 +1,4 @@
-// Package apps has the routes of applications, their ingest keys, and the guide to install.
+// Package apps has the routes of applications, their ingest keys, their connectors, and the guide to install.
 package apps
 
 import (
@@ -13,6 +13,7 @@ type Ports struct {
 	Apps       Apps
 	Keys       Keys
 	Exclusions Exclusions
+	Connectors Connectors
 }
 
 // Routes returns the rows of the package.
@@ -21,5 +22,6 @@ func Routes(ports Ports) []route.Route {
 		appRoutes(ports),
 		keyRoutes(ports),
 		exclusionRoutes(ports),
+		connectorRoutes(ports),
 	)
 }

@@ -73,7 +73,7 @@ type switchState struct {
 	EndAt          *route.Time `json:"endAt,omitempty"`
 }
 
-// flagDefinition is what members write of a flag, as answers show it.
+// flagDefinition shows the part of a flag that members write.
 type flagDefinition struct {
 	Name          string                 `json:"name"`
 	Description   string                 `json:"description"`

@@ -60,7 +60,7 @@ type shownRange struct {
 	Key  string     `json:"key"`
 }
 
-// variantResult is what one variant reached of a goal.
+// variantResult shows the conversions of one variant to a goal.
 type variantResult struct {
 	Variant     string   `json:"variant" doc:"off where a multivariate flag served nothing."`
 	Exposed     uint64   `json:"exposed" doc:"Persons who were served the variant first."`
@@ -70,7 +70,7 @@ type variantResult struct {
 	High        float64  `json:"high" doc:"Its upper end."`
 }
 
-// goalResult is what the variants reached of one goal.
+// goalResult shows the conversions of all variants to one goal.
 type goalResult struct {
 	GoalID   string          `json:"goalId"`
 	Name     string          `json:"name"`

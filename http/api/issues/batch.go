@@ -33,7 +33,7 @@ func (u *updateIssues) Check(call *route.Call) []svc.FieldError {
 	return problems
 }
 
-// issueOutcome is what became of one of the issues.
+// issueOutcome shows the result of the change for one issue.
 type issueOutcome struct {
 	ID             string           `json:"id" doc:"The id as it was asked for."`
 	Title          *string          `json:"title"`

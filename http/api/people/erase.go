@@ -15,8 +15,17 @@ import (
 type Erasures interface {
 	// Erase begins to erase a person: when it returns, nothing shows the person. It may be repeated.
 	Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error)
+	// Customer returns the person who has a distinct id, also one whom only billing names. It fails with not_found where nothing is
+	// known of the id.
+	Customer(ctx context.Context, environment uint64, id string) (svc.Person, error)
 	// Erasures returns the erasures of an application, the newest first.
 	Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, error)
+}
+
+// isNoPersonID reports whether an id is a distinct id, which may be an address.
+func isNoPersonID(id string) bool {
+	_, ok := svc.ParsePersonID(id)
+	return !ok
 }
 
 func erasureRoutes(ports Ports) []route.Route {
@@ -24,6 +33,7 @@ func erasureRoutes(ports Ports) []route.Route {
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.erase", Module: svc.ModulePeople, Scope: svc.ScopeAdmin, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.erased", Rate: svc.RateDefault,
+			Private: isNoPersonID,
 			Summary: "Erase a person and everything that the person sent", Status: http.StatusAccepted, Handler: route.Typed(d.erase),
 		},
 		{
@@ -79,12 +89,12 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 			Required: &svc.Required{Scope: svc.ScopeAdmin, Permission: svc.PermPeoplePIIRead},
 		}
 	}
-	found, err := d.find(ctx, in)
+	found, err := d.erasable(ctx, in)
 	if err != nil {
 		return erasureBegun{}, err
 	}
 	one, err := d.erasures.Erase(ctx, &found, svc.Erasure{
-		ID: d.newID("era_"), App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Visitors: found.Members, At: call.Now.Truncate(time.Millisecond), By: actorOf(call),
+		ID: svc.DrawID(ctx, "era_", d.newID), App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Visitors: found.Members, At: call.Now.Truncate(time.Millisecond), By: actorOf(call),
 		Status: svc.ErasureHidden, Removed: svc.ErasureCounts{Visitors: uint64(len(found.Members))},
 	})
 	if err != nil {
@@ -92,6 +102,14 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 	}
 	call.About(one.ID)
 	return erasureBegun{erasureOf(&one), call.RequestID}, nil
+}
+
+// erasable finds a person by the id, or by a distinct id: who is a customer in billing and nothing else has no other.
+func (d dossiers) erasable(ctx context.Context, in personPath) (svc.Person, error) {
+	if _, isID := svc.ParsePersonID(in.ID); isID {
+		return d.find(ctx, in)
+	}
+	return d.erasures.Customer(ctx, in.Env.Number, in.ID)
 }
 
 type listErasures struct {

@@ -60,7 +60,7 @@ func (d dossiers) note(ctx context.Context, call *route.Call, in addNote) (timel
 	}
 	visitor, _ := svc.ParsePersonID(found.ID)
 	activity, err := d.changes.Note(ctx, in.Env.Number, visitor, svc.Activity{
-		ID: d.newID("crm_"), Kind: svc.ActivityNote, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Text: strings.TrimSpace(in.Body.Text),
+		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityNote, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Text: strings.TrimSpace(in.Body.Text),
 	})
 	if err != nil {
 		return timelineEntry{}, err
@@ -93,24 +93,27 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 	if err != nil {
 		return dossier{}, err
 	}
-	if other.Number == found.Number {
+	merged := other.Number == found.Number
+	if merged && !svc.IsRepeated(ctx) {
 		return dossier{}, svc.Errorf(svc.CodeConflict, "Both ids belong to one person already.")
 	}
 	one, _ := svc.ParsePersonID(found.ID)
 	two, _ := svc.ParsePersonID(other.ID)
-	if err := d.merges.Merge(ctx, in.Env.Number, one, two, call.Now); err != nil {
-		return dossier{}, err
+	if !merged { // else by the request that this one repeats
+		if err := d.merges.Merge(ctx, in.Env.Number, one, two, call.Now); err != nil {
+			return dossier{}, err
+		}
 	}
 	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
-		ID: d.newID("crm_"), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
+		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
 	})
 	if err != nil {
 		return dossier{}, err
 	}
-	merged, err := d.find(ctx, in.personPath)
+	person, err := d.find(ctx, in.personPath)
 	if err != nil {
 		return dossier{}, err
 	}
-	call.About(merged.ID)
-	return dossier{shownPerson(call)(&merged), in.Env.Slug}, nil
+	call.About(person.ID)
+	return dossier{shownPerson(call)(&person), in.Env.Slug}, nil
 }

@@ -26,18 +26,19 @@ type dossiers struct {
 	merges    Merges
 	segments  Segments
 	erasures  Erasures
+	dropOffs  DropOffs
 	newID     func(prefix string) string
 }
 
 func newDossiers(ports Ports) dossiers {
-	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, erasures: ports.Erasures, newID: ports.NewID}
+	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, erasures: ports.Erasures, dropOffs: ports.DropOffs, newID: ports.NewID}
 }
 
 func personRoutes(ports Ports) []route.Route {
 	d := newDossiers(ports)
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people", Operation: "people.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people", Operation: "people.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Search people", Handler: route.Typed(d.list),
 		},
 		{
@@ -85,20 +86,25 @@ type person struct {
 	StageSource    string             `json:"stageSource" doc:"manual where a member set the stage, auto where the rules did." enum:"auto,manual"`
 	Tags           []string           `json:"tags"`
 	CRM            map[string]value   `json:"crm"`
-	Revenue        *personRevenue     `json:"revenue" doc:"null where no billing is connected."`
+	Revenue        *personRevenue     `json:"revenue" doc:"null where no billing is connected; see the documentation of revenue."`
 }
 
 // personRevenue is the revenue of one person.
 type personRevenue struct {
-	Status   string `json:"status"`
-	MRRCents int64  `json:"mrrCents"`
+	Status   string `json:"status" doc:"none, trialing, active, past_due or canceled."`
+	MRRCents int64  `json:"mrrCents" doc:"Of all subscriptions of the person."`
 	Currency string `json:"currency"`
 }
 
 func personOf(p *svc.Person) person {
 	stage, source := p.Stage()
+	var revenue *personRevenue
+	if p.Revenue != nil {
+		revenue = &personRevenue{Status: p.Revenue.Status, MRRCents: p.Revenue.MRRCents, Currency: p.Revenue.Currency}
+	}
 	return person{
-		ID: p.ID, DistinctID: api.OrNull(p.DistinctID), DistinctIDs: p.DistinctIDs, Email: api.OrNull(p.Email), Name: api.OrNull(p.Name),
+		Revenue: revenue,
+		ID:      p.ID, DistinctID: api.OrNull(p.DistinctID), DistinctIDs: p.DistinctIDs, Email: api.OrNull(p.Email), Name: api.OrNull(p.Name),
 		Company: api.OrNull(p.Company), Traits: valuesOf(p.Traits),
 		FirstSource: api.OrNull(p.First.Source), FirstMedium: api.OrNull(p.First.Medium), FirstCampaign: api.OrNull(p.First.Campaign),
 		FirstReferrer: api.OrNull(p.First.Referrer), FirstURL: api.OrNull(p.First.URL),
@@ -153,6 +159,7 @@ type listPeople struct {
 	Tag   []string   `query:"tag" doc:"People who have the tag; of several, all."`
 
 	Segment string `query:"segment" doc:"People who are in the segment, by its id."`
+	dropOff
 }
 
 // personPage is the answer of …/people.
@@ -175,6 +182,13 @@ func (d dossiers) list(ctx context.Context, call *route.Call, in listPeople) (pe
 			return personPage{}, err
 		}
 		query.Segment = &found
+	}
+	if in.Funnel != "" {
+		dropped, err := d.whoDroppedOff(ctx, call, in.Env.Environment, in.dropOff)
+		if err != nil {
+			return personPage{}, err
+		}
+		query.Persons = dropped
 	}
 	return pageOfPeople(ctx, call, d.people, query, in.Cursor)
 }

@@ -18,6 +18,7 @@ type Ports struct {
 	Tallies   Tallies
 	Companies Companies
 	Erasures  Erasures
+	DropOffs  DropOffs
 	// NewID returns a new sortable id with a prefix.
 	NewID func(prefix string) string
 }
@@ -27,6 +28,7 @@ func Routes(ports Ports) []route.Route {
 	return slices.Concat(
 		personRoutes(ports),
 		activityRoutes(ports),
+		exportRoutes(ports),
 		segmentRoutes(ports),
 		companyRoutes(ports),
 		erasureRoutes(ports),

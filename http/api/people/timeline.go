@@ -156,14 +156,16 @@ type (
 		Properties json.RawMessage `json:"properties"`
 	}
 	activityData struct {
-		Kind    svc.ActivityKind    `json:"kind"`
-		By      *personAuthor       `json:"by"`
-		Text    *string             `json:"text"`
-		Changed []string            `json:"changed"`
-		Stage   *svc.LifecycleStage `json:"stage"`
-		Tags    *[]string           `json:"tags"`
-		CRM     map[string]value    `json:"crm"`
-		Merged  *string             `json:"merged"`
+		Kind     svc.ActivityKind    `json:"kind"`
+		By       *personAuthor       `json:"by"`
+		Text     *string             `json:"text"`
+		Changed  []string            `json:"changed"`
+		Stage    *svc.LifecycleStage `json:"stage"`
+		Tags     *[]string           `json:"tags"`
+		CRM      map[string]value    `json:"crm"`
+		Merged   *string             `json:"merged"`
+		Campaign *string             `json:"campaign,omitempty"`
+		Fate     *string             `json:"fate,omitempty"`
 	}
 	personAuthor struct {
 		ID   string `json:"id"`
@@ -219,7 +221,7 @@ func eventDataOf(e *svc.Event) eventData {
 }
 
 func activityDataOf(a *svc.Activity) activityData {
-	data := activityData{Kind: a.Kind, Text: api.OrNull(a.Text), Changed: append([]string{}, a.Changed...), Merged: api.OrNull(a.Merged)}
+	data := activityData{Kind: a.Kind, Text: api.OrNull(a.Text), Changed: append([]string{}, a.Changed...), Merged: api.OrNull(a.Merged), Campaign: api.OrNull(a.Campaign), Fate: api.OrNull(a.Fate)}
 	if a.By.ID != "" {
 		data.By = &personAuthor{a.By.ID, a.By.Name}
 	}
@@ -239,6 +241,8 @@ func summaryOf(a *svc.Activity) string {
 		return a.Text
 	case svc.ActivityMerge:
 		return "merged with " + a.Merged
+	case svc.ActivityCampaign:
+		return a.Text + ": " + a.Fate
 	case svc.ActivityUpdate:
 	}
 	return "changed " + strings.Join(a.Changed, ", ")

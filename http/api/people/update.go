@@ -76,7 +76,7 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 	call.About(found.ID)
 	change, err := d.changes.Change(ctx, svc.PersonChange{
 		Environment: in.Env.Number, Visitor: visitor, Patch: patch, State: found.State,
-		Activity: svc.Activity{ID: d.newID("crm_"), Kind: svc.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
+		Activity: svc.Activity{ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
 	})
 	if err != nil {
 		return personChanged{}, err

@@ -63,6 +63,7 @@ type flagsPatch struct {
 type alertsPatch struct {
 	Thresholds *[]int    `json:"thresholds" doc:"Percents of a budget; replaces the whole list."`
 	ChannelIDs *[]string `json:"channelIds" doc:"Replaces the whole list; needs metrics.write where it changes."`
+	Silent     *bool     `json:"silentSignals" doc:"Tell the channels when a signal that used to come stops, and when it comes again."`
 }
 
 // set changes a value to a wish, if there is one.
@@ -108,6 +109,7 @@ func (p *policyPatch) apply(to *svc.TelemetryPolicy) {
 	if a := p.Alerts; a != nil {
 		set(&to.Alerts.Thresholds, a.Thresholds)
 		set(&to.Alerts.ChannelIDs, a.ChannelIDs)
+		set(&to.Alerts.SilentSignals, a.Silent)
 	}
 }
 

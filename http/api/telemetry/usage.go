@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"svc"
@@ -22,11 +24,67 @@ type telemetryAnswer struct {
 	Usage        []usageDay          `json:"usage" doc:"30 UTC days, the oldest first, today among them."`
 	Budgets      []budget            `json:"budgets" doc:"The signals that have a monthly budget."`
 	BudgetAlerts []budgetAlert       `json:"budgetAlerts" doc:"The latest 50, the newest first."`
-	Sampled      *sampled            `json:"sampled" doc:"null where all events are kept."`
+	Silent       []silentSignal      `json:"silentSignals" doc:"Signals that used to come and have stopped, where alerts.silentSignals has them watched."`
+	Sampled      *api.Sampled        `json:"sampled" doc:"null where all events are kept."`
 	Ingest       ingest              `json:"ingest"`
+	Fairness     fairness            `json:"fairness" doc:"What bounds the application so that it does not cost others, on the node that answers."`
 }
 
-// usageDay is what became of the items of one day. events, errors, metricPoints and flagEvaluations count what is
+// fairness is the bound of an application, its use, and who met it.
+type fairness struct {
+	BytesPerSecond      int64      `json:"bytesPerSecond" doc:"What the application sent in the last two seconds."`
+	BoundBytesPerSecond *int64     `json:"boundBytesPerSecond" doc:"What it may send; null while nothing bounds it. It is bounded while it sends more than an equal part, and others send too."`
+	ErrorsPerMinute     int        `json:"errorsPerMinute" doc:"Errors that each key may send on Sentry's paths; 0 for no bound."`
+	Addresses           addressUse `json:"addresses" doc:"What single addresses send with public keys, and may send."`
+	Met                 []metRow   `json:"met" doc:"The senders of the environment that were held back within an hour."`
+}
+
+// addressUse is the bound of one address and its use. An IPv6 address stands for its /64.
+type addressUse struct {
+	Sending             int    `json:"sending" doc:"Public addresses that sent to the application in the last two seconds."`
+	BytesPerSecond      int64  `json:"bytesPerSecond" doc:"What the one that sends most sends to the application."`
+	BoundBytesPerSecond *int64 `json:"boundBytesPerSecond" doc:"What that one may send to all applications together; null while nothing bounds it. An address is bounded while it sends more than an equal part, and much, and others send too."`
+}
+
+// metRow is a sender that was held back.
+type metRow struct {
+	KeyID       string     `json:"keyId"`
+	Network     *string    `json:"network" doc:"The network of the sender's address, as /24 or /48, where the key is public; null otherwise."`
+	Delayed     int64      `json:"delayed" doc:"Requests that waited."`
+	Refused     int64      `json:"refused" doc:"Those among them that were answered 503, to be sent again."`
+	ByAddress   int64      `json:"byAddress" doc:"Requests that waited because their address sent more than its part."`
+	RateLimited int64      `json:"rateLimited" doc:"Errors beyond errorsPerMinute."`
+	LastAt      route.Time `json:"lastAt"`
+}
+
+func metRowOf(m *svc.FairnessMet) metRow {
+	row := metRow{KeyID: m.KeyID, Delayed: m.Delayed, Refused: m.Refused, ByAddress: m.ByAddress, RateLimited: m.RateLimited, LastAt: route.Time(m.LastAt)}
+	if m.Network != "" {
+		row.Network = &m.Network
+	}
+	return row
+}
+
+// fairnessOf returns what bounds an application.
+func (t telemetry) fairnessOf(app string, environment uint64, now time.Time) fairness {
+	found := t.Fairness(app, environment, now)
+	return fairness{
+		BytesPerSecond: int64(found.BytesPerSecond), BoundBytesPerSecond: wholeOf(found.Bound), ErrorsPerMinute: t.ErrorsPerMinute,
+		Addresses: addressUse{Sending: found.Addresses, BytesPerSecond: int64(found.AddressBytesPerSecond), BoundBytesPerSecond: wholeOf(found.AddressBound)},
+		Met:       api.Convert(found.Met, metRowOf),
+	}
+}
+
+// wholeOf returns a rate in whole bytes, nil for none.
+func wholeOf(rate *float64) *int64 {
+	if rate == nil {
+		return nil
+	}
+	whole := int64(*rate)
+	return &whole
+}
+
+// usageDay shows the items of one day by their fate. events, errors, metricPoints and flagEvaluations count what is
 // stored; signals has, for each signal, received = stored + duplicates + dropped.
 type usageDay struct {
 	Date            string                     `json:"date" doc:"YYYY-MM-DD, in UTC."`
@@ -39,14 +97,35 @@ type usageDay struct {
 	Signals         map[svc.Signal]signalUsage `json:"signals" doc:"The same for each signal, where received = stored + duplicates + all that was dropped."`
 }
 
-// signalUsage is what became of the items of one signal.
+// signalUsage shows the items of one signal by their fate.
 type signalUsage struct {
 	Received   int64            `json:"received" doc:"All items that arrived or were reported."`
 	Stored     int64            `json:"stored"`
 	Duplicates int64            `json:"duplicates" doc:"Items that repeat one that is stored."`
 	Dropped    dropped          `json:"dropped"`
 	Codes      map[string]int64 `json:"codes" doc:"dropped.invalid by the code with which items were rejected."`
+	ClientSide []clientReason   `json:"clientSide" doc:"dropped.clientSide by what the clients say of it, the most frequent first: at most 15 reasons by 4 categories."`
 	Bytes      int64            `json:"bytes"`
+}
+
+// clientReason counts what clients did not send.
+type clientReason struct {
+	Reason   string `json:"reason" doc:"As SDKs of Sentry word it: queue_overflow, sample_rate, before_send, network_error and so on; other for words of nobody."`
+	Category string `json:"category" doc:"As SDKs of Sentry word it: error, default, security or session."`
+	Items    int64  `json:"items"`
+}
+
+// clientReasonsOf lists counts by reason, the greatest first.
+func clientReasonsOf(counts map[string]int64) []clientReason {
+	rows := make([]clientReason, 0, len(counts))
+	for code, items := range counts {
+		of := svc.ClientReasonOf(code)
+		rows = append(rows, clientReason{Reason: of.Reason, Category: of.Category, Items: items})
+	}
+	slices.SortFunc(rows, func(a, b clientReason) int {
+		return cmp.Or(cmp.Compare(b.Items, a.Items), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Category, b.Category))
+	})
+	return rows
 }
 
 // dropped counts items by the reason for which they were not stored.
@@ -82,7 +161,8 @@ func usageDayOf(day *svc.UsageDay) usageDay {
 		}
 		row.Bytes += usage.Bytes
 		row.Signals[signal] = signalUsage{
-			Received: usage.Received(), Stored: usage.Stored, Duplicates: usage.Duplicates, Dropped: droppedOf(usage.Dropped), Codes: usage.Codes, Bytes: usage.Bytes,
+			Received: usage.Received(), Stored: usage.Stored, Duplicates: usage.Duplicates, Dropped: droppedOf(usage.Dropped), Codes: usage.Codes,
+			ClientSide: clientReasonsOf(usage.ClientReasons), Bytes: usage.Bytes,
 		}
 	}
 	row.Dropped = droppedOf(all)
@@ -115,10 +195,25 @@ func budgetAlertOf(a *svc.BudgetAlert) budgetAlert {
 	return budgetAlert{ID: a.ID, Signal: a.Signal, Threshold: a.Threshold, UsedPercent: a.UsedPercent, At: route.Time(a.At), ChannelIDs: append([]string{}, a.ChannelIDs...)}
 }
 
-// sampled says that answers about events count a share of the visitors.
-type sampled struct {
-	Rate  float64    `json:"rate"`
-	Since route.Time `json:"since"`
+// silentSignal is a signal that has stopped.
+type silentSignal struct {
+	Signal       svc.Signal `json:"signal"`
+	LastAt       route.Time `json:"lastAt" doc:"When the last item arrived."`
+	NoticedAt    route.Time `json:"noticedAt" doc:"When the channels were told."`
+	UsualPauseMs int64      `json:"usualPauseMs" doc:"It was noticed after three times as long."`
+	ChannelIDs   []string   `json:"channelIds" doc:"Who was told."`
+}
+
+func silentSignalsOf(state *svc.TelemetryState) []silentSignal {
+	rows := []silentSignal{}
+	for _, signal := range svc.Signals() {
+		if one, silent := state.Silent[signal]; silent {
+			rows = append(rows, silentSignal{
+				Signal: signal, LastAt: route.Time(one.LastAt), NoticedAt: route.Time(one.Since), UsualPauseMs: one.UsualPause.Milliseconds(), ChannelIDs: append([]string{}, one.ChannelIDs...),
+			})
+		}
+	}
+	return rows
 }
 
 // ingest says how far what was accepted is stored.
@@ -130,6 +225,7 @@ type ingest struct {
 
 // signalIngest is ingest for one signal.
 type signalIngest struct {
+	LagMs       int64       `json:"lagMs" doc:"No item of the signal that was accepted and is not stored is older. All signals come through the same log and are stored together."`
 	LastEventAt *route.Time `json:"lastEventAt"`
 }
 
@@ -152,11 +248,9 @@ func (t telemetry) get(ctx context.Context, call *route.Call, in getTelemetry) (
 	svc.AddUsage(month, counts)
 	answer := telemetryAnswer{
 		Policy: state.Policy, Revision: state.Revision, Environment: in.Env.Slug, Usage: api.Convert(days, usageDayOf),
-		Budgets: budgetsOf(&state, days, month, call.Now), BudgetAlerts: api.Convert(state.Alerts, budgetAlertOf),
-		Ingest: ingestOf(days, t.Lag()),
-	}
-	if s := state.Sampling(svc.SignalEvents, call.Now); s != nil {
-		answer.Sampled = &sampled{Rate: s.Rate, Since: route.Time(s.Since)}
+		Budgets: budgetsOf(&state, days, month, call.Now), BudgetAlerts: api.Convert(state.Alerts, budgetAlertOf), Silent: silentSignalsOf(&state),
+		Sampled: api.SampledOf(state.Sampling(svc.SignalEvents, call.Now)), Ingest: ingestOf(days, t.Lag()),
+		Fairness: t.fairnessOf(call.App.ID, in.Env.Number, call.Now),
 	}
 	return answer, nil
 }
@@ -203,7 +297,7 @@ func ingestOf(days []svc.UsageDay, lag time.Duration) ingest {
 				last = at
 			}
 		}
-		row := signalIngest{}
+		row := signalIngest{LagMs: out.LagMs}
 		if !last.IsZero() {
 			row.LastEventAt = route.TimeOf(&last)
 		}

@@ -1,17 +1,20 @@
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { call, whenSignedOut, type Schema } from "./api/client";
 import { useAsk } from "./core/ask";
+import { later } from "./core/later";
 import { useLive } from "./core/live";
 import { HereContext, type Here } from "./core/me";
-import { go, hashOf, usePlace, type Place } from "./core/place";
+import { creating, go, hashOf, newApplication, usePlace, type Place } from "./core/place";
 import { t } from "./core/texts";
 import { Empty } from "./parts/Empty";
 import { Failure } from "./parts/Failure";
 import { endSession, Frame } from "./parts/Frame";
 import { pages } from "./pages/pages";
 import { Door } from "./pages/signin/Door";
-import { SignIn } from "./pages/signin/SignIn";
-import { Start } from "./pages/start/Start";
+
+const SignIn = later(() => import("./pages/signin/SignIn").then((part) => part.SignIn));
+const Create = later(() => import("./pages/create/Create").then((part) => part.Create));
+const Start = later(() => import("./pages/start/Start").then((part) => part.Start));
 
 interface World {
   me: Schema["Identity"];
@@ -50,9 +53,17 @@ export function App() {
       removeEventListener("application", changed);
     };
   }, []);
+  // made is the address of an application that was created; it is shown once the list of applications has it.
+  const made = useRef("");
+  useEffect(() => {
+    if (!made.current || !world.data) return;
+    location.replace(made.current);
+    made.current = "";
+  }, [world.data]);
+  const created = (hash: string) => { made.current = hash; next((n) => n + 1); };
   const enter = useCallback(() => { open(""); leave(false); next((n) => n + 1); }, []);
   if (out) return <SignIn key={link} link={link} done={enter} />;
-  if (world.data) return <Shown world={world.data} left={() => leave(true)} />;
+  if (world.data) return <Shown world={world.data} created={created} left={() => leave(true)} />;
   if (world.error) return <Door title={t.product}><Failure error={world.error} again={world.again} /></Door>;
   return <p class="hidden" role="status">{t.hints.loading}</p>;
 }
@@ -60,16 +71,17 @@ export function App() {
 const last = "svc-console-app";
 
 // Shown finds the application of the address. An address without one leads to the one that was shown last.
-function Shown({ world, left }: { world: World; left: () => void }) {
-  const place = usePlace();
+function Shown({ world, created, left }: { world: World; created: (hash: string) => void; left: () => void }) {
+  const place = usePlace(), makes = creating();
   const app = world.apps.find((one) => one.organization.slug === place.org && one.slug === place.app);
   useEffect(() => {
     if (app) return localStorage.setItem(last, app.organization.slug + "/" + app.slug);
     const before = world.apps.find((one) => one.organization.slug + "/" + one.slug === localStorage.getItem(last)) ?? world.apps[0];
-    if (before) location.replace(hashOf({ org: before.organization.slug, app: before.slug, page: "overview", rest: "", query: new URLSearchParams() }));
-  }, [app]);
+    if (before && !makes) location.replace(hashOf({ org: before.organization.slug, app: before.slug, page: "overview", rest: "", query: new URLSearchParams() }));
+  }, [app, makes]);
   const signOut = () => void endSession().catch(() => {}).then(left);
-  if (world.apps.length === 0) return <Door title={t.frame.noApp}><Empty title="" hint={t.frame.noAppHint} /><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
+  if (makes) return <Create me={world.me} created={created} back={world.apps.length > 0 ? "#" : undefined} />;
+  if (world.apps.length === 0) return <Door title={t.frame.noApp}><Empty title="" hint={t.frame.noAppHint} /><button type="button" class="primary" onClick={() => go(newApplication)}>{t.frame.createApp}</button><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
   const org = world.me.organizations.find((one) => one.slug === place.org);
   if (!app || !org) return null;
   return <Application key={app.id} world={world} app={app} org={org} place={place} signOut={signOut} />;
@@ -107,7 +119,7 @@ function Application({ world, app, org, place, signOut }: Props) {
   const begin = page.name === "overview" && empty === true, unknown = page.name === "overview" && empty === undefined;
   return (
     <HereContext.Provider value={here}>
-      <Frame pages={shown.map((one) => one.name)} apps={world.apps} live={live} signOut={signOut} ranged={page.ranged && !begin}>
+      <Frame pages={shown.map((one) => one.name)} prepare={(name) => void shown.find((one) => one.name === name)?.View.fetch?.().catch(() => {})} apps={world.apps} live={live} signOut={signOut} ranged={page.ranged && !begin}>
         {unknown ? <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p> : begin ? <Start arrived={() => know(false)} /> : <page.View live={live?.asOf} />}
       </Frame>
     </HereContext.Provider>

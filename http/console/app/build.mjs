@@ -1,9 +1,8 @@
 // Builds what the binary embeds into ../dist: types from the API's description, a check of all types against
-// it, and one script and one style sheet whose names change with their content.
+// it, a script, a part for each page, and one style sheet. Their names change with their content.
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import esbuild from "esbuild";
 import openapiTS, { astToString } from "openapi-typescript";
@@ -17,16 +16,15 @@ await writeFile(join(here, "api", "schema.d.ts"), "// Generated from the API's d
 execFileSync(process.execPath, [join(here, "node_modules", "typescript", "bin", "tsc"), "--project", here], { stdio: "inherit" });
 
 const built = await esbuild.build({
-  absWorkingDir: here, entryPoints: ["main.tsx"], bundle: true, minify: true, write: false, outdir: "out", format: "esm",
+  absWorkingDir: here, entryPoints: { console: "main.tsx" }, bundle: true, splitting: true, minify: true, write: false, metafile: true, outdir: "out", format: "esm",
+  entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]",
   target: ["chrome109", "firefox115", "safari16.4"], jsx: "automatic", jsxImportSource: "preact", legalComments: "none", charset: "utf8",
 });
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
-const names = {};
-for (const file of built.outputFiles) {
-  const kind = file.path.endsWith(".css") ? "css" : "js";
-  names[kind] = `console-${createHash("sha256").update(file.contents).digest("hex").slice(0, 12)}.${kind}`;
-  await writeFile(join(dist, names[kind]), file.contents);
-}
-const page = (await readFile(join(here, "index.html"), "utf8")).replace("{{script}}", names.js).replace("{{style}}", names.css);
+for (const file of built.outputFiles) await writeFile(join(dist, basename(file.path)), file.contents);
+const [script, entry] = Object.entries(built.metafile.outputs).find(([, output]) => output.entryPoint === "main.tsx");
+// What the script imports is asked for beside it, not after it.
+const shared = entry.imports.filter((one) => one.kind === "import-statement").map((one) => `<link rel="modulepreload" href="/console/assets/${basename(one.path)}">\n`).join("");
+const page = (await readFile(join(here, "index.html"), "utf8")).replace("{{script}}", basename(script)).replace("{{style}}", basename(entry.cssBundle)).replace("{{shared}}", shared);
 await writeFile(join(dist, "index.html"), page);

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"svc"
 )
 
-// analyticsSettings makes the goals and the funnels that a product like this has.
-func analyticsSettings() []Call {
+// analyticsSettings makes the goals and the funnels that a product like this has, and marks what happened to it.
+func analyticsSettings(until time.Time) []Call {
 	type object = map[string]any
 	goal := func(name, kind, match string, value float64) Call {
 		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/goals", Body: object{"name": name, "kind": kind, "match": match, "value": value}}
@@ -15,12 +17,22 @@ func analyticsSettings() []Call {
 	funnel := func(name string, steps ...object) Call {
 		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/funnels", Body: object{"name": name, "windowHours": 168, "steps": steps}}
 	}
+	mark := func(number, hour int, kind svc.AnnotationKind, title, text string) Call {
+		at := until.Truncate(24*time.Hour).AddDate(0, 0, number+1-days).Add(time.Duration(hour) * time.Hour)
+		return Call{
+			Method: http.MethodPost, Path: "/api/v1/apps/{app}/annotations", Unless: "/api/v1/apps/{app}/annotations?range=90d",
+			Body: object{"kind": kind, "at": at.Format(time.RFC3339), "title": title, "text": text},
+		}
+	}
 	path := func(match string) object { return object{"kind": "path", "match": match} }
 	event := func(match string) object { return object{"kind": "event", "match": match} }
 	return []Call{
 		goal("Sign-up", "event", "signed_up", 0), goal("Subscription", "event", "subscribed", 29), goal("Reads the documentation", "path", "/docs*", 0), goal("Asks for a demo", "event", "demo_requested", 0),
 		funnel("From the site to a subscription", path("/pricing"), path("/signup"), event("signed_up"), event("subscribed")),
 		funnel("First project", event("signed_up"), event("project_created"), event("member_invited")),
+		mark(21, 9, svc.AnnotationCampaign, "The autumn letter", "To everybody who has an account."),
+		mark(63, 12, svc.AnnotationNote, "The database is slow", "An index was missing for four hours."),
+		mark(86, 10, svc.AnnotationNote, "New prices", "Seats cost the same in every plan."),
 	}
 }
 
@@ -46,13 +58,13 @@ func (d *day) pages(v visit) (items []Item) {
 		items = append(items, item)
 	}
 	event := func(name string, properties map[string]any) Item {
-		return Item{"type": "event", "name": name, "properties": properties, "url": site + v.paths[len(v.paths)-1]}
+		return Item{"type": "event", "name": name, "properties": properties, "url": Site + v.paths[len(v.paths)-1]}
 	}
 	for n, path := range v.paths {
-		view := Item{"type": "page", "name": "page_view", "url": site + path, "title": "Harbor " + path}
+		view := Item{"type": "page", "name": "page_view", "url": Site + path, "title": "Harbor " + path}
 		if n == 0 && !v.member {
 			if v.campaign != "" {
-				view["url"] = site + path + "?" + v.campaign
+				view["url"] = Site + path + "?" + v.campaign
 			}
 			view["referrer"] = v.referrer
 		}

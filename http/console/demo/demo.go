@@ -7,19 +7,18 @@
 package demo
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc"
 	"svc/http/route"
 )
-
-// Slug is that of the application that holds the demo.
-const Slug = "demo"
 
 // Call is one request of the API. Its path may hold {app}, which stands for the organization and
 // the slug of the demo.
@@ -30,7 +29,16 @@ type Call struct {
 	// Ingest says that the call goes with the secret ingest key of the demo; the others go with the rights
 	// of the person who wants it.
 	Ingest bool `json:"ingest,omitempty"`
+	// Unless is the path of a list, where the service would take the same thing twice: the call is left out where a row of
+	// the list has the name or the title of the body.
+	Unless string `json:"unless,omitempty"`
 }
+
+// consolePath is where the paths of calls begin that a session of the console makes, and no token.
+const consolePath = "/console/api/v1/"
+
+// Console reports whether the call needs a session of the console.
+func (c *Call) Console() bool { return strings.HasPrefix(c.Path, consolePath) }
 
 // Part is a part of the demo. Parts are sent one after the other.
 type Part struct {
@@ -43,10 +51,10 @@ type Part struct {
 // Item is one item of a batch.
 type Item map[string]any
 
-// chapter is what one module shows in the demo.
+// chapter is the part of the demo that one module fills.
 type chapter struct {
 	// settings returns the calls that come before all items.
-	settings func() []Call
+	settings func(until time.Time) []Call
 	// day returns the items of a day.
 	day func(d *day) []Item
 }
@@ -57,6 +65,9 @@ func chapters() []chapter {
 		{settings: analyticsSettings, day: visits},
 		{settings: errorSettings, day: crashes},
 		{settings: metricSettings, day: measurements},
+		{settings: flagSettings, day: noDay},
+		{settings: peopleSettings, day: noDay},
+		{settings: outboundSettings, day: noDay},
 	}
 }
 
@@ -75,13 +86,16 @@ func Of(part int, until time.Time) (Part, bool) {
 	}
 	if part == 0 {
 		for _, chapter := range chapters() {
-			made.Calls = append(made.Calls, chapter.settings()...)
+			made.Calls = append(made.Calls, chapter.settings(until)...)
 		}
 		return made, true
 	}
 	var items []Item
 	for number := (part - 1) * partDays; number < part*partDays; number++ {
 		items = append(items, itemsOf(number, until)...)
+	}
+	if part == parts-1 {
+		made.Calls = append(append(made.Calls, evaluations()...), subscriptions(until)...)
 	}
 	for batch := range slices.Chunk(items, svc.MaxBatchItems) {
 		made.Calls = append(made.Calls, Call{Method: http.MethodPost, Path: "/api/v1/batch", Body: map[string]any{"items": batch}, Ingest: true})
@@ -121,27 +135,51 @@ func itemsOf(number int, until time.Time) []Item {
 // patience is how long the parts of one demo may be asked for with the same end.
 const patience = time.Hour
 
-// Rows returns the row of the parts. They are invented and say nothing about anybody, so strangers may read them
-// as they may read the pages of the console.
-func Rows(now func() time.Time) []route.Route {
+// Rows returns the row of the parts, for whoever is signed in.
+func Rows() []route.Route {
 	return []route.Route{{
-		Surface: route.Share, Method: http.MethodGet, Path: "/console/demo/{part}", Operation: "console.demo", Effect: route.Read,
-		Summary: "A part of the demo: calls that fill an application.",
-		Raw: func(w *route.Response, r *http.Request) {
-			until := now().UTC().Truncate(time.Second)
-			if asked, err := time.Parse(time.RFC3339, r.URL.Query().Get("until")); err == nil && asked.Before(until) && until.Sub(asked) < patience {
-				until = asked
-			}
-			number, err := strconv.Atoi(r.PathValue("part"))
-			part, known := Of(number, until)
-			if err != nil || !known {
-				w.Refuse(r, svc.NotFound("part"), nil)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			_ = json.NewEncoder(w).Encode(part) // a client that went away needs no answer
-		},
+		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+		Summary: "A part of the demo: calls that fill an application", Handler: route.Typed(answer),
 	}}
+}
+
+type partQuery struct {
+	Number string `path:"part" doc:"The number of the part; the first one is 0 and has the settings."`
+	Until  string `query:"until" doc:"When the demo ends, as the first part says; now where it is absent."`
+}
+
+// shownPart is a part as the answer shows it.
+type shownPart struct {
+	Parts int         `json:"parts" doc:"How many parts there are."`
+	Until route.Time  `json:"until" doc:"When the demo ends."`
+	Calls []shownCall `json:"calls" doc:"Calls to make one after the other."`
+}
+
+type shownCall struct {
+	Method string          `json:"method"`
+	Path   string          `json:"path" doc:"With {app} where the organization and the slug of the demo stand."`
+	Body   json.RawMessage `json:"body"`
+	Ingest bool            `json:"ingest" doc:"Whether the call goes with an ingest key."`
+	Unless string          `json:"unless" doc:"The path of a list; the call is left out where a row of it has the name or the title of the body. Empty where nothing is looked at."`
+}
+
+func answer(_ context.Context, call *route.Call, in partQuery) (shownPart, error) {
+	until := call.Now.UTC().Truncate(time.Second)
+	if asked, err := time.Parse(time.RFC3339, in.Until); err == nil && asked.Before(until) && until.Sub(asked) < patience {
+		until = asked
+	}
+	number, err := strconv.Atoi(in.Number)
+	part, known := Of(number, until)
+	if err != nil || !known {
+		return shownPart{}, svc.NotFound("part")
+	}
+	shown := shownPart{Parts: part.Parts, Until: route.Time(part.Until), Calls: make([]shownCall, len(part.Calls))}
+	for i, one := range part.Calls {
+		body, err := json.Marshal(one.Body)
+		if err != nil {
+			return shownPart{}, fmt.Errorf("encoding a call of the demo: %w", err)
+		}
+		shown.Calls[i] = shownCall{one.Method, one.Path, body, one.Ingest, one.Unless}
+	}
+	return shown, nil
 }

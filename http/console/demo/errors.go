@@ -7,7 +7,7 @@ import (
 )
 
 // errorSettings makes the rules that tell of errors.
-func errorSettings() []Call {
+func errorSettings(time.Time) []Call {
 	return []Call{{Method: http.MethodPost, Path: "/api/v1/apps/{app}/alerts", Body: map[string]any{"name": "New problem", "kind": "new_issue", "severity": "critical"}}}
 }
 
@@ -29,7 +29,7 @@ func faults() []fault {
 		}
 		return stack
 	}
-	const app, vendor = site + "/assets/app.js", site + "/node_modules/react-dom/client.js"
+	const app, vendor = Site + "/assets/app.js", Site + "/node_modules/react-dom/client.js"
 	return []fault{
 		{"TypeError", "Cannot read properties of undefined (reading 'columns')", "error", js("TypeError", "columnsOf ("+app+":812:19)", "Board ("+app+":1020:7)", "renderWithHooks ("+vendor+":4400:11)"), 8, 90, 0.06, false},
 		{"ChunkLoadError", "Loading chunk 44 failed.", "warning", js("ChunkLoadError", "requireChunk ("+app+":31:11)", "openReports ("+app+":2210:3)"), 0, 90, 0.02, false},
@@ -57,7 +57,7 @@ func crashes(d *day) (items []Item) {
 			path, at := v.paths[len(v.paths)-1], v.begin.Add(time.Duration(20+d.random.IntN(300))*time.Second)
 			item := Item{
 				"type": "error", "id": fmt.Sprintf("%s-fault-%d", v.session, n), "ts": at, "name": fault.name, "message": fault.message, "level": fault.level, "stack": fault.stack,
-				"release": release(d.number), "distinctId": v.user(), "anonymousId": v.anonymous(), "sessionId": v.session, "url": site + path, "handled": fault.level != "fatal",
+				"release": release(d.number), "distinctId": v.user(), "anonymousId": v.anonymous(), "sessionId": v.session, "url": Site + path, "handled": fault.level != "fatal",
 				"tags":    map[string]any{"plan": v.plan, "runtime": map[bool]string{true: "node", false: "browser"}[fault.server]},
 				"context": map[string]any{"ip": v.address, "userAgent": v.agent},
 				"breadcrumbs": []map[string]any{
@@ -71,5 +71,5 @@ func crashes(d *day) (items []Item) {
 	return items
 }
 
-// release is what runs on a day; there is a new one every week.
+// release returns the release that runs on a day; there is a new one every week.
 func release(number int) string { return fmt.Sprintf("harbor@2.%d.0", number/7) }

@@ -7,16 +7,21 @@ import (
 	"time"
 )
 
-// metricSettings makes rules and a monitor. The monitor is off: a demo asks nobody outside.
-func metricSettings() []Call {
+// metricSettings makes rules, a silence that is to come, and a monitor. The monitor is off: a demo asks nobody outside.
+func metricSettings(until time.Time) []Call {
 	type object = map[string]any
 	rule := func(name, kind string, threshold float64, condition object) Call {
 		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/alerts", Body: object{"name": name, "kind": kind, "threshold": threshold, "windowMinutes": 15, "condition": condition}}
 	}
+	moves := until.Truncate(24*time.Hour).AddDate(0, 0, 3).Add(5 * time.Hour)
 	return []Call{
 		rule("Answers are slow", "metric", 400, object{"name": "http.duration", "agg": "p95"}),
 		rule("The queue grows", "metric", 250, object{"name": "queue.depth", "agg": "max"}),
 		rule("Many errors", "error_rate", 30, object{}),
+		{
+			Method: http.MethodPost, Path: "/api/v1/apps/{app}/silences", Unless: "/api/v1/apps/{app}/silences",
+			Body: object{"name": "The database moves", "startsAt": moves.Format(time.RFC3339), "endsAt": moves.Add(2 * time.Hour).Format(time.RFC3339)},
+		},
 		{Method: http.MethodPost, Path: "/api/v1/apps/{app}/monitors", Body: object{"name": "Site", "url": "https://example.com/", "intervalSeconds": 300, "enabled": false}},
 	}
 }
@@ -73,7 +78,7 @@ func (d *day) points(at time.Time, step time.Duration) []Item {
 func (d *day) vitals(v visit) []Item {
 	poor := 1 + 2*math.Pow(d.random.Float64(), 4)
 	vital := func(name string, value float64) Item {
-		return Item{"type": "vital", "ts": v.begin.Add(9 * time.Second), "name": name, "value": math.Round(value*1000) / 1000, "url": site + v.paths[0], "id": v.session + "-" + name, "context": map[string]any{"userAgent": v.agent}}
+		return Item{"type": "vital", "ts": v.begin.Add(9 * time.Second), "name": name, "value": math.Round(value*1000) / 1000, "url": Site + v.paths[0], "id": v.session + "-" + name, "context": map[string]any{"userAgent": v.agent}}
 	}
 	return []Item{vital("LCP", 1500*poor), vital("INP", 110*poor), vital("CLS", 0.05*poor), vital("FCP", 900*poor), vital("TTFB", 260*poor)}
 }

@@ -1,7 +1,7 @@
 package demo
 
-// Site is the address of the product.
-const site = "https://harbor.example"
+// Site is the address of the product. No other application has it, so a demo is known by it.
+const Site = "https://harbor.example"
 
 func entryPages() []weighted[string] {
 	return []weighted[string]{{"/", 48}, {"/blog/plan-less", 14}, {"/blog/quiet-deploys", 11}, {"/docs", 9}, {"/pricing", 9}, {"/compare/boards", 6}, {"/changelog", 3}}

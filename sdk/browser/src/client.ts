@@ -1,7 +1,7 @@
 import { createEngagement } from "./engagement";
 import { describe, watchErrors } from "./errors";
 import { watchInteractions } from "./interactions";
-import type { Consent, ErrorDetails, EventDetails, Options, Values } from "./options";
+import type { Consent, ErrorDetails, EventDetails, Flags, Options, Values } from "./options";
 import { createQueue, type Item, type Store } from "./queue";
 import { watchAddress } from "./views";
 
@@ -19,6 +19,11 @@ export interface Client {
   group(company: string): void;
   /** Sends an error that was caught. */
   captureError(error: unknown, details?: ErrorDetails): void;
+  /**
+   * Calls `changed` with the visitor's feature flags, and again whenever one of them or the visitor changes. `context` is what rules may look
+   * at. Until the visitor lets the page report, there are none.
+   */
+  flags(changed: (flags: Flags) => void, context?: Values): void;
   /** Takes the visitor's answer: `granted` sends what waited, `denied` forgets it and all that was kept on the device. */
   consent(answer: Consent): void;
   /** Forgets who the visitor is, for example when they sign out. */
@@ -47,8 +52,14 @@ function localStore(): Store {
   }
 }
 
-/** Begins to report a page. `loadVitals` fetches what measures web vitals, when the page is idle. */
-export function report(options: Options, loadVitals: () => Promise<typeof import("./vitals")>): Client {
+/** What is fetched when it is needed: what measures web vitals, when the page is idle, and what evaluates flags, when they are asked for. */
+export interface Parts {
+  vitals(): Promise<typeof import("./vitals")>;
+  flags(): Promise<typeof import("./flags")>;
+}
+
+/** Begins to report a page. */
+export function report(options: Options, parts: Parts): Client {
   const lasting = options.privacyMode !== "ephemeral";
   const store = lasting ? localStore() : undefined;
   const signals = navigator as { doNotTrack?: string; globalPrivacyControl?: boolean };
@@ -67,6 +78,8 @@ export function report(options: Options, loadVitals: () => Promise<typeof import
   let opening: ReturnType<typeof setTimeout> | undefined;
   let anonymousId: string | undefined;
   let distinctId: string | undefined;
+
+  let flagging: Promise<{ add(changed: (flags: Flags) => void, context?: Values): void; ask(): unknown }> | undefined;
 
   /** Keeps a value on the device, once the visitor lets it. */
   const remember = (key: string, value: string | undefined) => {
@@ -118,6 +131,9 @@ export function report(options: Options, loadVitals: () => Promise<typeof import
     opening = setTimeout(page, titleMs);
   }
 
+  /** Has the flags evaluated for who the visitor is now. */
+  const visitorChanged = () => void flagging?.then((watch) => watch.ask(), () => undefined);
+
   function begin() {
     if (options.pageViews !== false) {
       watchAddress(!!options.hash, pageChanged);
@@ -125,7 +141,7 @@ export function report(options: Options, loadVitals: () => Promise<typeof import
     }
     if (options.interactions !== false) watchInteractions(track);
     if (options.vitals !== false) {
-      const load = () => void loadVitals().then(({ watchVitals }) => watchVitals((name, value) => send("vital", { name, value })), () => undefined);
+      const load = () => void parts.vitals().then(({ watchVitals }) => watchVitals((name, value) => send("vital", { name, value })), () => undefined);
       (window.requestIdleCallback ?? setTimeout)(load);
     }
   }
@@ -150,10 +166,15 @@ export function report(options: Options, loadVitals: () => Promise<typeof import
     identify(id, traits) {
       distinctId = id;
       send("identify", { traits });
+      visitorChanged();
     },
     alias: (id, previousId = distinctId) => send("alias", { distinctId: id, previousId }),
     group: (company) => send("identify", { traits: { company } }),
     captureError: (error, details) => send("error", { ...describe(error), handled: true, mechanism: "generic", ...details }),
+    flags(changed, context) {
+      flagging ??= parts.flags().then(({ watchFlags }) => watchFlags(options.host, options.key, store, () => (answer === "granted" ? visitor() : undefined)));
+      void flagging.then((watch) => watch.add(changed, context), () => changed({}));
+    },
     consent(given) {
       answer = given;
       if (given === "granted") {
@@ -167,10 +188,12 @@ export function report(options: Options, loadVitals: () => Promise<typeof import
         remember(consentKey, given);
         anonymousId = distinctId = undefined;
       }
+      visitorChanged();
     },
     reset() {
       [idKey, userKey].forEach((key) => remember(key, undefined));
       anonymousId = distinctId = undefined;
+      visitorChanged();
     },
   };
 }

@@ -49,3 +49,16 @@ export interface ErrorDetails {
   tags?: Record<string, string | number | boolean>;
   extra?: Values;
 }
+
+/** What one flag answers to the visitor. */
+export interface Flag {
+  enabled: boolean;
+  /** The variant that is served; null for a boolean flag, and where the flag is off. */
+  variant: string | null;
+  /** The variant's value, else its key; true or false for a boolean flag. */
+  value: unknown;
+  reason: string;
+}
+
+/** The flags by their keys. One that does not exist is absent. */
+export type Flags = Record<string, Flag | undefined>;

@@ -9,7 +9,7 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// Block holds the columns of events, occurrences and metric points that are inserted together. It is used by one
+// Block holds the columns of events, occurrences, metric points and billing items that are inserted together. It is used by one
 // goroutine at a time; after Reset it is filled again without allocating.
 //
 // Strings of low cardinality are kept by reference: the strings of appended events must not change
@@ -39,28 +39,51 @@ type Block struct {
 	encoded                           proto.Buffer
 	errors                            occurrenceBlock
 	metrics                           metricBlock
+	billing                           billingBlock
 	usage                             usageBlock
+	// rest has the rows of the shards after the first; nil where there is one shard.
+	rest *restBlock
 }
 
-// NewBlock returns an empty block.
-func (db *Store) NewBlock() *Block { return newBlock(&db.catalogue) }
+// NewBlock returns an empty block for the partitions of shard 0.
+func (db *Store) NewBlock() *Block { return db.NewBlockOf(0) }
+
+// NewBlockOf returns an empty block for the partitions of a shard.
+func (db *Store) NewBlockOf(shard int) *Block {
+	b := newBlock(&db.catalogue)
+	if len(db.shards) > 1 {
+		b.rest = newRestBlock(db, shard)
+	}
+	return b
+}
 
 // newBlock returns an empty block whose series the given notes know.
 func newBlock(catalogue *seriesNotes) *Block {
-	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(catalogue)}
+	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(catalogue), billing: newBillingBlock()}
 }
 
 // Counts returns the number of counts and of tallies.
-func (b *Block) Counts() int { return len(b.usage.counts) + len(b.usage.tallies) }
+func (b *Block) Counts() int { return b.ownCounts() + b.rest.sum((*Block).ownCounts) }
 
 // Rows returns the number of appended rows of all kinds but the counts.
-func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.metrics.rows() }
+func (b *Block) Rows() int { return b.ownRows() + b.rest.sum((*Block).ownRows) }
+
+// ownCounts and ownRows are Counts and Rows of the shard whose rows are in the block itself.
+func (b *Block) ownCounts() int { return len(b.usage.counts) + len(b.usage.tallies) }
+
+func (b *Block) ownRows() int {
+	return len(b.environment) + b.errors.rows() + b.metrics.rows() + b.billing.rows()
+}
 
 // Bytes returns about how many bytes the occurrences and points take, whose rows may be large.
-func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes }
+func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes + b.rest.sum((*Block).Bytes) }
 
 // Add adds rows of every kind.
 func (b *Block) Add(rows *svc.Rows) {
+	if b.rest != nil {
+		b.rest.divide(b, rows)
+		return
+	}
 	for i := range rows.Events {
 		b.Append(&rows.Events[i])
 	}
@@ -70,11 +93,17 @@ func (b *Block) Add(rows *svc.Rows) {
 	for i := range rows.Points {
 		b.AppendMetric(&rows.Points[i])
 	}
+	for i := range rows.Billings {
+		b.AppendBilling(&rows.Billings[i])
+	}
 	b.usage.add(rows)
 }
 
 // AppendMetric adds a metric point.
 func (b *Block) AppendMetric(row *svc.MetricRow) { b.metrics.append(row) }
+
+// AppendBilling adds a billing item.
+func (b *Block) AppendBilling(row *svc.BillingRow) { b.billing.append(row) }
 
 // AppendOccurrence adds an error.
 func (b *Block) AppendOccurrence(row *svc.OccurrenceRow) { b.errors.append(row) }
@@ -174,7 +203,9 @@ func (b *Block) Reset() {
 	b.encoded.Reset()
 	b.errors.reset()
 	b.metrics.reset()
+	b.billing.reset()
 	b.usage.reset()
+	b.rest.reset()
 }
 
 // columns lists the columns in the order of the table.

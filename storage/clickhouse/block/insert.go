@@ -11,8 +11,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Insert stores the rows of b as the block of that number: the events, then the occurrences, then
-// the metric points and the catalogue's rows about their series, then the counts of all items. The token identifies the insert: a
+// Insert stores the rows of b as the block of that number, those of each shard there at the same time: the events, then the occurrences, then
+// the metric points and the catalogue's rows about their series, then the billing items, then the counts of all items. The token identifies the insert: a
 // repetition with the same token and the same rows changes nothing where the first attempt arrived,
 // and completes the aggregates where it did not. That holds as long as the token is among the last
 // ten thousand of the table.
@@ -26,7 +26,15 @@ import (
 // b is not changed and stays with the caller. A block must stay below a million rows, above which
 // the engine would cut it into several.
 func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Block) error {
-	if b.Rows() == 0 && b.Counts() == 0 {
+	if b.rest != nil {
+		return db.insertShards(ctx, token, block, b)
+	}
+	return db.insertOne(ctx, token, block, b)
+}
+
+// insertOne stores the rows of one shard.
+func (db *Store) insertOne(ctx context.Context, token string, block uint64, b *Block) error {
+	if b.ownRows() == 0 && b.ownCounts() == 0 {
 		return nil
 	}
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
@@ -40,23 +48,33 @@ func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Bloc
 	return db.conn.InsertBlock(block, func() error { return db.insertKinds(ctx, block, b) })
 }
 
-// insertKinds sends the rows of a block, one kind after the other.
+// insertKinds sends the rows of a block, one kind after the other; with shards, all kinds at the same time.
 func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error {
+	var inserts []func() error
 	for _, kind := range rowKinds() {
-		if kind.size(b) == 0 {
-			continue
-		}
-		if err := db.conn.InsertEncoded(ctx, db.queries[kind.query], kind.encode(b, block)); err != nil {
-			return clickhouse.InsertError("inserting rows of the kind "+string(kind.kind), err)
+		if kind.size(b) > 0 {
+			inserts = append(inserts, func() error {
+				err := db.conn.InsertEncoded(ctx, db.queries[kind.query], kind.encode(b, block))
+				return clickhouse.InsertError("inserting rows of the kind "+string(kind.kind), err)
+			})
 		}
 	}
-	if b.metrics.rows() > 0 {
-		if err := db.conn.InsertEncoded(ctx, db.queries["metrics.AppendSeries"], b.metrics.seen.encode()); err != nil {
-			return clickhouse.WriteError("inserting series", err)
-		}
-		b.metrics.seen.wasStored()
+	return db.runAll(append(inserts,
+		func() error { return db.insertSeries(ctx, b) },
+		func() error { return db.insertUsage(ctx, block, b) },
+	))
+}
+
+// insertSeries sends what the catalogue of series lacks.
+func (db *Store) insertSeries(ctx context.Context, b *Block) error {
+	if b.metrics.rows() == 0 {
+		return nil
 	}
-	return db.insertUsage(ctx, block, b)
+	if err := db.conn.InsertEncoded(ctx, db.queries["metrics.AppendSeries"], b.metrics.seen.encode()); err != nil {
+		return clickhouse.WriteError("inserting series", err)
+	}
+	b.metrics.seen.wasStored()
+	return nil
 }
 
 // insertUsage sends the counts of a block, and the tallies of which some came.
@@ -74,8 +92,21 @@ func (db *Store) insertUsage(ctx context.Context, block uint64, b *Block) error 
 	return nil
 }
 
-// CountRows returns how many rows of a block are stored, which are those of b if it was inserted once.
+// CountRows returns how many rows of a block are stored, which are those of b if it was inserted once. Billing items are taken as
+// stored: those of one name become one row.
 func (db *Store) CountRows(ctx context.Context, block uint64, b *Block) (stored int, err error) {
+	for shard, part := range b.parts() {
+		count, err := db.shards[shard].countOne(ctx, block, part)
+		if err != nil {
+			return 0, err
+		}
+		stored += count
+	}
+	return stored, nil
+}
+
+// countOne counts the rows of a block on one shard.
+func (db *Store) countOne(ctx context.Context, block uint64, b *Block) (stored int, err error) {
 	since := int64(math.MaxInt64)
 	for _, received := range []proto.ColInt64{b.receivedAt, b.errors.receivedAt, b.metrics.receivedAt} {
 		for _, at := range received {
@@ -83,13 +114,13 @@ func (db *Store) CountRows(ctx context.Context, block uint64, b *Block) (stored 
 		}
 	}
 	if since == math.MaxInt64 {
-		return 0, nil
+		return b.billing.rows(), nil
 	}
 	args := clickhouse.Args{"block": block, "since": time.UnixMilli(since).UTC()}
 	err = db.conn.ReadFirst(ctx, "counting the rows of a block", db.queries["state.BlockRows"], args, func(row driver.Rows) (bool, error) {
 		var count uint64
 		err := row.Scan(&count)
-		stored = int(count)
+		stored = int(count) + b.billing.rows()
 		return false, err
 	})
 	return stored, err

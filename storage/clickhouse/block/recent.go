@@ -2,6 +2,7 @@ package block
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -16,6 +17,7 @@ const recentBatch = 500_000
 
 // arrivals are the events received in a span of time.
 type arrivals struct {
+	shard    *Store
 	from, to time.Time
 	events   uint64
 }
@@ -83,7 +85,7 @@ func (db *Store) recent(ctx context.Context, queries recentQueries, since time.T
 	}
 	for _, s := range spans[first:] {
 		args := clickhouse.Args{"since": s.from, "until": s.to, "block": exceptBlock}
-		err := db.conn.Stream(ctx, "loading recent ids", db.queries[queries.ids], args, func(rows driver.Rows) (bool, error) {
+		err := s.shard.conn.Stream(ctx, "loading recent ids", db.queries[queries.ids], args, func(rows driver.Rows) (bool, error) {
 			return true, read(rows)
 		})
 		if err != nil {
@@ -93,8 +95,25 @@ func (db *Store) recent(ctx context.Context, queries recentQueries, since time.T
 	return nil
 }
 
-// countArrivals cuts the time since an instant into spans of about recentBatch events.
-func (db *Store) countArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) ([]arrivals, error) {
+// countArrivals cuts the time since an instant into spans of about recentBatch events of one shard, and
+// returns them by their ends.
+func (db *Store) countArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) (spans []arrivals, err error) {
+	remembered := db.remembered()
+	for _, shard := range remembered {
+		found, err := shard.countOwnArrivals(ctx, query, since, exceptBlock)
+		if err != nil {
+			return nil, err
+		}
+		spans = append(spans, found...)
+	}
+	if len(remembered) > 1 {
+		slices.SortStableFunc(spans, func(a, b arrivals) int { return a.to.Compare(b.to) })
+	}
+	return spans, nil
+}
+
+// countOwnArrivals is countArrivals of one shard.
+func (db *Store) countOwnArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) ([]arrivals, error) {
 	var spans []arrivals
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
 	err := db.conn.Stream(ctx, "counting arrivals", db.queries[query], args, func(rows driver.Rows) (bool, error) {
@@ -108,7 +127,7 @@ func (db *Store) countArrivals(ctx context.Context, query string, since time.Tim
 			if from.Before(since) {
 				from = since
 			}
-			spans = append(spans, arrivals{from: from})
+			spans = append(spans, arrivals{shard: db, from: from})
 		}
 		last := &spans[len(spans)-1]
 		last.to = second.Add(time.Second)
@@ -122,30 +141,46 @@ func (db *Store) countArrivals(ctx context.Context, query string, since time.Tim
 // at or after an instant, without the points of one block.
 func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
-	return db.conn.Stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {
-		var s svc.CumulativeSeries
-		var state string
-		err := rows.Scan(&s.Environment, &s.Name, &s.Series, &state, &s.SeenAt)
-		s.State = []byte(state)
-		if err == nil {
-			yield(s)
+	for _, shard := range db.remembered() {
+		err := shard.conn.Stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {
+			var s svc.CumulativeSeries
+			var state string
+			err := rows.Scan(&s.Environment, &s.Name, &s.Series, &state, &s.SeenAt)
+			s.State = []byte(state)
+			if err == nil {
+				yield(s)
+			}
+			return true, err
+		})
+		if err != nil {
+			return err
 		}
-		return true, err
-	})
+	}
+	return nil
 }
 
 // SeriesSince calls yield with the series of each of some environments that were seen since an
 // instant.
 func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since time.Time, yield func(environment uint64, series []uint64)) error {
-	return db.conn.Stream(ctx, "loading series", db.queries["state.Series"], clickhouse.Args{"environments": environments, "since": since}, func(rows driver.Rows) (bool, error) {
-		var environment uint64
-		var series []uint64
-		err := rows.Scan(&environment, &series)
-		if err == nil {
-			yield(environment, series)
+	for number, shard := range db.shards {
+		own := environments
+		if len(db.shards) > 1 {
+			own = slices.DeleteFunc(slices.Clone(environments), func(environment uint64) bool { return db.shardOf(environment) != number })
 		}
-		return true, err
-	})
+		err := shard.conn.Stream(ctx, "loading series", db.queries["state.Series"], clickhouse.Args{"environments": own, "since": since}, func(rows driver.Rows) (bool, error) {
+			var environment uint64
+			var series []uint64
+			err := rows.Scan(&environment, &series)
+			if err == nil {
+				yield(environment, series)
+			}
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RecentTallies calls yield with the last tally of every source of which one was made since an instant,

@@ -32,13 +32,22 @@ func (db *Store) Retentions(ctx context.Context) (map[uint64]int, error) {
 // those that were stored under another number. Expired rows are gone from every read when it
 // returns, and from the disk with the next merges. It may be repeated.
 func (db *Store) SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
+	return db.conn.Change(func() error { return db.setRetention(ctx, environment, days, now) })
+}
+
+// setRetention is SetRetention once rows may be changed.
+func (db *Store) setRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	args := clickhouse.Args{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)}
-	for _, query := range []string{"retentions.Remove", "retentions.Update"} {
-		for statement := range strings.SplitSeq(db.queries[query], ";") {
+	own := db.of(environment).conn
+	for _, change := range []struct {
+		query string
+		on    *clickhouse.Conn
+	}{{"retentions.Remove", own}, {"retentions.Update", own}, {"retentions.Deliveries", db.home.Home()}} {
+		for statement := range strings.SplitSeq(db.queries[change.query], ";") {
 			if statement = strings.TrimSpace(statement); statement == "" {
 				continue
 			}
-			if err := db.changeRows(ctx, statement, args); err != nil {
+			if err := changeRows(ctx, change.on, statement, args); err != nil {
 				return clickhouse.WriteError("changing for how long rows are kept", err)
 			}
 		}
@@ -47,11 +56,11 @@ func (db *Store) SetRetention(ctx context.Context, environment uint64, days int,
 }
 
 // changeRows runs one change to its end.
-func (db *Store) changeRows(ctx context.Context, statement string, args clickhouse.Args) error {
+func changeRows(ctx context.Context, conn *clickhouse.Conn, statement string, args clickhouse.Args) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "lightweight_deletes_sync": 1})
-	return db.conn.Exec(ctx, statement, used(statement, args))
+	return conn.Exec(ctx, statement, used(statement, args))
 }
 
 // used returns the clickhouse.Args that a statement names; the client refuses others.

@@ -94,11 +94,25 @@ func rowKinds() []kindRows {
 			func(b *Block, number uint64) []byte { return b.metrics.encode(number) },
 			func(b *Block) { b.AppendMetric(&svc.MetricRow{Name: "metric", Kind: svc.MetricCounter}) },
 		},
+		{
+			svc.LetterBilling, "billing.Append", func(b *Block) int { return b.billing.rows() }, func(b *Block) []columns.Column { return b.billing.columns() },
+			func(b *Block, number uint64) []byte { return b.billing.encode(number) },
+			func(b *Block) { b.AppendBilling(&svc.BillingRow{Kind: svc.BillingSubscription}) },
+		},
 	}
 }
 
 // Without removes rows from the block, by their places among those of a kind, in any order.
 func (b *Block) Without(kind svc.LetterKind, rows []int) {
+	if b.rest != nil {
+		b.rest.without(b, kind, rows)
+		return
+	}
+	b.remove(kind, rows)
+}
+
+// remove removes rows of one shard.
+func (b *Block) remove(kind svc.LetterKind, rows []int) {
 	for _, k := range rowKinds() {
 		if k.kind != kind {
 			continue

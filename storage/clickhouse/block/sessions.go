@@ -45,7 +45,7 @@ func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(sv
 // openSessions yields the sessions of a span of time as of their rows in it.
 func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.OpenSession)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
-	err = db.conn.Stream(ctx, "loading sessions", db.queries["state.Sessions"], args, func(rows driver.Rows) (bool, error) {
+	err = span.shard.conn.Stream(ctx, "loading sessions", db.queries["state.Sessions"], args, func(rows driver.Rows) (bool, error) {
 		var s svc.OpenSession
 		var environment, visitor uint64
 		var deeds uint8
@@ -70,7 +70,7 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 // endedSessions yields the names of the sessions of a span of time.
 func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(visitor uint64, bot bool, session uint64)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
-	err = db.conn.Stream(ctx, "loading the names of sessions", db.queries["state.EndedSessions"], args, func(rows driver.Rows) (bool, error) {
+	err = span.shard.conn.Stream(ctx, "loading the names of sessions", db.queries["state.EndedSessions"], args, func(rows driver.Rows) (bool, error) {
 		var environment, visitor, session uint64
 		var bot bool
 		if err := rows.Scan(&environment, &visitor, &bot, &session); err != nil {

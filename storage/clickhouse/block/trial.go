@@ -47,8 +47,18 @@ const (
 // A store that refuses plain rows, or takes all rows in the trial, has a problem of its own: then
 // Sift returns none.
 func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.RefusedRow, error) {
-	refused, _, err := db.sift(ctx, number, b)
-	return refused, err
+	var refused []svc.RefusedRow
+	for shard, part := range b.parts() {
+		if part.ownRows() == 0 {
+			continue
+		}
+		found, _, err := db.shards[shard].sift(ctx, number, part)
+		if err != nil {
+			return nil, err
+		}
+		refused = append(refused, b.placed(shard, found)...)
+	}
+	return refused, nil
 }
 
 // sift is Sift, and returns how many trial inserts it made.
@@ -181,7 +191,7 @@ func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]s
 		return engine.ReplaceAllString(made, "") + " ENGINE = Null"
 	}
 	var stores, views []string
-	wanted := []string{"events", "occurrences", "metric_points"}
+	wanted := []string{"events", "occurrences", "metric_points", "billing"}
 	for n := 0; n < len(wanted); n++ {
 		if slices.Contains(wanted[:n], wanted[n]) {
 			continue

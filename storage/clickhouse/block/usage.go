@@ -58,6 +58,8 @@ func (u *usageBlock) refuse(kind svc.LetterKind, b *Block, rows []int) {
 		environments, received = b.errors.environment, b.errors.receivedAt
 	case svc.LetterPoint:
 		environments, received = b.metrics.environment, b.metrics.receivedAt
+	case svc.LetterBilling:
+		environments, received = b.billing.environment, b.billing.receivedAt
 	case svc.LetterEvent, svc.LetterRecord:
 	}
 	for _, row := range rows {

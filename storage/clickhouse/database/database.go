@@ -9,9 +9,13 @@ import (
 	"svc/storage/clickhouse/alerts"
 	"svc/storage/clickhouse/backup"
 	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/campaigns"
+	"svc/storage/clickhouse/destinations"
+	"svc/storage/clickhouse/exports"
 	"svc/storage/clickhouse/flags"
 	"svc/storage/clickhouse/issues"
 	"svc/storage/clickhouse/metrics"
+	"svc/storage/clickhouse/moves"
 	"svc/storage/clickhouse/people"
 	"svc/storage/clickhouse/reads"
 	"svc/storage/clickhouse/state"
@@ -38,8 +42,16 @@ type (
 	TelemetryStore = telemetry.Store
 	// FlagStore answers questions about evaluations of flags.
 	FlagStore = flags.Store
+	// DeliveryStore keeps the log of deliveries to destinations.
+	DeliveryStore = destinations.Store
+	// CampaignStore keeps the recipients of campaigns.
+	CampaignStore = campaigns.Store
 	// BackupStore takes snapshots.
 	BackupStore = backup.Store
+	// ExportStore keeps the rows of exports.
+	ExportStore = exports.Store
+	// MoveStore copies environments between shards.
+	MoveStore = moves.Store
 )
 
 // DB is an open database: its connection and its parts. Its methods may be called from any
@@ -55,7 +67,11 @@ type DB struct {
 	*PeopleStore
 	*TelemetryStore
 	*FlagStore
+	*DeliveryStore
+	*CampaignStore
 	*BackupStore
+	*ExportStore
+	*MoveStore
 }
 
 // Open opens the database and all of its parts.
@@ -69,7 +85,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 		return nil, errors.Join(err, conn.Close())
 	}
 	db := &DB{Conn: conn, StateStore: opened}
-	var problems [9]error
+	var problems [13]error
 	db.BlockStore, problems[0] = block.New(conn)
 	db.ReadStore, problems[1] = reads.New(opened.Conn()) // segments look at what members decided
 	db.MetricStore, problems[2] = metrics.New(conn)
@@ -79,6 +95,10 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db.PeopleStore, problems[6] = people.New(opened)
 	db.TelemetryStore, problems[7] = telemetry.New(conn)
 	db.FlagStore, problems[8] = flags.New(opened)
+	db.ExportStore, problems[9] = exports.New(conn)
+	db.DeliveryStore, problems[10] = destinations.New(conn)
+	db.CampaignStore, problems[11] = campaigns.New(conn)
+	db.MoveStore, problems[12] = moves.New(conn)
 	if err := errors.Join(problems[:]...); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,19 +35,27 @@ func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
 	return b
 }
 
-// expose stores an exposure to a flag a day, as aged does events.
+// expose stores an exposure to a flag, a recipient with its outcome and a delivery a day, as aged does events.
 func expose(t *testing.T, db *database.DB, now time.Time, back, retention int) {
 	t.Helper()
 	for _, environment := range []int{7, 8} {
 		exec(t, db, fmt.Sprintf("INSERT INTO flag_exposures SELECT %d, 'f', number, 'on', toDateTime64('%s', 3, 'UTC') - toIntervalDay(number) AS at, toDate(at) + %d + 1 FROM numbers(%d)",
 			environment, now.Format(time.DateTime), retention, back))
+		for table, more := range map[string]string{"campaign_recipients": "", "campaign_outcomes": ", at"} {
+			values := strings.Repeat(", made", strings.Count(more, ","))
+			exec(t, db, fmt.Sprintf("INSERT INTO %s (environment, campaign, number, started%s, visitor, expires) SELECT %d, 'cmp_1', number, toDateTime64('%s', 3, 'UTC') - toIntervalDay(number) AS made%s, number, toDate(made) + %d + 1 FROM numbers(%d)",
+				table, more, environment, now.Format(time.DateTime), values, retention, back))
+		}
+		exec(t, db, fmt.Sprintf("INSERT INTO deliveries (app, destination, created, id, at, environment, visitor, status, expires) "+
+			"SELECT 'acme/web', 'dst_1', toDateTime64('%s', 3, 'UTC') - toIntervalDay(number) AS made, concat('dlv_', toString(number), '-%d'), made, %d, number, 'accepted', toDate(made) + least(%d, 30) + 1 FROM numbers(%d)",
+			now.Format(time.DateTime), environment, environment, retention, back))
 	}
 }
 
 // keptTables are the tables whose rows expire with the data of their environment.
 func keptTables(t *testing.T, db *database.DB) []string {
 	t.Helper()
-	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters', 'usage', 'tallies')")
+	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters', 'usage', 'tallies', 'export_rows', 'deliveries')")
 }
 
 // rowsOf counts the rows of an environment in a table, one for each day.
@@ -62,7 +71,7 @@ func TestRetentionIsLowered(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	insert(t, db, aged(db, now, 20, 365))
 	expose(t, db, now, 20, 365)
-	if tables := keptTables(t, db); len(tables) != 17 {
+	if tables := keptTables(t, db); len(tables) != 19 {
 		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
 	}
 	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}
@@ -82,8 +91,9 @@ func TestRetentionIsLowered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const kept = 10 // today and nine days
-	for _, table := range keptTables(t, db) {
+	const kept = 10                                     // today and nine days
+	expiring := append(keptTables(t, db), "deliveries") // which are kept for 30 days at most
+	for _, table := range expiring {
 		if got := rowsOf(t, db, table, 7); table != "newcomers" && got != kept {
 			t.Errorf("%s has %d rows, want %d", table, got, kept)
 		}
@@ -95,7 +105,7 @@ func TestRetentionIsLowered(t *testing.T) {
 		t.Errorf("after: %+v", got)
 	}
 	last := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 10).Format(time.DateOnly)
-	for _, table := range keptTables(t, db) {
+	for _, table := range expiring {
 		if got := ask[time.Time](t, db, "SELECT max(expires) FROM "+table+" WHERE environment = 7").Format(time.DateOnly); got != last {
 			t.Errorf("the last row of %s goes on %s, want %s", table, got, last)
 		}
@@ -119,6 +129,9 @@ func TestRetentionIsRaised(t *testing.T) {
 		if got := ask[time.Time](t, db, "SELECT min(expires) FROM "+table+" WHERE environment = 7").Format(time.DateOnly); got < first {
 			t.Errorf("the first row of %s goes on %s, want %s", table, got, first)
 		}
+	}
+	if got, want := ask[time.Time](t, db, "SELECT min(expires) FROM deliveries WHERE environment = 7").Format(time.DateOnly), now.Truncate(24*time.Hour).AddDate(0, 0, -4+31).Format(time.DateOnly); got != want {
+		t.Errorf("the first delivery goes on %s, want %s", got, want)
 	}
 	if err := db.NoteRetention(deadline(t), 7, 30, now); err != nil {
 		t.Fatal(err)

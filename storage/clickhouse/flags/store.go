@@ -33,25 +33,12 @@ func New(db *state.Store) (*Store, error) {
 	return &Store{conn: db.Conn(), queries: queries}, nil
 }
 
-// token is the context of an insert that is made once under a token.
-func token(ctx context.Context, word string) context.Context {
-	return clickhouse.WithSettings(ctx, clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": word})
-}
-
 // AppendFlagCounts adds evaluations; to repeat it under the same token changes nothing.
 func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []svc.FlagCount) error {
-	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
-	defer cancel()
-	ctx = token(ctx, word)
-	return clickhouse.WriteError("counting evaluations of flags", db.conn.Write(func() error {
-		var rows clickhouse.Rows
-		for _, c := range counts {
-			if err := rows.Append(ctx, db.conn, db.queries["counts.Append"], countColumns(), c.Environment, c.Flag, c.Variant, c.Day, c.Count); err != nil {
-				return err
-			}
-		}
-		return rows.Send()
-	}))
+	err := insert(ctx, db, word, "counts.Append", countColumns(), counts, func(c *svc.FlagCount) []any {
+		return []any{c.Environment, c.Flag, c.Variant, c.Day, c.Count}
+	})
+	return clickhouse.WriteError("counting evaluations of flags", err)
 }
 
 func countColumns() []clickhouse.Column {
@@ -66,18 +53,10 @@ func countColumns() []clickhouse.Column {
 
 // AppendFlagExposures adds first sights of variants; to repeat it changes nothing.
 func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures []svc.FlagExposure) error {
-	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
-	defer cancel()
-	ctx = token(ctx, word)
-	return clickhouse.WriteError("keeping exposures of flags", db.conn.Write(func() error {
-		var rows clickhouse.Rows
-		for _, e := range exposures {
-			if err := rows.Append(ctx, db.conn, db.queries["exposures.Append"], exposureColumns(), e.Environment, e.Flag, e.Visitor, e.Variant, e.At, e.Expires); err != nil {
-				return err
-			}
-		}
-		return rows.Send()
-	}))
+	err := insert(ctx, db, word, "exposures.Append", exposureColumns(), exposures, func(e *svc.FlagExposure) []any {
+		return []any{e.Environment, e.Flag, e.Visitor, e.Variant, e.At, e.Expires}
+	})
+	return clickhouse.WriteError("keeping exposures of flags", err)
 }
 
 func exposureColumns() []clickhouse.Column {
@@ -89,6 +68,24 @@ func exposureColumns() []clickhouse.Column {
 		{Name: "first", Type: "DateTime64(3, 'UTC')"},
 		{Name: "expires", Type: "Date"},
 	}
+}
+
+// insert stores items as rows of the shards of their environments, which their first columns name, once
+// under a token however often it is repeated.
+func insert[T any](ctx context.Context, db *Store, token, statement string, columns []clickhouse.Column, items []T, values func(*T) []any) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": token})
+	of := func(item T) uint64 { environment, _ := values(&item)[0].(uint64); return environment }
+	return clickhouse.SplitWrite(db.conn, items, of, func(conn *clickhouse.Conn, items []T) error {
+		var rows clickhouse.Rows
+		for i := range items {
+			if err := rows.Append(ctx, conn, db.queries[statement], columns, values(&items[i])...); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	})
 }
 
 const day = 24 * time.Hour
@@ -126,7 +123,7 @@ func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.
 
 // FlagResults returns who was served the variants of a flag in a window, and who of them reached the goals afterwards.
 func (db *Store) FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.FlagTotals, error) { return db.results(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment), func(ctx context.Context) (svc.FlagTotals, error) { return db.results(ctx, q) })
 }
 
 func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc.FlagTotals, err error) {

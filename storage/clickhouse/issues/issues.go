@@ -72,7 +72,7 @@ func (db *Store) merges(ctx context.Context, environment uint64) (merges, error)
 // Issues returns a page of the issues of an environment, and how many there are of each
 // status.
 func (db *Store) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
 }
 
 // issuePage is Issues without regard to inserts under way.
@@ -276,16 +276,37 @@ func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []s
 // error is missing.
 func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]svc.ReleaseCount, error) {
 	counts := make(map[string]svc.ReleaseCount, len(releases))
-	args := clickhouse.Args{"environments": environments, "releases": releases}
-	err := db.conn.Read(ctx, "counting the issues of releases", db.queries["releases.Counts"], args, func(rows driver.Rows) (bool, error) {
-		var release string
-		var began uint64
-		var first, last int64
-		err := rows.Scan(&release, &began, &first, &last)
-		counts[release] = svc.ReleaseCount{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
-		return true, err
+	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
+		args := clickhouse.Args{"environments": environments, "releases": releases}
+		return conn.Read(ctx, "counting the issues of releases", db.queries["releases.Counts"], args, func(rows driver.Rows) (bool, error) {
+			var release string
+			var began uint64
+			var first, last int64
+			err := rows.Scan(&release, &began, &first, &last)
+			count := svc.ReleaseCount{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
+			if other, there := counts[release]; there { // of another shard
+				count.NewIssues += other.NewIssues
+				count.FirstSeenAt, count.LastSeenAt = earlier(count.FirstSeenAt, other.FirstSeenAt), later(count.LastSeenAt, other.LastSeenAt)
+			}
+			counts[release] = count
+			return true, err
+		})
 	})
 	return counts, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // WatchedIssues returns the states of the resolved or merged issues whose occurrences are in the

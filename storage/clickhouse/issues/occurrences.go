@@ -27,7 +27,7 @@ func (db *Store) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page [
 	if q.Before != nil {
 		args["before_ts"], args["before_id"], args["before_tie"] = q.Before.Ts, q.Before.ID, q.Before.Tie
 	}
-	err = clickhouse.Besides(ctx, db.conn, func(hidden []uint64) error {
+	err = clickhouse.Besides(ctx, db.conn.Of(q.Environment.Number), func(hidden []uint64) error {
 		args["hidden"] = hidden
 		page, more, err = db.occurrences(ctx, q, root, args)
 		return err

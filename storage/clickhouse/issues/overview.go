@@ -13,7 +13,7 @@ import (
 // ErrorsOverview returns what happened in a window and in the one before. Its parts are
 // read at the same time.
 func (db *Store) ErrorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
 }
 
 // errorsOverview is ErrorsOverview without regard to inserts under way.

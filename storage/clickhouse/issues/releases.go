@@ -44,7 +44,7 @@ func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page [
 		page []svc.ErrorRelease
 		more bool
 	}
-	found, err := clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (result, error) {
+	found, err := clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (result, error) {
 		page, more, err := db.releasePage(ctx, q)
 		return result{page, more}, err
 	})

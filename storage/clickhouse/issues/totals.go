@@ -13,13 +13,18 @@ import (
 // FormerEnvironments returns the environments that have issues of the former grouping.
 func (db *Store) FormerEnvironments(ctx context.Context) (out []uint64, err error) {
 	args := clickhouse.Args{"prefix": "v" + strconv.Itoa(svc.FingerprintVersion-1) + "-"}
-	err = db.conn.Read(ctx, "looking for issues of the former grouping", db.queries["issues.Former"], args, func(rows driver.Rows) (bool, error) {
-		var environment uint64
-		err := rows.Scan(&environment)
-		out = append(out, environment)
-		return true, err
-	})
-	return out, err
+	for _, shard := range db.conn.Shards() {
+		err = shard.Read(ctx, "looking for issues of the former grouping", db.queries["issues.Former"], args, func(rows driver.Rows) (bool, error) {
+			var environment uint64
+			err := rows.Scan(&environment)
+			out = append(out, environment)
+			return true, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Merged returns how many issues of an environment are part of others.
@@ -31,12 +36,14 @@ func (db *Store) Merged(ctx context.Context, environment uint64) (int, error) {
 // IssueTotals returns how often issues of some environments occurred in all that is
 // stored; one that never did is missing.
 func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, err error) {
-	args := clickhouse.Args{"environments": environments, "issues": issues}
-	err = db.conn.Read(ctx, "counting issues for alerts", db.queries["issues.Totals"], args, func(rows driver.Rows) (bool, error) {
-		var total svc.IssueTotal
-		err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences, &total.Name, &total.Message)
-		out = append(out, total)
-		return true, err
+	err = clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
+		args := clickhouse.Args{"environments": environments, "issues": issues}
+		return conn.Read(ctx, "counting issues for alerts", db.queries["issues.Totals"], args, func(rows driver.Rows) (bool, error) {
+			var total svc.IssueTotal
+			err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences, &total.Name, &total.Message)
+			out = append(out, total)
+			return true, err
+		})
 	})
 	return out, err
 }
@@ -44,12 +51,14 @@ func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64)
 // OccurrencesAfter returns how often issues of some environments occurred in blocks with higher
 // numbers than one; an issue that did not is missing.
 func (db *Store) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, err error) {
-	args := clickhouse.Args{"environments": environments, "issues": issues, "block": block}
-	err = db.conn.Read(ctx, "counting issues after a block", db.queries["issues.After"], args, func(rows driver.Rows) (bool, error) {
-		var total svc.IssueTotal
-		err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences)
-		out = append(out, total)
-		return true, err
+	err = clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
+		args := clickhouse.Args{"environments": environments, "issues": issues, "block": block}
+		return conn.Read(ctx, "counting issues after a block", db.queries["issues.After"], args, func(rows driver.Rows) (bool, error) {
+			var total svc.IssueTotal
+			err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences)
+			out = append(out, total)
+			return true, err
+		})
 	})
 	return out, err
 }

@@ -33,7 +33,7 @@ func (db *Store) MetricNames(ctx context.Context, environment svc.Environment) (
 // MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
 // sent is quiet all the time.
 func (db *Store) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
+	return clickhouse.Whole(ctx, db.conn.Of(query.Environment.Number), func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
 }
 
 // metricSeries is MetricSeries without regard to inserts under way.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,8 +51,45 @@ func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := rows[0].Ts.Truncate(24*time.Hour).AddDate(0, 0, random.IntN(3)), rows[len(rows)-1].Ts.Add(time.Hour)
-			compareReads(t, store, svc.Window{From: from, To: to, Location: time.UTC}, environment, alone)
+			window := svc.Window{From: from, To: to, Location: time.UTC}
+			compareReads(t, store, window, environment, alone)
+			comparePeople(t, db, store, window, environment, alone)
 		})
+	}
+}
+
+// comparePeople holds that two environments have the same funnels by the values of properties, and that the people who dropped off are
+// as many as the funnel says.
+func comparePeople(t *testing.T, db *testDB, store *reads.Store, window svc.Window, one, other uint64) {
+	t.Helper()
+	scope := func(number uint64) svc.AnalyticsScope {
+		return svc.AnalyticsScope{Environment: svc.Environment{Number: number}, Window: window}
+	}
+	funnel := svc.Funnel{ID: "fun_1", WindowHours: 48, Steps: []svc.FunnelStep{
+		{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: svc.PageView}}, {Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "order"}},
+	}}
+	for _, dimension := range []svc.Dimension{svc.DimPath, svc.DimSource, svc.DimCountry, "property.plan"} {
+		got, err := store.FunnelSplit(clickhousetest.Deadline(t), scope(one), funnel, svc.FunnelSplit{Dimension: dimension})
+		want, bad := store.FunnelSplit(clickhousetest.Deadline(t), scope(other), funnel, svc.FunnelSplit{Dimension: dimension})
+		if err != nil || bad != nil || !reflect.DeepEqual(got, want) || len(want.Values) == 0 {
+			t.Errorf("by %s the funnel is %+v (%v), want %+v (%v)", dimension, got, err, want, bad)
+		}
+		dropped, err := store.DroppedOff(clickhousetest.Deadline(t), scope(one), funnel, 1)
+		if err != nil || uint64(len(dropped)) != got.Rows[0].DropOff {
+			t.Fatalf("%d dropped off, %v, want %d", len(dropped), err, got.Rows[0].DropOff)
+		}
+		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: one}, Persons: dropped, Now: window.To, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers := make([]uint64, len(list.Rows))
+		for i := range list.Rows {
+			numbers[i] = list.Rows[i].Number
+		}
+		slices.Sort(numbers)
+		if !slices.Equal(numbers, dropped) {
+			t.Errorf("the people are %v, want %v", numbers, dropped)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Companies returns a page of the companies of an environment.
 func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.CompanyList, error) { return db.companies(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.CompanyList, error) { return db.companies(ctx, q) })
 }
 
 // companies is Companies without regard to inserts under way.

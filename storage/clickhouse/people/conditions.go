@@ -75,8 +75,8 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 		return c.did(one)
 	case svc.SegmentDidNot:
 		return "NOT " + c.did(one)
-	case svc.SegmentRevenue: // nobody has billing
-		return c.text(one, "'none'")
+	case svc.SegmentRevenue:
+		return c.text(one, "arrayElement(['none', 'canceled', 'trialing', 'past_due', 'active'], "+c.fold(c.subscribed())+" + 1)")
 	}
 	return "false"
 }

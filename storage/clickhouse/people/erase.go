@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -41,7 +42,7 @@ func (db *Store) Hide(erasures []svc.Erasure) {
 // erasedColumns names the columns that hold numbers of visitors, by table.
 func erasedColumns() map[string][]string {
 	tables := map[string][]string{"issue_users": {"user"}, "links": {"anonymous", "known"}, "aliases": {"low", "high"}}
-	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "roots", "activations"} {
+	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "roots", "activations", "flag_exposures", "deliveries", "campaign_recipients", "campaign_outcomes"} {
 		tables[table] = []string{"visitor"}
 	}
 	return tables
@@ -67,7 +68,7 @@ func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []
 	}
 	letters := []string{}
 	args := clickhouse.Args{"environment": environment, "words": words}
-	err := db.conn.Read(ctx, "finding dead letters that quote a person", db.queries["erasures.Letters"], args, func(rows driver.Rows) (bool, error) {
+	err := db.conn.Home().Read(ctx, "finding dead letters that quote a person", db.queries["erasures.Letters"], args, func(rows driver.Rows) (bool, error) {
 		var id string
 		err := rows.Scan(&id)
 		letters = append(letters, id)
@@ -76,7 +77,7 @@ func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []
 	if err != nil || len(letters) == 0 {
 		return err
 	}
-	return db.mutate(ctx, db.queries["erasures.RemoveLetters"], clickhouse.Args{"environment": environment, "letters": letters})
+	return mutate(ctx, db.conn.Home(), db.queries["erasures.RemoveLetters"], clickhouse.Args{"environment": environment, "letters": letters})
 }
 
 // ForgetIssues has issues say what others met, and no issue be that nobody else met. It does so once for each
@@ -95,7 +96,7 @@ func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn str
 	if err := db.once(ctx, "erasures.SubtractIssues", erasure, turn, false); err != nil || len(empty) == 0 {
 		return err
 	}
-	return db.mutate(ctx, db.queries["erasures.RemoveIssues"], clickhouse.Args{"environment": erasure.EnvironmentNumber, "issues": empty})
+	return mutate(ctx, db.conn, db.queries["erasures.RemoveIssues"], clickhouse.Args{"environment": erasure.EnvironmentNumber, "issues": empty})
 }
 
 // Remove removes the rows of the visitors of an erasure, and takes what they count out of the sums. It may be
@@ -106,7 +107,50 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 			return err
 		}
 	}
-	return db.mutate(ctx, db.queries["erasures.Remove"], erasureArgs(erasure))
+	if err := mutate(ctx, db.conn.Home(), db.queries["erasures.RemoveDeliveries"], erasureArgs(erasure)); err != nil {
+		return err
+	}
+	if err := mutate(ctx, db.conn, db.queries["erasures.Remove"], erasureArgs(erasure)); err != nil {
+		return err
+	}
+	return db.removeCounts(ctx, erasure.EnvironmentNumber)
+}
+
+// removeCounts removes the counts of zero of an environment, whose names and paths may tell of a person.
+func (db *Store) removeCounts(ctx context.Context, environment uint64) error {
+	args := clickhouse.Args{"environment": environment}
+	var digests []uint64
+	err := db.conn.All().Read(ctx, "finding counts of nobody", db.queries["erasures.Uncounted"], args, func(rows driver.Rows) (bool, error) {
+		var digest uint64
+		err := rows.Scan(&digest)
+		digests = append(digests, digest)
+		return true, err
+	})
+	for some := range slices.Chunk(digests, countsAtOnce) {
+		if err == nil {
+			err = mutate(ctx, db.conn, db.queries["erasures.RemoveCounts"], args.With(clickhouse.Args{"digests": some}))
+		}
+	}
+	return err
+}
+
+// countsAtOnce bounds the names and paths in one statement.
+const countsAtOnce = 1000
+
+// ForgetCustomers has billing items name the ids of an erasure no more, and keeps what they bill. ids are the numbers of the ids,
+// of which those of visitors differ where an id came back. It may be repeated.
+func (db *Store) ForgetCustomers(ctx context.Context, erasure svc.Erasure, ids []uint64) error {
+	args := clickhouse.Args{"environment": erasure.EnvironmentNumber, "ids": ids, "life": erasure.Life, "at": erasure.At.UTC()}
+	return mutate(ctx, db.conn, db.queries["erasures.Customers"], args)
+}
+
+// Billed reports whether billing names a customer in any item that arrived after an instant.
+func (db *Store) Billed(ctx context.Context, environment uint64, customer string, after time.Time) (billed bool, err error) {
+	args := clickhouse.Args{"environment": environment, "customer": customer, "at": after.UTC()}
+	err = db.conn.Read(ctx, "looking for a customer", db.queries["billing.Names"], args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&billed)
+	})
+	return billed, err
 }
 
 // once runs the inserts of a query under tokens of an erasure's turn.
@@ -126,9 +170,9 @@ func (db *Store) once(ctx context.Context, query string, erasure svc.Erasure, tu
 }
 
 // mutate runs the statements of a query, each to its end.
-func (db *Store) mutate(ctx context.Context, query string, args clickhouse.Args) error {
+func mutate(ctx context.Context, conn *clickhouse.Conn, query string, args clickhouse.Args) error {
 	for _, statement := range strings.Split(query, ";\n") {
-		err := db.conn.Exec(clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}), statement, args)
+		err := conn.Exec(clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}), statement, args)
 		if err != nil {
 			return clickhouse.WriteError("removing what is erased", err)
 		}

@@ -16,8 +16,14 @@ type Eraser struct {
 	Owns func() bool
 	// Open returns the erasures that are not complete, the oldest first.
 	Open func() []svc.Erasure
-	// Note notes durably how far an erasure is, and how much more was removed.
-	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus, removed svc.ErasureCounts) error
+	// IDs returns the numbers of the ids of an erasure.
+	IDs func(erasure svc.Erasure) []uint64
+	// Withdraw takes the person out of exports that were begun before.
+	Withdraw func(ctx context.Context, erasure svc.Erasure) error
+	// Count notes durably what a turn is about to remove; the first count of a turn holds.
+	Count func(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error
+	// Note notes durably how far an erasure is.
+	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error
 	// Changed is called after rows of environments were removed.
 	Changed func(environments []uint64)
 	// Settle is how long after a request its rows are removed: what was accepted before is stored then. What
@@ -59,7 +65,7 @@ func (e *Eraser) round(ctx context.Context) {
 			continue
 		}
 		done[erasure.App]++
-		if err := e.remove(ctx, erasure, turn, status); err != nil {
+		if err := e.Store.conn.Change(func() error { return e.remove(ctx, erasure, turn, status) }); err != nil {
 			e.Logger.Error("an erasure goes on later", "erasure", erasure.ID, "error", err)
 		}
 	}
@@ -71,13 +77,22 @@ func (e *Eraser) remove(ctx context.Context, erasure svc.Erasure, turn string, s
 	if err != nil {
 		return err
 	}
+	if err := e.Count(ctx, erasure.App, erasure.ID, turn, counts); err != nil {
+		return err
+	}
+	if err := e.Withdraw(ctx, erasure); err != nil {
+		return err
+	}
 	if err := e.Store.ForgetIssues(ctx, erasure, turn+"-texts"); err != nil {
+		return err
+	}
+	if err := e.Store.ForgetCustomers(ctx, erasure, e.IDs(erasure)); err != nil {
 		return err
 	}
 	if err := e.Store.Remove(ctx, erasure, turn); err != nil {
 		return err
 	}
-	if err := e.Note(ctx, erasure.App, erasure.ID, status, counts); err != nil {
+	if err := e.Note(ctx, erasure.App, erasure.ID, status); err != nil {
 		return err
 	}
 	e.Changed(slices.Clone([]uint64{erasure.EnvironmentNumber}))

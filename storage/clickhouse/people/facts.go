@@ -33,10 +33,11 @@ const (
 	sourceStates     = "states"
 	sourceNames      = "names"
 	sourceProperties = "events"
+	sourceBilling    = "billing"
 )
 
 func sources() []string {
-	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties}
+	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties, sourceBilling}
 }
 
 // source returns the query and the table of a source, and whether its rows are split.
@@ -52,6 +53,8 @@ func source(name string) (query, table string, split bool) {
 		return "facts.Own", sourceArrivals, false
 	case sourceStates:
 		return "facts.States", "", false
+	case sourceBilling:
+		return "facts.Billing", name, false
 	}
 	return "facts.Own", name, false
 }
@@ -141,8 +144,14 @@ func (q *rankQuery) stage() string {
 	at := q.add(fact{sourceStates, "any(JSONExtractInt(payload, 'stageAt'))", "", "toInt64(-1)"})
 	reached := "max(" + q.add(fact{sourceGoals, "toUInt8(1)", "", "toUInt8(0)"}) + ")"
 	manual := fmt.Sprintf("argMax(%s, (%s, %s))", stage, at, stage)
-	return fmt.Sprintf("if(%s != '', %s, multiIf(%s = 1, 'activated', %s + %s > 0, 'signup', %s = 1, 'lead', 'visitor'))",
-		manual, manual, reached, q.flag("signed_up"), q.flag("identified"), q.flag("mailed"))
+	paid := "max(" + q.add(fact{sourceBilling, "max(paid)", "", "toUInt8(0)"}) + ")"
+	return fmt.Sprintf("if(%s != '', %s, multiIf(%s >= 3, 'paying', %s = 1, 'churned', %s = 1, 'activated', %s + %s > 0, 'signup', %s = 1, 'lead', 'visitor'))",
+		manual, manual, q.subscribed(), paid, reached, q.flag("signed_up"), q.flag("identified"), q.flag("mailed"))
+}
+
+// subscribed is the highest state of the subscriptions of a person, 0 where there is none.
+func (q *rankQuery) subscribed() string {
+	return "max(" + q.add(fact{sourceBilling, "max(state)", "", "toUInt8(0)"}) + ")"
 }
 
 // tags are the tags that a person has.
@@ -157,12 +166,7 @@ const tagMarks = "CAST(arrayMap(pair -> (pair.1, JSONExtractInt(pair.2, 'at'), J
 // search adds the condition of a search.
 func (q *rankQuery) search(text string, masked bool) {
 	word := q.bind(text)
-	id := "any(arrivals.id)"
-	company := q.told("company")
-	if masked {
-		pattern := q.bind(clickhouse.EmailPattern)
-		id, company = "replaceRegexpAll("+id+", "+pattern+", ' ')", "replaceRegexpAll("+company+", "+pattern+", ' ')"
-	}
+	id, company := q.visible("any(arrivals.id)", masked), q.visible(q.told("company"), masked)
 	matches := []string{
 		"max(" + q.add(fact{sourceIDs, "positionCaseInsensitiveUTF8(" + id + ", " + word + ") > 0", "", "false"}) + ")",
 		"positionCaseInsensitiveUTF8(" + company + ", " + word + ") > 0",
@@ -173,6 +177,14 @@ func (q *rankQuery) search(text string, masked bool) {
 		}
 	}
 	q.keep(q.fold("(" + strings.Join(matches, " OR ") + ")"))
+}
+
+// visible is a text without e-mail addresses where it is masked.
+func (q *rankQuery) visible(text string, masked bool) string {
+	if !masked {
+		return text
+	}
+	return "replaceRegexpAll(" + text + ", " + q.bind(clickhouse.EmailPattern) + ", ' ')"
 }
 
 // rows returns the query of the facts: one row per visitor and source, and where visitors are shared,
@@ -190,10 +202,26 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		query, table, split := source(name)
 		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
 		if split && shared {
-			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only).Replace(parts["facts.Shared"]))
+			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only, "$(shared)", q.shared(parts)).Replace(parts["facts.Shared"]))
 		}
 	}
 	return strings.Join(all, " UNION ALL ")
+}
+
+// links returns the query of whom visitors belong to.
+func (q *rankQuery) links(parts clickhouse.Queries) string {
+	if q.single {
+		return parts["persons.LinksOf"]
+	}
+	return parts["persons.Links"]
+}
+
+// shared returns the query of the visitors that several persons used.
+func (q *rankQuery) shared(parts clickhouse.Queries) string {
+	if q.single {
+		return parts["persons.SharedOf"]
+	}
+	return parts["persons.Shared"]
 }
 
 // columns lists all facts, those of other sources as their zeros.
@@ -223,6 +251,9 @@ func newRank(q svc.PersonQuery) *rankQuery {
 	for _, tag := range q.Tags {
 		rank.keep("has(" + rank.tags() + ", " + rank.bind(tag) + ")")
 	}
+	if q.Persons != nil {
+		rank.keep("person IN " + rank.value("Array(UInt64)", q.Persons))
+	}
 	if q.Segment != nil {
 		rank.keep(rank.inSegment(q.Segment, q.Now))
 	}
@@ -245,7 +276,7 @@ func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) st
 	for i, aggregate := range q.folds {
 		fmt.Fprintf(&folds, ", %s AS fold%d", aggregate, i)
 	}
-	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", folds.String(), "$(rows)", q.rows(parts, shared), "$(where)", q.where()).Replace(query)
+	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", folds.String(), "$(rows)", q.rows(parts, shared), "$(links)", q.links(parts), "$(where)", q.where()).Replace(query)
 }
 
 // values are all values of the query, for an environment.

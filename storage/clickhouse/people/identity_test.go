@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/people"
 )
 
 // environment is that of the rows of the tests.
@@ -217,6 +218,7 @@ func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			db, rows := open(t), history(random, 20+random.IntN(100))
+			db.LookAmong(1+random.IntN(6), random.IntN(100))
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for number, from := uint64(1), 0; from < len(rows); number++ {
 				to := min(len(rows), from+len(rows)/4+random.IntN(len(rows)))
@@ -238,6 +240,38 @@ func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 				from = to
 			}
 		})
+	}
+}
+
+// TestAMergeNeverHidesAPerson asks for each of some people while that one is merged into another.
+func TestAMergeNeverHidesAPerson(t *testing.T) {
+	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	block, visitors := db.blocks.NewBlock(), make([]uint64, 12)
+	for i := range visitors {
+		row := clickhousetest.Row(environment, at.Add(time.Duration(i)*time.Minute), fmt.Sprint("e", i), "", "")
+		row.DistinctID, row.AnonymousID = fmt.Sprint("merged", i), ""
+		visitors[i] = people.VisitorNumber(row.DistinctID)
+		block.Append(row)
+	}
+	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range visitors[1:] {
+		merged := make(chan error, 1)
+		go func() { merged <- db.Merge(clickhousetest.Deadline(t), environment, visitors[0], other, at) }()
+		for over := false; !over; {
+			select {
+			case err := <-merged:
+				if err != nil {
+					t.Fatal(err)
+				}
+				over = true
+			default:
+			}
+			if _, err := db.Person(clickhousetest.Deadline(t), environment, other); err != nil {
+				t.Fatalf("while it is merged: %v", err)
+			}
+		}
 	}
 }
 

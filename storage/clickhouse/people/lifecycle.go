@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
 	"svc"
 	"svc/storage/clickhouse"
 )
@@ -20,15 +22,27 @@ const (
 	forgetEvery = 24 * time.Hour
 )
 
+// LifecycleStore holds what the rules read and write. Store implements it.
+type LifecycleStore interface {
+	// Activate notes the visitors whose events, received within a span, reached any of the goals. It may be repeated.
+	Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error
+	// ForgetGone removes what was told of visitors whose profiles are gone.
+	ForgetGone(ctx context.Context) error
+	// SecondLinks returns how many links were begun because an anonymous id was identified as a further person.
+	SecondLinks(ctx context.Context) (uint64, error)
+}
+
 // Lifecycle applies the rules of lifecycle stages that look at goals, every hour, and removes what was
 // told of visitors whose profiles expired, every day. One node of a cluster does it.
 type Lifecycle struct {
-	Store *Store
+	Store LifecycleStore
 	// Owns reports whether this node is the one.
 	Owns func() bool
 	// Apps returns all applications, Goals those of one.
-	Apps   func() []svc.Application
-	Goals  func(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
+	Apps  func() []svc.Application
+	Goals func(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
+	// Linked is called in each round with the number of second links.
+	Linked func(links uint64)
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -49,10 +63,11 @@ func (l *Lifecycle) Run(ctx context.Context) error {
 		}
 		now := l.Now()
 		l.activate(ctx, now)
+		l.countLinks(ctx)
 		if now.Sub(forgotten) < forgetEvery {
 			continue
 		}
-		if err := l.Store.forget(ctx); err != nil {
+		if err := l.Store.ForgetGone(ctx); err != nil {
 			l.Logger.Error("what was told of visitors who are gone was not removed", "error", err)
 			continue
 		}
@@ -73,6 +88,31 @@ func (l *Lifecycle) activate(ctx context.Context, now time.Time) {
 			l.Logger.Error("the lifecycle rules were not applied", "application", app.Ref(), "error", err)
 		}
 	}
+}
+
+// countLinks hands on how many links are second ones.
+func (l *Lifecycle) countLinks(ctx context.Context) {
+	links, err := l.Store.SecondLinks(ctx)
+	if err != nil {
+		l.Logger.Error("second links of anonymous ids were not counted", "error", err)
+		return
+	}
+	l.Linked(links)
+}
+
+// SecondLinks returns how many links were begun because an anonymous id was identified as a further person.
+func (db *Store) SecondLinks(ctx context.Context) (links uint64, err error) {
+	for _, shard := range db.conn.Shards() {
+		var own uint64
+		err = shard.Read(ctx, "counting second links", db.queries["links.Second"], nil, func(rows driver.Rows) (bool, error) {
+			return false, rows.Scan(&own)
+		})
+		if err != nil {
+			return 0, err
+		}
+		links += own
+	}
+	return links, nil
 }
 
 // Activate notes the visitors whose events, received within a span, reached any of the goals. It may be
@@ -96,16 +136,20 @@ func (db *Store) Activate(ctx context.Context, environment uint64, goals []svc.G
 		return nil
 	}
 	args := clickhouse.Args{"environment": environment, "from": from, "to": to, "names": names, "paths": paths, "prefixes": prefixes}
-	return clickhouse.WriteError("noting who reached a goal", db.conn.Write(func() error { return db.conn.Exec(ctx, db.queries["activations.Append"], args) }))
+	return clickhouse.WriteError("noting who reached a goal", db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error { return conn.Exec(ctx, db.queries["activations.Append"], args) }))
 }
 
-// forget removes what was told of visitors whose profiles are gone.
-func (db *Store) forget(ctx context.Context) error {
+// ForgetGone removes what was told of visitors whose profiles are gone.
+func (db *Store) ForgetGone(ctx context.Context) error {
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "lightweight_deletes_sync": 1})
-	for statement := range strings.SplitSeq(db.queries["people.Forget"], ";") {
-		if err := db.conn.Exec(ctx, strings.TrimSpace(statement), nil); err != nil {
-			return clickhouse.WriteError("removing what was told of visitors who are gone", err)
+	return db.conn.Change(func() error {
+		for _, shard := range db.conn.Shards() {
+			for statement := range strings.SplitSeq(db.queries["people.Forget"], ";") {
+				if err := shard.Exec(ctx, strings.TrimSpace(statement), nil); err != nil {
+					return clickhouse.WriteError("removing what was told of visitors who are gone", err)
+				}
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

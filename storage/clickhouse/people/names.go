@@ -8,16 +8,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
-	"svc/storage/clickhouse"
 )
 
 // Stays returns where the events of the person are who has a visitor; nowhere, if nobody has it.
 func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.PersonStays, error) {
-	number, err := db.find(ctx, environment, visitor)
-	if err != nil {
-		return svc.PersonStays{}, err
-	}
-	members, err := db.membersOf(ctx, environment, []uint64{number})
+	number, members, err := db.whoIs(ctx, environment, visitor)
 	return members.staysOf(number), err
 }
 
@@ -34,9 +29,8 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	if len(visitors) == 0 {
 		return nil
 	}
-	spans := members{}
-	args := clickhouse.Args{"environment": environment, "visitors": visitors}
-	if err := db.readMembers(ctx, "finding the persons of events", "persons.Spans", args, spans); err != nil {
+	spans, err := db.spansOf(ctx, environment, visitors)
+	if err != nil {
 		return err
 	}
 	personAt := func(event *svc.Event) uint64 {
@@ -62,7 +56,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	return err
 }
 
-// idsOf returns the ids of persons, by their numbers; of a person of whom no event is left, none.
+// idsOf returns the ids of persons by their numbers. Persons without a stored event are left out.
 func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64) (map[uint64]string, error) {
 	members, err := db.membersOf(ctx, environment, persons)
 	if err != nil {

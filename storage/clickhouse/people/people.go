@@ -12,43 +12,28 @@ import (
 
 // People returns a page of the people of an environment.
 func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.PersonList, error) { return db.page(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.PersonList, error) { return db.page(ctx, q) })
 }
 
 // page is People without regard to inserts under way.
 func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
 	list := svc.PersonList{Rows: []svc.Person{}}
-	shared, err := db.anyShared(ctx, q.Environment.Number)
-	if err != nil {
+	keys, err := (&finder{db, q}).find(ctx)
+	if err != nil || len(keys) == 0 {
 		return list, err
 	}
-	rank := newRank(q)
-	query := rank.text(db.queries["persons.Rank"], db.queries, shared)
-	args := rank.values(q.Environment.Number).With(clickhouse.Args{
-		"limit": q.Limit + 1, "first_page": q.After == nil, "after_began": int64(0), "after_person": uint64(0),
-	})
-	if q.After != nil {
-		args["after_began"], args["after_person"] = q.After.BeganMs, q.After.Number
-	}
-	var persons []uint64
-	err = db.conn.Read(ctx, "listing people", query, args, func(rows driver.Rows) (bool, error) {
-		if len(persons) == q.Limit {
-			list.More = true
-			return false, nil
-		}
-		var key svc.PersonKey
-		err := rows.Scan(&key.Number, &key.BeganMs)
-		list.Last, persons = key, append(persons, key.Number)
-		return true, err
-	})
-	if err != nil {
-		return list, err
+	list.More = len(keys) > q.Limit
+	keys = keys[:min(len(keys), q.Limit)]
+	list.Last = keys[len(keys)-1]
+	persons := make([]uint64, len(keys))
+	for i, key := range keys {
+		persons[i] = key.Number
 	}
 	list.Rows, err = db.persons(ctx, q.Environment.Number, persons)
 	return list, err
 }
 
-// anyShared reports whether more than one person used any visitor.
+// anyShared reports whether more than one person may have used any visitor.
 func (db *Store) anyShared(ctx context.Context, environment uint64) (shared bool, err error) {
 	err = db.conn.Read(ctx, "looking for shared visitors", db.queries["persons.AnyShared"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&shared)
@@ -66,12 +51,12 @@ func environmentArgs(environment uint64) clickhouse.Args {
 
 // Person returns the person who has a visitor. It fails with not_found where nobody of the environment has it.
 func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.Person, error) {
-	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.Person, error) {
-		number, err := db.find(ctx, environment, visitor)
+	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (svc.Person, error) {
+		number, members, err := db.whoIs(ctx, environment, visitor)
 		if err != nil {
 			return svc.Person{}, err
 		}
-		rows, err := db.persons(ctx, environment, []uint64{number})
+		rows, err := db.rowsOf(ctx, environment, []uint64{number}, members)
 		if err != nil {
 			return svc.Person{}, err
 		}
@@ -82,12 +67,28 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 	})
 }
 
+// linkRounds bounds how often who has a visitor is asked while people are merged.
+const linkRounds = 8
+
+// whoIs returns the number of the person who has a visitor now, and the visitors of the person. Where a link comes between its two
+// questions, the person of the first has gone, and it asks again.
+func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person uint64, of members, err error) {
+	for range linkRounds {
+		if person, err = db.find(ctx, environment, visitor); err != nil {
+			return 0, nil, err
+		}
+		if of, err = db.membersOf(ctx, environment, []uint64{person}); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
+			return person, of, err
+		}
+	}
+	return person, of, err
+}
+
 // find returns the number of the person who has a visitor now.
 func (db *Store) find(ctx context.Context, environment, visitor uint64) (number uint64, err error) {
-	number = visitor
-	args := clickhouse.Args{"environment": environment, "visitor": visitor}
-	err = db.conn.Read(ctx, "finding a person", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
-		return false, rows.Scan(&number)
-	})
-	return number, err
+	spans, err := db.spansOf(ctx, environment, []uint64{visitor})
+	if err != nil || len(spans) == 0 {
+		return visitor, err
+	}
+	return spans.now(visitor), nil
 }

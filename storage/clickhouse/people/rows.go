@@ -24,20 +24,38 @@ type span struct {
 // members are the visitors of some persons: each with its spans, one or more.
 type members map[uint64][]span
 
-// membersOf returns the visitors of persons.
+// membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
+// person may be that of a visitor who was linked to another one.
 func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64) (members, error) {
-	found := members{}
+	found, near, asked := members{}, slices.Clone(persons), make(map[uint64]bool, len(persons))
 	for _, person := range persons {
-		found[person] = []span{{0, person}}
+		found[person], asked[person] = []span{{0, person}}, true
 	}
 	args := clickhouse.Args{"environment": environment, "persons": persons}
-	err := db.readMembers(ctx, "finding the visitors of people", "persons.Members", args, found)
+	err := db.conn.Read(ctx, "finding what may belong to people", db.queries["persons.Near"], args, func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		err := rows.Scan(&visitor)
+		near = append(near, visitor)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(near)
+	spans, err := db.spansOf(ctx, environment, slices.Compact(near))
+	for visitor, of := range spans {
+		if asked[visitor] || slices.ContainsFunc(of, func(s span) bool { return asked[s.person] }) {
+			found[visitor] = of
+		}
+	}
 	return found, err
 }
 
-// readMembers adds the visitors that a query returns with their spans.
-func (db *Store) readMembers(ctx context.Context, what, query string, args clickhouse.Args, into members) error {
-	return db.conn.Read(ctx, what, db.queries[query], args, func(rows driver.Rows) (bool, error) {
+// spansOf returns the spans of those among some visitors that are no persons by themselves.
+func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
+	found := members{}
+	args := clickhouse.Args{"environment": environment, "only": visitors}
+	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var since []int64
 		var of []uint64
@@ -46,9 +64,10 @@ func (db *Store) readMembers(ctx context.Context, what, query string, args click
 		for i := range since {
 			spans[i] = span{since[i], of[i]}
 		}
-		into[visitor] = spans
+		found[visitor] = spans
 		return true, err
 	})
+	return found, err
 }
 
 // lists returns the visitors of one person, and those that are shared.
@@ -93,6 +112,11 @@ func (db *Store) persons(ctx context.Context, environment uint64, persons []uint
 	if err != nil {
 		return nil, err
 	}
+	return db.rowsOf(ctx, environment, persons, members)
+}
+
+// rowsOf is persons of known visitors.
+func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint64, members members) ([]svc.Person, error) {
 	r := &personRows{db: db, environment: environment, members: members, parts: map[share]*svc.PersonVisitor{}, states: map[uint64][]svc.PersonState{}}
 	if err := r.read(ctx); err != nil {
 		return nil, err
@@ -202,7 +226,7 @@ func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into m
 }
 
 func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
-	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], clickhouse.Args{"environment": r.environment, "only": visitors}, func(rows driver.Rows) (bool, error) {
 		var v svc.PersonVisitor
 		var first, last, place []any
 		if err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &first, &last, &place); err != nil {

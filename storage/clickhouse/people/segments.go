@@ -35,7 +35,7 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 			size += len(condition)
 			conditions, segments = append(conditions, "countIf("+condition+")"), segments[1:]
 		}
-		part, err := clickhouse.Whole(ctx, db.conn, func(ctx context.Context) ([]uint64, error) {
+		part, err := clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) ([]uint64, error) {
 			return db.tally(ctx, environment.Number, rank, conditions)
 		})
 		if err != nil {
@@ -120,15 +120,7 @@ func (q *rankQuery) holdsMember(segment *svc.Segment, visitors []uint64, now tim
 
 // whoHas returns the person who has a visitor, with all visitors, and whether any of them is shared.
 func (db *Store) whoHas(ctx context.Context, environment, visitor uint64) (person uint64, visitors []uint64, shared bool, err error) {
-	person = visitor
-	args := clickhouse.Args{"environment": environment, "visitor": visitor}
-	err = db.conn.Read(ctx, "finding a person", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
-		return false, rows.Scan(&person)
-	})
-	if err != nil {
-		return 0, nil, false, err
-	}
-	members, err := db.membersOf(ctx, environment, []uint64{person})
+	person, members, err := db.whoIs(ctx, environment, visitor)
 	if err != nil {
 		return 0, nil, false, err
 	}

@@ -17,6 +17,7 @@ var Files embed.FS
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
+	bounds  bounds
 }
 
 // New returns the people of a database; what members decided about them is in its state.
@@ -25,5 +26,5 @@ func New(db *state.Store) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{conn: db.Conn(), queries: queries}, nil
+	return &Store{conn: db.Conn(), queries: queries, bounds: defaultBounds()}, nil
 }

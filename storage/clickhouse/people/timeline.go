@@ -44,7 +44,7 @@ type timeline struct {
 
 // Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
 func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error) {
-	entries, err = clickhouse.Whole(ctx, db.conn, func(ctx context.Context) ([]svc.TimelineEntry, error) {
+	entries, err = clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) ([]svc.TimelineEntry, error) {
 		members, err := db.membersOf(ctx, q.Environment.Number, []uint64{q.Number})
 		if err != nil {
 			return nil, err
@@ -78,6 +78,9 @@ func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
 				found[i], err = t.events(ctx)
 			case svc.TimelineActivity:
 				found[i], err = t.activities(ctx)
+				if err == nil {
+					err = t.campaigns(ctx, &found[i])
+				}
 			case svc.TimelineError:
 				found[i], err = t.errors(ctx)
 			}
@@ -153,4 +156,16 @@ func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry,
 	})
 	slices.SortFunc(entries, func(a, b svc.TimelineEntry) int { return a.Compare(b.TimelineKey) })
 	return entries[:min(len(entries), t.query.Limit+1)], err
+}
+
+// campaigns adds the campaigns that were sent to the person.
+func (t *timeline) campaigns(ctx context.Context, entries *[]svc.TimelineEntry) error {
+	return t.db.conn.Read(ctx, "reading the campaigns of a person", t.db.queries["timeline.Campaigns"], t.args(svc.TimelineActivity), func(rows driver.Rows) (bool, error) {
+		a := &svc.Activity{Kind: svc.ActivityCampaign}
+		var ms int64
+		err := rows.Scan(&a.ID, &ms, &a.Campaign, &a.Text, &a.Fate)
+		a.At = time.UnixMilli(ms).UTC()
+		*entries = append(*entries, svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: ms, Kind: svc.TimelineActivity, ID: a.ID}, Activity: a})
+		return true, err
+	})
 }

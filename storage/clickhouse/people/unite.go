@@ -43,26 +43,28 @@ func (db *Store) Unite(ctx context.Context, environment uint64) error {
 func (db *Store) noteRoots(ctx context.Context, environment uint64, roots []svc.Root, noted map[uint64]svc.Root) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
-	var rows clickhouse.Rows
-	for _, root := range roots {
-		if noted[root.Visitor].Edges >= root.Edges {
-			continue
+	return clickhouse.WriteError("noting roots", db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
+		var rows clickhouse.Rows
+		for _, root := range roots {
+			if noted[root.Visitor].Edges >= root.Edges {
+				continue
+			}
+			if err := rows.Append(ctx, conn, db.queries["roots.Append"], rootColumns(), environment, root.Visitor, root.Root, root.Edges); err != nil {
+				return err
+			}
 		}
-		if err := rows.Append(ctx, db.conn, db.queries["roots.Append"], rootColumns(), environment, root.Visitor, root.Root, root.Edges); err != nil {
-			return clickhouse.WriteError("noting roots", err)
-		}
-	}
-	return clickhouse.WriteError("noting roots", db.conn.Write(func() error { return rows.Send() }))
+		return rows.Send()
+	}))
 }
 
 func rootColumns() []clickhouse.Column {
 	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "visitor", Type: "UInt64"}, {Name: "root", Type: "UInt64"}, {Name: "edges", Type: "UInt32"}}
 }
 
-// UniteAll is Unite of every environment that has aliases.
-func (db *Store) UniteAll(ctx context.Context) error {
+// UniteAll is Unite of every environment of a shard that has aliases.
+func (db *Store) UniteAll(ctx context.Context, shard int) error {
 	var environments []uint64
-	err := db.conn.ReadFirst(ctx, "listing the environments that have aliases", db.queries["aliases.Environments"], nil, func(rows driver.Rows) (bool, error) {
+	err := db.conn.Shards()[shard].ReadFirst(ctx, "listing the environments that have aliases", db.queries["aliases.Environments"], nil, func(rows driver.Rows) (bool, error) {
 		var environment uint64
 		err := rows.Scan(&environment)
 		environments = append(environments, environment)
@@ -80,7 +82,7 @@ func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now 
 	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	args := clickhouse.Args{"environment": environment, "low": min(one, other), "high": max(one, other), "now": now}
-	err := db.conn.Write(func() error { return db.conn.Exec(writing, db.queries["aliases.Append"], args) })
+	err := db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error { return conn.Exec(writing, db.queries["aliases.Append"], args) })
 	if err != nil {
 		return clickhouse.WriteError("tying two visitors together", err)
 	}

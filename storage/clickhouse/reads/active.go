@@ -53,7 +53,7 @@ type gap struct {
 // look back to before the window. With filters the series cover the days of at most
 // svc.FilteredDays.
 func (db *Store) ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error) {
-	return clickhouse.Share(ctx, db.conn, "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
+	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
 		return db.activeUsers(ctx, scope)
 	})
 }

@@ -67,7 +67,7 @@ func TestOverview(t *testing.T) {
 	m := model{rows}
 	for i, scope := range scopes(t, rows) {
 		for j, f := range filters() {
-			if j > 0 && (i+j)%4 != 0 {
+			if j > 0 && ((i+j)%4 != 0 || skipped(i+j/4)) {
 				continue
 			}
 			scope.Filters = f
@@ -167,6 +167,9 @@ func TestTimeseries(t *testing.T) {
 			}
 			scope.Filters = f
 			for k, metric := range svc.Metrics() {
+				if skipped(i + j + k) {
+					continue
+				}
 				for _, interval := range []svc.Interval{svc.Hour, []svc.Interval{svc.Day, svc.Week, svc.Month}[(i+j+k)%3]} {
 					goals := goalSets()[(i+j)%5]
 					got, err := db.Timeseries(deadline(t), scope, metric, interval, goals)

@@ -29,7 +29,7 @@ func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	if q.After != nil {
 		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
 	}
-	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Breakdown, error) {
+	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Breakdown, error) {
 		return db.breakdown(ctx, q, goals)
 	})
 }
@@ -89,30 +89,53 @@ func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
 	if err != nil {
 		return values{}, err
 	}
-	args := c.Args().With(clickhouse.Args{"email": clickhouse.EmailPattern})
-	rows, expression, masked := "breakdown.Events", "", "value.Masked"
+	rows := "breakdown.Events"
+	var expression string
+	args := clickhouse.Args{}
 	switch q.Dimension {
 	case svc.DimEntryPath:
 		rows, expression = "breakdown.Entry", "toString(marked)"
 	case svc.DimExitPath:
 		rows, expression = "breakdown.Exit", "toString(marked)"
 	default:
-		if key, isProperty := q.Dimension.Property(); isProperty {
-			expression, masked = db.queries["value.Property"], "value.MaskedProperty"
-			args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(), svc.IsPersonal(key)
-			break
+		if expression, args, err = db.valueOf(q.Dimension, false); err != nil {
+			return values{}, err
 		}
-		column, isColumn := columnOf(q.Dimension)
-		if !isColumn {
-			return values{}, svc.Invalid(svc.UnknownDimension("dimension", string(q.Dimension)))
-		}
-		expression = "toString(" + column + ")"
 	}
-	if q.Masked {
-		expression = strings.ReplaceAll(db.queries[masked], "$(plain)", expression)
+	args["email"] = clickhouse.EmailPattern
+	expression = db.shownValue(q.Dimension, expression, q.Masked)
+	return values{rows: bindValue(clickhouse.Bind(db.queries[rows], c), expression), expression: expression, args: c.Args().With(args)}, nil
+}
+
+// valueOf returns the expression for the value of an event in a dimension of single events, and its arguments.
+func (db *Store) valueOf(dimension svc.Dimension, masked bool) (expression string, args clickhouse.Args, err error) {
+	args = clickhouse.Args{"email": clickhouse.EmailPattern}
+	if key, isProperty := dimension.Property(); isProperty {
+		args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(), svc.IsPersonal(key)
+		return db.shownValue(dimension, db.queries["value.Property"], masked), args, nil
 	}
-	rowsOf := strings.ReplaceAll(clickhouse.Bind(db.queries[rows], c), "$(value)", expression)
-	return values{rows: rowsOf, expression: expression, args: args}, nil
+	column, isColumn := columnOf(dimension)
+	if !isColumn {
+		return "", nil, svc.Invalid(svc.UnknownDimension("dimension", string(dimension)))
+	}
+	return db.shownValue(dimension, "toString("+column+")", masked), args, nil
+}
+
+// shownValue returns the expression for a value as callers see it who may not see personal values, or as it is.
+func (db *Store) shownValue(dimension svc.Dimension, expression string, masked bool) string {
+	query := "value.Masked"
+	if _, isProperty := dimension.Property(); isProperty {
+		query = "value.MaskedProperty"
+	}
+	if !masked {
+		return expression
+	}
+	return strings.ReplaceAll(db.queries[query], "$(plain)", expression)
+}
+
+// bindValue puts the expression for a value in the places that a query leaves for it.
+func bindValue(query, expression string) string {
+	return strings.ReplaceAll(query, "$(value)", expression)
 }
 
 // rankEvents counts, ranks and cuts out a page in the engine.

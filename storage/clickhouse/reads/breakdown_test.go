@@ -154,7 +154,7 @@ func TestBreakdown(t *testing.T) {
 	m := model{rows}
 	for i, scope := range scopes(t, rows) {
 		for j, dimension := range dimensions() {
-			if (i+j)%5 != 0 && i > 1 {
+			if (i+j)%5 != 0 && i > 1 || skipped((i+j)/5) {
 				continue
 			}
 			if (i+j)%3 == 0 {
@@ -187,7 +187,7 @@ func TestBreakdownAddsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j, dimension := range dimensions() {
-			if (i+j)%4 != 0 || strings.Contains(string(dimension), "property") {
+			if (i+j)%4 != 0 || skipped((i+j)/4) || strings.Contains(string(dimension), "property") {
 				continue
 			}
 			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
@@ -231,7 +231,7 @@ func TestMarksEqualTheScan(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	spans := []time.Duration{time.Minute, 20 * time.Minute, time.Hour, 9 * time.Hour, 26 * time.Hour, 70 * time.Hour}
 	full := 0
-	for range 60 {
+	for range each(60) {
 		scope := scopes(t, rows)[random.IntN(6)]
 		scope.Filters, scope.IncludeBots = nil, random.IntN(2) == 0
 		at := rows[random.IntN(len(rows))].Event.Ts
@@ -253,7 +253,7 @@ func TestMarksEqualTheScan(t *testing.T) {
 			}
 		}
 	}
-	if full < 100 {
+	if full < each(100) {
 		t.Errorf("all windows together have %d rows", full)
 	}
 }

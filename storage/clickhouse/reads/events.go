@@ -14,7 +14,10 @@ import (
 
 // List returns a page of the feed, newest first, and whether another one follows.
 func (db *Store) List(ctx context.Context, q svc.EventQuery) (events []svc.Event, more bool, err error) {
-	err = clickhouse.Besides(ctx, db.conn, func(hidden []uint64) (err error) {
+	if q.Underway {
+		return db.listShown(ctx, q, nil)
+	}
+	err = clickhouse.Besides(ctx, db.conn.Of(q.Environment.Number), func(hidden []uint64) (err error) {
 		events, more, err = db.listShown(ctx, q, hidden)
 		return err
 	})

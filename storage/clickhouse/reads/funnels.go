@@ -18,7 +18,7 @@ import (
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.FunnelResult, error) {
+	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.FunnelResult, error) {
 		return db.funnelResult(ctx, scope, &funnel)
 	})
 }
@@ -28,17 +28,10 @@ func (db *Store) funnelResult(ctx context.Context, scope svc.AnalyticsScope, fun
 	if funnel.Filtered() {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
-	read := db.funnelRead(scope, funnel)
 	tally := svc.NewFunnelTally(funnel, scope.Window)
-	tied, err := read.paths(ctx, tally)
+	err := db.funnelRead(scope, funnel, false).persons(ctx, tally.AddEntered, func(_ uint64, events []svc.FunnelEvent) { tally.Add(events) })
 	if err != nil {
 		return svc.FunnelResult{}, err
-	}
-	if err := read.untie(ctx, tied); err != nil {
-		return svc.FunnelResult{}, err
-	}
-	for _, events := range tied {
-		tally.Add(events)
 	}
 	out.Rows = tally.Rows()
 	return out, nil
@@ -60,10 +53,11 @@ const (
 	stepMask = 1<<stepBits - 1
 )
 
-func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel) funnelRead {
+// funnelRead reads the persons of a funnel; named, also those by their numbers who took the first step only.
+func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel, named bool) funnelRead {
 	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli(), environment: scope.Environment.Number}
 	r.args = r.steps.args.With(environmentArguments(scope)).With(clickhouse.Args{
-		"from": scope.Window.From, "to": scope.Window.To, "until": scope.Window.To.Add(funnel.Window()), "origin": r.origin,
+		"from": scope.Window.From, "to": scope.Window.To, "until": scope.Window.To.Add(funnel.Window()), "origin": r.origin, "named": named,
 	})
 	return r
 }
@@ -72,8 +66,24 @@ func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel) funnel
 // different steps: their order matters and is not known yet.
 type tiedPersons map[uint64][]svc.FunnelEvent
 
-// paths adds the persons to a tally, except those whose events are tied.
-func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPersons, error) {
+// persons passes on everybody who entered: by number with their events in order, which are valid until add returns, or, unless
+// they are to be named, the number of those who took the first step only.
+func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) error {
+	tied, err := r.paths(ctx, addEntered, add)
+	if err != nil {
+		return err
+	}
+	if err := r.untie(ctx, tied); err != nil {
+		return err
+	}
+	for person, events := range tied {
+		add(person, events)
+	}
+	return nil
+}
+
+// paths passes on the persons, except those whose events are tied.
+func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) (tiedPersons, error) {
 	tied := tiedPersons{}
 	var events []svc.FunnelEvent
 	query, err := r.db.byPerson(ctx, r.environment, "funnel.Paths", "funnel.PersonPaths")
@@ -86,14 +96,14 @@ func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPers
 		if err := rows.Scan(&entered, &packed); err != nil {
 			return false, err
 		}
-		tally.AddEntered(entered)
+		addEntered(entered)
 		for paths := numbers(packed); len(paths) > 1; {
 			person, steps := paths[0], paths[1]
 			var ties bool
 			if events, ties = r.unpack(events[:0], paths[2:2+steps]); ties {
 				tied[person] = slices.Clone(events)
 			} else {
-				tally.Add(events)
+				add(person, events)
 			}
 			paths = paths[2+steps:]
 		}

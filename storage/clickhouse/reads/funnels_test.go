@@ -164,7 +164,7 @@ func TestFunnelResult(t *testing.T) {
 		rows := shopRows(uint64(seed), 2500, from, grid, int64(20*time.Hour/grid))
 		store(t, db, rows, 700)
 		m, r := model{rows}, rand.New(rand.NewPCG(5, uint64(seed)))
-		for range 60 {
+		for range each(60) {
 			f := randomFunnel(r)
 			start := from.Add(time.Duration(r.IntN(10)) * time.Hour)
 			scope := svc.AnalyticsScope{
@@ -189,7 +189,7 @@ func TestFunnelResult(t *testing.T) {
 			}
 		}
 	}
-	if deep < 60 {
+	if deep < each(60) {
 		t.Errorf("only %d funnels have persons in their third step", deep)
 	}
 }

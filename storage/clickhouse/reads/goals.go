@@ -15,7 +15,7 @@ import (
 // visitors, ordered as svc.RankGoals does. With filters it covers at most svc.FilteredDays
 // and the events that pass them. A goal that was deleted counts until then.
 func (db *Store) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
-	return clickhouse.Share(ctx, db.conn, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
+	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
 		return db.goalCounts(ctx, scope, goals)
 	})
 }

@@ -156,7 +156,7 @@ func BenchmarkFunnel(b *testing.B) {
 		WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {until:DateTime64(3, 'UTC')}
 			AND (name IN ('page_view', '$pageview') AND (startsWith(path, '/products/item-1') OR startsWith(path, '/products/item-2')) OR name IN ('add_to_cart', 'signup', 'purchase'))
 		GROUP BY who) GROUP BY level`
-	args := db.funnelRead(scope, &f).args
+	args := db.funnelRead(scope, &f, false).args
 	var result svc.FunnelResult
 	for range 2 {
 		b.Run("by-hand", func(b *testing.B) {

@@ -57,6 +57,18 @@ func ask[T any](t testing.TB, db *testDB, query string, args ...clickhouse.Args)
 	return clickhousetest.Ask[T](t, db.conn, query, args...)
 }
 
+// each returns how many of a test's random cases are tried: all, or every third with -short.
+func each(cases int) int {
+	if testing.Short() {
+		return (cases + 2) / 3
+	}
+	return cases
+}
+
+// skipped reports whether a case of a table of combinations is left out: none, or two of three with -short. The
+// first of a table is always tried.
+func skipped(number int) bool { return testing.Short() && number%3 != 0 }
+
 func exec(t testing.TB, db *testDB, statement string) {
 	t.Helper()
 	clickhousetest.Exec(t, db.conn, statement)

@@ -30,7 +30,7 @@ func TestQueriesExplain(t *testing.T) {
 		"events": page.With(clickhouse.Args{
 			"hidden": []uint64{}, "event": "", "before_ts": now, "before_id": "", "before_tie": uint64(1), "named_from": now, "after_count": uint64(0), "after_name": "",
 		}),
-		"funnel":   steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
+		"funnel":   page.With(steps.args).With(clickhouse.Args{"until": now, "named": true, "property": "x", "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
 		"goals":    {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
 		"live":     {"since": now},
 		"journeys": {"start_event": true, "start_open": false, "start": "", "sessions": uint32(1), "steps": uint32(2), "backwards": false},

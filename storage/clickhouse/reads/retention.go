@@ -17,7 +17,7 @@ import (
 // periods count events that pass.
 func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
 	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
-	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Retention, error) {
+	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Retention, error) {
 		return db.retention(ctx, q)
 	})
 }

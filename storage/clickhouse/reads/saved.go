@@ -143,10 +143,17 @@ func (db *Store) savedHeader(ctx context.Context) (savedHeader, error) {
 		fmt.Fprintf(hash, "%q %q\n", name, db.queries[name])
 	}
 	header := savedHeader{Queries: [sha256.Size]byte(hash.Sum(nil))}
-	err := db.conn.Read(ctx, "identifying the store", db.queries["store.Identity"], nil, func(rows driver.Rows) (bool, error) {
-		return true, rows.Scan(&header.Store)
-	})
-	return header, err
+	for _, shard := range db.conn.Shards() {
+		var identity string
+		err := shard.Read(ctx, "identifying the store", db.queries["store.Identity"], nil, func(rows driver.Rows) (bool, error) {
+			return true, rows.Scan(&identity)
+		})
+		if err != nil {
+			return header, err
+		}
+		header.Store += identity
+	}
+	return header, nil
 }
 
 // recall puts one value back into its cache.

@@ -38,7 +38,11 @@ func TestTodayFollowsBlocks(t *testing.T) {
 						Environment: clickhousetest.Production(), IncludeBots: random.IntN(4) == 0,
 						Window: svc.Window{From: day.Add(-3 * time.Hour), To: to, Location: time.UTC},
 					}}
-					for _, q.Dimension = range []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath, svc.DimBrowser, svc.DimUTMTerm} {
+					for i, dimension := range []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath, svc.DimBrowser, svc.DimUTMTerm} {
+						if skipped(n/step + i) {
+							continue
+						}
+						q.Dimension = dimension
 						want := model{rows[:last]}.breakdown(q, nil)
 						if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
 							t.Fatalf("%s up to %s after %d rows:\n got %+v\nwant %+v", q.Dimension, to, last, got, want)

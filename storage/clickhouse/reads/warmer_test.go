@@ -63,7 +63,7 @@ func firstReads(t *testing.T, db *testDB, scope svc.AnalyticsScope, rows []svc.E
 		var got []svc.BreakdownRow
 		first := selected(t, db, func() { got = allPages(t, db, q, nil) })
 		again := selected(t, db, func() { allPages(t, db, q, nil) })
-		if first != again {
+		if first > again {
 			t.Errorf("%s: the first read takes %d rows, the second %d", dimension, first, again)
 		}
 		if want := (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {

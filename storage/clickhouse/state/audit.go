@@ -38,12 +38,7 @@ func (db *Store) AuditRows(ctx context.Context, q svc.AuditQuery) (rows []svc.Au
 		"before_at": instant(q.Before, always), "before_id": q.BeforeID, "limit": q.Limit + 1,
 	}
 	err = db.conn.ReadFirst(ctx, "reading audit rows", db.queries["audit.List"], args, func(row driver.Rows) (bool, error) {
-		var r svc.AuditRow
-		var at int64
-		var status uint16
-		var kind string
-		err := row.Scan(&at, &r.ID, &r.Org, &r.App, &r.RequestID, &r.Operation, &r.Method, &r.Path, &status, &r.TokenID, &kind, &r.UserID, &r.Detail)
-		r.At, r.Status, r.TokenKind = time.UnixMilli(at).UTC(), int(status), svc.TokenKind(kind)
+		r, err := scanAuditRow(row)
 		rows = append(rows, r)
 		return true, err
 	})
@@ -51,4 +46,14 @@ func (db *Store) AuditRows(ctx context.Context, q svc.AuditQuery) (rows []svc.Au
 		return rows[:q.Limit], true, err
 	}
 	return rows, false, err
+}
+
+// scanAuditRow reads an audit row.
+func scanAuditRow(row driver.Rows) (r svc.AuditRow, err error) {
+	var at int64
+	var status uint16
+	var kind string
+	err = row.Scan(&at, &r.ID, &r.Org, &r.App, &r.RequestID, &r.Operation, &r.Method, &r.Path, &status, &r.TokenID, &kind, &r.UserID, &r.Detail)
+	r.At, r.Status, r.TokenKind = time.UnixMilli(at).UTC(), int(status), svc.TokenKind(kind)
+	return r, err
 }

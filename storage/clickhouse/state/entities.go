@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -74,8 +73,7 @@ type ownerLoad struct {
 // loadsAtOnce bounds the owners of one query.
 const loadsAtOnce = 1000
 
-// loadAll loads what several callers ask for. It reads the journal before the table, because
-// records only move from the journal to the table.
+// loadAll loads what several callers ask for.
 func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.QueryTime)
 	defer cancel()
@@ -84,29 +82,55 @@ func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 		for _, wanted := range some {
 			owners = append(owners, wanted.owner)
 		}
-		waiting := map[string][]svc.Entity{}
-		if db.journal != nil {
-			var err error
-			if waiting, err = db.journal.Waiting(ctx, owners); err != nil {
-				return err
-			}
-		}
-		owned := map[string][]svc.Entity{}
-		read := entityScan(func(entity svc.Entity) { owned[entity.Owner] = append(owned[entity.Owner], entity) })
-		if err := db.conn.ReadUnflushed(ctx, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": owners}, read); err != nil {
+		found, err := db.load(ctx, owners, nil)
+		if err != nil {
 			return err
 		}
 		for _, wanted := range some {
-			wanted.entities = merged(owned[wanted.owner], waiting[wanted.owner])
+			wanted.entities = found[wanted.owner]
 		}
 	}
 	return nil
 }
 
+// load returns the entities of owners but those of some kinds. It asks the journal before the table,
+// because records only move from the journal to the table, and the table only for owners that the
+// journal does not know wholly.
+func (db *Store) load(ctx context.Context, owners, without []string) (found map[string][]svc.Entity, err error) {
+	waiting := Waiting{Loaded: func(map[string][]svc.Entity) {}}
+	if db.journal != nil {
+		if waiting, err = db.journal.Waiting(ctx, owners, without); err != nil {
+			return nil, err
+		}
+	}
+	var asked []string
+	for _, owner := range owners {
+		if !waiting.Whole[owner] {
+			asked = append(asked, owner)
+		}
+	}
+	found = make(map[string][]svc.Entity, len(owners))
+	if len(asked) > 0 {
+		read := entityScan(func(entity svc.Entity) { found[entity.Owner] = append(found[entity.Owner], entity) })
+		if err := db.conn.ReadUnflushed(ctx, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": asked, "kinds": without}, read); err != nil {
+			waiting.Loaded(nil)
+			return nil, err
+		}
+	}
+	for _, owner := range owners {
+		found[owner] = merged(found[owner], waiting.Entities[owner], without)
+	}
+	waiting.Loaded(found)
+	return found, nil
+}
+
 // merged returns the stored entities of an owner, ordered by kind and id, merged with those
-// that wait in the journal: of each entity the highest version.
-func merged(stored, waiting []svc.Entity) []svc.Entity {
+// that wait in the journal, but for some kinds: of each entity the highest version.
+func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
 	for _, entity := range waiting {
+		if slices.Contains(without, entity.Kind) {
+			continue
+		}
 		at, found := slices.BinarySearchFunc(stored, entity, func(a, b svc.Entity) int {
 			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
 		})
@@ -146,15 +170,17 @@ func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
 	}
 }
 
-// Due yields wake-ups that are due at an instant, the longest due first, until yield
-// returns false.
-func (db *Store) Due(ctx context.Context, at time.Time, yield func(svc.Wakeup) bool) error {
-	return db.conn.ReadFirst(ctx, "listing due wake-ups", db.queries["wakeups.Due"], clickhouse.Args{"at": at}, func(rows driver.Rows) (bool, error) {
+// Wakeups yields all wake-ups that are in the table, with the versions of their writes. What waits in
+// the journal is left out.
+func (db *Store) Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error {
+	return db.conn.ReadUnflushed(ctx, "reading wake-ups", db.queries["wakeups.List"], nil, func(rows driver.Rows) (bool, error) {
 		var w svc.Wakeup
-		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due); err != nil {
+		var version uint64
+		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due, &version); err != nil {
 			return false, err
 		}
-		return yield(w), nil
+		yield(w, version)
+		return true, nil
 	})
 }
 
@@ -166,5 +192,6 @@ func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Enti
 
 // LoadWithout returns the last version of every entity of an owner, except those of some kinds.
 func (db *Store) LoadWithout(ctx context.Context, owner string, kinds ...string) ([]svc.Entity, error) {
-	return db.entities(ctx, db.queries["entities.LoadWithout"], clickhouse.Args{"owner": owner, "kinds": kinds})
+	found, err := db.load(ctx, []string{owner}, kinds)
+	return found[owner], err
 }

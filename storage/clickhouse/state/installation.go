@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -9,9 +10,24 @@ import (
 )
 
 // Facts returns what is noted about the whole installation, by name.
-func (db *Store) Facts(ctx context.Context) (map[string]string, error) {
+func (db *Store) Facts(ctx context.Context) (map[string]string, error) { return db.facts(ctx, db.conn) }
+
+// ShardFacts returns what is noted about a shard in its own tables, by name.
+func (db *Store) ShardFacts(ctx context.Context, shard int) (map[string]string, error) {
+	return db.facts(ctx, db.conn.Shards()[shard])
+}
+
+// NoteShardFact notes a fact about a shard in its own tables.
+func (db *Store) NoteShardFact(ctx context.Context, shard int, name, value string) error {
+	return db.setFact(ctx, db.conn.Shards()[shard], "installation.Append", name, value)
+}
+
+// ShardCount returns how many shards are listed.
+func (db *Store) ShardCount() int { return len(db.conn.Shards()) }
+
+func (db *Store) facts(ctx context.Context, conn *clickhouse.Conn) (map[string]string, error) {
 	facts := map[string]string{}
-	err := db.conn.Read(ctx, "reading the facts of the installation", db.queries["installation.List"], nil, func(rows driver.Rows) (bool, error) {
+	err := conn.Read(ctx, "reading the facts of the installation", db.queries["installation.List"], nil, func(rows driver.Rows) (bool, error) {
 		var name, value string
 		err := rows.Scan(&name, &value)
 		facts[name] = value
@@ -30,7 +46,7 @@ func (db *Store) NoteFact(ctx context.Context, name, value string) (string, erro
 	if stands, noted := facts[name]; noted {
 		return stands, nil
 	}
-	if err := db.setFact(ctx, "installation.Append", name, value); err != nil {
+	if err := db.setFact(ctx, db.conn, "installation.Append", name, value); err != nil {
 		return "", err
 	}
 	facts, err = db.Facts(ctx)
@@ -39,13 +55,13 @@ func (db *Store) NoteFact(ctx context.Context, name, value string) (string, erro
 
 // ReplaceFact replaces a fact, whatever stood before.
 func (db *Store) ReplaceFact(ctx context.Context, name, value string) error {
-	return db.setFact(ctx, "installation.Replace", name, value)
+	return db.setFact(ctx, db.conn, "installation.Replace", name, value)
 }
 
-func (db *Store) setFact(ctx context.Context, query, name, value string) error {
+func (db *Store) setFact(ctx context.Context, conn *clickhouse.Conn, query, name, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
-	return clickhouse.WriteError("noting "+name, db.conn.Exec(ctx, db.queries[query], clickhouse.Args{"name": name, "value": value}))
+	return clickhouse.WriteError("noting "+name, conn.Exec(ctx, db.queries[query], clickhouse.Args{"name": name, "value": value}))
 }
 
 // Used reports whether actors have ever written anything: a first start creates an organization
@@ -58,4 +74,14 @@ func (db *Store) Used(ctx context.Context) (used bool, err error) {
 		return false, err
 	})
 	return used, err
+}
+
+// Clear removes all that actors own from the tables, which a log of state fills again.
+func (db *Store) Clear(ctx context.Context) error {
+	for statement := range strings.SplitSeq(db.queries["tables.Clear"], ";\n") {
+		if err := db.conn.Exec(ctx, statement, nil); err != nil {
+			return clickhouse.WriteError("clearing the tables of the state", err)
+		}
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func TestFactsOfTheInstallation(t *testing.T) {
 		}
 	}
 	// A node that noted it at the same moment, and wrote later.
-	if err := db.setFact(deadline(t), "installation.Append", "data set", "c"); err != nil {
+	if err := db.setFact(deadline(t), db.conn, "installation.Append", "data set", "c"); err != nil {
 		t.Fatal(err)
 	}
 	check("the first stands", map[string]string{"data set": "a", "key": "k"})

@@ -43,15 +43,25 @@ func (f *formerRecord) record() Record {
 	return f.Record
 }
 
+// Waiting holds the entities of some owners that a journal has not put into the table yet.
+type Waiting struct {
+	// Entities are by owner.
+	Entities map[string][]svc.Entity
+	// Whole names the owners of which the table has nothing more.
+	Whole map[string]bool
+	// Loaded must be called once, with what was loaded of the other owners; nil says nothing.
+	Loaded func(found map[string][]svc.Entity)
+}
+
 // Journal takes writes before they are in the tables.
 type Journal interface {
 	// Append makes a record durable. A free record belongs to no owner; any other is refused
 	// unless this process may write what its owner's partition holds. After an error it may
 	// be durable.
 	Append(ctx context.Context, r Record, free bool) error
-	// Waiting returns the entities of owners that may not be in their table yet: all that was
-	// appended before the call, by owner.
-	Waiting(ctx context.Context, owners []string) (map[string][]svc.Entity, error)
+	// Waiting returns what the journal knows of owners: all that was appended before the call and
+	// may not be in its table yet. Entities of some kinds may be left out.
+	Waiting(ctx context.Context, owners, without []string) (Waiting, error)
 	// Seal returns once every entry that a change left before the call has its place in its ledger.
 	Seal(ctx context.Context) error
 	// Flush returns once all that was appended before the call is in its tables.

@@ -51,7 +51,7 @@ func assertWritten(t *testing.T, db *testDB, last uint32) {
 	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("loaded %+v, want %+v", got, want)
 	}
-	assertDue(t, db, time.UnixMilli(1.79e12), 10, svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()})
+	assertWakeups(t, db, map[svc.Wakeup]uint32{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()}: last})
 	entries, more, err := db.LedgerEntries(deadline(t), "acme", "", 0, 100)
 	if err != nil || more || len(entries) != int(last) || entries[0].Sequence != uint64(last) {
 		t.Errorf("the ledger has %d entries, want %d, the last one first: %v", len(entries), last, err)
@@ -123,14 +123,14 @@ func (j *waitingJournal) Append(_ context.Context, r Record, free bool) error {
 	return nil
 }
 
-func (j *waitingJournal) Waiting(_ context.Context, owners []string) (map[string][]svc.Entity, error) {
+func (j *waitingJournal) Waiting(context.Context, []string, []string) (Waiting, error) {
 	waiting := map[string][]svc.Entity{}
 	for _, r := range j.records {
 		for _, entity := range append(r.Entities, r.Sealed...) {
 			waiting[entity.Owner] = append(waiting[entity.Owner], entity)
 		}
 	}
-	return waiting, nil
+	return Waiting{Entities: waiting, Loaded: func(map[string][]svc.Entity) {}}, nil
 }
 
 func (j *waitingJournal) Seal(context.Context) error { return nil }
@@ -181,7 +181,7 @@ func TestMerged(t *testing.T) {
 		"an earlier one":    {[]svc.Entity{at("goal", "a", 2, 1)}, []svc.Entity{at("goal", "a", 1, 9)}, []svc.Entity{at("goal", "a", 2, 1)}},
 		"between others":    {[]svc.Entity{at("app", "", 1, 1), at("goal", "b", 1, 1)}, []svc.Entity{at("funnel", "z", 1, 2)}, []svc.Entity{at("app", "", 1, 1), at("funnel", "z", 1, 2), at("goal", "b", 1, 1)}},
 	} {
-		if got := merged(c.stored, c.waiting); !reflect.DeepEqual(got, c.want) {
+		if got := merged(c.stored, c.waiting, nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -74,6 +74,35 @@ func TestTheLaterGenerationOfALedgerStands(t *testing.T) {
 	}
 }
 
+// Entries that are sealed together share a version; the ledger goes on behind the last of them, whichever order they
+// reached the table in.
+func TestTheLastOfEntriesSealedTogetherIsTheHead(t *testing.T) {
+	db := open(t)
+	var entities []svc.Entity
+	var head svc.LedgerHead
+	for _, kind := range []svc.LedgerKind{"app.created", "key.created", "key.revoked"} {
+		entry := svc.LedgerEntry{Org: "acme", Kind: kind, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}.Seal(head)
+		head = entry.Head()
+		payload, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entities = append(entities, svc.Entity{Owner: "ledger/acme", Kind: "entry", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: payload})
+	}
+	for n := range entities {
+		last := entities[len(entities)-1-n:]
+		if err := db.Ledger().Put(deadline(t), last[:1], nil, svc.Trail{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Ledger().Load(deadline(t), "ledger/acme"); err != nil || len(got) != 1 || string(got[0].Payload) != string(entities[2].Payload) {
+			t.Errorf("the head is %+v, %v, want the last entry", got, err)
+		}
+	}
+	if check, err := db.CheckLedger(deadline(t), "acme"); err != nil || check.BrokenAt != 0 || check.Head != head {
+		t.Errorf("the check says %+v, %v", check, err)
+	}
+}
+
 func TestATamperedLedgerShows(t *testing.T) {
 	db := open(t)
 	keepEntries(t, db, "acme", 1, svc.LedgerHead{}, "app.created", "key.created")

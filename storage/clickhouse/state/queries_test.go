@@ -16,6 +16,6 @@ func TestQueriesExplain(t *testing.T) {
 		"audit":    {"app": "", "operation": "", "user_id": "", "token_id": "", "since": now, "until": now, "before_at": now, "before_id": ""},
 		"entities": {"owner": "", "owners": []string{""}, "kind": "", "kinds": []string{""}, "prefix": ""},
 		"ledger":   {"kind": "", "before": uint64(1), "ids": []string{""}},
-		"wakeups":  {"at": now},
+		"removals": {"identities": []string{""}, "prefixes": []string{""}},
 	}, nil)
 }

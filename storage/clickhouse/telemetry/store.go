@@ -51,17 +51,44 @@ func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time)
 // StoredSince returns what some environments stored since a UTC day, by signal.
 func (db *Store) StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error) {
 	stored := map[uint64]map[svc.Signal]int64{}
-	args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
-	err := db.conn.Read(ctx, "reading what budgets count", db.queries["usage.Stored"], args, func(rows driver.Rows) (bool, error) {
-		var environment uint64
-		var signal string
-		var items int64
-		err := rows.Scan(&environment, &signal, &items)
-		if stored[environment] == nil {
-			stored[environment] = map[svc.Signal]int64{}
-		}
-		stored[environment][svc.Signal(signal)] = items
-		return true, err
+	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
+		args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
+		return conn.Read(ctx, "reading what budgets count", db.queries["usage.Stored"], args, func(rows driver.Rows) (bool, error) {
+			var environment uint64
+			var signal string
+			var items int64
+			err := rows.Scan(&environment, &signal, &items)
+			if stored[environment] == nil {
+				stored[environment] = map[svc.Signal]int64{}
+			}
+			stored[environment][svc.Signal(signal)] = items
+			return true, err
+		})
 	})
 	return stored, err
+}
+
+// Pulses says when items of some environments arrived since a UTC day, by signal.
+func (db *Store) Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
+	pulses := map[uint64]map[svc.Signal]svc.SignalPulse{}
+	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
+		args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
+		return conn.Read(ctx, "reading when items arrived", db.queries["usage.Pulses"], args, func(rows driver.Rows) (bool, error) {
+			var environment, minutes uint64
+			var signal string
+			var pulse svc.SignalPulse
+			var pauses []int32
+			err := rows.Scan(&environment, &signal, &pulse.First, &pulse.Last, &minutes, &pauses)
+			pulse.Minutes = int(minutes)
+			for n, pause := range pauses {
+				*[]*time.Duration{&pulse.Longest, &pulse.Second}[n] = time.Duration(pause) * time.Minute
+			}
+			if pulses[environment] == nil {
+				pulses[environment] = map[svc.Signal]svc.SignalPulse{}
+			}
+			pulses[environment][svc.Signal(signal)] = pulse
+			return true, err
+		})
+	})
+	return pulses, err
 }

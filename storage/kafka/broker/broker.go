@@ -51,6 +51,8 @@ type Config struct {
 	// Topics are the topics that Sync covers, with Partitions partitions each.
 	Topics     []string
 	Partitions int
+	// Wider are the topics that have more partitions, with their number.
+	Wider map[string]int
 
 	// Addr is the address to listen on and to tell clients, a host that they
 	// reach and a port. The default is 127.0.0.1 with a free port.
@@ -111,7 +113,7 @@ func (b *Broker) open(cfg Config) error {
 		return err
 	}
 	if cfg.Sync {
-		if b.forcer, err = newForcer(cfg.Dir, cfg.Topics, cfg.Partitions); err != nil {
+		if b.forcer, err = newForcer(cfg.Dir, cfg.Topics, func(topic string) int { return max(cfg.Partitions, cfg.Wider[topic]) }); err != nil {
 			return err
 		}
 	}

@@ -58,11 +58,11 @@ type round struct {
 // newForcer creates the folders of the partitions, so that a round only asks open handles and
 // never looks for a missing folder, and opens the journal. The first round forces everything
 // that is there.
-func newForcer(dir string, topics []string, partitions int) (*forcer, error) {
+func newForcer(dir string, topics []string, partitions func(topic string) int) (*forcer, error) {
 	f := &forcer{notes: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
 	f.direct.Store(untilForced)
 	for _, topic := range topics {
-		for p := range partitions {
+		for p := range partitions(topic) {
 			folder := partitionDir(dir, topic, p)
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return nil, fmt.Errorf("making the folder of partition %d of %s: %w", p, topic, err)

@@ -134,7 +134,7 @@ func BenchmarkForceLook(b *testing.B) {
 // TestAnIdleForcerLooksForNothing has rounds run over partitions without a record: every folder
 // is there and open, and its names are read no more once it has settled.
 func TestAnIdleForcerLooksForNothing(t *testing.T) {
-	f, err := newForcer(t.TempDir(), []string{"idle", "quiet"}, 16)
+	f, err := newForcer(t.TempDir(), []string{"idle", "quiet"}, func(string) int { return 16 })
 	if err != nil {
 		t.Fatal(err)
 	}

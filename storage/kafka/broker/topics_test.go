@@ -172,3 +172,52 @@ func awaitGrowth(t *testing.T, b *Broker, folder string) {
 		}
 	}
 }
+
+// TestATopicGrows opens a folder with more partitions than it has: what was in the log stays, and the new
+// partitions are durable, too.
+func TestATopicGrows(t *testing.T) {
+	dir := t.TempDir()
+	open := func(partitions int) (*Broker, error) {
+		b, err := Open(Config{Dir: dir, Sync: true, Topics: []string{testTopic, stateTopic}, Partitions: 2, Wider: map[string]int{testTopic: partitions}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: b.Addrs(), Topic: testTopic, Partitions: partitions, Step: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer topic.Close()
+		return b, topic.Ensure(t.Context())
+	}
+	for round, partitions := range []int{2, 6, 6} {
+		b, err := open(partitions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		produce := producerOf(t, b, partitions)
+		for partition := range partitions {
+			if err := produce(t.Context(), []kafka.Part{{Partition: partition, Payload: []byte("x")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: b.Addrs(), Topic: testTopic, Partitions: partitions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends, err := topic.Ends(t.Context())
+		if err != nil || ends[0] != int64(round+1) || ends[partitions-1] != int64(max(1, round)) && partitions == 6 {
+			t.Errorf("round %d: the partitions end at %v: %v", round, ends, err)
+		}
+		topic.Close()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := open(4)
+	if !errors.Is(err, kafka.ErrPartitions) {
+		t.Errorf("a topic shrinks: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -108,7 +108,7 @@ func appendRecord(out []byte, place int, what kind, reign Reign, r Record) []byt
 	return binary.BigEndian.AppendUint64(out, uint64(reign))
 }
 
-// identity is what a broker knows a producer by. Under it, the batches of a partition have
+// identity names a producer to a broker. Under it, the batches of a partition have
 // numbers, by which the broker recognises one that is sent again.
 type identity struct {
 	id       int64

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,19 +23,33 @@ func (l *Log) markGroup() string { return l.cfg.Topic + "-projected" }
 // Marks are not fenced. That of an owner that is no more only repeats work: it is true, since
 // the log does not change, and lower than that of its successor.
 func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
-	if len(marks) == 0 {
+	notes := make(map[int]note, len(marks))
+	for partition, at := range marks {
+		notes[partition] = note{at.Offset, strconv.FormatUint(uint64(at.Reign), 16)}
+	}
+	return l.note(ctx, l.markGroup(), notes)
+}
+
+// note is an offset of a partition with a text beside it.
+type note struct {
+	offset int64
+	text   string
+}
+
+// note notes offsets as positions of a group without members.
+func (l *Log) note(ctx context.Context, group string, notes map[int]note) error {
+	if len(notes) == 0 {
 		return nil
 	}
 	topic := kmsg.NewOffsetCommitRequestTopic()
 	topic.Topic = l.cfg.Topic
-	for partition, at := range marks {
-		reign := strconv.FormatUint(uint64(at.Reign), 16)
+	for partition, one := range notes {
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.Metadata = int32(partition), at.Offset, &reign
+		p.Partition, p.Offset, p.Metadata = int32(partition), one.offset, &one.text
 		topic.Partitions = append(topic.Partitions, p)
 	}
 	request := kmsg.NewPtrOffsetCommitRequest()
-	request.Group, request.Generation, request.Topics = l.markGroup(), -1, []kmsg.OffsetCommitRequestTopic{topic}
+	request.Group, request.Generation, request.Topics = group, -1, []kmsg.OffsetCommitRequestTopic{topic}
 	return patiently(ctx, func() error {
 		answer, err := l.client.Request(ctx, request)
 		if err != nil {
@@ -54,51 +69,90 @@ func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
 // Marks returns the marks of all partitions, with one request. A partition without one has the
 // zero Position.
 func (l *Log) Marks(ctx context.Context) ([]Position, error) {
+	marks := make([]Position, l.cfg.Partitions)
+	err := l.notes(ctx, l.markGroup(), func(partition int, one note) {
+		if reign, err := strconv.ParseUint(one.text, 16, 64); err == nil { // else it is no mark of this program
+			marks[partition] = Position{one.offset, Reign(reign)}
+		}
+	})
+	return marks, err
+}
+
+// notes yields the positions of a group without members.
+func (l *Log) notes(ctx context.Context, group string, yield func(partition int, one note)) error {
 	topic := kmsg.NewOffsetFetchRequestTopic()
 	topic.Topic = l.cfg.Topic
 	for _, p := range l.partitions() {
 		topic.Partitions = append(topic.Partitions, int32(p))
 	}
 	request := kmsg.NewPtrOffsetFetchRequest()
-	request.Group, request.Topics = l.markGroup(), []kmsg.OffsetFetchRequestTopic{topic}
-	var marks []Position
-	err := patiently(ctx, func() error {
+	request.Group, request.Topics = group, []kmsg.OffsetFetchRequestTopic{topic}
+	return patiently(ctx, func() error {
 		answer, err := l.client.Request(ctx, request)
 		if err == nil {
-			marks, err = l.marksIn(answer.(*kmsg.OffsetFetchResponse))
+			err = l.notesIn(answer.(*kmsg.OffsetFetchResponse), yield)
 		}
 		if err != nil {
-			return fmt.Errorf("reading what is projected: %w", err)
+			return fmt.Errorf("reading what is noted about the log of state: %w", err)
 		}
 		return nil
 	})
-	return marks, err
 }
 
-// marksIn returns the marks in an answer.
-func (l *Log) marksIn(answer *kmsg.OffsetFetchResponse) ([]Position, error) {
-	marks := make([]Position, l.cfg.Partitions)
+// notesIn yields the positions in an answer.
+func (l *Log) notesIn(answer *kmsg.OffsetFetchResponse, yield func(partition int, one note)) error {
 	if err := kerr.ErrorForCode(answer.ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
-		return marks, nil
+		return nil
 	} else if err != nil {
-		return nil, err
+		return err
 	}
 	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return nil, err
+				return err
 			}
-			if p.Offset < 0 || p.Metadata == nil || int(p.Partition) >= len(marks) {
-				continue
+			if p.Offset >= 0 && p.Metadata != nil && int(p.Partition) < l.cfg.Partitions {
+				yield(int(p.Partition), note{p.Offset, *p.Metadata})
 			}
-			reign, err := strconv.ParseUint(*p.Metadata, 16, 64)
-			if err != nil {
-				continue // not a mark of this program
-			}
-			marks[p.Partition] = Position{p.Offset, Reign(reign)}
 		}
 	}
-	return marks, nil
+	return nil
+}
+
+// Archive says that a partition holds its whole state from a barrier on: what was saved before it was
+// saved again after it.
+type Archive struct {
+	Barrier int64
+	// End is the offset after what was saved again, Bytes about its size.
+	End   int64
+	Bytes int64
+	At    time.Time
+}
+
+// archiveGroup is the group without members that notes archives.
+func (l *Log) archiveGroup() string { return l.cfg.Topic + "-archived" }
+
+// NoteArchives notes archives for later owners. As with marks, what a cluster forgets only
+// repeats work.
+func (l *Log) NoteArchives(ctx context.Context, archives map[int]Archive) error {
+	notes := make(map[int]note, len(archives))
+	for partition, a := range archives {
+		notes[partition] = note{a.Barrier, fmt.Sprintf("%d %d %d", a.End, a.Bytes, a.At.Unix())}
+	}
+	return l.note(ctx, l.archiveGroup(), notes)
+}
+
+// Archives returns the archives of all partitions. A partition without one has the zero Archive.
+func (l *Log) Archives(ctx context.Context) ([]Archive, error) {
+	archives := make([]Archive, l.cfg.Partitions)
+	err := l.notes(ctx, l.archiveGroup(), func(partition int, one note) {
+		a, at := Archive{Barrier: one.offset}, int64(0)
+		if _, err := fmt.Sscan(one.text, &a.End, &a.Bytes, &at); err == nil {
+			a.At = time.Unix(at, 0)
+			archives[partition] = a
+		}
+	})
+	return archives, err
 }
 
 // patiently repeats what may succeed later until it does or ctx ends.

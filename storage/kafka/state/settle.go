@@ -95,7 +95,7 @@ func (o *Owner) another() Reign {
 	return reign
 }
 
-// sight is what the log has after an owner's position.
+// sight describes the log after an owner's position.
 type sight struct {
 	foreign bool // another owner's barrier
 	// stored is whether it has records of this owner that count, and where they begin. What was

@@ -8,4 +8,4 @@ app.post("/orders", async (request, response) => {
   response.sendStatus(201);
 });
 Sentry.setupExpressErrorHandler(app);
-app.listen(3000);
+app.listen(process.env.PORT ?? 3000);

@@ -12,4 +12,4 @@ app.onError((error, c) => {
   Sentry.captureException(error);
   return c.text("Internal error", 500);
 });
-serve({ fetch: app.fetch, port: 3000 });
+serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) });

@@ -16,6 +16,8 @@ export interface Request<O> {
   path?: PathOf<O>;
   query?: QueryOf<O>;
   body?: BodyOf<O>;
+  // revision is the one that the caller has read; a change of another one is refused.
+  revision?: number;
   signal?: AbortSignal;
 }
 
@@ -42,6 +44,7 @@ export async function call<P extends keyof paths, M extends Method & keyof paths
   }
   const headers: Record<string, string> = { accept: "application/json" };
   if (request.body !== undefined) headers["content-type"] = "application/json";
+  if (request.revision !== undefined) headers["if-match"] = `"${request.revision}"`;
   let response: Response;
   try {
     response = await fetch(url, { method: method.toUpperCase(), headers, body: request.body === undefined ? undefined : JSON.stringify(request.body), signal: request.signal });

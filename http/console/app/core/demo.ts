@@ -4,13 +4,24 @@ import { call, Refusal, type Schema } from "../api/client";
 interface Part {
   parts: number;
   until: string;
-  calls: { method: string; path: string; body: unknown; ingest?: boolean }[];
+  calls: { method: string; path: string; body: { name?: string; title?: string }; ingest?: boolean; unless?: string }[];
 }
 
-export const demoSlug = "demo";
+// demoSite is the address of the invented product, by which a demo is known.
+export const demoSite = "https://harbor.example";
+
+// isMade reports whether a list has what a call would make: a row with the name or the title of its body.
+async function isMade(one: Part["calls"][number], app: string): Promise<boolean> {
+  if (!one.unless) return false;
+  const response = await fetch(one.unless.replace("{app}", app), { credentials: "same-origin" });
+  if (!response.ok) throw new Refusal(response.status, {});
+  const { data } = (await response.json()) as { data: { name?: string; title?: string }[] };
+  return data.some((row) => (row.name ?? row.title) === (one.body.name ?? one.body.title));
+}
 
 // send makes one call of the demo. What is there already, of a demo that was interrupted, is no failure.
 async function send(one: Part["calls"][number], app: string, key: string): Promise<void> {
+  if (await isMade(one, app)) return;
   for (;;) {
     const headers: Record<string, string> = { "content-type": "application/json" };
     if (one.ingest) headers["authorization"] = "Bearer " + key;
@@ -24,29 +35,34 @@ async function send(one: Part["calls"][number], app: string, key: string): Promi
   }
 }
 
-// fillDemo makes the application and sends all parts; progress hears how much of it is done, from 0 to 1.
-export async function fillDemo(org: string, name: string, progress: (share: number) => void): Promise<void> {
-  const at = { org, app: demoSlug };
+// made returns the slug of the demo of an organization: of one that was interrupted, or a new one.
+async function made(org: string, name: string): Promise<string> {
+  const { data } = await call("get", "/api/v1/orgs/{org}/apps", { path: { org }, query: { limit: 200 } });
+  const before = data.find((one) => one.url === demoSite);
+  if (before) return before.slug;
+  const modules = ["analytics", "people", "errors", "metrics", "flags", "communications", "revenue", "destinations", "ai"];
+  return (await call("post", "/api/v1/orgs/{org}/apps", { path: { org }, body: { name, platform: "web", url: demoSite, modules } as never })).slug;
+}
+
+// fillDemo makes the application, sends all parts and returns its slug; progress hears how much of it is done, from 0 to 1.
+export async function fillDemo(org: string, name: string, progress: (share: number) => void): Promise<string> {
   progress(0);
-  try {
-    await call("post", "/api/v1/orgs/{org}/apps", { path: { org }, body: { name, slug: demoSlug, platform: "web", url: "https://harbor.example", modules: ["analytics", "people", "errors", "metrics", "flags", "ai"] } as never });
-  } catch (error) {
-    if (!(error instanceof Refusal && error.status === 409)) throw error;
-  }
-  const made = await call("post", "/api/v1/apps/{org}/{app}/keys", { path: at, body: { kind: "secret", environment: "production", label: demoSlug } });
+  const app = await made(org, name), at = { org, app };
+  const key = await call("post", "/api/v1/apps/{org}/{app}/keys", { path: at, body: { kind: "secret", environment: "production", label: "demo" } });
   try {
     let until = "";
     for (let number = 0, parts = 1; number < parts; number++) {
-      const response = await fetch(`/console/demo/${number}?until=${encodeURIComponent(until)}`);
+      const response = await fetch(`/console/api/v1/demo/${number}?until=${encodeURIComponent(until)}`);
       if (!response.ok) throw new Refusal(response.status, {});
       const part = (await response.json()) as Part;
       ({ parts, until } = part);
       for (const [n, one] of part.calls.entries()) {
-        await send(one, org + "/" + demoSlug, made.key);
+        await send(one, org + "/" + app, key.key);
         progress((number + (n + 1) / part.calls.length) / parts);
       }
     }
   } finally {
-    await call("delete", "/api/v1/apps/{org}/{app}/keys/{id}", { path: { ...at, id: made.id } });
+    await call("delete", "/api/v1/apps/{org}/{app}/keys/{id}", { path: { ...at, id: key.id } });
   }
+  return app;
 }

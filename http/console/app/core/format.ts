@@ -67,3 +67,22 @@ export function country(code: string): string {
     return code;
   }
 }
+
+// local writes a time as inputs of a date and a time have it, in a zone.
+export function local(iso: string, zone: string): string {
+  return format(zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" }).formatToParts(new Date(iso))
+    .reduce((text, part) => text.replace(part.type, part.value), "year-month-dayThour:minute");
+}
+
+// instant returns the time that somebody wrote into such an input.
+export function instant(written: string, zone: string): string {
+  const wanted = Date.parse(written + "Z");
+  let at = wanted;
+  // The offset of the zone is that of the time itself, which the first guess may miss by a change of clocks.
+  for (let n = 0; n < 2; n++) at += wanted - Date.parse(local(new Date(at).toISOString(), zone) + "Z");
+  return new Date(at).toISOString();
+}
+
+export function bytes(n: number): string {
+  return n < 1024 ? n + " B" : n < 1024 ** 2 ? (n / 1024).toFixed(1) + " KiB" : (n / 1024 ** 2).toFixed(1) + " MiB";
+}

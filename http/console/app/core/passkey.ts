@@ -1,5 +1,5 @@
 // Ceremonies of passkeys. Options and answers pass as JSON between the service and the browser.
-import { call, type Answer, type Schema } from "../api/client";
+import { call, Refusal, type Answer, type Schema } from "../api/client";
 
 interface Parsers {
   parseCreationOptionsFromJSON(options: unknown): PublicKeyCredentialCreationOptions;
@@ -42,6 +42,17 @@ export async function register(name: string): Promise<Schema["PasskeyRow"]> {
 export async function confirm(path: { org: string; app: string; id: string }, reason: string): Promise<Schema["Approved"]> {
   const asked = await call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/challenge", { path });
   return call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/approve", { path, body: { reason, ceremony: asked.ceremony, credential: await get(asked.options) } });
+}
+
+// confirmed makes a call that needs a fresh passkey: where the session is too old, the person signs in again first.
+export async function confirmed(act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === "passkey_required")) throw error;
+    await signIn();
+    await act();
+  }
 }
 
 // deviceName guesses what its owner calls this device.

@@ -18,6 +18,10 @@ export function placeOf(hash: string): Place {
   return { org: known ? org : "", app: known ? app : "", page: known ? page || "overview" : "", rest: rest.join("/"), query: new URLSearchParams(query) };
 }
 
+// newApplication is the link to the form of a new application; creating reports whether the address is it.
+export const newApplication = "#/new";
+export const creating = (): boolean => location.hash === newApplication;
+
 export function hashOf(place: Place): string {
   const parts = ["apps", place.org, place.app, place.page, ...(place.rest ? [place.rest] : [])].map(encodeURIComponent);
   const query = place.query.toString();

@@ -4,7 +4,7 @@ import type { Schema } from "../api/client";
 export const t = {
   product: "svc",
   pages: {
-    overview: "Overview", events: "Events", goals: "Goals", funnels: "Funnels", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", people: "People", alerts: "Alert rules", approvals: "Approvals", settings: "Settings", start: "Get started",
+    overview: "Overview", events: "Events", goals: "Goals", funnels: "Funnels", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", people: "People", alerts: "Alert rules", journeys: "Journeys", vitals: "Web vitals", releases: "Releases", segments: "Segments", companies: "Companies", flags: "Flags", campaigns: "Campaigns", revenue: "Revenue", destinations: "Destinations", approvals: "Approvals", settings: "Settings", start: "Get started",
   } as Record<string, string>,
   hints: {
     loading: "Loading", retry: "Try again", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.", copy: "Copy", copied: "Copied", more: "Show more",
@@ -14,14 +14,22 @@ export const t = {
     app: "Application", env: "Environment", range: "Range", live: (n: number) => n + (n === 1 ? " visitor now" : " visitors now"),
     palette: "go to a page or do something", theme: "Theme", themes: { auto: "As the system", light: "Light", dark: "Dark" } as Record<string, string>,
     signOut: "Sign out", zone: (zone: string) => "Times in " + zone, keys: "Keys: / searches, j and k move, Enter opens, Ctrl-K goes anywhere, ? shows this.", filters: "Filters", clear: "Clear all",
-    remove: (filter: string) => "Remove the filter " + filter, noApp: "You have no application yet.", noAppHint: "Ask an administrator of your organization for a seat, or accept an invitation.",
+    remove: (filter: string) => "Remove the filter " + filter, noApp: "You have no application yet.", noAppHint: "Create one, accept an invitation, or ask an administrator of your organization for a seat.",
     createApp: "Create an application", docs: "Documentation",
   },
+  create: {
+    title: "Create an application", org: "Organization", newOrg: "A new organization", orgName: "Name of the organization", orgHint: "You become its owner.", name: "Name of the application", platform: "Platform",
+    platforms: { web: "Web", ios: "iOS", android: "Android", "react-native": "React Native", flutter: "Flutter", server: "Server", desktop: "Desktop", other: "Other" } as Record<string, string>,
+    url: "Address", urlHint: "Of the site or the store; may be empty.", modules: "Modules", create: "Create it",
+  },
+  modules: {
+    analytics: "Analytics", people: "People", errors: "Errors", metrics: "Metrics and monitors", flags: "Feature flags", communications: "Campaigns", revenue: "Revenue", destinations: "Destinations", ai: "Assistant",
+  } as Record<string, string>,
   ranges: { today: "Today", yesterday: "Yesterday", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", "12m": "12 months" } as Record<string, string>,
   failures: {
     offline: "The service does not answer. Check your connection; this page asks again when you do.", forbidden: "Your role does not permit this. An administrator of the organization can change it.",
     module: "This part of the application is switched off. An administrator switches it on in the settings.", limit: "Too many questions at once. Wait a moment, then try again.",
-    slow: "The question took too long. Choose a shorter range or fewer filters.", internal: "Something went wrong in the service.", request: (id: string) => "Reference: " + id,
+    slow: "The question took too long. Choose a shorter range or fewer filters.", internal: "Something went wrong in the service.", part: "This page could not be loaded.", partHint: "The connection is gone, or the service has a newer console.", reload: "Load the console again", request: (id: string) => "Reference: " + id,
   },
   signin: {
     title: "Sign in", lead: "Your passkey knows who you are: no name, no password.", passkey: "Sign in with a passkey", waiting: "Waiting for your passkey…",
@@ -74,7 +82,7 @@ export const t = {
   funnels: {
     empty: "No funnels yet.", emptyHint: "A funnel shows how many people go from one step to the next, and where they stop.", name: "Name", add: "Make a funnel", step: (n: number) => "Step " + n, kind: (n: number) => "Kind of step " + n, match: (n: number) => "Match of step " + n,
     addStep: "Add a step", removeStep: (n: number) => "Remove step " + n, up: (n: number) => "Move step " + n + " up", window: "Within", windows: { 1: "1 hour", 24: "1 day", 168: "7 days", 720: "30 days" } as Record<number, string>, entered: "Entered", converted: "Went on", rate: "Rate", dropOff: "Stopped", median: "Median time", whole: (rate: string) => rate + " went all the way",
-    remove: "Delete", confirm: (name: string) => "Delete the funnel " + name + "?", choose: "Funnel", capped: "Filters reach back 90 days at most; the numbers are of those.",
+    remove: "Delete", confirm: (name: string) => "Delete the funnel " + name + "?", choose: "Funnel", who: (n: string, step: number) => n + " people stopped at step " + step, by: "Divide by", undivided: "Everybody together", property: "A property…", key: "Key of the property", divide: "Divide", values: (name: string) => "The steps by " + name, all: "All the way", nobody: "Nobody entered.", capped: "Filters reach back 90 days at most; the numbers are of those.",
   },
   retention: {
     cohort: "First seen", size: "Visitors", empty: "Nobody came back yet.", emptyHint: "Choose a longer range; a cohort is everybody who was first seen in the same week or month.", by: "Cohorts of a", bys: { week: "Week", month: "Month" } as Record<string, string>,
@@ -85,12 +93,22 @@ export const t = {
     ranges: { "1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" } as Record<string, string>, summary: { avg: "Average", min: "Least", max: "Most", sum: "Sum", count: "Points" } as Record<string, string>, groupBy: "Divide by", whole: "Nothing", choose: "Choose a metric to see its course.", groups: "Largest", last: "Value",
   },
   monitors: {
+    now: "Check now", days: "The last 30 days", last: "Last checks", answer: "Answer", checks: "Checks of 30 days", noChecks: "Not checked yet.", noChecksHint: "Check now, or wait for the first interval.", settings: "What is checked", facts: (one: Schema["MonitorDetail"]) => ({ Address: one.url, Method: one.method, "Expected status": one.expectedStatus, "Every": one.intervalSeconds + " s", "Times out after": one.timeoutMs + " ms", "Down after": one.confirmations + " failures", "Must contain": one.bodyMatch, "Must not contain": one.bodyAbsent }),
     empty: "No monitors yet.", emptyHint: "A monitor asks an address again and again, and tells when the answer is not the one that you want.", name: "Name", status: "Status", uptime: "30 days", latency: "Latency", checked: "Checked", url: "Address", every: "Every", seconds: (n: number) => (n % 60 === 0 ? n / 60 + " min" : n + " s"),
     add: "Add a monitor", expected: "Expected status", statuses: { up: "Up", down: "Down" } as Record<string, string>, pending: "Waiting for the first check", off: "Off", remove: (name: string) => "Delete the monitor " + name + "? Its checks end.", delete: "Delete", urlHint: "A public http or https address.",
   },
   incidents: {
+    length: "Lasted", occurrences: "Times", notices: "Notices", noNotices: "Nobody was told.", noNoticesHint: "Give the rule a channel, and it tells people.", state: "State", at: "When", states: { waiting: "Waiting", delivered: "Delivered", failed: "Failed", dropped: "Silenced" } as Record<string, string>, silenced: "Silenced", silencedHint: "A silence kept its notices back",
     statuses: { open: "Open", acknowledged: "Acknowledged", resolved: "Resolved", all: "All" } as Record<string, string>, empty: "No incidents here.", emptyHint: "An incident opens when an alert rule fires, and ends when it recovers.", title: "Incident", began: "Began", rule: "Rule", severity: "Severity",
     acknowledge: "Acknowledge", resolve: "Resolve", by: (who: string) => "by " + who, lasted: (text: string) => "lasted " + text, issue: "See the issue",
+  },
+  reports: {
+    kinds: { weekly: "Every week", monthly: "Every month", spike: "When there are many visitors" } as Record<string, string>,
+    hints: {
+      weekly: "On Monday morning at eight, of the week from Monday to Sunday.", monthly: "On the first of a month at eight, of the month before.", spike: "When as many visitors are there within five minutes, every 12 hours at most.",
+    } as Record<string, string>,
+    none: "Not sent.", off: "Switched off.", nobody: "All recipients have left.", next: (at: string) => "Next: " + at + ".", watching: (n: number) => "Sent from " + n + " visitors on.", sent: (at: string) => "Last sent: " + at + ".",
+    to: "To", toHint: "One e-mail address a line. Each gets a letter of its own, and can leave by its link.", threshold: "Visitors", add: "Send it", turnOff: "Switch off", confirm: (name: string) => "Delete the report " + name.toLowerCase() + "?",
   },
   approvals: {
     own: "Proposed to you", ownHint: "What the assistant or an agent wants to change waits for you here.", outside: "Requests to the outside", outsideHint: "What leaves the service is decided by a second member.",
@@ -98,7 +116,7 @@ export const t = {
     effects: { read: "read", write: "change", destructive: "cannot be undone", external: "leaves the service" } as Record<string, string>, request: (status: string) => "The request is " + status + ".", needsReason: "Say why first.",
   },
   settings: {
-    tabs: { application: "Application", keys: "Keys and install", share: "Share and embed", team: "Team", tokens: "Tokens", passkeys: "Passkeys", assistant: "Assistant", ledger: "Ledger" } as Record<string, string>,
+    tabs: { application: "Application", keys: "Keys and install", share: "Share and embed", reports: "E-mail reports", team: "Team", tokens: "Tokens", passkeys: "Passkeys", assistant: "Assistant", connector: "Connector", telemetry: "Telemetry", billing: "Billing", exclusions: "Exclusions", exports: "Exports", erasures: "Erasures", ledger: "Ledger" } as Record<string, string>,
     name: "Name", timezone: "Time zone", timezoneHint: "Days begin at midnight of this zone.", retention: "Days that events are kept", retentionHint: "Fewer days hide at once and delete within a day.", origins: "Allowed origins", originsHint: "One a line. Public keys serve pages of these origins; * serves all.",
     readOnly: "Only administrators change this.", keys: "Keys", newKey: "Make a key", kind: "Kind", kinds: { public: "Public", secret: "Secret" } as Record<string, string>, kindHint: "Public keys are safe in a browser. Secret keys belong on servers.", label: "Label", revoke: "Revoke", revokeKey: (label: string) => "Revoke the key " + label + "? What sends with it is refused from now on.",
     once: "Copy it now; it is never shown again.", noKeys: "No keys yet.", noRight: "Keys are for administrators.", created: "Made", ends: "…", team: "Members", invite: "Invite", email: "E-mail address", role: "Role", roles: { owner: "Owner", admin: "Administrator", member: "Member", viewer: "Viewer" } as Record<string, string>,
@@ -115,6 +133,7 @@ export const t = {
     statuses: { executed: "Done", rejected: "Rejected", failed: "Failed", expired: "Expired", approved: "Approved", revoked: "Revoked" } as Record<string, string>,
   },
   people: {
+    stopped: (step: number, match: string, range: string) => "Those who stopped at step " + step + (match ? ", " + match : "") + ", within " + range.toLowerCase() + ", of the funnel", everybody: "Show everybody",
     search: "Search people", empty: "Nobody here yet.", emptyHint: "People appear when your application sends events of them; identify tells who they are.", person: "Person", stage: "Stage", allStages: "All stages", source: "First source", place: "Place", last: "Last seen", first: "First seen",
     sessions: "Sessions", events: "Events", pageviews: "Page views", unknown: "Not identified", stages: { visitor: "Visitor", lead: "Lead", signup: "Signed up", activated: "Activated", paying: "Paying", churned: "Churned" } as Record<string, string>,
     automatic: (stage: string) => "By the rules: " + stage, profile: "Profile", tags: "Tags", tag: "Add", newTag: "New tag", untag: (tag: string) => "Remove the tag " + tag, traits: "Traits", crm: "Fields", from: "Where from", medium: "Medium", campaign: "Campaign", landing: "First page", lastSource: "Last source", device: "Device", ids: "Ids",
@@ -124,7 +143,8 @@ export const t = {
     empty: "No alert rules yet.", emptyHint: "A rule watches a number and opens an incident when it is crossed.", name: "Name", kind: "Watches", state: "State", threshold: "Threshold", value: "Now", channels: "Channels", add: "Add a rule", save: "Save the rule", edit: "Change", change: (name: string) => "Change " + name, delete: "Delete", remove: (name: string) => "Delete the rule " + name + "? Its incidents stay.", on: "On", off: "Off",
     kinds: { metric: "A metric", uptime: "A monitor", vital: "A web vital", error_rate: "Errors", event_volume: "Events", new_issue: "New issues" } as Record<string, string>, states: { ok: "Fine", pending: "Crossed", firing: "Firing", no_data: "No data" } as Record<string, string>,
     comparators: { gt: "above", gte: "at or above", lt: "below", lte: "at or below", eq: "equal to", neq: "other than" } as Record<string, string>, comparator: "Fires when it is", window: "Over the last", minutes: (n: number) => n + " min", severity: "Severity", severities: { info: "Info", warning: "Warning", critical: "Critical" } as Record<string, string>,
-    metric: "Metric", agg: "Value of the metric", monitor: "Monitor", vital: "Vital", event: "Name of the event; empty counts all", lasting: "For at least (minutes)", level: "Level; empty counts all", tell: "Tell", tabs: { rules: "Rules", channels: "Channels" } as Record<string, string>,
+    metric: "Metric", agg: "Value of the metric", monitor: "Monitor", vital: "Vital", event: "Name of the event; empty counts all", lasting: "For at least (minutes)", level: "Level; empty counts all", tell: "Tell", tabs: { rules: "Rules", channels: "Channels", silences: "Silences" } as Record<string, string>,
+    tryIt: "Try it on the last 7 days", preview: "What it would have done", measured: "What the rule measured", lasts: "until now", previewed: (n: number, notices: number) => (n === 0 ? "It would not have fired in the last 7 days." : "It would have fired " + n + (n === 1 ? " time" : " times") + " in the last 7 days, with " + notices + (notices === 1 ? " notice." : " notices.")),
     noChannels: "No channels yet.", channelHint: "A channel is where notices go: a webhook, a chat, e-mail.", channelKinds: { webhook: "Webhook", slack: "Chat (Slack)", email: "E-mail" } as Record<string, string>, addChannel: "Add a channel", channelKind: "Kind", url: "Address", to: "E-mail addresses, one a line", test: "Send a test", tested: "The test arrived.", removeChannel: (name: string) => "Delete the channel " + name + "? Rules no longer tell it.",
     secret: "This signs the notices of the webhook. It is shown now and never again.",
   },
@@ -138,5 +158,117 @@ export const t = {
   },
   ledger: {
     title: "Ledger", kind: "What", who: "Who", at: "When", subject: "Of", empty: "Nothing yet.", check: "Check the chain", intact: (n: number) => "The chain of " + n + " entries is whole.", broken: (at: number) => "The chain is broken at entry " + at + ".", noRight: "The ledger is for administrators.", details: "Details",
+  },
+  silences: {
+    empty: "No silences.", emptyHint: "While a silence lasts, alert rules tell nobody: make one before you take something down.", add: "Make a silence", from: "From", until: "Until", of: "Of", end: "End", confirm: (name: string) => "End the silence " + name + "? Rules tell their channels again.",
+    all: "The whole application", env: (env: string) => "All of " + env, states: { upcoming: "To come", active: "Now", ended: "Over" } as Record<string, string>,
+  },
+  marks: {
+    title: (n: number) => (n === 0 ? "Marks" : n + (n === 1 ? " mark in this range" : " marks in this range")), empty: "Nothing is marked. Releases mark themselves; add what else people should know.", kinds: { note: "Note", campaign: "Campaign", release: "Release" } as Record<string, string>, what: "What happened", add: "Add the mark",
+    remove: "Delete the mark", confirm: (title: string) => "Delete the mark " + title + "?",
+  },
+  journeys: {
+    direction: "Direction", from: "Where visits go from", to: "How visits come to", start: "Page or event", sessions: (n: string) => n + " visits", step: (n: number) => "Step " + n, visits: "Visits", end: "(the visit ends)", others: "(others)", empty: "No visit met this.", emptyHint: "Write a path that begins with /, or the name of an event; or choose a longer range.",
+    capped: "There are more visits than are followed; these are the newest.",
+  },
+  vitals: {
+    names: { LCP: "Largest contentful paint", INP: "Interaction to next paint", CLS: "Cumulative layout shift", FCP: "First contentful paint", TTFB: "Time to first byte" } as Record<string, string>, good: (share: string) => share + " good", by: "By", bys: { path: "Page", device: "Device" } as Record<string, string>, samples: "Samples", table: "Web vitals by page or device",
+    empty: "No web vitals in this range.", emptyHint: "The script /svc.js sends them from browsers; the first ones come with the next visits.",
+  },
+  releases: {
+    tabs: { releases: "Releases", maps: "Source maps" } as Record<string, string>, search: "Search releases", release: "Release", fresh: "New", regressed: "Came back", resolved: "Resolved", crashFree: "Crash-free", empty: "No releases yet.", emptyHint: "A release appears when an error names it, or when your deployment announces it.",
+    noMaps: "No source maps yet.", noMapsHint: "Upload them when you build, and stacks show your own source.", file: "File", size: "Size", uploaded: "Uploaded", unmapped: "Frames that no map was found for", why: "Why", frames: "Frames",
+  },
+  companies: { search: "Search companies", company: "Company", people: "People", empty: "No companies yet.", emptyHint: "Send the trait company with identify, or an item of the type group, and people are grouped by it." },
+  segments: {
+    name: "Name", members: "People", kind: "Kind", changed: "Changed", kinds: { dynamic: "By conditions", static: "By hand" } as Record<string, string>, empty: "No segments yet.", emptyHint: "A segment is everybody who meets some conditions. It narrows every page, and flags can ask for it.", add: "Make a segment", confirm: (name: string) => "Delete the segment " + name + "?",
+    match: "People who meet", matches: { all: "all of these", any: "any of these" } as Record<string, string>, field: (n: number) => "Field of condition " + n, key: (n: number) => "Key of condition " + n, op: (n: number) => "Comparison of condition " + n, value: (n: number) => "Value of condition " + n, drop: (n: number) => "Remove condition " + n, more: "Add a condition",
+    fields: { stage: "Stage", tag: "Tag", trait: "Trait", property: "Property of events", did_event: "Did", not_did_event: "Did not do", first_source: "First source", country: "Country", device: "Device", last_seen_at: "Last seen", first_seen_at: "First seen", sessions: "Visits", events: "Events", "revenue.status": "Subscription" } as Record<string, string>,
+    keys: { trait: "plan", property: "plan", did_event: "signed_up", not_did_event: "signed_up" } as Record<string, string>,
+    ops: { eq: "is", neq: "is not", contains: "contains", in: "is one of", gt: "more than", lt: "less than", gte: "at least", lte: "at most", exists: "is known", within_days: "within days", not_within_days: "not within days" } as Record<string, string>,
+    incomplete: "Complete the conditions, and the people are counted.", found: (n: string) => n + (n === "1" ? " person now." : " people now."), nested: "This segment has groups within groups, which are changed through the API.",
+  },
+  exclusions: {
+    empty: "Everything is kept.", emptyHint: "Leave out the visits of your own team: by address, hostname, path or user agent.", rule: "Rule", kind: "What", value: "Value", add: "Leave it out", kinds: { address: "Address", hostname: "Hostname", path: "Path", user_agent: "User agent" } as Record<string, string>,
+    hints: { address: "An address or a network, such as 203.0.113.0/24. It is never shown again.", hostname: "* stands for any text.", path: "* stands for any text.", user_agent: "A part of the user agent." } as Record<string, string>, network: (version: number, bits: number) => "IPv" + version + ", " + bits + " bits",
+  },
+  exports: {
+    empty: "No exports yet.", emptyHint: "Make a file of events or people; it is ready to download when it is done.", file: "File", rows: "Rows", download: "Download", kinds: { events: "Events", people: "People" } as Record<string, string>, what: "What", format: "Format", make: "Make the file", masked: "without personal data",
+    states: { queued: "Waiting", running: "Being made", ready: "Ready", failed: "Failed", expired: "Expired", withdrawn: "Withdrawn" } as Record<string, string>,
+  },
+  erasures: {
+    empty: "Nobody was erased.", emptyHint: "A person who asks to be forgotten is erased on the person's page or by the API; what was removed is listed here.", asked: "Asked for", occurrences: "Errors", complete: "Complete", by: (time: string) => "by " + time, states: { hidden: "Hidden", removed: "Removed", complete: "Complete" } as Record<string, string>,
+  },
+  connector: {
+    title: "Connector", lead: "A handler on your own server that is asked once a minute, with a signed token, how it is and what it can do.", probe: "Probe now", delete: "Delete", confirm: "Delete the connector? Its secret is forgotten.",
+    statuses: { unconfigured: "Not set", configured: "Not judged yet", healthy: "Healthy", unhealthy: "Unhealthy", disabled: "Off" } as Record<string, string>, never: "Never",
+    facts: (one: Schema["Connector"], answered: string) => ({ Address: one.url, Version: one.version, "It can": one.capabilities.join(", "), "Last answer": answered }), answered: (ms: number) => "It answered well, in " + ms + " ms.",
+    settings: "Where it is", url: "Base URL", urlHint: "A public address; probes ask <base URL>/health.", secret: "Secret", secretHint: "32 to 256 characters that both sides sign with. It is never shown again.", secretKept: "Empty keeps the present one.", draw: "Make a secret", drawn: "Give it to your handler before you save; it is never shown again.", enabled: "Probe it",
+  },
+  campaigns: {
+    empty: "No campaigns yet.", emptyHint: "A campaign is an e-mail to many people. One member writes it, a second one approves it.", none: "No campaigns here.", noneHint: "Choose another status, or change the search.", search: "Search campaigns", status: "Status", name: "Name", audience: "Audience", sent: "Sent", opened: "Opened", clicked: "Clicked", changed: "Changed", add: "Begin a campaign", begin: "Begin the draft",
+    statuses: { all: "All", draft: "Draft", pending_approval: "Waits for approval", approved: "Approved", scheduled: "Scheduled", sending: "Sending", completed: "Completed", paused: "Paused", canceled: "Canceled", failed: "Failed" } as Record<string, string>,
+    channel: "Channel", channels: { email: "E-mail", push: "Push (no sender)", sms: "SMS (no sender)", in_app: "In the application (no sender)", webhook: "Webhook (no sender)" } as Record<string, string>, noSender: "This channel has no sender, so the campaign cannot be submitted.",
+    kinds: { all: "Everybody", segment: "A segment", list: "People who are named" } as Record<string, string>, segment: "Segment", chooseSegment: "Choose a segment", size: (n: string) => n + " people now", fixed: (n: string) => n + " people, who were named over the API.", gone: "(deleted segment)", counted: (n: string, at: string) => n + " people at " + at,
+    from: "Sender's name", address: "Sender's address", addressHint: "Empty takes the operator's own.", replyTo: "Answers go to", subject: "Subject", preheader: "Preheader", preheaderHint: "What inboxes show beside the subject.", text: "Text", textHint: "Placeholders: {{name}}, {{firstName}}, {{email}}, {{unsubscribeUrl}}. {{name|friend}} says what stands there where the name is not known.", html: "HTML", htmlHint: "With the same placeholders. Without a text, one is made of the HTML.",
+    rate: "Messages a second", budget: "Messages an hour", budgetHint: "0 sets no bound.", preview: "Preview", previewHint: "Scripts and pictures of other hosts are left out here.", inbox: "Inbox", message: "Message",
+    stats: { queued: "Queued", sent: "Sent", delivered: "Delivered", opened: "Opened", clicked: "Clicked", failed: "Failed", skipped: "Skipped" } as Record<string, string>, statistics: "Statistics", ofSent: (rate: string) => rate + " of those sent",
+    failures: { bounced: "No such address", refused: "Refused by the mail server", givenUp: "Postponed four times", uncertain: "Left open by a crash or a broken connection" } as Record<string, string>, skips: { optedOut: "Unsubscribed", noAddress: "Without an address", duplicate: "Same address as another", erased: "Erased since" } as Record<string, string>,
+    problems: { audience_gone: "The segment is gone.", audience_too_large: "The audience is too large.", content_invalid: "The message cannot be made.", sender_refused: "The mail server refuses the sender." } as Record<string, string>, waiting: (why: string) => "Waits for the mail server: " + why,
+    by: (who: string) => "By " + who, submitted: "Submitted", started: "Begun", completed: "Ended", scheduled: "Begins", approvedBy: (who: string, at: string) => who + " approved it, " + at + ".", returnedBy: (who: string, at: string, why: string) => who + " returned it, " + at + ": " + why,
+    submit: "Submit for approval", submitConfirm: "Submit the draft? Whoever writes of it or submits it does not approve it.", ask: "Decision", own: "You wrote this campaign, so another member approves it. You may return it to change it.", askHint: "Read the message and the audience. You sign in with your passkey to approve.", approve: "Approve with a passkey", giveBack: "Return", reason: "Why it is returned",
+    actions: { schedule: "Schedule", send: "Send now", pause: "Pause", resume: "Go on", cancel: "Cancel the campaign" } as Record<string, string>, at: "Begins at", confirm: { send: "Send it now, to everybody in the audience?", cancel: "Cancel the campaign? It cannot go on afterwards." } as Record<string, string>, reader: "Administrators write, approve and send campaigns.", done: (status: string) => "The campaign is now: " + status + ".", moved: "Somebody else has changed the campaign since you read it.", reload: "Read it again",
+  },
+  destinations: {
+    empty: "No destinations yet.", emptyHint: "A destination is sent conversions from the server: an advertising platform, your own webhook, or a chat.", name: "Name", kind: "Kind", health: "Health", waiting: "Waiting", last: "Last sent", switch: "Switch", turnOn: "Switch on", turnOff: "Switch off", add: "Add a destination",
+    kinds: { webhook: "Signed webhook", slack: "Slack or a chat like it", meta_capi: "Meta Conversions API", google_ads: "Google Ads", tiktok_events: "TikTok Events", linkedin_capi: "LinkedIn Conversions" } as Record<string, string>,
+    off: "Off", noCredential: "No credential", failing: "Failing", well: "Well", fresh: "Nothing sent yet", gone: "There is no such destination.", test: "Send a test", tested: "The test was accepted.", refused: (why: string) => "The test was not accepted: " + why, delete: "Delete", confirm: (name: string) => "Delete the destination " + name + "? What waits for it is dropped.",
+    settings: { url: "Address", pixelId: "Pixel or dataset", testEventCode: "Test event code", customerId: "Customer id", loginCustomerId: "Manager account", conversionActionId: "Conversion action or rule" } as Record<string, string>, urlHint: "A public http or https address.",
+    credentials: { secret: "Signing secret", address: "Address of the incoming webhook", token: "Access token", developerToken: "Developer token", clientId: "Client id", clientSecret: "Client secret", refreshToken: "Refresh token" } as Record<string, string>, secretHint: "Empty makes a new one, which is shown once.", once: "The signing secret. Copy it now; it is never shown again.",
+    persons: "Of the person", personFields: { hashed: "Hashes of e-mail and phone", plain: "E-mail and phone as they are", none: "Nothing" } as Record<string, string>, environments: "Environments", mapping: "Events that are forwarded", event: (n: number) => "Event " + n, called: (n: number) => "Sent as " + n, value: (n: number) => "Property with the value " + n, currency: (n: number) => "Currency " + n, addRule: "Add an event", removeRule: (n: number) => "Remove event " + n,
+    tabs: { deliveries: "Deliveries", settings: "Settings" } as Record<string, string>, credential: "Credential", hasCredential: "A credential is kept and never shown.", rotation: "The former secret signs beside the new one for 24 hours.", replace: "Replace the credential", both: (until: string) => "Both secrets sign until " + until + ".",
+    none: "No deliveries here.", noneHint: "Each conversion that is forwarded has a line here for 30 days.", at: "Last attempt", conversion: "Conversion", status: "Status", attempts: "Attempts", took: "Took", isTest: "Test", next: (at: string) => "again at " + at, request: "Request", response: "Answer", replay: "Send again", replayAll: "Send all parked again",
+    statuses: { all: "All", accepted: "Accepted", retrying: "Retrying", failed: "Failed", parked: "Parked" } as Record<string, string>, replayed: (n: number, more: boolean) => n + (n === 1 ? " delivery is" : " deliveries are") + " sent again." + (more ? " More are parked: press again in a moment." : ""),
+  },
+  telemetry: {
+    usage: "What came in", signals: { events: "Events", errors: "Errors", metricPoints: "Metric points", flagEvaluations: "Flag evaluations" } as Record<string, string>, tableBelow: "The table below has every number.", nothing: "Nothing has come in yet.", last: (ago: string) => "The last item came " + ago + ".", lag: (age: string) => "The oldest that is not stored yet is " + age + " old.",
+    sampled: (rate: string, since: string) => "Numbers are of " + rate + " of the visitors since " + since + ".", signal: "Signal", budgets: "Budgets of this month", used: "Used", budget: "Budget", usedUp: "Used up", over: (since: string) => "since " + since, lasts: "lasts the month",
+    reasons: { stored: "Stored", duplicates: "Repeated", sampled: "Not in the sample", budget: "Over budget", bot: "Programs", invalid: "Invalid", disabled: "Switched off", excluded: "Excluded", badKey: "Bad key", tooOld: "Too old", rateLimited: "Too many", clientSide: "Not sent", deadLetter: "Not storable", givenUp: "Given up" } as Record<string, string>,
+    policy: "What is taken in", takes: "Take in", switches: { events: "Events", errors: "Errors", metrics: "Metrics" } as Record<string, string>, dropBots: "Drop what programs send", bound: (use: string, bound: string) => "Others send too, so this application may send " + bound + " a second; it sends " + use + ".", tellSilent: "Tell the channels of budgets when a signal stops", silent: (signal: string, ago: string, pause: string) => signal + " stopped: the last item came " + ago + ", the usual pause is " + pause + ".", rate: "Percent of visitors kept", rateHint: "The same visitors on every node; of each everything, or nothing.", perIssue: "Errors of an issue a minute", perIssueHint: "0 sets no bound.", series: "Most series of metrics",
+    monthly: (what: string) => what + " a month", noBudget: "Empty sets no budget.", beyond: "Beyond a budget", overs: { accept: "Keep everything", sample: "Keep a tenth of the visitors", drop: "Reject" } as Record<string, string>, deny: "Labels that are taken off", denyHint: "One a line.",
+    losses: "Why items are missing", why: "Why, in 30 days", fate: "What became of them", items: "Items", programs: "How many of them programs sent is not known before they are dropped.",
+    yesterday: (day: string, events: string, keptEvents: string, errors: string, keptErrors: string, points: string, keptPoints: string) => "Of " + day + " this would have kept about " + keptEvents + " of " + events + " events, " + keptErrors + " of " + errors + " errors and " + keptPoints + " of " + points + " metric points.",
+  },
+  cardinality: {
+    title: "Cardinality", days: (n: number) => (n === 1 ? "1 day" : n + " days"), lead: (since: string) => "What has been wide since " + since + ": labels with many values make many series, and a property whose key holds an id is a new one each time.", truncated: "There is more than this lists, or more than was looked at.",
+    metrics: "Metrics by their series", metric: "Metric", labels: "Widest labels", series: (all: string) => "Series of " + all, label: (key: string, values: string) => key + ": " + values, properties: "Properties of events by their values", property: "Property", event: "Event", types: "Types", values: "Values",
+    looked: (events: string, keys: string) => "The newest " + events + " events have " + keys + " properties.", noMetrics: "Which metrics are wide is for those who may read metrics.", noProperties: "Which properties are wide is for those who may read analytics.", emptyMetrics: "No metric has a point in this time.", emptyProperties: "No event of this time has a property.",
+  },
+  fairness: {
+    title: "Fairness", lead: "While others send too, an application and an address send an equal part each. All of this is of the node that answers.", speed: (rate: string) => rate + " a second", unbounded: "not bounded", sends: "The application sends", may: "It may send", addresses: "Addresses that send", addressSends: "The busiest one sends", addressMay: "That one may send", errors: "Errors of a key a minute",
+    nobody: "Nobody was held back within an hour.", met: "Who was held back within an hour", sender: "Key", delayed: "Waited", byAddress: "For their address", refused: "Refused", rateLimited: "Too many errors", last: "Last",
+  },
+  deletion: {
+    title: "Delete", app: (name: string) => "Delete the application " + name + " with its keys, events, people, errors and everything that was made in it. Its keys stop at once, the data is removed within a day, and this cannot be undone. Its address is never used again.",
+    org: (name: string) => "Delete the organization " + name + " with all of its applications, members and tokens. This cannot be undone.", demo: "This is the demo. Removing it removes everything of it in one step.", write: (name: string) => "Write " + name + " to confirm", deleteApp: "Delete the application", deleteOrg: "Delete the organization", removeDemo: "Remove the demo",
+  },
+  flags: {
+    empty: "No flags yet.", emptyHint: "A flag switches something on for some people without a deployment.", name: "Name", key: "Key", keyHint: "What your code asks for; it never changes.", kind: "Kind", kinds: { boolean: "On or off", multivariate: "Variants" } as Record<string, string>, on: "On", off: "Off", archived: "Archived", rollout: "Percent of people", evaluations: "Evaluations of 7 days", add: "Make a flag", save: "Save the flag", archive: "Archive", confirm: (key: string) => "Archive the flag " + key + "? It is off for everybody from now on.",
+    stale: { unused: "Not asked for 30 days", settled: "The same for everybody" } as Record<string, string>, search: "Search flags", enabled: (env: string) => "On in " + env, description: "What it is for", variants: "Variants", variant: (n: number) => "Variant " + n, weight: (n: number) => "Percent of variant " + n, addVariant: "Add a variant", dropVariant: (n: number) => "Remove variant " + n,
+    rules: "Rules", rulesHint: "The first rule that a person meets decides; the others get the rollout.", addRule: "Add a rule", dropRule: (n: number) => "Remove rule " + n, rule: (n: number) => "Rule " + n, field: (n: number) => "Field of rule " + n, op: (n: number) => "Comparison of rule " + n, value: (n: number) => "Value of rule " + n, serves: (n: number) => "What rule " + n + " serves", byWeights: "By the weights", percent: (n: number) => "Percent of rule " + n,
+    tabs: { definition: "Definition", results: "Results", preview: "Try it", history: "History" } as Record<string, string>, noResults: "Nobody was asked yet.", noResultsHint: "Results appear when your application asks for the flag, and people reach goals.", exposed: "People", conversions: "Reached it", rate: "Rate", interval: "95 % interval", winner: (variant: string) => variant + " is ahead.", why: { too_few_exposures: "Each variant needs 100 people before one is called ahead.", no_clear_difference: "The difference could be chance.", one_variant: "There is one variant." } as Record<string, string>, shown: "Who was shown what",
+    who: "Id of a person", context: "What is known of the person, as JSON", ask: "What would they get?", answer: (variant: string, reason: string) => "They get " + variant + " (" + reason + ").", version: (n: number) => "Version " + n, nothing: "No history.", complex: "This flag has rules with several conditions or lists that are edited through the API; saving here keeps them as they are.",
+  },
+  revenue: {
+    mrr: "MRR", net: "Net new MRR", active: "Subscriptions", arpa: "MRR by customer", payments: "Payments", churn: "Churn", plans: "Plans", others: "Other currencies", movements: "Movements", all: "All", customer: "Customer", movement: "Movement", change: "Change", plan: "Plan", still: "Nothing changed in this range.",
+    kinds: { new: "New", expansion: "Expansion", contraction: "Contraction", churn: "Churn" } as Record<string, string>, days: "Days are the shortest step of revenue: these are the last 7.", notConverted: "not converted: no exchange rate", coverage: "What is not known",
+    none: "No billing is connected.", noneHint: "Connect a payment provider, or send subscriptions and payments with a secret key.", unknown: "Nothing is known of revenue yet.", unknownHint: "The first synchronization has not succeeded. That says nothing about revenue.", connect: "Connect a billing system",
+    syncing: "The first synchronization is under way: the figures are too low until it is done.", failing: (id: string, why: string, last: string) => id + ": " + why + (last ? " The last synchronization was " + last + "; what happened since is missing." : ""), missing: (currencies: string, to: string) => "There is no exchange rate from " + currencies + " to " + to + " for some amounts; they are missing in the figures and stand below as they are billed.",
+  },
+  billing: {
+    empty: "No billing system is connected.", emptyHint: "Revenue is made of what your payment provider says.", connector: "Connector", last: "Last synchronization", provider: "Provider", providers: { stripe: "Stripe", generic: "Generic" } as Record<string, string>, id: "Id", testMode: "test mode", webhook: "Webhook", unsigned: "Without its signing secret, webhooks are refused; Stripe is asked once a minute.",
+    states: { off: "Off", waiting: "Nothing yet", syncing: "First synchronization", current: "Current", failing: "Failing" } as Record<string, string>, key: "Restricted key", keyHint: "rk_live_…, which reads subscriptions, customers, prices, products, invoices, charges, refunds and events. It is never shown again.", secret: "Signing secret of the webhook", secretHint: "whsec_…; it is never shown again.", keeps: "Empty keeps the one that is there.",
+    customers: "Customers are known by", customersBy: { metadata: "distinct_id of their metadata", email: "distinct_id, or else their e-mail address" } as Record<string, string>, genericHint: "Send items to /api/v1/revenue with a secret key, or import a table with svc import billing; exchange rates come the same ways.", enabled: "Synchronize", connect: "Connect", confirm: (id: string) => "Disconnect " + id + "? Its credential is removed; what it brought stays.",
+    problems: { key_refused: "The key is refused.", permission_missing: "The key lacks a permission.", rate_limited: "The provider asks to wait.", provider_unavailable: "The provider does not answer.", request_refused: "The provider refuses a request.", wrong_mode: "The key is of another mode.", log_unavailable: "The service's log does not answer.", credential_missing: "There is no key.", stale: "Nothing was read for a while." } as Record<string, string>,
   },
 };

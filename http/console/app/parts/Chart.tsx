@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { bucket, brief, count } from "../core/format";
 import { t } from "../core/texts";
 
@@ -10,13 +9,33 @@ interface Props {
   interval: string;
   zone: string;
   points: { t: string; value: number | null }[];
+  // marks are what happened at some times; a line stands at each.
+  marks?: { at: string; title: string }[];
 }
 
 const height = 240;
 const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// drawMarks draws a line at each mark that lies within the chart.
+function drawMarks(plot: uPlot, marks: { at: string }[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = color("--warn");
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const mark of marks) {
+    const x = Math.round(plot.valToPos(Date.parse(mark.at) / 1000, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
 // Chart draws a series and has its numbers in a table below.
-export function Chart({ label, unit, interval, zone, points }: Props) {
+export function Chart({ label, unit, interval, zone, points, marks }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [under, point] = useState<number | null>(null);
   const [theme, redraw] = useState(0);
@@ -45,7 +64,7 @@ export function Chart({ label, unit, interval, zone, points }: Props) {
         { stroke: muted, font, grid, ticks: { show: false }, size: 44, values: (_, ticks) => ticks.map((n) => (Number.isInteger(n) ? brief(n) : "")) },
       ],
       series: [{}, { stroke: color("--accent"), width: 2, fill: color("--area"), points: { show: points.length < 2 } }],
-      hooks: { setCursor: [(u) => point(u.cursor.idx ?? null)] },
+      hooks: { setCursor: [(u) => point(u.cursor.idx ?? null)], draw: [(u) => drawMarks(u, marks ?? [])] },
     }, [points.map((p) => new Date(p.t).getTime() / 1000), points.map((p) => p.value)], at);
     const watch = new ResizeObserver(() => plot.setSize({ width: at.clientWidth, height }));
     watch.observe(at);
@@ -53,7 +72,7 @@ export function Chart({ label, unit, interval, zone, points }: Props) {
       watch.disconnect();
       plot.destroy();
     };
-  }, [points, interval, zone, theme]);
+  }, [points, interval, zone, theme, marks]);
   const shown = under === null ? undefined : points[under];
   const total = points.reduce((sum, p) => sum + (p.value ?? 0), 0);
   return (

@@ -1,17 +1,21 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call, type Schema } from "../api/client";
+import { later } from "../core/later";
 import { useHere } from "../core/me";
-import { go, hashOf, set, to, toggle } from "../core/place";
+import { go, hashOf, newApplication, set, to, toggle } from "../core/place";
 import { t } from "../core/texts";
 import { setTheme, theme, type Theme } from "../core/theme";
 import { typing } from "../core/keys";
-import { Panel } from "../assistant/Panel";
 import { label } from "./filter";
 import { Palette, type Choice } from "./Palette";
 
+const Panel = later(() => import("../assistant/Panel").then((part) => part.Panel));
+
 interface Props {
   pages: string[];
+  // prepare fetches a page that somebody is about to open.
+  prepare: (page: string) => void;
   apps: Schema["Application"][];
   live?: Schema["LiveView"];
   signOut: () => void;
@@ -21,7 +25,7 @@ interface Props {
 }
 
 // Frame is what stands around every page.
-export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
+export function Frame({ pages, prepare, apps, live, signOut, ranged, children }: Props) {
   const here = useHere();
   const { place, app, env, range, filters } = here;
   const [palette, show] = useState(false);
@@ -47,6 +51,7 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
     ...(ranged ? Object.entries(t.ranges).map(([key, name]) => ({ kind: t.palette.range, name, run: () => go(set(place, "range", key)) })) : []),
     ...Object.entries(t.frame.themes).map(([key, name]) => ({ kind: t.frame.theme, name, run: () => setTheme(key as Theme) })),
     ...(assisted ? [{ kind: t.palette.action, name: t.assistant.open, run: () => talk(true) }] : []),
+    { kind: t.palette.action, name: t.frame.createApp, run: () => go(newApplication) },
     { kind: t.palette.action, name: t.frame.signOut, run: signOut },
   ];
   return (
@@ -69,7 +74,7 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
         <Account signOut={signOut} user={here.me.user} />
       </header>
       <nav class="pages" aria-label={t.hints.navigation}>
-        <ul>{pages.map((page) => <li key={page}><a href={to(place, page)} aria-current={page === place.page ? "page" : undefined}>{t.pages[page]}</a></li>)}</ul>
+        <ul>{pages.map((page) => <li key={page}><a href={to(place, page)} onPointerEnter={() => prepare(page)} onFocus={() => prepare(page)} aria-current={page === place.page ? "page" : undefined}>{t.pages[page]}</a></li>)}</ul>
       </nav>
       <main id="content" tabIndex={-1}>
         {ranged && (
@@ -111,6 +116,7 @@ function Account({ user, signOut }: { user: Schema["Identity"]["user"]; signOut:
             {Object.entries(t.frame.themes).map(([key, text]) => <option key={key} value={key}>{text}</option>)}
           </select>
         </label>
+        <a href={newApplication}>{t.frame.createApp}</a>
         <a href="/docs">{t.frame.docs}</a>
         <button type="button" onClick={signOut}>{t.frame.signOut}</button>
       </div>

@@ -16,3 +16,5 @@ DELETE FROM metric_totals WHERE environment = {environment:UInt64} AND toDate(sl
 DELETE FROM metric_hours WHERE environment = {environment:UInt64} AND toDate(slot) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM profiles WHERE environment = {environment:UInt64} AND toDate(last_seen) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM flag_exposures WHERE environment = {environment:UInt64} AND toDate(first) + {days:UInt32} + 1 <= {today:Date};
+DELETE FROM campaign_recipients WHERE environment = {environment:UInt64} AND toDate(started) + {days:UInt32} + 1 <= {today:Date};
+DELETE FROM campaign_outcomes WHERE environment = {environment:UInt64} AND toDate(started) + {days:UInt32} + 1 <= {today:Date};

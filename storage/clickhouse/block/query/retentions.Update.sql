@@ -18,3 +18,5 @@ ALTER TABLE metric_hours UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHERE
 ALTER TABLE newcomers UPDATE expires = least(greatest(expires, toDate(first_seen) + {days:UInt32} + 1), {today:Date} + {days:UInt32} + 1) WHERE environment = {environment:UInt64};
 ALTER TABLE profiles UPDATE expires = toDate(last_seen) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(last_seen) + {days:UInt32} + 1;
 ALTER TABLE flag_exposures UPDATE expires = toDate(first) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(first) + {days:UInt32} + 1;
+ALTER TABLE campaign_recipients UPDATE expires = toDate(started) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(started) + {days:UInt32} + 1;
+ALTER TABLE campaign_outcomes UPDATE expires = toDate(started) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(started) + {days:UInt32} + 1;

@@ -1,6 +1,5 @@
 -- Removes the rows of visitors: those that a mutation leaves are written again, so nothing of the others is on
--- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays. Of names and paths that only they had, no count
--- of zero stays either.
+-- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays.
 ALTER TABLE visits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE newcomers DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
@@ -11,8 +10,9 @@ ALTER TABLE links DELETE WHERE environment = {environment:UInt64} AND (anonymous
 ALTER TABLE aliases DELETE WHERE environment = {environment:UInt64} AND (low IN {visitors:Array(UInt64)} OR high IN {visitors:Array(UInt64)});
 ALTER TABLE roots DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE activations DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE flag_exposures DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE campaign_recipients DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE campaign_outcomes DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE issue_users DELETE WHERE environment = {environment:UInt64} AND user IN {visitors:Array(UInt64)};
 ALTER TABLE occurrences DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
-ALTER TABLE events DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
-ALTER TABLE event_counts DELETE WHERE environment = {environment:UInt64}
-    AND (name, path) IN (SELECT name, path FROM event_counts WHERE environment = {environment:UInt64} GROUP BY name, path HAVING sum(events) = 0)
+ALTER TABLE events DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}

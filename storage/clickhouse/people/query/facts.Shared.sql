@@ -2,6 +2,6 @@
 -- environment of events, by the index of visitors. Part of persons.Folded.
 SELECT visitor, $(persons.At) AS fixed, true AS split, $(columns)
 FROM events
-INNER JOIN ($(persons.Shared)) AS shared USING (visitor)
-WHERE environment = {environment:UInt64} AND visitor IN ($(persons.SharedVisitors)) AND $(persons.Counted) AND $(only)
+INNER JOIN ($(shared)) AS shared USING (visitor)
+WHERE environment = {environment:UInt64} AND visitor IN (SELECT visitor FROM ($(shared))) AND $(persons.Counted) AND $(only)
 GROUP BY visitor, fixed

@@ -1,5 +1,4 @@
--- The person of a visitor, as of the end of its spans. Key: environment of links and roots. Rows
--- returned: none where it is a person by itself.
-SELECT spans[-1].2
-FROM ($(persons.Links))
-WHERE visitor = {visitor:UInt64}
+-- To whom some visitors belong that are no persons by themselves, with their spans. Key: that of persons.LinksOf. Rows
+-- returned: at most one per visitor.
+SELECT visitor, arrayMap(span -> span.1, spans) AS since, arrayMap(span -> span.2, spans) AS persons
+FROM ($(persons.LinksOf))

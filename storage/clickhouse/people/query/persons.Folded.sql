@@ -7,7 +7,7 @@ FROM
 (
     SELECT if(f.fixed != 0, f.fixed, if(empty(l.spans), f.visitor, l.spans[-1].2)) AS person, length(l.spans) <= 1 AS alone, f.*
     FROM ($(rows)) AS f
-    LEFT JOIN ($(persons.Links)) AS l ON l.visitor = f.visitor
+    LEFT JOIN ($(links)) AS l ON l.visitor = f.visitor
     WHERE f.fixed != 0 OR NOT f.split OR length(l.spans) <= 1
 )
 GROUP BY person

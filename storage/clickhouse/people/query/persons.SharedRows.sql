@@ -9,6 +9,6 @@ SELECT
     argMaxIf((toString(source), toString(medium), toString(utm_campaign), referrer, url, toUnixTimestamp64Milli(ts)), (ts, events.id), name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before),
     argMaxIf((toString(country), toString(region), toString(city), toString(device), toString(browser), toString(os), toUnixTimestamp64Milli(ts)), (ts, events.id), name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before)
 FROM events
-INNER JOIN ($(persons.Shared)) AS shared USING (visitor)
-WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)} AND $(persons.Counted)
+INNER JOIN (SELECT visitor, spans FROM ($(persons.LinksOf))) AS shared USING (visitor)
+WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)} AND $(persons.Counted)
 GROUP BY visitor, person

@@ -2,14 +2,14 @@
 -- within [from, to) and no other step, and of those who went on, in eight little-endian bytes
 -- each, the person, the number of the events that are steps, and these ascending: the
 -- milliseconds since origin above twelve bits, of which one is set for each step that the
--- event takes. Key: environment, ts. Rows read: the events of the window and of the funnel's
+-- event takes. With named, whoever took the first step only is among the latter. Key: environment, ts. Rows read: the events of the window and of the funnel's
 -- hours behind it; returned: at most 256.
 SELECT
     countIf(NOT goes_on) AS entered,
     reinterpret(groupArrayArrayIf(arrayConcat([person, toUInt64(length(steps))], steps), goes_on), 'String') AS paths
 FROM
 (
-    SELECT person, bitAnd(groupBitOr(step), 4095) > 1 AS goes_on, arraySort(groupArray(step)) AS steps
+    SELECT person, bitAnd(groupBitOr(step), 4095) > 1 OR {named:Bool} AS goes_on, arraySort(groupArray(step)) AS steps
     FROM
     (
         SELECT

@@ -6,7 +6,7 @@ SELECT
     reinterpret(groupArrayArrayIf(arrayConcat([person, toUInt64(length(steps))], steps), goes_on), 'String') AS paths
 FROM
 (
-    SELECT share.1 AS person, bitAnd(groupBitOr(arrayReduce('groupBitOr', share.2)), 4095) > 1 AS goes_on, arraySort(groupArrayArray(share.2)) AS steps
+    SELECT share.1 AS person, bitAnd(groupBitOr(arrayReduce('groupBitOr', share.2)), 4095) > 1 OR {named:Bool} AS goes_on, arraySort(groupArrayArray(share.2)) AS steps
     FROM
     (
         SELECT if(length(l.spans) <= 1, [(if(empty(l.spans), v.visitor, l.spans[1].2), v.steps)],

@@ -5,6 +5,7 @@ import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
+import { Preview } from "./Preview";
 
 type Condition = Partial<NonNullable<Schema["AlertBody"]["condition"]>>;
 type Body = Partial<Omit<Schema["AlertBody"], "condition">> & { condition?: Condition };
@@ -28,14 +29,17 @@ export function Rule({ rule, done }: { rule?: Schema["AlertRule"]; done: () => v
   const monitors = useAsk(JSON.stringify([at, "monitors"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/monitors", { path: at, query: { limit: 200 }, signal }));
   const channels = useAsk(JSON.stringify([at, "channels"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/channels", { path: at, query: { limit: 200 }, signal }));
   const { busy, error, run } = useAct();
+  const [tried, show] = useState<Schema["AlertPreview"]>();
   const set = (part: Partial<Body>) => change({ ...body, ...part });
   const look = (part: Condition) => set({ condition: { ...body.condition, ...part } });
   const condition: Condition = body.condition ?? {}, counted = body.kind !== "new_issue" && body.kind !== "uptime";
   const choice = (value: string | undefined, all: string[], then: (value: string) => void) => <select value={value} onChange={(event) => then(event.currentTarget.value)}>{all.map((one) => <option key={one}>{one}</option>)}</select>;
+  const { threshold, ...rest } = body;
+  const written = (counted ? { ...rest, threshold } : body.kind === "uptime" ? { ...rest, threshold: 0 } : rest) as never;
+  const tryIt = () => void run(async () => { show(await call("post", "/api/v1/apps/{org}/{app}/alerts/preview", { path: at, query: { env }, body: written })); });
   const save = async (event: Event) => {
     event.preventDefault();
-    const { threshold, ...rest } = body;
-    if (await run(() => call("post", "/api/v1/apps/{org}/{app}/alerts", { path: at, query: { env }, body: (counted ? { ...rest, threshold } : body.kind === "uptime" ? { ...rest, threshold: 0 } : rest) as never }))) {
+    if (await run(() => call("post", "/api/v1/apps/{org}/{app}/alerts", { path: at, query: { env }, body: written }))) {
       change(first);
       done();
     }
@@ -60,7 +64,8 @@ export function Rule({ rule, done }: { rule?: Schema["AlertRule"]; done: () => v
       </div>
       {(channels.data?.data.length ?? 0) > 0 && <fieldset class="field"><legend>{t.alerts.tell}</legend>{channels.data?.data.map((one) => <label key={one.id} class="check"><input type="checkbox" checked={body.channelIds?.includes(one.id)} onChange={(event) => set({ channelIds: event.currentTarget.checked ? [...(body.channelIds ?? []), one.id] : body.channelIds?.filter((id) => id !== one.id) })} /> {one.name}</label>)}</fieldset>}
       {error && <Failure error={error} />}
-      <div class="bulk"><button class="primary" disabled={busy}>{rule ? t.alerts.save : t.alerts.add}</button>{rule && <button type="button" onClick={done}>{t.hints.cancel}</button>}</div>
+      {tried && <Preview of={tried} />}
+      <div class="bulk"><button class="primary" disabled={busy}>{rule ? t.alerts.save : t.alerts.add}</button><button type="button" disabled={busy} onClick={tryIt}>{t.alerts.tryIt}</button>{rule && <button type="button" onClick={done}>{t.hints.cancel}</button>}</div>
     </form>
   );
 }

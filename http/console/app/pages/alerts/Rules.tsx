@@ -42,7 +42,7 @@ export function Rules() {
                 <td class="wide"><span class={"level " + (!rule.enabled ? "" : rule.state === "firing" ? "error" : rule.state === "ok" ? "up" : "warning")}>{rule.enabled ? t.alerts.states[rule.state] ?? rule.state : t.alerts.off}</span></td>
                 <td class="number wide">{rule.kind === "new_issue" ? t.hints.none : <>{t.alerts.comparators[rule.comparator]} {brief(rule.threshold)}</>}</td>
                 <td class="number wide">{rule.lastValue === null ? t.hints.none : brief(rule.lastValue)}</td>
-                {writes && <td class="tick acts"><button type="button" class="small" disabled={busy} aria-label={t.alerts.change(rule.name)} onClick={() => choose(rule)}>{t.alerts.edit}</button> <button type="button" class="small" disabled={busy} aria-pressed={rule.enabled} aria-label={t.alerts.on + ": " + rule.name} onClick={() => flip(rule)}>{rule.enabled ? t.alerts.on : t.alerts.off}</button> <button type="button" class="small" disabled={busy} aria-label={t.alerts.delete + " " + rule.name} onClick={() => remove(rule)}>×</button></td>}
+                {writes && <td class="tick acts"><button type="button" class="small" disabled={busy} aria-label={t.alerts.change(rule.name)} onClick={() => choose(rule)}>{t.alerts.edit}</button> <button type="button" class="small" disabled={busy} aria-label={(rule.enabled ? t.alerts.on : t.alerts.off) + ": " + rule.name} onClick={() => flip(rule)}>{rule.enabled ? t.alerts.on : t.alerts.off}</button> <button type="button" class="small" disabled={busy} aria-label={t.alerts.delete + " " + rule.name} onClick={() => remove(rule)}>×</button></td>}
               </tr>
             ))}</tbody>
           </table>

@@ -80,7 +80,7 @@ export function Issue({ id }: { id: string }) {
             </>
           ) : <p class="quiet pad">{events.loading ? t.hints.loading : t.errors.empty}</p>}
         </section>
-        <aside class="card side">
+        <aside class="card side" tabIndex={0}>
           <h2>{t.errors.tags}</h2>
           {it.tags.length === 0 && <p class="quiet">{t.hints.none}</p>}
           {it.tags.map((tag) => <div key={tag.key} class="tag"><h3>{tag.key}</h3><ul>{tag.values.slice(0, 4).map((one) => <li key={one.value}><span class="text">{one.value}</span> <small>{brief(one.count)}</small></li>)}</ul></div>)}

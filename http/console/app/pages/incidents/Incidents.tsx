@@ -24,7 +24,7 @@ export function Incidents() {
   });
   const writes = may("metrics.write");
   const rows = list.data?.data ?? [];
-  const row = useCursor(rows.length, (i) => { if (rows[i]?.issueId) go(to(place, "errors", rows[i].issueId)); }, writes ? {
+  const row = useCursor(rows.length, (i) => go(to(place, "incidents", rows[i]!.id)), writes ? {
     a: (i) => { if (rows[i]?.status === "open") decide(rows[i].id, "acknowledge"); }, e: (i) => { if (rows[i] && rows[i].status !== "resolved") decide(rows[i].id, "resolve"); },
   } : {});
   return (
@@ -36,7 +36,7 @@ export function Incidents() {
         {list.error ? <Failure error={list.error} again={list.again} /> : list.data?.data.length === 0 ? <Empty title={t.incidents.empty} hint={t.incidents.emptyHint} /> : (
           <ul class="decisions">{rows.map((one, i) => (
             <li key={one.id} data-row={i} class={i === row ? "at" : ""}>
-              <p class="strong"><span class={"level " + (one.status === "resolved" ? "" : one.severity === "critical" ? "error" : "warning")}>{one.title}</span><span class="badge">{t.incidents.statuses[one.status] ?? one.status}</span></p>
+              <p class="strong"><span class={"level " + (one.status === "resolved" ? "" : one.severity === "critical" ? "error" : "warning")}><a href={to(place, "incidents", one.id)}>{one.title}</a></span><span class="badge">{t.incidents.statuses[one.status] ?? one.status}</span></p>
               <p class="quiet"><span title={when(one.startedAt, app.timezone)}>{ago(one.startedAt)}</span> · {t.incidents.rule} {one.ruleName}
                 {one.resolvedAt && " · " + t.incidents.lasted(duration(new Date(one.resolvedAt).getTime() - new Date(one.startedAt).getTime()))}{one.acknowledgedBy && " · " + t.incidents.statuses["acknowledged"]?.toLowerCase() + " " + t.incidents.by(one.acknowledgedBy.name)}</p>
               <div class="bulk">

@@ -30,7 +30,7 @@ export function Monitors() {
     list.again();
   });
   const rows = list.data?.data ?? [];
-  const row = useCursor(rows.length, () => go(to(place, "incidents", "", { status: "all" })));
+  const row = useCursor(rows.length, (i) => go(to(place, "monitors", rows[i]!.id)));
   const status = (one: Schema["Monitor"]) => (!one.enabled ? t.monitors.off : one.lastStatus === null ? t.monitors.pending : t.monitors.statuses[one.lastStatus] ?? one.lastStatus);
   return (
     <>
@@ -42,7 +42,7 @@ export function Monitors() {
             <thead><tr><th scope="col">{t.monitors.name}</th><th scope="col">{t.monitors.status}</th><th scope="col" class="number">{t.monitors.uptime}</th><th scope="col" class="number wide">{t.monitors.latency}</th><th scope="col" class="wide">{t.monitors.checked}</th>{writes && <th class="tick"><span class="hidden">{t.monitors.delete}</span></th>}</tr></thead>
             <tbody>{rows.map((one, i) => (
               <tr key={one.id} data-row={i} class={i === row ? "at" : ""}>
-                <td><b>{one.name}</b><small class="text">{one.url}</small></td>
+                <td class="title"><a href={to(place, "monitors", one.id)}>{one.name}</a><small class="text">{one.url}</small></td>
                 <td><span class={"level " + (one.lastStatus === "up" ? "up" : one.lastStatus === "down" ? "error" : "")}>{status(one)}</span>{one.lastError && one.lastStatus === "down" && <small class="text">{one.lastError}</small>}</td>
                 <td class="number">{one.uptime30d === null ? t.hints.none : share(one.uptime30d)}</td><td class="number wide">{one.lastLatencyMs === null ? t.hints.none : one.lastLatencyMs + " ms"}</td>
                 <td class="wide time" title={one.lastCheckedAt ? when(one.lastCheckedAt, app.timezone) : undefined}>{one.lastCheckedAt ? ago(one.lastCheckedAt) : t.hints.none}</td>

@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 import { call } from "../../api/client";
+import { useAsk } from "../../core/ask";
 import { ago, brief, country, when } from "../../core/format";
 import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
@@ -20,9 +21,10 @@ const rowHeight = 57;
 
 // People lists who came, by what they told and by their stage.
 export function People() {
-  const { at, env, place, app } = useHere();
+  const { at, env, place, app, range } = useHere();
   const q = place.query.get("q") ?? "", stage = (place.query.get("stage") ?? "") as Stage | "";
-  const query = { env, q: q || undefined, stage: stage || undefined, limit: 100 };
+  const funnel = place.query.get("funnel") ?? "", step = Number(place.query.get("step")) || 1;
+  const query = { env, q: q || undefined, stage: stage || undefined, limit: 100, ...(funnel && { funnel, step, range }) };
   const { rows, first, cursor, more } = usePages(JSON.stringify([at, query]), (after, signal) => call("get", "/api/v1/apps/{org}/{app}/people", { path: at, query: { ...query, cursor: after }, signal }));
   const row = useCursor(rows.length, (i) => go(to(place, "people", rows[i]!.id)));
   const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
@@ -36,6 +38,7 @@ export function People() {
         </select>
         <Search label={t.people.search} value={q} change={(text) => go(set(place, "q", text))} />
       </div>
+      {funnel && <Stopped funnel={funnel} step={step} />}
       <section class={"card list" + (first.loading ? " busy" : "")} aria-label={t.pages["people"]} aria-busy={first.loading}>
         {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.people.empty} hint={t.people.emptyHint} /> : (
           <table class="rows tall">
@@ -59,5 +62,15 @@ export function People() {
         {cursor && <More more={more} />}
       </section>
     </>
+  );
+}
+
+// Stopped says at which step of which funnel the listed people stopped.
+function Stopped({ funnel, step }: { funnel: string; step: number }) {
+  const { at, place, range } = useHere();
+  const { data } = useAsk(JSON.stringify([at, funnel, "funnel"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/funnels", { path: at, query: { limit: 200 }, signal }));
+  const found = data?.data.find((one) => one.id === funnel);
+  return (
+    <p class="said">{t.people.stopped(step, found?.steps[step - 1]?.match ?? "", t.ranges[range] ?? range)} <a href={to(place, "funnels", "", { funnel })}>{found?.name ?? t.pages["funnels"]}</a> · <a href={to(place, "people")}>{t.people.everybody}</a></p>
   );
 }

@@ -54,7 +54,7 @@ export function Person({ id }: { id: string }) {
       </section>
       <div class="split">
         <Timeline id={id} />
-        <aside class="card side" aria-label={t.people.profile}>
+        <aside class="card side" tabIndex={0} aria-label={t.people.profile}>
           <h2>{t.people.tags}</h2>
           <p class="tags">{data.tags.length === 0 && <span class="quiet">{t.hints.none}</span>}{data.tags.map((tag) => <span key={tag} class="badge">{tag}{writes && <button type="button" class="plain" aria-label={t.people.untag(tag)} onClick={() => update({ tags: data.tags.filter((one) => one !== tag) })}>×</button>}</span>)}</p>
           {writes && <form class="bulk" onSubmit={(event) => {

@@ -5,20 +5,22 @@ import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
+import { Modules } from "../../parts/Modules";
+import { Zone } from "../../parts/Zone";
 
-// Application is the name, the days and the origins of an application.
+// Application is the name, the days, the origins and the modules of an application.
 export function Application() {
   const { at, app, may } = useHere();
   const writes = may("apps.write");
   const [name, setName] = useState(app.name), [timezone, setTimezone] = useState(app.timezone);
-  const [days, setDays] = useState(String(app.retentionDays)), [origins, setOrigins] = useState(app.allowedOrigins.join("\n"));
+  const [days, setDays] = useState(String(app.retentionDays)), [origins, setOrigins] = useState(app.allowedOrigins.join("\n")), [modules, setModules] = useState(app.modules);
   const [saved, tell] = useState(false);
   const { busy, error, run } = useAct();
   const save = async (event: Event) => {
     event.preventDefault();
     tell(false);
     const allowedOrigins = origins.split(/\s+/).filter(Boolean);
-    if (await run(() => call("patch", "/api/v1/apps/{org}/{app}", { path: at, body: { name, timezone, retentionDays: Number(days), allowedOrigins } }))) {
+    if (await run(() => call("patch", "/api/v1/apps/{org}/{app}", { path: at, body: { name, timezone, retentionDays: Number(days), allowedOrigins, modules } }))) {
       tell(true);
       dispatchEvent(new Event("application"));
     }
@@ -27,13 +29,10 @@ export function Application() {
     <form class="card form" onSubmit={(event) => void save(event)}>
       {!writes && <p class="quiet">{t.settings.readOnly}</p>}
       <Field label={t.settings.name}><input required disabled={!writes} value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
-      <Field label={t.settings.timezone} hint={t.settings.timezoneHint}>
-        <select disabled={!writes} value={timezone} onChange={(event) => setTimezone(event.currentTarget.value)}>
-          {[...new Set([timezone, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((zone) => <option key={zone}>{zone}</option>)}
-        </select>
-      </Field>
+      <Zone value={timezone} choose={setTimezone} disabled={!writes} />
       <Field label={t.settings.retention} hint={t.settings.retentionHint}><input type="number" min={1} required disabled={!writes} value={days} onInput={(event) => setDays(event.currentTarget.value)} /></Field>
       <Field label={t.settings.origins} hint={t.settings.originsHint}><textarea rows={4} disabled={!writes} value={origins} onInput={(event) => setOrigins(event.currentTarget.value)} /></Field>
+      <Modules chosen={modules} choose={setModules} disabled={!writes} />
       {error && <Failure error={error} />}
       {writes && <div class="bulk"><button class="primary" disabled={busy}>{t.hints.save}</button><span role="status" class="quiet">{saved && t.hints.saved}</span></div>}
     </form>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { useAct } from "../../core/ask";
-import { demoSlug, fillDemo } from "../../core/demo";
+import { fillDemo } from "../../core/demo";
 import { useHere } from "../../core/me";
 import { hashOf } from "../../core/place";
 import { t } from "../../core/texts";
@@ -13,9 +13,10 @@ export function Demo() {
   const { busy, error, run } = useAct();
   if (!administers) return null;
   const fill = async () => {
-    if (!(await run(() => fillDemo(at.org, t.start.demoName, show)))) return;
+    let app = "";
+    if (!(await run(async () => { app = await fillDemo(at.org, t.start.demoName, show); }))) return;
     // The page loads again, with the application in its list.
-    history.pushState(null, "", hashOf({ ...place, app: demoSlug, page: "overview", rest: "", query: new URLSearchParams({ range: "90d" }) }));
+    history.pushState(null, "", hashOf({ ...place, app, page: "overview", rest: "", query: new URLSearchParams({ range: "90d" }) }));
     location.reload();
   };
   return (

@@ -1,0 +1,62 @@
+package apps
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// The deletion of an application, of its actor.
+type deleteApp struct {
+	// App is the record that stays.
+	App identity.AppRecord `json:"app"`
+}
+
+var applicationDelete = grain.On(applicationKind, "delete", (*application).onDelete, grain.Repeatable)
+
+// onDelete leaves the application's address and nothing else. It may be repeated.
+func (a *application) onDelete(_ time.Time, m deleteApp) (grain.Outcome[grain.None], error) {
+	if a.app != nil && a.app.DeletedAt != nil {
+		return grain.Again(grain.None{}), nil
+	}
+	record := m.App
+	writes := []grain.Write{grain.Put("application", record.ID, record)}
+	remove := func(kind string, ids []string) {
+		for _, id := range ids {
+			writes = append(writes, grain.Delete(kind, id))
+		}
+	}
+	remove("key", slices.Sorted(maps.Keys(a.keys)))
+	remove("goal", slices.Sorted(maps.Keys(a.goals)))
+	remove("funnel", slices.Sorted(maps.Keys(a.funnels)))
+	remove(kindAnnotation, slices.Sorted(maps.Keys(a.annotations)))
+	remove("share", []string{record.ID})
+	a.app, a.keys, a.share = &record, map[string]keyRecord{}, svc.Share{}
+	a.goals, a.funnels, a.annotations = map[string]svc.Goal{}, map[string]svc.Funnel{}, map[string]svc.Annotation{}
+	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
+		a.remove(version, record.Whole())
+		a.publishPage(version, record.Whole(), svc.Share{})
+	}}}, nil
+}
+
+// Delete deletes an application: from its return on, none of its keys is accepted and nothing shows its data. It
+// may be repeated; what a crash interrupts is completed by the [Remover].
+func (a *Applications) Delete(ctx context.Context, ref svc.AppRef) error {
+	record, err := a.slugs().Delete(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return a.Close(svc.WithCarrier(ctx, nil), record)
+}
+
+// Close has the actor of a deleted application forget it.
+func (a *Applications) Close(ctx context.Context, record identity.AppRecord) error {
+	ref := record.Ref()
+	_, err := applicationDelete.Ask(ctx, a.Actors, ref.String(), deleteApp{App: record})
+	return a.changed(ctx, ref, err)
+}

@@ -1,0 +1,45 @@
+package apps
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// TestApplicationDeletion plays the end of an application: its actor keeps the record that it was given and
+// nothing else, and makes it known that the keys and the public page are gone.
+func TestApplicationDeletion(t *testing.T) {
+	created := newTestApp(1, "Shop", actorstest.At(0))
+	deleted := created.Deleted(actorstest.At(time.Hour))
+	key := testKey("key_1", "production", nil)
+	noApp := svc.NotFound("application")
+	var removed []svc.Application
+	var pages []svc.Share
+	newCore := func() *application {
+		return &application{
+			publish:     func(svc.Version, svc.Application, []svc.IngestKey) {},
+			publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) { pages = append(pages, share) },
+			remove:      func(_ svc.Version, app svc.Application) { removed = append(removed, app) },
+		}
+	}
+	actorstest.Play(t, applicationKind, newCore, true, []actorstest.Step{
+		{Name: "create", Method: "create", Message: createApp{created}, Want: grain.Answer[any](created, grain.Put("application", "app_1", created))},
+		{Name: "mint a key", Method: "key.mint", Message: mintKey{key}, Want: grain.Answer[any](key, grain.Put("key", "key_1", key))},
+		{Name: "delete", Method: "delete", Message: deleteApp{deleted}, Want: grain.Answer[any](grain.None{}, grain.Put("application", "app_1", deleted), grain.Delete("key", "key_1"), grain.Delete("share", "app_1"))},
+		{Name: "delete again", Method: "delete", Message: deleteApp{deleted}, Want: grain.Again[any](grain.None{})},
+		{Name: "it is not found", Method: "get", Message: getApp{}, Err: noApp},
+		{Name: "nor are keys minted", Method: "key.mint", Message: mintKey{key}, Err: noApp},
+	})
+	whole := identity.AppRecord.Whole(deleted)
+	if want := []svc.Application{whole, whole}; !reflect.DeepEqual(removed, want) {
+		t.Errorf("removed %+v, want it in both lives: %+v", removed, want)
+	}
+	if last := pages[len(pages)-1]; !reflect.DeepEqual(last, svc.Share{}) {
+		t.Errorf("the page is %+v", last)
+	}
+}

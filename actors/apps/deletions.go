@@ -1,0 +1,60 @@
+package apps
+
+import (
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// Deletions is this node's snapshot of what was deleted and may still be stored. NewDeletions makes one.
+type Deletions struct {
+	mu   sync.Mutex
+	open map[svc.AppRef]svc.Deletion // guarded by mu
+	// heard holds a token when there is a new deletion.
+	heard chan struct{}
+}
+
+// NewDeletions returns an empty snapshot.
+func NewDeletions() *Deletions {
+	return &Deletions{open: map[svc.AppRef]svc.Deletion{}, heard: make(chan struct{}, 1)}
+}
+
+// Open returns the deletions of which a pass is to come, the oldest first.
+func (d *Deletions) Open() (open []svc.Deletion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.open {
+		open = append(open, one)
+	}
+	slices.SortFunc(open, func(a, b svc.Deletion) int { return a.At.Compare(b.At) })
+	return open
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (d *Deletions) EntityKinds() []string { return []string{"app", "organization"} }
+
+// PublishEntities publishes the deletions that the entities of one organization tell of.
+func (d *Deletions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, entity := range entities {
+		if entity.Deleted {
+			continue
+		}
+		deletion := identity.DeletionOf(entity, skipped)
+		switch {
+		case deletion == nil:
+		case deletion.Passes >= svc.DeletionPasses:
+			delete(d.open, deletion.App)
+		default:
+			d.open[deletion.App] = *deletion
+			select {
+			case d.heard <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

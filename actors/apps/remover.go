@@ -1,0 +1,120 @@
+package apps
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// Stored is where what is stored of deletions is found and removed.
+type Stored interface {
+	// Owned returns what the actors of a deletion store, by owner; the actors of the application and the
+	// organization themselves are not among them.
+	Owned(ctx context.Context, deletion svc.Deletion) ([]svc.Owned, error)
+	// RemoveRows removes all rows of a deletion. It may be repeated.
+	RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error
+}
+
+// Remover removes what is stored of deleted applications and organizations. One node of a cluster does it. Each
+// pass is noted when it is complete, so one that a crash interrupts is repeated.
+type Remover struct {
+	Deletions *Deletions
+	Apps      *Applications
+	Actors    grain.Caller
+	Stored    Stored
+	// Owns reports whether this node is the one.
+	Owns func() bool
+	// Changed is called after rows of environments were removed.
+	Changed func(environments []uint64)
+	// Settle is how long after a deletion what was accepted before it is stored.
+	Settle time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Run removes until ctx ends.
+func (r *Remover) Run(ctx context.Context) error {
+	ticker := time.NewTicker(max(r.Settle/4, 50*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.Deletions.heard:
+		case <-ticker.C:
+		}
+		if r.Owns() {
+			r.round(ctx)
+		}
+	}
+}
+
+// round makes the passes that are due. One that fails is repeated in the next round and delays no other.
+func (r *Remover) round(ctx context.Context) {
+	for _, deletion := range r.Deletions.Open() {
+		if r.Now().Before(deletion.Due(r.Settle)) || ctx.Err() != nil {
+			continue
+		}
+		if err := r.pass(ctx, deletion); err != nil {
+			r.Logger.Error("a deletion goes on later", "of", deletion.App.String(), "error", err)
+		}
+	}
+}
+
+// maxForgotten bounds the entities of one message to an actor.
+const maxForgotten = 1000
+
+// pass removes everything that is stored of a deletion, and notes that it did.
+func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
+	slugs := identity.Slugs{Actors: r.Actors}
+	if deletion.App.App != "" {
+		// Whoever deleted it may not have come to its actor.
+		record, err := slugs.Delete(ctx, deletion.App)
+		if err == nil {
+			err = r.Apps.Close(ctx, record)
+		}
+		if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+			return err
+		}
+	}
+	owned, err := r.Stored.Owned(ctx, deletion)
+	if err != nil {
+		return err
+	}
+	owners := make([]string, 0, len(owned))
+	for _, one := range owned {
+		owners = append(owners, one.Owner)
+		if err := r.forget(ctx, one); err != nil {
+			return err
+		}
+	}
+	if err := r.Stored.RemoveRows(ctx, deletion, owners); err != nil {
+		return err
+	}
+	r.Changed(deletion.Environments)
+	deletion.Passes++
+	return slugs.NotePasses(ctx, deletion)
+}
+
+// forget has one actor forget everything.
+func (r *Remover) forget(ctx context.Context, owned svc.Owned) error {
+	kind, identity, _ := strings.Cut(owned.Owner, "/")
+	names := make([]grain.EntityName, len(owned.Entities))
+	for i, name := range owned.Entities {
+		names[i] = grain.EntityName{Kind: name[0], ID: name[1]}
+	}
+	wakeups := owned.Wakeups
+	for some := range slices.Chunk(names, maxForgotten) {
+		if err := grain.Forget(ctx, r.Actors, kind, identity, some, wakeups); err != nil {
+			return err
+		}
+		wakeups = nil
+	}
+	return nil
+}

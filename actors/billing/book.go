@@ -1,0 +1,198 @@
+package billing
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The billing actor.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       the billing connectors of the application, and how far the reading of each came
+//	persists   entities billingConnector and billingSync
+//	woken by   calls, and the wake-up sync when the next step of a reading is due
+//	limits     svc.MaxBillingConnectors; one step of each connector at a time
+//	stops      after ten minutes without a message
+//
+// Every change is published to the index of this node and announced to the others.
+const kindBook = "billing"
+
+// The kinds of its entities.
+const (
+	kindConnector = "billingConnector"
+	kindSync      = "billingSync"
+)
+
+// wakeAfter is how long after a save the actor is woken if nothing else happens, as after a crash.
+const wakeAfter = 30 * time.Second
+
+// book is the core.
+type book struct {
+	identity   string
+	connectors map[string]svc.BillingConnector
+	syncs      map[string]svc.BillingSync
+	publish    func(svc.Version, []svc.ConnectedBilling)
+}
+
+type (
+	putConnector struct {
+		Connector svc.BillingConnector `json:"connector"`
+		// Before is the credential that the caller read; another one in its place is a conflict.
+		Before []byte `json:"before"`
+		// Anew discards the position of the reading; everything is read again.
+		Anew bool `json:"anew"`
+	}
+	findConnector struct {
+		ID string `json:"id"`
+	}
+	advanceSync struct {
+		ID string `json:"id"`
+		// Step is the one that the actor was at when the step began.
+		Step uint64          `json:"step"`
+		Next svc.BillingSync `json:"next"`
+	}
+)
+
+var bookKind = grain.NewKind[*book](kindBook, 1, 10*time.Minute)
+
+// The methods of the billing actor.
+var (
+	bookList    = grain.On(bookKind, "list", (*book).onList, grain.Repeatable)
+	bookPut     = grain.On(bookKind, "put", (*book).onPut)
+	bookDelete  = grain.On(bookKind, "delete", (*book).onDelete)
+	bookAdvance = grain.On(bookKind, "advance", (*book).onAdvance, grain.Repeatable)
+	_           = grain.On(bookKind, "wake", (*book).onWake)
+)
+
+// Restore rebuilds the connectors and their positions.
+func (b *book) Restore(entities []svc.Entity) error {
+	b.connectors, b.syncs = map[string]svc.BillingConnector{}, map[string]svc.BillingSync{}
+	for _, entity := range entities {
+		switch entity.Kind {
+		case kindConnector:
+			one, err := grain.Decode[svc.BillingConnector](entity)
+			if err != nil {
+				return err
+			}
+			b.connectors[one.ID] = one
+		case kindSync:
+			one, err := grain.Decode[svc.BillingSync](entity)
+			if err != nil {
+				return err
+			}
+			b.syncs[entity.ID] = one
+		}
+	}
+	return nil
+}
+
+// sorted returns the connectors by id.
+func (b *book) sorted() []svc.ConnectedBilling {
+	all := make([]svc.ConnectedBilling, 0, len(b.connectors))
+	for _, id := range slices.Sorted(maps.Keys(b.connectors)) {
+		all = append(all, svc.ConnectedBilling{BillingConnector: b.connectors[id], Sync: b.syncs[id]})
+	}
+	return all
+}
+
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.ConnectedBilling], error) {
+	return grain.Answer(b.sorted()), nil
+}
+
+// onPut makes a connector, or replaces the one of its id.
+func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.ConnectedBilling], error) {
+	known, found := b.connectors[m.Connector.ID]
+	switch {
+	case found && !slices.Equal(known.Sealed, m.Before):
+		return grain.Outcome[svc.ConnectedBilling]{}, svc.Errorf(svc.CodeConflict, "The credential was replaced meanwhile; look at the connector and try again.")
+	case !found && len(b.connectors) >= svc.MaxBillingConnectors:
+		return grain.Outcome[svc.ConnectedBilling]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d billing connectors already; delete one first.", svc.MaxBillingConnectors)}
+	case found:
+		m.Connector.Hook, m.Connector.CreatedAt = known.Hook, known.CreatedAt
+	default:
+		m.Connector.CreatedAt = now
+	}
+	m.Connector.UpdatedAt = now
+	b.connectors[m.Connector.ID] = m.Connector
+	before := b.syncs[m.Connector.ID]
+	next := svc.BillingSync{Step: before.Step + 1, Position: before.Position, Through: before.Through, LastSyncAt: before.LastSyncAt, Items: before.Items, NextAt: now}
+	if m.Anew {
+		next.Position, next.Through = nil, time.Time{}
+	}
+	b.syncs[m.Connector.ID] = next
+	return grain.Outcome[svc.ConnectedBilling]{
+		Answer: svc.ConnectedBilling{BillingConnector: m.Connector, Sync: next},
+		Effects: grain.Effects{
+			Writes:  []grain.Write{grain.Put(kindConnector, m.Connector.ID, m.Connector), grain.Put(kindSync, m.Connector.ID, next)},
+			Wakeups: b.wakeups(now), After: b.changed,
+		},
+	}, nil
+}
+
+// onDelete removes a connector. What was read stays.
+func (b *book) onDelete(now time.Time, m findConnector) (grain.Outcome[svc.ConnectedBilling], error) {
+	known, found := b.connectors[m.ID]
+	if !found {
+		return grain.Outcome[svc.ConnectedBilling]{}, svc.NotFound("billing connector")
+	}
+	answer := svc.ConnectedBilling{BillingConnector: known, Sync: b.syncs[m.ID]}
+	delete(b.connectors, m.ID)
+	delete(b.syncs, m.ID)
+	return grain.Outcome[svc.ConnectedBilling]{Answer: answer, Effects: grain.Effects{
+		Writes: []grain.Write{grain.Delete(kindConnector, m.ID), grain.Delete(kindSync, m.ID)}, Wakeups: b.wakeups(now), After: b.changed,
+	}}, nil
+}
+
+// onAdvance keeps how far a reading came. A step that began at another state changes nothing: it was made before, or the
+// connector was changed meanwhile.
+func (b *book) onAdvance(now time.Time, m advanceSync) (grain.Outcome[grain.None], error) {
+	if _, found := b.connectors[m.ID]; !found || b.syncs[m.ID].Step != m.Step {
+		return grain.Outcome[grain.None]{}, nil
+	}
+	b.syncs[m.ID] = m.Next
+	return grain.Outcome[grain.None]{Effects: grain.Effects{
+		Writes: []grain.Write{grain.Put(kindSync, m.ID, m.Next)}, Wakeups: b.wakeups(now), After: b.changed,
+	}}, nil
+}
+
+// onWake puts the wake-up off; the shell makes the steps that are due. A wake-up is stored with an entity, whose version it has.
+func (b *book) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
+	due := b.due()
+	if len(due) == 0 {
+		return grain.Outcome[grain.None]{}, nil // the change that left none to be read has removed the wake-up
+	}
+	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindSync, due[0].ID, due[0].Sync)}, Wakeups: b.wakeups(now), After: b.changed}}, nil
+}
+
+// due returns the connectors that are read, by when their next step is due.
+func (b *book) due() []svc.ConnectedBilling {
+	all := slices.DeleteFunc(b.sorted(), func(c svc.ConnectedBilling) bool { return !c.Reads() })
+	slices.SortStableFunc(all, func(x, y svc.ConnectedBilling) int {
+		return cmp.Or(x.Sync.NextAt.Compare(y.Sync.NextAt), cmp.Compare(x.ID, y.ID))
+	})
+	return all
+}
+
+// wakeups has the actor woken when the next step is due. One that is due now is made at once; the wake-up repeats it after a crash.
+func (b *book) wakeups(now time.Time) []svc.Wakeup {
+	wakeup := svc.Wakeup{Kind: kindBook, Identity: b.identity, Name: "sync"}
+	for _, c := range b.due() {
+		at := c.Sync.NextAt
+		if !at.After(now) {
+			at = now.Add(wakeAfter)
+		}
+		if wakeup.Due.IsZero() || at.Before(wakeup.Due) {
+			wakeup.Due = at
+		}
+	}
+	return []svc.Wakeup{wakeup}
+}
+
+func (b *book) changed(version svc.Version) { b.publish(version, b.sorted()) }

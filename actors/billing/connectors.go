@@ -1,0 +1,120 @@
+package billing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Sealer encrypts credentials.
+type Sealer interface {
+	Opener
+	// Seal encrypts a text under a name.
+	Seal(name string, clear []byte) []byte
+}
+
+// Connectors makes, changes and deletes billing connectors.
+type Connectors struct {
+	Actors grain.Caller
+	Index  *Index
+	Random grain.Random
+	Sealer Sealer
+	Now    func() time.Time
+	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// List returns the connectors of an application by id.
+func (c *Connectors) List(ctx context.Context, ref svc.AppRef) ([]svc.ConnectedBilling, error) {
+	return bookList.Ask(ctx, c.Actors, ref.String(), grain.None{})
+}
+
+// Put makes the connector of an id, or replaces it; secrets that are empty stay as they are. It fails with invalid_request as
+// svc.BillingSpec.Validate and CheckBillingSecrets do, and with conflict where there are too many.
+func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, spec svc.BillingSpec, apiKey, signing svc.Secret) (svc.ConnectedBilling, error) {
+	problems := append(spec.Validate(app.Environments), spec.CheckBillingSecrets(apiKey, signing)...)
+	all, err := c.List(ctx, app.Ref())
+	if err != nil {
+		return svc.ConnectedBilling{}, err
+	}
+	made := svc.BillingConnector{ID: id, BillingSpec: spec}
+	var present svc.ConnectedBilling
+	if at := slices.IndexFunc(all, func(one svc.ConnectedBilling) bool { return one.ID == id }); at >= 0 {
+		present = all[at]
+		made.Hook = present.Hook
+		if present.Provider != spec.Provider {
+			problems = append(problems, svc.FieldError{Field: "provider", Code: "conflict", Message: "The provider of a connector does not change; delete it and make another one."})
+		}
+	}
+	if len(problems) > 0 {
+		return present, svc.Invalid(problems...)
+	}
+	if made.Hook == "" {
+		made.Hook = c.Random.NewID(ctx, "bcn_")
+	}
+	if at := slices.IndexFunc(app.Environments, func(e svc.Environment) bool { return e.Slug == spec.Environment }); at >= 0 {
+		made.Number = app.Environments[at].Number
+	}
+	if err := c.seal(&made, &present.BillingConnector, apiKey, signing); err != nil {
+		return present, err
+	}
+	anew := made.Number != present.Number || apiKey != "" || made.Customers != present.Customers
+	put, err := bookPut.Ask(ctx, c.Actors, app.Ref().String(), putConnector{Connector: made, Before: present.Sealed, Anew: anew})
+	return put, c.synced(ctx, app.Ref(), err)
+}
+
+// seal gives a connector the credential of the present one with what is new of it.
+func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing svc.Secret) error {
+	if made.Provider != svc.BillingStripe {
+		return nil
+	}
+	before, err := credentialOf(c.Sealer, present)
+	if err != nil {
+		return err
+	}
+	next := before.With(apiKey, signing, c.Now())
+	if next.APIKey == "" {
+		return svc.Invalid(svc.FieldError{Field: "apiKey", Code: "required", Message: "A connector of Stripe needs a key; a restricted one that only reads is best."})
+	}
+	if problems := made.CheckBillingSecrets(next.APIKey, ""); len(problems) > 0 {
+		return svc.Invalid(problems...) // the environment is another one now
+	}
+	clear, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("encoding a credential: %w", err)
+	}
+	made.Live, _ = svc.StripeKeyMode(next.APIKey)
+	made.Sealed, made.HasSigningSecret = c.Sealer.Seal(made.Hook, clear), next.Signing != ""
+	return nil
+}
+
+// Delete removes a connector and returns what it was. It fails with not_found where there is none.
+func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef, id string) (svc.ConnectedBilling, error) {
+	deleted, err := bookDelete.Ask(ctx, c.Actors, ref.String(), findConnector{ID: id})
+	return deleted, c.synced(ctx, ref, err)
+}
+
+// Hooked returns the connector that the address of a webhook names, its application, and its credential. It fails with
+// not_found where there is none, or it is switched off.
+func (c *Connectors) Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc.BillingCredential, error) {
+	ref, connector := c.Index.hooked(hook)
+	if connector == nil || !connector.Reads() {
+		return ref, nil, svc.BillingCredential{}, svc.NotFound("billing connector")
+	}
+	credential, err := credentialOf(c.Sealer, connector)
+	return ref, connector, credential, err
+}
+
+// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its way.
+func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
+	if err != nil || c.Sync == nil {
+		return err
+	}
+	_ = c.Sync(ctx, kindBook, ref.String()) // see above
+	return nil
+}

@@ -1,0 +1,202 @@
+package billing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// Provider reads a billing system.
+type Provider interface {
+	// Step reads what follows a position; an empty one is the beginning. A failure is a *svc.BillingProblemError.
+	Step(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, position json.RawMessage) (svc.BillingStep, error)
+}
+
+// Log takes billing items.
+type Log interface {
+	// AppendBilling returns once the log has acknowledged the items. To repeat it does no harm: ledgers count each id once.
+	AppendBilling(ctx context.Context, items []svc.BillingRow) error
+}
+
+// Opener decrypts credentials.
+type Opener interface {
+	// Open fails for a text that was not sealed under the name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Ports holds the dependencies of a node's readers.
+type Ports struct {
+	Actors   grain.Caller
+	Index    *Index
+	Provider Provider
+	Log      Log
+	Opener   Opener
+	// Allowed reports whether an application has the module revenue; without it nobody is asked anything.
+	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
+	// Slots bounds the steps of all readers of the node that are made at a time.
+	Slots  chan struct{}
+	Logger *slog.Logger
+}
+
+// Slots is how many steps a node makes at a time.
+const Slots = 16
+
+// stepTime bounds one step.
+const stepTime = 2 * time.Minute
+
+// reader is the shell of a book: a grain that also reads, on goroutines beside its mailbox.
+type reader struct {
+	*grain.Grain
+	core  *book
+	node  *grain.Node
+	ports *Ports
+	// reading holds the connectors of which a step is under way.
+	reading map[string]bool
+	stopped bool
+}
+
+// stepEnded tells that a step of a connector has ended.
+type stepEnded struct{ id string }
+
+// Kinds returns the kinds of this package for the actors of a node.
+func Kinds(node *grain.Node, ports *Ports) []cluster.Kind {
+	return []cluster.Kind{{
+		Name: kindBook, Rank: bookKind.Rank(), Idle: bookKind.Idle(),
+		New: func(identity string) actor.Actor { return newReader(node, ports, identity) },
+	}}
+}
+
+func newReader(node *grain.Node, ports *Ports, identity string) *reader {
+	core := &book{identity: identity, publish: func(version svc.Version, all []svc.ConnectedBilling) { ports.Index.Publish(version, identity, all) }}
+	return &reader{Grain: grain.New(node, bookKind, identity, core), core: core, node: node, ports: ports, reading: map[string]bool{}}
+}
+
+// Receive handles one message of the mailbox.
+func (r *reader) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *stepEnded:
+		r.Touch()
+		delete(r.reading, message.id)
+	case *actor.Stopping:
+		r.stopped = true
+		r.Grain.Receive(c)
+		return
+	default:
+		r.Grain.Receive(c)
+	}
+	r.pump(c)
+}
+
+// pump begins the steps that are due, one of each connector. What the node has no slot for waits for the wake-up.
+func (r *reader) pump(c actor.Context) {
+	if r.stopped || !r.Loaded() {
+		return
+	}
+	now := r.node.Now()
+	for _, connected := range r.core.due() {
+		if connected.Sync.NextAt.After(now) {
+			return
+		}
+		if r.reading[connected.ID] {
+			continue
+		}
+		select {
+		case r.ports.Slots <- struct{}{}:
+		default:
+			return
+		}
+		r.reading[connected.ID] = true
+		root, self := c.ActorSystem().Root, c.Self()
+		r.node.Workers.Go(func(ctx context.Context) {
+			defer func() {
+				<-r.ports.Slots
+				root.Send(self, &stepEnded{connected.ID})
+			}()
+			r.step(ctx, &connected)
+		})
+	}
+}
+
+// step makes one step and has the actor keep how it ended. A step of which the actor does not hear is repeated after the wake-up.
+func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
+	reading, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	next, err := r.readOrRest(reading, connected)
+	if ctx.Err() != nil {
+		return // the node stops
+	}
+	if err != nil {
+		problem, known := errors.AsType[*svc.BillingProblemError](err)
+		if !known {
+			problem = &svc.BillingProblemError{Problem: svc.BillingProviderAway}
+		}
+		r.ports.Logger.Warn("a step of a billing connector failed", "connector", connected.Hook, "problem", problem.Problem, "failures", connected.Sync.Failures+1)
+		next = connected.Sync.Fail(problem, r.node.Now())
+	}
+	keeping, cancel := context.WithTimeout(ctx, grain.IOTime)
+	defer cancel()
+	if _, err := bookAdvance.Ask(keeping, r.ports.Actors, r.Identity(), advanceSync{ID: connected.ID, Step: connected.Sync.Step, Next: next}); err != nil {
+		r.ports.Logger.Warn("the position of a billing connector was not kept", "connector", connected.Hook, "error", err)
+	}
+}
+
+// readOrRest makes one step where the application has the module.
+func (r *reader) readOrRest(ctx context.Context, connected *svc.ConnectedBilling) (svc.BillingSync, error) {
+	allowed, err := r.ports.Allowed(ctx, refOf(r.Identity()))
+	switch {
+	case err != nil: // this service is away, as where the log is
+		return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingLogAway}
+	case !allowed:
+		return connected.Sync.Rest(r.node.Now()), nil
+	}
+	return r.read(ctx, connected)
+}
+
+// refOf returns the application of an actor.
+func refOf(identity string) (ref svc.AppRef) {
+	ref.Org, ref.App, _ = strings.Cut(identity, "/")
+	return ref
+}
+
+// read makes one step and returns the state after it.
+func (r *reader) read(ctx context.Context, connected *svc.ConnectedBilling) (svc.BillingSync, error) {
+	credential, err := credentialOf(r.ports.Opener, &connected.BillingConnector)
+	if err != nil || credential.APIKey == "" {
+		return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingCredentialEmpty}
+	}
+	step, err := r.ports.Provider.Step(ctx, &connected.BillingConnector, credential.APIKey, connected.Sync.Position)
+	if err != nil {
+		return svc.BillingSync{}, err
+	}
+	if len(step.Items) > 0 {
+		if err := r.ports.Log.AppendBilling(ctx, step.Items); err != nil {
+			return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingLogAway}
+		}
+	}
+	return connected.Sync.Advance(&step, r.node.Now()), nil
+}
+
+// credentialOf opens the credential of a connector; one without any has the empty one.
+func credentialOf(opener Opener, connector *svc.BillingConnector) (credential svc.BillingCredential, err error) {
+	if len(connector.Sealed) == 0 {
+		return credential, nil
+	}
+	clear, err := opener.Open(connector.Hook, connector.Sealed)
+	if err != nil {
+		return credential, fmt.Errorf("opening the credential of a billing connector: %w", err)
+	}
+	if err := json.Unmarshal(clear, &credential); err != nil {
+		return credential, errors.New("the credential of a billing connector cannot be decoded")
+	}
+	return credential, nil
+}

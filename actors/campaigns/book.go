@@ -1,0 +1,212 @@
+package campaigns
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The campaigns actor.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       what is decided about the campaigns of the application
+//	persists   entities campaign
+//	woken by   calls only
+//	limits     svc.MaxCampaigns campaigns, svc.MaxCampaignsSending of them sending
+//	stops      after ten minutes without a message
+const kindBook = "campaigns"
+
+// kindCampaign is the kind of its entities.
+const kindCampaign = "campaign"
+
+type book struct{ campaigns map[string]svc.Mailing }
+
+type (
+	findCampaign struct {
+		ID string `json:"id"`
+	}
+	// editCampaign replaces what authors say. Revision is the one that they have read.
+	editCampaign struct {
+		ID            string           `json:"id"`
+		Spec          svc.CampaignSpec `json:"spec"`
+		Hash          string           `json:"hash"`
+		RetentionDays int              `json:"retentionDays"`
+		By            svc.LedgerActor  `json:"by"`
+		Revision      uint64           `json:"revision"`
+	}
+	submitCampaign struct {
+		ID       string          `json:"id"`
+		By       svc.LedgerActor `json:"by"`
+		Revision uint64          `json:"revision"`
+	}
+	decideCampaign struct {
+		ID       string               `json:"id"`
+		Decision svc.CampaignDecision `json:"decision"`
+		Revision uint64               `json:"revision"`
+	}
+	controlCampaign struct {
+		ID       string             `json:"id"`
+		Action   svc.CampaignAction `json:"action"`
+		At       time.Time          `json:"at,omitzero"`
+		Revision uint64             `json:"revision"`
+	}
+	// finishCampaign is the word of the sender: completed, or failed where there is a problem.
+	finishCampaign struct {
+		ID      string `json:"id"`
+		Problem string `json:"problem"`
+	}
+)
+
+var bookKind = grain.NewKind[*book](kindBook, 1, 10*time.Minute)
+
+// The methods of the campaigns actor.
+var (
+	bookList    = grain.On(bookKind, "list", (*book).onList, grain.Repeatable)
+	bookGet     = grain.On(bookKind, "get", (*book).onGet, grain.Repeatable)
+	bookCreate  = grain.On(bookKind, "create", (*book).onCreate)
+	bookEdit    = grain.On(bookKind, "edit", (*book).onEdit)
+	bookSubmit  = grain.On(bookKind, "submit", (*book).onSubmit)
+	bookDecide  = grain.On(bookKind, "decide", (*book).onDecide)
+	bookControl = grain.On(bookKind, "control", (*book).onControl)
+	bookBegin   = grain.On(bookKind, "begin", (*book).onBegin, grain.Repeatable)
+	bookFinish  = grain.On(bookKind, "finish", (*book).onFinish, grain.Repeatable)
+)
+
+// Kinds returns the kinds of this package for the actors of a node.
+func Kinds(node *grain.Node, ports *Ports) []cluster.Kind {
+	return []cluster.Kind{
+		bookKind.Row(node, func(string) *book { return &book{} }),
+		senderRow(node, ports),
+		tallyKind.Row(node, func(string) *tally { return &tally{} }),
+		suppressionsKind.Row(node, func(string) *suppressions { return &suppressions{} }),
+	}
+}
+
+// Restore reads the campaigns.
+func (b *book) Restore(entities []svc.Entity) error {
+	var err error
+	b.campaigns, err = grain.DecodeAll[svc.Mailing](entities)
+	return err
+}
+
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.Mailing], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(b.campaigns), func(x, y svc.Mailing) int {
+		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
+	})), nil
+}
+
+func (b *book) onGet(_ time.Time, m findCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, 0)
+	return grain.Answer(found), err
+}
+
+// find returns a campaign of a revision; zero is any.
+func (b *book) find(id string, revision uint64) (svc.Mailing, error) {
+	found, known := b.campaigns[id]
+	switch {
+	case !known:
+		return found, svc.NotFound("campaign")
+	case revision != 0 && revision != found.Revision:
+		return found, svc.Errorf(svc.CodePrecondition, "The campaign was changed meanwhile; read it again.")
+	}
+	return found, nil
+}
+
+// onCreate adds a draft that the client has validated.
+func (b *book) onCreate(_ time.Time, m svc.Mailing) (grain.Outcome[svc.Mailing], error) {
+	if known, found := b.campaigns[m.ID]; found {
+		return grain.Again(known), nil
+	}
+	if len(b.campaigns) >= svc.MaxCampaigns {
+		return grain.Outcome[svc.Mailing]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d campaigns already.", svc.MaxCampaigns)}
+	}
+	return b.put(m, nil)
+}
+
+func (b *book) onEdit(now time.Time, m editCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, m.Revision)
+	if err != nil {
+		return grain.Outcome[svc.Mailing]{}, err
+	}
+	edited, err := found.Edited(m.Spec, m.Hash, m.By, now)
+	edited.RetentionDays = m.RetentionDays
+	return b.put(edited, err)
+}
+
+func (b *book) onSubmit(now time.Time, m submitCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, m.Revision)
+	if err != nil {
+		return grain.Outcome[svc.Mailing]{}, err
+	}
+	return b.put(found.Submitted(m.By, now))
+}
+
+func (b *book) onDecide(now time.Time, m decideCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, m.Revision)
+	if err != nil {
+		return grain.Outcome[svc.Mailing]{}, err
+	}
+	m.Decision.At = now
+	return b.put(found.Decided(m.Decision))
+}
+
+func (b *book) onControl(now time.Time, m controlCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, m.Revision)
+	if err != nil {
+		return grain.Outcome[svc.Mailing]{}, err
+	}
+	moved, err := found.Controlled(m.Action, m.At, now)
+	if err == nil && moved.Status == svc.CampaignSending && b.sending() >= svc.MaxCampaignsSending {
+		err = &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application is sending %d campaigns already.", svc.MaxCampaignsSending)}
+	}
+	return b.put(moved, err)
+}
+
+// sending counts the campaigns that are being sent.
+func (b *book) sending() (count int) {
+	for _, one := range b.campaigns {
+		if one.Status == svc.CampaignSending {
+			count++
+		}
+	}
+	return count
+}
+
+// onBegin has a scheduled campaign be sent whose time has come, where as many may be sent. It returns the campaign as it is.
+func (b *book) onBegin(now time.Time, m findCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, 0)
+	if err != nil || found.Status != svc.CampaignScheduled || now.Before(found.ScheduledAt) || b.sending() >= svc.MaxCampaignsSending {
+		return grain.Answer(found), err
+	}
+	return b.put(found.Moved(svc.CampaignSending, now), nil)
+}
+
+// onFinish ends the sending of a campaign; to repeat it changes nothing.
+func (b *book) onFinish(now time.Time, m finishCampaign) (grain.Outcome[svc.Mailing], error) {
+	found, err := b.find(m.ID, 0)
+	if err != nil || found.Status != svc.CampaignSending {
+		return grain.Answer(found), err
+	}
+	to := svc.CampaignCompleted
+	if m.Problem != "" {
+		to = svc.CampaignFailed
+	}
+	found.Problem = m.Problem
+	return b.put(found.Moved(to, now), nil)
+}
+
+// put keeps a campaign, unless there is an error.
+func (b *book) put(m svc.Mailing, err error) (grain.Outcome[svc.Mailing], error) {
+	if err != nil {
+		return grain.Outcome[svc.Mailing]{}, err
+	}
+	b.campaigns[m.ID] = m
+	return grain.Answer(m, grain.Put(kindCampaign, m.ID, m)), nil
+}

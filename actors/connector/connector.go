@@ -1,0 +1,213 @@
+package connector
+
+import (
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The connector actor: the core of the prober.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       the connector of the application, its health, and which probe is under way
+//	persists   entity connector
+//	woken by   calls, and the wake-up probe while the connector is enabled
+//	limits     one probe at a time
+//	stops      after ten minutes without a message
+//
+// Every change is published to the index of this node and announced to the others before it is answered.
+const kindConnector = "connector"
+
+// wakeName is the name of its wake-up.
+const wakeName = "probe"
+
+// lease is how long a probe may be under way: its time-out, and time to save its result.
+const lease = svc.ConnectorTime + 3*time.Second
+
+// record holds the fields of a connector that are stored.
+type record struct {
+	svc.Connector
+	// Probe is the probe under way, empty where a change made its result worthless; no other begins before Until.
+	Probe string    `json:"probe,omitempty"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// core is the state of the actor.
+type core struct {
+	identity string
+	kept     *record
+	// publish makes the state known to the node, nil where there is no connector.
+	publish func(svc.Version, *svc.Connector)
+	// begin has the shell make a probe.
+	begin func(task)
+}
+
+// task is a probe to be made.
+type task struct {
+	ID        string        `json:"id"`
+	Until     time.Time     `json:"until"`
+	Connector svc.Connector `json:"connector"`
+}
+
+type (
+	// put sets the connector. Sealed is empty where the secret stays.
+	put struct {
+		URL     string `json:"url"`
+		Enabled bool   `json:"enabled"`
+		Sealed  []byte `json:"sealed,omitempty"`
+	}
+	// ended brings the result of a probe.
+	ended struct {
+		ID    string             `json:"id"`
+		Probe svc.ConnectorProbe `json:"probe"`
+	}
+	// started answers a request for a probe: the probe, or until when another one may be under way.
+	started struct {
+		Task *task     `json:"task,omitempty"`
+		Busy time.Time `json:"busy,omitzero"`
+	}
+)
+
+var connectorKind = grain.NewKind[*core](kindConnector, 1, 10*time.Minute)
+
+// The methods of the connector actor.
+var (
+	connectorPut    = grain.On(connectorKind, "put", (*core).onPut)
+	connectorDelete = grain.On(connectorKind, "delete", (*core).onDelete)
+	connectorBegin  = grain.On(connectorKind, "begin", (*core).onBegin)
+	connectorEnded  = grain.On(connectorKind, "ended", (*core).onEnded, grain.Repeatable)
+	_               = grain.On(connectorKind, "wake", (*core).onWake)
+)
+
+// Restore takes the connector.
+func (k *core) Restore(entities []svc.Entity) error {
+	k.kept = nil
+	for _, entity := range entities {
+		read, err := grain.Decode[record](entity)
+		if err != nil {
+			return err
+		}
+		k.kept = &read
+	}
+	return nil
+}
+
+// onPut sets the connector. Another address, another secret and the switch to on begin without a verdict.
+func (k *core) onPut(now time.Time, m put) (grain.Outcome[svc.Connector], error) {
+	next := record{Connector: svc.Connector{CreatedAt: now}}
+	if k.kept != nil {
+		next = *k.kept
+	}
+	if len(m.Sealed) == 0 && len(next.Sealed) == 0 {
+		return grain.Outcome[svc.Connector]{}, svc.Invalid(svc.FieldError{Field: "secret", Code: "required", Message: "A new connector needs a secret."})
+	}
+	switch {
+	case k.kept == nil || next.URL != m.URL || len(m.Sealed) > 0:
+		next.Health = svc.ConnectorHealth{}
+		next.Probe = ""
+	case m.Enabled && !next.Enabled:
+		next.Health.Verdict, next.Health.Failures = "", 0
+		next.Probe = ""
+	}
+	next.URL, next.Enabled, next.UpdatedAt = m.URL, m.Enabled, now
+	if len(m.Sealed) > 0 {
+		next.Sealed = m.Sealed
+	}
+	k.kept = &next
+	return grain.Outcome[svc.Connector]{Answer: next.Connector, Effects: k.saved(now)}, nil
+}
+
+// saved are the effects of a change: the record is stored and published, and the next probe is due at an instant.
+func (k *core) saved(due time.Time) grain.Effects {
+	effects := grain.Effects{Writes: []grain.Write{grain.Put(kindConnector, kindConnector, *k.kept)}, After: k.changed}
+	if !k.kept.Enabled {
+		due = time.Time{}
+	}
+	effects.Wakeups = []svc.Wakeup{k.wakeup(due)}
+	return effects
+}
+
+// wakeup has the actor woken at an instant, never at the zero one.
+func (k *core) wakeup(due time.Time) svc.Wakeup {
+	return svc.Wakeup{Kind: kindConnector, Identity: k.identity, Name: wakeName, Due: due}
+}
+
+func (k *core) changed(version svc.Version) {
+	if k.kept == nil {
+		k.publish(version, nil)
+		return
+	}
+	connector := k.kept.Connector
+	k.publish(version, &connector)
+}
+
+func (k *core) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
+	if k.kept == nil {
+		return grain.Outcome[grain.None]{}, svc.NotFound("connector")
+	}
+	k.kept = nil
+	return grain.Outcome[grain.None]{Effects: grain.Effects{
+		Writes: []grain.Write{grain.Delete(kindConnector, kindConnector)}, Wakeups: []svc.Wakeup{k.wakeup(time.Time{})}, After: k.changed,
+	}}, nil
+}
+
+// onBegin begins a probe for a caller, who makes it and reports its end.
+func (k *core) onBegin(now time.Time, _ grain.None) (grain.Outcome[started], error) {
+	if k.kept == nil {
+		return grain.Outcome[started]{}, svc.NotFound("connector")
+	}
+	if now.Before(k.kept.Until) {
+		return grain.Answer(started{Busy: k.kept.Until}), nil
+	}
+	begun := k.next(now)
+	effects := k.saved(now.Add(svc.ConnectorEvery))
+	return grain.Outcome[started]{Answer: started{Task: &begun}, Effects: effects}, nil
+}
+
+// next notes that a probe is under way.
+func (k *core) next(now time.Time) task {
+	k.kept.Probe, k.kept.Until = strconv.FormatInt(now.UnixNano(), 36), now.Add(lease)
+	return task{ID: k.kept.Probe, Until: k.kept.Until, Connector: k.kept.Connector}
+}
+
+// onEnded takes the result of the probe under way. Any other result is of a connector that was changed since, or
+// comes too late.
+func (k *core) onEnded(now time.Time, m ended) (grain.Outcome[*svc.Connector], error) {
+	if k.kept == nil {
+		return grain.Answer[*svc.Connector](nil), nil
+	}
+	if m.ID == "" || k.kept.Probe != m.ID {
+		connector := k.kept.Connector
+		return grain.Answer(&connector), nil
+	}
+	k.kept.Probe, k.kept.Until, k.kept.Health = "", time.Time{}, k.kept.Health.After(&m.Probe)
+	connector := k.kept.Connector
+	due := m.Probe.At.Add(svc.ConnectorEvery)
+	if due.Before(now) {
+		due = now
+	}
+	return grain.Outcome[*svc.Connector]{Answer: &connector, Effects: k.saved(due)}, nil
+}
+
+// onWake begins the probe that is due, or has the actor woken when one under way must be over.
+func (k *core) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
+	switch {
+	case k.kept == nil:
+		return grain.Answer(grain.None{}), nil // the wake-up was removed with the connector
+	case !k.kept.Enabled:
+		return grain.Outcome[grain.None]{Effects: k.saved(time.Time{})}, nil
+	case now.Before(k.kept.Until):
+		return grain.Outcome[grain.None]{Effects: k.saved(k.kept.Until)}, nil
+	}
+	begun := k.next(now)
+	effects := k.saved(now.Add(svc.ConnectorEvery))
+	published := effects.After
+	effects.After = func(version svc.Version) {
+		published(version)
+		k.begin(begun)
+	}
+	return grain.Outcome[grain.None]{Effects: effects}, nil
+}

@@ -1,0 +1,119 @@
+package connector
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Sealer encrypts secrets.
+type Sealer interface {
+	Opener
+	// Seal encrypts a text under a name.
+	Seal(name string, clear []byte) []byte
+}
+
+// TargetChecker checks addresses that this service is asked to call.
+type TargetChecker interface {
+	// CheckTarget returns why a URL must not be called, also where its name stands for an address that is not
+	// public; nil where it may.
+	CheckTarget(ctx context.Context, url string) *svc.FieldError
+}
+
+// Connectors sets, deletes and probes connectors.
+type Connectors struct {
+	Ports *Ports
+	// Allowed are the addresses that a URL may lead to, Targets checks what its name stands for.
+	Allowed svc.Targets
+	Targets TargetChecker
+	Sealer  Sealer
+	Now     func() time.Time
+	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// Connector returns the connector of an application, nil where there is none. It must not be changed.
+func (c *Connectors) Connector(ref svc.AppRef) *svc.Connector { return c.Ports.Index.Connector(ref) }
+
+// Put sets the connector of an application; an empty secret keeps the present one. It fails with invalid_request
+// where the address may not be called, and where there is no secret.
+func (c *Connectors) Put(ctx context.Context, ref svc.AppRef, url string, secret svc.Secret, enabled bool) (svc.Connector, error) {
+	var problems []svc.FieldError
+	if problem := svc.CheckConnectorURL(c.Allowed, url); problem != nil {
+		problems = append(problems, *problem)
+	} else if problem := c.Targets.CheckTarget(ctx, url); problem != nil {
+		problems = append(problems, *problem)
+	}
+	message := put{URL: trimmed(url), Enabled: enabled}
+	if secret != "" {
+		if problem := svc.CheckConnectorSecret(secret); problem != nil {
+			problems = append(problems, *problem)
+		}
+		message.Sealed = c.Sealer.Seal(sealName(ref), []byte(secret.Reveal()))
+	}
+	if len(problems) > 0 {
+		return svc.Connector{}, svc.Invalid(problems...)
+	}
+	changed, err := connectorPut.Ask(ctx, c.Ports.Actors, ref.String(), message)
+	return changed, c.synced(ctx, ref, err)
+}
+
+// trimmed returns a base URL without slashes at its end.
+func trimmed(url string) string {
+	for len(url) > 0 && url[len(url)-1] == '/' {
+		url = url[:len(url)-1]
+	}
+	return url
+}
+
+// Delete removes the connector of an application. It fails with not_found where there is none.
+func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef) error {
+	_, err := connectorDelete.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
+	return c.synced(ctx, ref, err)
+}
+
+// busyPause is how often a caller asks whether the probe under way is over.
+const busyPause = 100 * time.Millisecond
+
+// Probe probes the connector of an application now, also one that is switched off, after the probe under way. It
+// fails with not_found where there is no connector.
+func (c *Connectors) Probe(ctx context.Context, ref svc.AppRef) (svc.ConnectorProbe, svc.Connector, error) {
+	for {
+		begun, err := connectorBegin.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
+		if err != nil {
+			return svc.ConnectorProbe{}, svc.Connector{}, err
+		}
+		if begun.Task != nil {
+			return c.finish(ctx, ref, begun.Task)
+		}
+		select {
+		case <-ctx.Done():
+			return svc.ConnectorProbe{}, svc.Connector{}, ctx.Err()
+		case <-time.After(busyPause):
+		}
+	}
+}
+
+// finish makes a probe that began.
+func (c *Connectors) finish(ctx context.Context, ref svc.AppRef, begun *task) (svc.ConnectorProbe, svc.Connector, error) {
+	made, err := c.Ports.run(ctx, ref.String(), begun, c.Now)
+	if err == nil && made.connector == nil {
+		err = svc.NotFound("connector")
+	}
+	if err = c.synced(ctx, ref, err); err != nil {
+		return svc.ConnectorProbe{}, svc.Connector{}, err
+	}
+	return made.probe, *made.connector, nil
+}
+
+// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its
+// way.
+func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
+	if err != nil || c.Sync == nil {
+		return err
+	}
+	_ = c.Sync(ctx, kindConnector, ref.String()) // see above
+	return nil
+}

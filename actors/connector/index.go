@@ -1,0 +1,63 @@
+package connector
+
+import (
+	"strings"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Index is this node's snapshot of all connectors. The zero value is an empty one.
+type Index struct {
+	mu    sync.Mutex
+	known map[svc.AppRef]indexed // guarded by mu
+}
+
+// indexed is a version of an application's connector; nil is none.
+type indexed struct {
+	version   svc.Version
+	connector *svc.Connector
+}
+
+// Connector returns the connector of an application, nil where there is none. It must not be changed.
+func (x *Index) Connector(ref svc.AppRef) *svc.Connector {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.known[ref].connector
+}
+
+// Publish replaces the connector of an application, unless a later version of it is known.
+func (x *Index) Publish(version svc.Version, ref svc.AppRef, connector *svc.Connector) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known, found := x.known[ref]; found && version.Number() < known.version.Number() {
+		return
+	}
+	if x.known == nil {
+		x.known = map[svc.AppRef]indexed{}
+	}
+	x.known[ref] = indexed{version, connector}
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (x *Index) EntityKinds() []string { return []string{kindConnector} }
+
+// PublishEntities publishes the connector among the entities of one owner.
+func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	identity, version, records, ours := grain.DecodeOwned[record](entities, kindConnector, kindConnector, skipped)
+	if !ours {
+		return
+	}
+	var connector *svc.Connector
+	if len(records) > 0 {
+		connector = &records[0].Connector
+	}
+	x.Publish(version, refOf(identity), connector)
+}
+
+// refOf returns the application of an identity.
+func refOf(identity string) svc.AppRef {
+	org, app, _ := strings.Cut(identity, "/")
+	return svc.AppRef{Org: org, App: app}
+}

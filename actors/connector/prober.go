@@ -1,0 +1,83 @@
+package connector
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// Ports holds the dependencies of a node's connectors.
+type Ports struct {
+	Actors grain.Caller
+	Index  *Index
+	Prober Prober
+	Opener Opener
+	Random grain.Random
+	Logger *slog.Logger
+}
+
+// Prober asks handlers how they are.
+type Prober interface {
+	// Probe makes one request, within svc.ConnectorTime, with a token of the given id.
+	Probe(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string) svc.ConnectorProbe
+}
+
+// Opener decrypts secrets.
+type Opener interface {
+	// Open fails for a text that was not sealed under the name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Kind returns the kind of connectors for the actors of a node. Probes are made on goroutines beside the mailbox.
+func Kind(node *grain.Node, ports *Ports) cluster.Kind {
+	return connectorKind.Row(node, func(identity string) *core {
+		return &core{
+			identity: identity,
+			publish: func(version svc.Version, connector *svc.Connector) {
+				ports.Index.Publish(version, refOf(identity), connector)
+			},
+			begin: func(begun task) {
+				node.Workers.Go(func(ctx context.Context) {
+					if _, err := ports.run(ctx, identity, &begun, node.Now); err != nil {
+						ports.Logger.Warn("probing a connector failed", "connector", identity, "error", err)
+					}
+				})
+			},
+		}
+	})
+}
+
+// result is a probe that was made, and the connector after it.
+type result struct {
+	probe     svc.ConnectorProbe
+	connector *svc.Connector
+}
+
+// run makes a probe that began, and reports its end. What a node that stops could not find out says nothing about
+// the handler and is not reported.
+func (p *Ports) run(ctx context.Context, identity string, begun *task, now func() time.Time) (result, error) {
+	probing, cancel := context.WithTimeout(ctx, min(svc.ConnectorTime, begun.Until.Sub(now())))
+	defer cancel()
+	ref := refOf(identity)
+	var made svc.ConnectorProbe
+	secret, err := p.Opener.Open(sealName(ref), begun.Connector.Sealed)
+	if err != nil {
+		made = svc.ConnectorProbe{At: now(), Problem: "the secret cannot be read; set it again"}
+	} else {
+		made = p.Prober.Probe(probing, ref, begun.Connector.URL, svc.Secret(secret), p.Random.NewID(ctx, "prb_"))
+	}
+	if ctx.Err() != nil {
+		return result{}, ctx.Err()
+	}
+	reporting, stop := context.WithTimeout(ctx, grain.IOTime)
+	defer stop()
+	connector, err := connectorEnded.Ask(reporting, p.Actors, identity, ended{ID: begun.ID, Probe: made})
+	return result{made, connector}, err
+}
+
+// sealName is the name under which the secret of an application's connector is sealed.
+func sealName(ref svc.AppRef) string { return ref.String() }

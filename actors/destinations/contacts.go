@@ -1,0 +1,166 @@
+package destinations
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+const (
+	// contactsAtOnce is how many people one question to the store asks about: those of the attempt, and those of
+	// deliveries that are due next.
+	contactsAtOnce = 512
+	// contactsFresh is how long an answer is used.
+	contactsFresh = 2 * time.Second
+)
+
+// visitorKey is a visitor of an environment.
+type visitorKey struct{ environment, visitor uint64 }
+
+// contacts are how the people of the deliveries of one destination are reached, asked for ahead. It may be used from
+// any number of goroutines.
+type contacts struct {
+	mu sync.Mutex
+	// asked is the question that a visitor is in. Guarded by mu.
+	asked map[visitorKey]*question
+}
+
+// question is one question to the store; found and err are set once done is closed.
+type question struct {
+	at    time.Time
+	done  chan struct{}
+	found map[visitorKey]svc.Contact
+	err   error
+}
+
+// useful reports whether a question answers for attempts that begin at an instant.
+func (q *question) useful(now time.Time) bool {
+	if q == nil || now.Sub(q.at) >= contactsFresh {
+		return false
+	}
+	select {
+	case <-q.done:
+		return q.err == nil
+	default:
+		return true
+	}
+}
+
+// plan returns the questions that answer for some visitors. ask is called with a new one where one is needed; it
+// covers those ahead as well.
+func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*question, []visitorKey)) []*question {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var fresh *question
+	var asked []visitorKey
+	cover := func(key visitorKey) *question {
+		if known := k.asked[key]; known.useful(now) {
+			return known
+		}
+		if fresh == nil {
+			fresh = &question{at: now, done: make(chan struct{})}
+			k.forget(now)
+		}
+		k.asked[key] = fresh
+		asked = append(asked, key)
+		return fresh
+	}
+	var answers []*question
+	for _, key := range needed {
+		if answer := cover(key); len(answers) == 0 || answers[len(answers)-1] != answer {
+			answers = append(answers, answer)
+		}
+	}
+	if fresh == nil {
+		return answers
+	}
+	for _, key := range ahead {
+		if len(asked) >= contactsAtOnce {
+			break
+		}
+		cover(key)
+	}
+	ask(fresh, asked)
+	return answers
+}
+
+// forget drops what is no longer useful; the caller holds the lock.
+func (k *contacts) forget(now time.Time) {
+	if k.asked == nil {
+		k.asked = map[visitorKey]*question{}
+	}
+	for key, one := range k.asked {
+		if !one.useful(now) {
+			delete(k.asked, key)
+		}
+	}
+}
+
+// visitorOf returns the visitor of a conversion.
+func visitorOf(c *svc.Conversion) visitorKey { return visitorKey{c.EnvironmentNumber, c.Visitor} }
+
+// ask plans the look-up of the people of some deliveries, and of those that are due next. It returns nothing where the
+// destination is sent nothing of people.
+func (d *dispatcher) ask(definition *svc.Destination, items []*entry, now time.Time) []*question {
+	if definition.Config.PersonFields == svc.PersonNone || definition.Kind == svc.DestinationSlack {
+		return nil
+	}
+	needed := make([]visitorKey, len(items))
+	for i, item := range items {
+		needed[i] = visitorOf(&item.Conversion)
+	}
+	var ahead []visitorKey
+	for _, item := range d.core.waiting[:min(len(d.core.waiting), contactsAtOnce)] {
+		if !item.Surplus && !item.Next.After(now) {
+			ahead = append(ahead, visitorOf(&item.Conversion))
+		}
+	}
+	return d.contacts.plan(now, needed, ahead, func(q *question, keys []visitorKey) {
+		d.node.Workers.Go(func(ctx context.Context) { d.ports.answer(ctx, q, keys) })
+	})
+}
+
+// answer asks the store, once for each environment.
+func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
+	defer close(q.done)
+	ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
+	defer cancel()
+	q.found = map[visitorKey]svc.Contact{}
+	visitors := map[uint64][]uint64{}
+	for _, key := range keys {
+		visitors[key.environment] = append(visitors[key.environment], key.visitor)
+	}
+	for environment, some := range visitors {
+		found, err := p.Contacts.Contacts(ctx, environment, some)
+		if err != nil {
+			q.err = err
+			return
+		}
+		for visitor, contact := range found {
+			q.found[visitorKey{environment, visitor}] = contact
+		}
+	}
+}
+
+// contact adds what questions found of the persons.
+func contact(ctx context.Context, questions []*question, send []svc.DispatchItem) error {
+	for _, q := range questions {
+		select {
+		case <-q.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if q.err != nil {
+			return q.err
+		}
+		for i := range send {
+			if found, known := q.found[visitorOf(send[i].Conversion)]; known {
+				send[i].Contact = &found
+			}
+		}
+	}
+	return nil
+}

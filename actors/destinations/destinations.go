@@ -1,0 +1,324 @@
+package destinations
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Sealer encrypts credentials.
+type Sealer interface {
+	Opener
+	// Seal encrypts a text under a name.
+	Seal(name string, clear []byte) []byte
+}
+
+// TargetChecker checks addresses that this service is asked to call.
+type TargetChecker interface {
+	// CheckTarget returns why a URL must not be called, also where its name stands for an address that is not
+	// public; nil where it may.
+	CheckTarget(ctx context.Context, url string) *svc.FieldError
+}
+
+// DispatchLog is the delivery log.
+type DispatchLog interface {
+	Log
+	// Dispatches returns a page of the deliveries of a destination, the newest first.
+	Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error)
+	// Parked returns the conversions of parked deliveries, of one where an id is given, the oldest first, from a
+	// place on.
+	Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error)
+}
+
+// Destinations makes, changes, tests and deletes destinations, and replays their deliveries.
+type Destinations struct {
+	Actors grain.Caller
+	Random grain.Random
+	// Allowed are the addresses that a webhook may lead to, Targets checks what a URL's name stands for.
+	Allowed svc.Targets
+	Targets TargetChecker
+	Sealer  Sealer
+	Sender  Sender
+	Log     DispatchLog
+	Now     func() time.Time
+	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// stateTime bounds how long a list waits for the state of a queue.
+const stateTime = 2 * time.Second
+
+// List returns the destinations of an application by id, with how they fare. The state of a queue that does not
+// answer in time is the zero one.
+func (d *Destinations) List(ctx context.Context, ref svc.AppRef) ([]svc.Destination, []svc.DestinationState, error) {
+	all, err := bookList.Ask(ctx, d.Actors, ref.String(), grain.None{})
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	defer cancel()
+	states := make([]svc.DestinationState, len(all))
+	var asked sync.WaitGroup
+	for i := range all {
+		asked.Go(func() { states[i], _ = queueState.Ask(ctx, d.Actors, queueIdentity(ref, all[i].ID), grain.None{}) }) // see above
+	}
+	asked.Wait()
+	return all, states, nil
+}
+
+// find returns a destination of an application.
+func (d *Destinations) find(ctx context.Context, ref svc.AppRef, id string) (svc.Destination, error) {
+	all, err := bookList.Ask(ctx, d.Actors, ref.String(), grain.None{})
+	if err != nil {
+		return svc.Destination{}, err
+	}
+	at := slices.IndexFunc(all, func(one svc.Destination) bool { return one.ID == id })
+	if at < 0 {
+		return svc.Destination{}, svc.NotFound("destination")
+	}
+	return all[at], nil
+}
+
+// check returns the problems of a specification.
+func (d *Destinations) check(ctx context.Context, spec *svc.DestinationSpec, app *svc.Application) error {
+	problems := spec.Validate(d.Allowed, app.Environments)
+	if len(problems) == 0 && spec.Kind == svc.DestinationWebhook {
+		if problem := d.Targets.CheckTarget(ctx, spec.Config.URL); problem != nil {
+			problem.Field = "config.url"
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return svc.Invalid(problems...)
+	}
+	return nil
+}
+
+// Create makes a destination. A webhook gets the secret that it is given, else a new one, which is returned
+// this once. It fails with invalid_request as svc.DestinationSpec.Validate does.
+func (d *Destinations) Create(ctx context.Context, app *svc.Application, spec svc.DestinationSpec, secret svc.Secret) (made svc.Destination, shown svc.Secret, err error) {
+	spec.Normalize()
+	if err := d.check(ctx, &spec, app); err != nil {
+		return made, "", err
+	}
+	made = svc.Destination{ID: d.Random.NewID(ctx, "dst_"), AppID: app.ID, DestinationSpec: spec, Numbers: numbersOf(spec.Environments, app.Environments), CreatedAt: d.Now(), UpdatedAt: d.Now()}
+	if secret == "" && spec.Kind == svc.DestinationWebhook {
+		shown = d.newSecret(ctx)
+		secret = shown
+	}
+	if secret != "" {
+		if err := d.checkCredential(ctx, spec.Kind, secret); err != nil {
+			return made, "", err
+		}
+		if made.Sealed, err = d.seal(made.ID, svc.DestinationCredential{Secret: secret}); err != nil {
+			return made, "", err
+		}
+	}
+	made, err = bookCreate.Ask(ctx, d.Actors, app.Ref().String(), made)
+	return made, shown, d.synced(ctx, app.Ref(), err)
+}
+
+// secretBytes is the length of a signing secret.
+const secretBytes = 32
+
+// newSecret returns a signing secret in the form of Standard Webhooks.
+func (d *Destinations) newSecret(ctx context.Context) svc.Secret {
+	return svc.Secret("whsec_" + base64.StdEncoding.EncodeToString(d.Random.NewBytes(ctx, secretBytes)))
+}
+
+func (d *Destinations) seal(id string, credential svc.DestinationCredential) ([]byte, error) {
+	clear, err := json.Marshal(credential)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a credential: %w", err)
+	}
+	return d.Sealer.Seal(id, clear), nil
+}
+
+// checkCredential refuses what cannot be a credential of a kind. What is refused is not quoted.
+func (d *Destinations) checkCredential(ctx context.Context, kind svc.DestinationKind, secret svc.Secret) error {
+	problem := svc.CheckCredential(kind, secret)
+	if problem == nil && kind == svc.DestinationSlack {
+		if problem = d.Targets.CheckTarget(ctx, secret.Reveal()); problem != nil {
+			problem = &svc.FieldError{Field: "credential", Code: problem.Code, Message: "The credential of a chat is the public https address of its incoming webhook."}
+		}
+	}
+	if problem != nil {
+		return svc.Invalid(*problem)
+	}
+	return nil
+}
+
+// Update changes a destination. It fails with not_found where there is none, and with invalid_request as Create
+// does.
+func (d *Destinations) Update(ctx context.Context, app *svc.Application, id string, patch svc.DestinationPatch) (svc.Destination, error) {
+	present, err := d.find(ctx, app.Ref(), id)
+	if err != nil {
+		return present, err
+	}
+	spec := present.With(patch)
+	spec.Normalize()
+	if err := d.check(ctx, &spec, app); err != nil {
+		return present, err
+	}
+	changed, err := bookChange.Ask(ctx, d.Actors, app.Ref().String(), changeDestination{ID: id, Patch: patch, Environments: app.Environments})
+	return changed, d.synced(ctx, app.Ref(), err)
+}
+
+// Delete removes a destination and what waits for it.
+func (d *Destinations) Delete(ctx context.Context, ref svc.AppRef, id string) error {
+	if _, err := bookDelete.Ask(ctx, d.Actors, ref.String(), findDestination{ID: id}); err != nil {
+		return err
+	}
+	if err := d.synced(ctx, ref, nil); err != nil {
+		return err
+	}
+	_, _ = queueDiscard.Ask(context.WithoutCancel(ctx), d.Actors, queueIdentity(ref, id), grain.None{}) // its dispatcher does it in the end
+	return nil
+}
+
+// SetCredential replaces the credential of a destination. A webhook's former secret signs beside the new one for
+// svc.SecretRotation; one that is empty is made here and returned this once.
+func (d *Destinations) SetCredential(ctx context.Context, ref svc.AppRef, id string, secret svc.Secret) (changed svc.Destination, shown svc.Secret, err error) {
+	present, err := d.find(ctx, ref, id)
+	if err != nil {
+		return present, "", err
+	}
+	if secret == "" && present.Kind == svc.DestinationWebhook {
+		shown = d.newSecret(ctx)
+		secret = shown
+	}
+	if err := d.checkCredential(ctx, present.Kind, secret); err != nil {
+		return present, "", err
+	}
+	next := svc.DestinationCredential{Secret: secret}
+	if present.Kind == svc.DestinationWebhook {
+		before, err := credentialOf(d.Sealer, &present)
+		if err != nil {
+			return present, "", err
+		}
+		next = before.Replaced(secret, d.Now())
+	}
+	sealed, err := d.seal(id, next)
+	if err != nil {
+		return present, "", err
+	}
+	changed, err = bookSeal.Ask(ctx, d.Actors, ref.String(), sealDestination{ID: id, Sealed: sealed, Before: present.Sealed})
+	return changed, shown, d.synced(ctx, ref, err)
+}
+
+// Test sends a made-up conversion to a destination, enabled or not, and returns why it was not taken, "" where
+// it was, and the id of the delivery in the log.
+func (d *Destinations) Test(ctx context.Context, ref svc.AppRef, id string) (problem, delivery string, err error) {
+	destination, err := d.find(ctx, ref, id)
+	if err != nil {
+		return "", "", err
+	}
+	conversion := svc.TestConversion(d.Random.NewID(ctx, "evt_"), destination.Environments[0], d.Now())
+	if len(destination.Numbers) > 0 {
+		conversion.EnvironmentNumber = destination.Numbers[0]
+	}
+	item := svc.DispatchItem{ID: svc.DispatchID(id, conversion.EventID), Attempt: 1, Conversion: &conversion, Contact: &svc.Contact{}}
+	attempting, cancel := context.WithTimeout(ctx, svc.DispatchTime)
+	defer cancel()
+	outcome := dispatch(attempting, d.Sender, d.Sealer, &destination, []svc.DispatchItem{item})[0]
+	record := recordOf(ref, id, &item, &outcome, d.Now())
+	record.Status, record.Test = svc.DispatchFailed, true
+	if outcome.OK {
+		record.Status = svc.DispatchAccepted
+	}
+	return outcome.Error, item.ID, d.Log.Append(ctx, []svc.Dispatch{record})
+}
+
+// replayAtOnce is how many parked deliveries are handed to the queue at a time, maxReplay how many one call
+// replays: what is left can be replayed by another one.
+const (
+	replayAtOnce = 128
+	maxReplay    = maxQueued / 2
+	// busyTime bounds the wait for outcomes that are being recorded, busyPause is that between two looks.
+	busyTime  = 5 * time.Second
+	busyPause = 20 * time.Millisecond
+)
+
+// Replay queues parked deliveries again under their ids, the oldest first: one where an id is given, else all. It
+// returns how many, and whether more are parked; it fails with not_found where the delivery is not parked.
+func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery string) (replayed int, more bool, err error) {
+	if _, err := d.find(ctx, ref, id); err != nil {
+		return 0, false, err
+	}
+	var after *svc.DispatchKey
+	for replayed < maxReplay {
+		parked, err := d.Log.Parked(ctx, ref, id, delivery, after, replayAtOnce)
+		if err != nil {
+			return replayed, false, err
+		}
+		if len(parked) == 0 {
+			break
+		}
+		m := offer{}
+		for i := range parked {
+			m.Items = append(m.Items, *parked[i].Conversion)
+			parked[i].Status, parked[i].At = svc.DispatchRetrying, d.Now()
+			parked[i].NextAt, parked[i].Error = d.Now(), ""
+		}
+		if err := d.requeue(ctx, queueIdentity(ref, id), m); err != nil {
+			return replayed, false, err
+		}
+		if err := d.Log.Append(ctx, parked); err != nil {
+			return replayed, false, err
+		}
+		replayed += len(parked)
+		last := &parked[len(parked)-1]
+		after = &svc.DispatchKey{CreatedMs: last.CreatedAt.UnixMilli(), ID: last.ID}
+		if len(parked) < replayAtOnce {
+			return replayed, false, nil
+		}
+	}
+	if replayed == 0 && delivery != "" {
+		return 0, false, svc.NotFound("parked delivery")
+	}
+	return replayed, replayed >= maxReplay, nil
+}
+
+// requeue hands a queue parked deliveries. The log says that a delivery is parked a moment before its queue knows, so it waits for those
+// of which the queue does not know yet; a queue that dropped them afterwards would have lost the replay.
+func (d *Destinations) requeue(ctx context.Context, identity string, m offer) error {
+	ctx, cancel := context.WithTimeout(ctx, busyTime)
+	defer cancel()
+	for {
+		answer, err := queueOffer.Ask(ctx, d.Actors, identity, m)
+		if err != nil || len(answer.Busy) == 0 {
+			return err
+		}
+		m.Items = slices.DeleteFunc(m.Items, func(c svc.Conversion) bool { return !slices.Contains(answer.Busy, c.EventID) })
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return &svc.Error{Code: svc.CodeUnavailable, Message: "What became of these deliveries is being recorded. Replay them again."}
+		}
+	}
+}
+
+// Deliveries returns a page of the delivery log of a destination. It fails with not_found where there is none.
+func (d *Destinations) Deliveries(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
+	if _, err := d.find(ctx, q.App, q.DestinationID); err != nil {
+		return nil, err
+	}
+	return d.Log.Dispatches(ctx, q)
+}
+
+// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its
+// way.
+func (d *Destinations) synced(ctx context.Context, ref svc.AppRef, err error) error {
+	if err != nil || d.Sync == nil {
+		return err
+	}
+	_ = d.Sync(ctx, kindBook, ref.String()) // see above
+	return nil
+}

@@ -1,0 +1,354 @@
+package destinations
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sony/gobreaker/v2"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// Ports holds the dependencies of a node's dispatchers.
+type Ports struct {
+	Actors   grain.Caller
+	Index    *Index
+	Sender   Sender
+	Opener   Opener
+	Contacts Contacts
+	Log      Log
+	// Life says what makes another number of the number of an id for a row that arrived at an instant: a
+	// change since the conversion arrived means that the person was erased.
+	Life func(environment uint64, id string, receivedMs int64) uint64
+	// Slots bounds the attempts of all dispatchers of the node that are made at a time.
+	Slots  chan struct{}
+	Logger *slog.Logger
+}
+
+// Sender sends conversions to destinations.
+type Sender interface {
+	// Batch returns how many conversions one request to a kind of destination carries at most.
+	Batch(kind svc.DestinationKind) int
+	// Send makes one attempt for each of some conversions and returns its outcome for each.
+	Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome
+}
+
+// Opener decrypts credentials.
+type Opener interface {
+	// Open fails for a text that was not sealed under the name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Contacts knows how people are reached.
+type Contacts interface {
+	// Contacts returns what is known of the persons of visitors, by visitor.
+	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contact, error)
+}
+
+// Log keeps the delivery log.
+type Log interface {
+	// Append returns once records are stored; to repeat it changes nothing.
+	Append(ctx context.Context, records []svc.Dispatch) error
+}
+
+// Slots is how many attempts a node makes at a time.
+const Slots = 2048
+
+const (
+	// firstAtOnce and mostAtOnce bound the attempts to one destination at a time: each success allows one
+	// more, each failure half as many.
+	firstAtOnce = 4
+	mostAtOnce  = 64
+	// maxUnrecorded bounds the attempts whose outcome is not recorded yet.
+	maxUnrecorded = 4096
+
+	// The breaker opens after so many attempts in a row that may succeed later, for this long.
+	breakerFailures = 10
+	breakerTime     = 10 * time.Second
+	// again is the pause of a dispatcher that could not send what is due.
+	again = time.Second
+	// forgetEvery is how often the dispatcher looks for people who were erased while their conversions wait.
+	forgetEvery = time.Minute
+	// orphanTime is how long a queue waits for the definition of its destination.
+	orphanTime = time.Minute
+)
+
+// dispatcher is the shell of a queue: a grain that also sends, on goroutines beside its mailbox.
+type dispatcher struct {
+	*grain.Grain
+	core  *queue
+	node  *grain.Node
+	ports *Ports
+	ref   svc.AppRef
+	id    string
+
+	breaker *gobreaker.TwoStepCircuitBreaker[any]
+	// sending holds the events whose outcome the queue has not recorded, active counts the attempts under way,
+	// atOnce is how many there may be.
+	sending        map[string]bool
+	active, atOnce int
+	timer          *time.Timer
+	orphaned       time.Time
+	// looked is when the dispatcher last looked for people who were erased.
+	looked  time.Time
+	stopped bool
+	// contacts are how the people of its deliveries are reached.
+	contacts contacts
+
+	mu        sync.Mutex
+	finished  []conclusion
+	recording bool
+}
+
+// Messages of the shell to itself.
+type (
+	// look has it look for what is due.
+	look struct{}
+	// sent tells that an attempt for some conversions has ended, and whether it was taken.
+	sent struct{ ok, tried bool }
+	// recorded tells whose outcomes the queue knows.
+	recorded struct{ events []string }
+)
+
+func dispatcherKind(node *grain.Node, ports *Ports) cluster.Kind {
+	return cluster.Kind{
+		Name: kindQueue, Rank: queueKind.Rank(), Idle: queueKind.Idle(),
+		New: func(identity string) actor.Actor { return newDispatcher(node, ports, identity) },
+	}
+}
+
+func newDispatcher(node *grain.Node, ports *Ports, identity string) *dispatcher {
+	d := &dispatcher{
+		node: node, ports: ports, ref: refOf(identity), id: identity[strings.LastIndexByte(identity, '/')+1:], sending: map[string]bool{}, atOnce: firstAtOnce,
+		core: &queue{identity: identity},
+		breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+			Name: identity, Timeout: breakerTime, MaxRequests: 1,
+			ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= breakerFailures },
+		}),
+	}
+	d.Grain = grain.New(node, queueKind, identity, d.core)
+	return d
+}
+
+// Receive handles one message of the mailbox.
+func (d *dispatcher) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *look:
+	case *sent:
+		d.active--
+		if message.tried && message.ok {
+			d.atOnce = min(d.atOnce+1, mostAtOnce)
+		} else if message.tried {
+			d.atOnce = max(d.atOnce/2, 1)
+		}
+	case *recorded:
+		for _, event := range message.events {
+			delete(d.sending, event)
+			if item := d.core.entries[event]; item != nil {
+				d.core.requeue(item) // pump passed over it if it was due again before its outcome was known here
+			}
+		}
+	case *actor.Stopping:
+		d.stopped = true
+		if d.timer != nil {
+			d.timer.Stop()
+		}
+		d.Grain.Receive(c)
+		return
+	default:
+		d.Grain.Receive(c)
+	}
+	d.pump(c)
+}
+
+// pump begins the attempts that are due, as many as may be made at a time.
+func (d *dispatcher) pump(c actor.Context) {
+	if d.stopped || !d.Loaded() || len(d.core.waiting) == 0 {
+		return
+	}
+	d.Touch()
+	now := d.node.Now()
+	d.forget(c, now)
+	definition := d.ports.Index.Destination(d.ref, d.id)
+	if definition == nil {
+		d.orphan(c, now)
+		return
+	}
+	d.orphaned = time.Time{}
+	for d.active < d.atOnce && len(d.sending) < maxUnrecorded {
+		first := d.core.next(now)
+		switch {
+		case first == nil:
+			d.lookAgain(c, now)
+			return
+		case d.sending[first.EventID]:
+			continue // its outcome is on its way
+		case d.erased(&first.Conversion, now):
+			d.drop(c, first)
+			continue
+		case first.Surplus || !definition.Enabled:
+			d.park(c, definition, first)
+			continue
+		}
+		if !d.begin(c, definition, first, now) {
+			d.core.requeue(first)
+			d.after(c, again)
+			return
+		}
+	}
+}
+
+// erased reports whether the person of a conversion was erased since it arrived.
+func (d *dispatcher) erased(conversion *svc.Conversion, now time.Time) bool {
+	return d.ports.Life(conversion.EnvironmentNumber, conversion.Subject(), now.UnixMilli()) != conversion.Life
+}
+
+// forget drops what waits for people who were erased. A destination that is down must not keep them.
+func (d *dispatcher) forget(c actor.Context, now time.Time) {
+	if now.Sub(d.looked) < forgetEvery {
+		return
+	}
+	d.looked = now
+	for _, item := range d.core.waiting {
+		if !d.sending[item.EventID] && d.erased(&item.Conversion, now) {
+			d.drop(c, item)
+		}
+	}
+}
+
+// drop has the queue drop a delivery that must not be made any more.
+func (d *dispatcher) drop(c actor.Context, item *entry) {
+	d.sending[item.EventID] = true
+	d.record(c.ActorSystem().Root, c.Self(), conclusion{result: result{EventID: item.EventID}})
+}
+
+// orphan waits for the definition of a destination, which this node may not have heard of yet, and forgets
+// the deliveries of one that does not come.
+func (d *dispatcher) orphan(c actor.Context, now time.Time) {
+	if d.orphaned.IsZero() {
+		d.orphaned = now
+	}
+	if now.Sub(d.orphaned) < orphanTime {
+		d.after(c, again)
+		return
+	}
+	d.orphaned = now
+	d.node.Workers.Go(func(ctx context.Context) {
+		if _, err := queueDiscard.Ask(ctx, d.ports.Actors, d.Identity(), grain.None{}); err != nil {
+			d.ports.Logger.Warn("forgetting the deliveries of a deleted destination failed", "destination", d.id, "error", err)
+		}
+	})
+}
+
+// lookAgain sets the timer for the next delivery, or to look for erased people before it.
+func (d *dispatcher) lookAgain(c actor.Context, now time.Time) {
+	if len(d.core.waiting) > 0 {
+		d.after(c, max(min(d.core.waiting[0].Next.Sub(now), forgetEvery), time.Millisecond))
+	}
+}
+
+// after has the dispatcher look again after a time.
+func (d *dispatcher) after(c actor.Context, pause time.Duration) {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	root, self := c.ActorSystem().Root, c.Self()
+	d.timer = time.AfterFunc(pause, func() { root.Send(self, &look{}) })
+}
+
+// begin makes an attempt for a conversion, and for others that are due where one request carries several. It
+// reports false where the breaker or the node's slots do not permit it.
+func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *entry, now time.Time) bool {
+	done, err := d.breaker.Allow()
+	if err != nil {
+		return false
+	}
+	select {
+	case d.ports.Slots <- struct{}{}:
+	default:
+		done(nil)
+		return false
+	}
+	items := []*entry{first}
+	for most := d.ports.Sender.Batch(definition.Kind); len(items) < most; {
+		more := d.core.next(now)
+		if more == nil {
+			break
+		}
+		if more.Surplus {
+			d.core.requeue(more)
+			break
+		}
+		if !d.sending[more.EventID] {
+			items = append(items, more)
+		}
+	}
+	group := make([]svc.DispatchItem, len(items))
+	for i, item := range items {
+		d.sending[item.EventID] = true
+		group[i] = svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts + 1, Conversion: &item.Conversion}
+	}
+	d.active++
+	questions := d.ask(definition, items, now)
+	root, self := c.ActorSystem().Root, c.Self()
+	d.node.Workers.Go(func(ctx context.Context) {
+		ok, tried := d.attempt(ctx, root, self, definition, group, questions)
+		<-d.ports.Slots
+		if ok || !tried {
+			done(nil)
+		} else {
+			done(errUnanswered)
+		}
+		root.Send(self, &sent{ok: ok, tried: tried})
+	})
+	return true
+}
+
+// errUnanswered counts against a destination in its breaker.
+var errUnanswered = errors.New("an attempt may succeed later")
+
+// attempt sends conversions and has the outcomes recorded. tried is false where nothing was sent; ok says that
+// the destination is there.
+func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self *actor.PID, definition *svc.Destination, group []svc.DispatchItem, questions []*question) (ok, tried bool) {
+	now := d.node.Now()
+	var send []svc.DispatchItem
+	for i := range group {
+		if c := group[i].Conversion; d.erased(c, now) {
+			d.record(root, self, conclusion{result: result{EventID: c.EventID}})
+			continue
+		}
+		send = append(send, group[i])
+	}
+	if len(send) == 0 {
+		return true, false
+	}
+	if err := contact(ctx, questions, send); err != nil {
+		d.ports.Logger.Warn("looking up the people of conversions failed", "destination", d.id, "error", err)
+		for i := range send {
+			d.record(root, self, conclusion{result: result{EventID: send[i].Conversion.EventID, Status: svc.DispatchRetrying, Attempts: send[i].Attempt - 1, Next: now.Add(again)}})
+		}
+		return true, false
+	}
+	outcomes := d.send(ctx, definition, send)
+	ok = true
+	ended := d.node.Now()
+	for i := range outcomes {
+		ok = ok && !outcomes[i].Retry
+		d.record(root, self, d.outcome(&send[i], &outcomes[i], ended))
+	}
+	return ok, true
+}
+
+// send makes the attempts within their time.
+func (d *dispatcher) send(ctx context.Context, definition *svc.Destination, send []svc.DispatchItem) []svc.DispatchOutcome {
+	ctx, cancel := context.WithTimeout(ctx, svc.DispatchTime)
+	defer cancel()
+	return dispatch(ctx, d.ports.Sender, d.ports.Opener, definition, send)
+}

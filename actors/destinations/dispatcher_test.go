@@ -1,0 +1,350 @@
+package destinations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// tried is an attempt that a scripted sender made.
+type tried struct {
+	destination, event string
+	attempt            int
+	after              time.Duration
+}
+
+// world is a node with destinations whose receivers are scripted.
+type world struct {
+	*actorstest.Host
+	store *actorstest.Store
+	ports *Ports
+	begun time.Time
+
+	mu     sync.Mutex
+	made   []tried
+	log    map[string]svc.Dispatch
+	answer map[string]func(attempt int) svc.DispatchOutcome
+	life   uint64
+	// slow is how long the log takes to answer what it has stored.
+	slow time.Duration
+}
+
+func (w *world) Batch(svc.DestinationKind) int { return 1 }
+
+func (w *world) Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome {
+	item := request.Items[0]
+	w.mu.Lock()
+	w.made = append(w.made, tried{request.Destination.ID, item.Conversion.EventID, item.Attempt, time.Since(w.begun)})
+	answer := w.answer[request.Destination.ID]
+	w.mu.Unlock()
+	if answer == nil {
+		return []svc.DispatchOutcome{{OK: true, StatusCode: 200}}
+	}
+	outcome := answer(item.Attempt)
+	if outcome.Latency > 0 { // it hangs
+		<-ctx.Done()
+	}
+	return []svc.DispatchOutcome{outcome}
+}
+
+func (w *world) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
+
+func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Contact, error) {
+	return nil, nil
+}
+
+func (w *world) Append(_ context.Context, records []svc.Dispatch) error {
+	w.mu.Lock()
+	for _, record := range records {
+		w.log[record.DestinationID+" "+record.EventID] = record
+	}
+	w.mu.Unlock()
+	time.Sleep(w.slow)
+	return nil
+}
+
+// attempts returns the attempts to send an event to a destination.
+func (w *world) attempts(destination, event string) (some []tried) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.made {
+		if one.destination == destination && one.event == event {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// logged returns the record of the delivery log of a name.
+func (w *world) logged(name string) svc.Dispatch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log[name]
+}
+
+var web = svc.AppRef{Org: "acme", App: "web"}
+
+// play runs a test in a world.
+func play(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{store: actorstest.NewStore(), begun: time.Now(), log: map[string]svc.Dispatch{}, answer: map[string]func(int) svc.DispatchOutcome{}}
+		node := &grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { _ = node.Workers.Run(ctx); close(ended) }()
+		w.Host = actorstest.NewHostOf(t, func(c *cluster.Cluster) []cluster.Kind {
+			w.ports = &Ports{
+				Actors: c, Index: NewIndex(), Sender: w, Opener: w, Contacts: w, Log: w, Slots: make(chan struct{}, Slots), Logger: slog.New(slog.DiscardHandler),
+				Life: func(uint64, string, int64) uint64 { w.mu.Lock(); defer w.mu.Unlock(); return w.life },
+			}
+			return Kinds(node, w.ports)
+		})
+		sealed, err := json.Marshal(svc.DestinationCredential{Secret: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []svc.Destination
+		for _, id := range []string{"dst_1", "dst_2"} {
+			all = append(all, svc.Destination{ID: id, Sealed: sealed, DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationWebhook, Enabled: true}})
+		}
+		w.ports.Index.Publish(svc.Version{Generation: 1, Sequence: 1}, web, all)
+		test(t, w)
+		w.Stop()
+		cancel()
+		<-ended
+		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+	})
+}
+
+// offer hands conversions to a destination as a part of a block.
+func (w *world) offer(t *testing.T, destination string, part blockPart, events ...string) {
+	t.Helper()
+	m := offer{blockPart: part}
+	for _, event := range events {
+		m.Items = append(m.Items, svc.Conversion{EventID: event, ReceivedAt: w.begun})
+	}
+	if _, err := queueOffer.Ask(t.Context(), w.ports.Actors, queueIdentity(web, destination), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func refuse(code int, retry bool) func(int) svc.DispatchOutcome {
+	return func(int) svc.DispatchOutcome {
+		return svc.DispatchOutcome{StatusCode: code, Retry: retry, Error: fmt.Sprint(code)}
+	}
+}
+
+// TestRetriesAreAtTheirTimes holds the specified times, and parks what was refused four times.
+func TestRetriesAreAtTheirTimes(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		w.answer["dst_1"] = refuse(503, true)
+		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
+		time.Sleep(time.Hour)
+		made := w.attempts("dst_1", "order-1")
+		if len(made) != 4 {
+			t.Fatalf("%d attempts", len(made))
+		}
+		for n, pause := range []time.Duration{30 * time.Second, 2 * time.Minute, 8 * time.Minute} {
+			if got := made[n+1].after - made[n].after; got < pause || got > pause+time.Second || made[n+1].attempt != n+2 {
+				t.Errorf("attempt %d came after %v, want %v", n+2, got, pause)
+			}
+		}
+		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked || got.Attempts != 4 || got.ID != svc.DispatchID("dst_1", "order-1") || got.Conversion == nil {
+			t.Errorf("the log has %+v", got)
+		}
+		if left := w.store.Present(kindBatch); len(left) != 0 {
+			t.Errorf("the queue keeps %v", left)
+		}
+	})
+}
+
+// TestAReplayWaitsForItsOutcome replays a delivery while the log says that it is parked and its queue does not know yet: it is sent again.
+func TestAReplayWaitsForItsOutcome(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		w.answer["dst_2"] = func(int) svc.DispatchOutcome { return svc.DispatchOutcome{StatusCode: 503, Retry: true, Error: "503"} }
+		w.slow = time.Second
+		w.offer(t, "dst_2", blockPart{Block: 7}, "order-2")
+		for w.logged("dst_2 order-2").Status != svc.DispatchParked {
+			time.Sleep(time.Millisecond)
+		}
+		w.mu.Lock()
+		w.answer["dst_2"] = nil
+		w.mu.Unlock()
+		began := time.Now()
+		d := &Destinations{Actors: w.ports.Actors}
+		if err := d.requeue(t.Context(), queueIdentity(web, "dst_2"), offer{Items: []svc.Conversion{{EventID: "order-2", ReceivedAt: w.begun}}}); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited < w.slow/2 {
+			t.Errorf("the queue took it after %s, while the outcome was being recorded", waited)
+		}
+		time.Sleep(time.Minute)
+		if made := w.attempts("dst_2", "order-2"); len(made) != 5 || w.logged("dst_2 order-2").Status != svc.DispatchAccepted {
+			t.Errorf("%d attempts, the log has %+v", len(made), w.logged("dst_2 order-2"))
+		}
+	})
+}
+
+// TestAConversionIsBegunOnce offers a block again, whole and divided otherwise, and after the actor was away.
+func TestAConversionIsBegunOnce(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		events := []string{}
+		for n := range 50 {
+			events = append(events, fmt.Sprint("order-", n))
+		}
+		w.offer(t, "dst_1", blockPart{Block: 7}, events...)
+		time.Sleep(time.Second)
+		w.EvictAll()
+		time.Sleep(time.Second)
+		w.offer(t, "dst_1", blockPart{Block: 7}, events...)
+		w.offer(t, "dst_1", blockPart{Block: 7, To: 1 << 63}, events...)
+		w.offer(t, "dst_1", blockPart{Block: 8}, "order-of-another-block")
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.made) != len(events)+1 {
+			t.Errorf("%d attempts, want %d", len(w.made), len(events)+1)
+		}
+	})
+}
+
+// TestAQueueIsWokenAfterACrash ends the queue's activation while a delivery waits: nobody offers anything again, so the wake-up has it sent.
+func TestAQueueIsWokenAfterACrash(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		wake := grain.Declare[string, grain.None](kindQueue, cluster.WakeMethod)
+		w.answer["dst_1"] = func(attempt int) svc.DispatchOutcome {
+			return svc.DispatchOutcome{OK: attempt > 1, StatusCode: 503, Retry: attempt == 1, Error: "503"}
+		}
+		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
+		time.Sleep(10 * time.Second)
+		w.EvictAll()
+		time.Sleep(time.Minute)
+		due, err := w.store.Due(t.Context(), time.Now(), 10)
+		if err != nil || len(due) != 1 {
+			t.Fatalf("%v are due, %v", due, err)
+		}
+		if _, err := wake.Ask(t.Context(), w.Cluster, due[0].Identity, due[0].Name); err != nil {
+			t.Fatalf("the queue is not woken: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if made := w.attempts("dst_1", "order-1"); len(made) != 2 {
+			t.Errorf("%d attempts, want another one after the crash", len(made))
+		}
+		later := time.Now().Add(24 * time.Hour)
+		if due, err := w.store.Due(t.Context(), later, 10); err != nil || len(due) != 0 {
+			t.Errorf("%v are due although nothing waits, %v", due, err)
+		}
+		// A wake-up that a crash left of a queue in which nothing waits is removed.
+		if _, err := wake.Ask(t.Context(), w.Cluster, queueIdentity(web, "dst_2"), due[0].Name); err != nil {
+			t.Errorf("an empty queue is not woken: %v", err)
+		}
+		if kept := w.store.Present(kindState); len(kept) != 1 {
+			t.Errorf("%d states are kept, want that of the queue that has sent", len(kept))
+		}
+	})
+}
+
+// TestADestinationThatHangsDelaysNoOther has one destination hang while another takes a hundred conversions.
+func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		w.answer["dst_1"] = func(int) svc.DispatchOutcome {
+			return svc.DispatchOutcome{Retry: true, Error: "time", Latency: svc.DispatchTime}
+		}
+		for n := range 100 {
+			w.offer(t, "dst_1", blockPart{Block: uint64(n + 1)}, fmt.Sprint("slow-", n))
+			w.offer(t, "dst_2", blockPart{Block: uint64(n + 1)}, fmt.Sprint("fast-", n))
+		}
+		synctest.Wait()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		fast := 0
+		for _, one := range w.made {
+			if one.destination == "dst_2" {
+				fast++
+			}
+		}
+		if waited := time.Since(w.begun); fast != 100 || waited > 2*time.Second {
+			t.Errorf("%d conversions after %v", fast, waited)
+		}
+	})
+}
+
+// TestWhoWasErasedIsNotSent drops what waits for a retry when the person is erased.
+func TestWhoWasErasedIsNotSent(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		w.answer["dst_1"] = refuse(500, true)
+		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
+		time.Sleep(10 * time.Second)
+		w.mu.Lock()
+		w.life = 99
+		w.mu.Unlock()
+		time.Sleep(time.Hour)
+		if made := w.attempts("dst_1", "order-1"); len(made) != 1 {
+			t.Errorf("%d attempts", len(made))
+		}
+		if left := w.store.Present(kindBatch); len(left) != 0 {
+			t.Errorf("the queue keeps %v", left)
+		}
+	})
+}
+
+// TestWhoWasErasedIsNotKept drops what waits for a destination that is away or was switched off, also behind others.
+func TestWhoWasErasedIsNotKept(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		later := func(int) svc.DispatchOutcome { return svc.DispatchOutcome{Retry: true, RetryAfter: time.Hour} }
+		w.answer["dst_1"], w.answer["dst_2"] = later, refuse(500, true)
+		for block := range 20 {
+			w.offer(t, "dst_1", blockPart{Block: uint64(block) + 1}, fmt.Sprint("order-", block))
+		}
+		w.offer(t, "dst_2", blockPart{Block: 1}, "order-x")
+		time.Sleep(10 * time.Second)
+		w.mu.Lock()
+		w.life = 99
+		w.mu.Unlock()
+		off := svc.Destination{ID: "dst_2", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationWebhook}}
+		w.ports.Index.Publish(svc.Version{Generation: 1, Sequence: 2}, web, []svc.Destination{*w.ports.Index.Destination(web, "dst_1"), off})
+		time.Sleep(2 * time.Minute) // before the first retry of dst_1 is due
+		if left := w.store.Present(kindBatch); len(left) != 0 {
+			t.Errorf("the queues keep %d batches", len(left))
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for name, record := range w.log {
+			if record.Status == svc.DispatchParked {
+				t.Errorf("%s is parked", name)
+			}
+		}
+	})
+}
+
+// TestWhatHasNoPlaceIsParked fills a queue.
+func TestWhatHasNoPlaceIsParked(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	q := &queue{}
+	if err := q.Restore(nil); err != nil {
+		t.Fatal(err)
+	}
+	m := offer{blockPart: blockPart{Block: 1}}
+	for n := range maxQueued + 5 {
+		m.Items = append(m.Items, svc.Conversion{EventID: fmt.Sprint(n)})
+	}
+	if _, err := q.onOffer(now, m); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 6 {
+		if got := q.next(now); got.Surplus != (n < 5) {
+			t.Errorf("number %d of the waiting is surplus: %t", n, got.Surplus)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package destinations
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Index is this node's snapshot of all destinations: by application for those that send, by environment and
+// event for the listener. It is read without a lock.
+type Index struct {
+	environments sync.Map // the number of an environment → *forwards
+	known        sync.Map // an application → *indexed
+	count        atomic.Int64
+
+	mu sync.Mutex
+}
+
+// indexed holds the destinations of one application. It never changes.
+type indexed struct {
+	version      svc.Version
+	destinations map[string]*svc.Destination
+	environments []uint64
+}
+
+// forwards are the destinations of one environment by the event that they are sent. It never changes.
+type forwards struct {
+	app     svc.AppRef
+	byEvent map[string][]forward
+}
+
+// forward is one rule of one destination.
+type forward struct {
+	destination *svc.Destination
+	rule        *svc.DestinationRule
+	environment string
+}
+
+// NewIndex returns an empty snapshot.
+func NewIndex() *Index { return &Index{} }
+
+// find returns what an environment forwards, nil where that is nothing.
+func (x *Index) find(environment uint64) *forwards {
+	if x.count.Load() == 0 {
+		return nil
+	}
+	found, _ := x.environments.Load(environment)
+	out, _ := found.(*forwards)
+	return out
+}
+
+// Destination returns a destination of an application, nil where this node knows none of the id.
+func (x *Index) Destination(ref svc.AppRef, id string) *svc.Destination {
+	found, _ := x.known.Load(ref)
+	if app, ok := found.(*indexed); ok {
+		return app.destinations[id]
+	}
+	return nil
+}
+
+// Publish replaces the destinations of an application, unless a later version of them is known.
+func (x *Index) Publish(version svc.Version, ref svc.AppRef, destinations []svc.Destination) {
+	next, byEnvironment := &indexed{version: version, destinations: map[string]*svc.Destination{}}, map[uint64]*forwards{}
+	for i := range destinations {
+		d := &destinations[i]
+		next.destinations[d.ID] = d
+		if !d.Enabled {
+			continue
+		}
+		for n, number := range d.Numbers {
+			if byEnvironment[number] == nil {
+				byEnvironment[number] = &forwards{app: ref, byEvent: map[string][]forward{}}
+			}
+			events := byEnvironment[number].byEvent
+			for r := range d.Mapping {
+				rule := &d.Mapping[r]
+				events[rule.Event] = append(events[rule.Event], forward{d, rule, d.Environments[n]})
+			}
+		}
+	}
+	for number := range byEnvironment {
+		next.environments = append(next.environments, number)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	found, _ := x.known.Load(ref)
+	before, _ := found.(*indexed)
+	if before == nil {
+		before = &indexed{}
+	}
+	if version.Number() < before.version.Number() {
+		return
+	}
+	for number, forwarded := range byEnvironment {
+		x.environments.Store(number, forwarded)
+	}
+	for _, number := range before.environments {
+		if byEnvironment[number] == nil {
+			x.environments.Delete(number)
+		}
+	}
+	x.count.Add(int64(len(next.environments) - len(before.environments)))
+	x.known.Store(ref, next)
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (x *Index) EntityKinds() []string { return []string{kindDestination} }
+
+// PublishEntities publishes the destinations among the entities of one owner. One that cannot be decoded is
+// left out.
+func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	identity, version, destinations, ours := grain.DecodeOwned[svc.Destination](entities, kindBook, kindDestination, skipped)
+	if !ours {
+		return
+	}
+	x.Publish(version, refOf(identity), destinations)
+}
+
+// refOf returns the application by which an identity begins.
+func refOf(identity string) svc.AppRef {
+	org, rest, _ := strings.Cut(identity, "/")
+	app, _, _ := strings.Cut(rest, "/")
+	return svc.AppRef{Org: org, App: app}
+}

@@ -1,0 +1,115 @@
+package destinations
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// conclusion is a delivery whose outcome is to be recorded.
+type conclusion struct {
+	record svc.Dispatch
+	result result
+}
+
+// outcome is the record of an attempt.
+func (d *dispatcher) outcome(item *svc.DispatchItem, outcome *svc.DispatchOutcome, now time.Time) conclusion {
+	record := recordOf(d.ref, d.id, item, outcome, now)
+	record.Status, record.NextAt = svc.NextDispatch(outcome, item.Attempt, now)
+	return conclusion{record, result{
+		EventID: record.EventID, Status: record.Status, Attempts: record.Attempts, Next: record.NextAt, Error: record.Error, Sent: true,
+	}}
+}
+
+// park records a delivery that is not sent as one that can be replayed.
+func (d *dispatcher) park(c actor.Context, definition *svc.Destination, item *entry) {
+	problem := "queue_full"
+	if !definition.Enabled {
+		problem = "destination_disabled"
+	}
+	d.sending[item.EventID] = true
+	now := d.node.Now()
+	record := recordOf(d.ref, d.id, &svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts, Conversion: &item.Conversion}, &svc.DispatchOutcome{Error: problem}, now)
+	record.Status = svc.DispatchParked
+	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Status: svc.DispatchParked, Attempts: item.Attempts, Error: problem}})
+}
+
+// recordAtOnce is how many outcomes are recorded at a time.
+const recordAtOnce = 1024
+
+// record has an outcome recorded, together with others that end meanwhile: in the delivery log, and then in the
+// queue.
+func (d *dispatcher) record(root *actor.RootContext, self *actor.PID, one conclusion) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.finished = append(d.finished, one)
+	if d.recording {
+		return
+	}
+	d.recording = true
+	d.node.Workers.Go(func(ctx context.Context) {
+		for {
+			some := d.take()
+			if len(some) == 0 || !d.keep(ctx, some) {
+				return
+			}
+			events := make([]string, len(some))
+			for i := range some {
+				events[i] = some[i].result.EventID
+			}
+			root.Send(self, &recorded{events})
+		}
+	})
+}
+
+// take returns outcomes that are to be recorded; none ends the recording.
+func (d *dispatcher) take() []conclusion {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	some := d.finished[:min(len(d.finished), recordAtOnce)]
+	d.finished = d.finished[len(some):]
+	d.recording = len(some) > 0
+	return some
+}
+
+// keep records outcomes, and repeats it until it succeeds; it reports false where the node stops.
+func (d *dispatcher) keep(ctx context.Context, some []conclusion) bool {
+	records, results := make([]svc.Dispatch, 0, len(some)), make([]result, len(some))
+	for i := range some {
+		results[i] = some[i].result
+		if some[i].record.ID != "" {
+			records = append(records, some[i].record)
+		}
+	}
+	for {
+		err := d.keepOnce(ctx, records, results)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		d.ports.Logger.Warn("recording deliveries failed", "destination", d.id, "error", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(again):
+		}
+	}
+}
+
+func (d *dispatcher) keepOnce(ctx context.Context, records []svc.Dispatch, results []result) error {
+	if len(records) > 0 {
+		if err := d.ports.Log.Append(ctx, records); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
+	defer cancel()
+	_, err := queueEnded.Ask(ctx, d.ports.Actors, d.Identity(), ended{At: d.node.Now(), Results: results})
+	return err
+}

@@ -1,0 +1,53 @@
+package destinations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc"
+)
+
+// credentialOf opens the credential of a destination; it is the zero one where there is none.
+func credentialOf(opener Opener, d *svc.Destination) (credential svc.DestinationCredential, err error) {
+	if !d.HasCredential() {
+		return credential, nil
+	}
+	clear, err := opener.Open(d.ID, d.Sealed)
+	if err != nil {
+		return credential, fmt.Errorf("opening the credential of the destination %s: %w", d.ID, err)
+	}
+	if err := json.Unmarshal(clear, &credential); err != nil {
+		return credential, fmt.Errorf("reading the credential of the destination %s: %w", d.ID, err)
+	}
+	return credential, nil
+}
+
+// dispatch makes one attempt for each of some conversions. A destination without a credential fails them.
+func dispatch(ctx context.Context, sender Sender, opener Opener, d *svc.Destination, items []svc.DispatchItem) []svc.DispatchOutcome {
+	credential, err := credentialOf(opener, d)
+	problem := ""
+	switch {
+	case err != nil:
+		problem = "credential_unreadable"
+	case credential.Secret == "":
+		problem = "credential_missing"
+	default:
+		return sender.Send(ctx, svc.DispatchRequest{Destination: d, Credential: credential, Items: items})
+	}
+	outcomes := make([]svc.DispatchOutcome, len(items))
+	for i := range outcomes {
+		outcomes[i].Error = problem
+	}
+	return outcomes
+}
+
+// recordOf returns the record of an attempt, without its status.
+func recordOf(ref svc.AppRef, destination string, item *svc.DispatchItem, outcome *svc.DispatchOutcome, now time.Time) svc.Dispatch {
+	c := item.Conversion
+	return svc.Dispatch{
+		ID: item.ID, App: ref, DestinationID: destination, CreatedAt: c.ReceivedAt, At: now, Conversion: c, EventID: c.EventID, EventName: c.Name, SourceEvent: c.SourceEvent,
+		Attempts: item.Attempt, StatusCode: outcome.StatusCode, Latency: outcome.Latency, Error: outcome.Error, Request: outcome.Request, Response: outcome.Response,
+	}
+}

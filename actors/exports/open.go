@@ -1,0 +1,94 @@
+package exports
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Open is this node's snapshot of all exports: the runner asks it for work, and which files belong to any. NewOpen makes one.
+type Open struct {
+	mu    sync.Mutex
+	known map[string]svc.Export // by id; guarded by mu
+	woken chan struct{}
+}
+
+// NewOpen returns an empty snapshot.
+func NewOpen() *Open {
+	return &Open{known: map[string]svc.Export{}, woken: make(chan struct{}, 1)}
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (o *Open) EntityKinds() []string { return []string{"export"} }
+
+// PublishEntities publishes the exports of one application.
+func (o *Open) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, entity := range entities {
+		if entity.Deleted {
+			delete(o.known, entity.ID)
+			continue
+		}
+		if one := grain.DecodeOrSkip[svc.Export](entity, skipped); one != nil {
+			o.known[one.ID] = *one
+			if one.Status == svc.ExportQueued {
+				o.Wake()
+			}
+		}
+	}
+}
+
+// Wake has the runner look for work.
+func (o *Open) Wake() {
+	select {
+	case o.woken <- struct{}{}:
+	default: // it will look
+	}
+}
+
+// work returns of each application the oldest export that is under way, in the order of applications.
+func (o *Open) work() []svc.Export {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	oldest := map[svc.AppRef]svc.Export{}
+	for _, one := range o.known {
+		if first, found := oldest[one.App]; one.Open() && (!found || cmp.Or(one.At.Compare(first.At), cmp.Compare(one.ID, first.ID)) < 0) {
+			oldest[one.App] = one
+		}
+	}
+	list := make([]svc.Export, 0, len(oldest))
+	for _, one := range oldest {
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b svc.Export) int { return cmp.Compare(a.App.String(), b.App.String()) })
+	return list
+}
+
+// apps returns the applications that have any export.
+func (o *Open) apps() (apps []svc.AppRef) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range o.known {
+		if !slices.Contains(apps, one.App) {
+			apps = append(apps, one.App)
+		}
+	}
+	return apps
+}
+
+// files returns the names of the files that exports have.
+func (o *Open) files() map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	names := map[string]bool{}
+	for _, one := range o.known {
+		if one.Open() || one.Status == svc.ExportReady {
+			names[one.File()] = true
+		}
+	}
+	return names
+}

@@ -1,0 +1,241 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// door lets deliveries in while it is open. The zero value is open.
+type door struct {
+	mu     sync.Mutex
+	inside int
+	// closed is set while the door is closed, and closed itself when it opens again; left is closed when the
+	// last one leaves.
+	closed, left chan struct{}
+}
+
+// enter waits until the door is open. The caller leaves.
+func (d *door) enter(ctx context.Context) error {
+	for {
+		d.mu.Lock()
+		closed := d.closed
+		if closed == nil {
+			d.inside++
+		}
+		d.mu.Unlock()
+		if closed == nil {
+			return nil
+		}
+		select {
+		case <-closed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (d *door) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.inside--; d.inside == 0 && d.left != nil {
+		close(d.left)
+		d.left = nil
+	}
+}
+
+// close closes the door and waits until nobody is inside. Nobody else closes it meanwhile.
+func (d *door) close(ctx context.Context) error {
+	d.mu.Lock()
+	d.closed = make(chan struct{})
+	left := make(chan struct{})
+	if d.inside == 0 {
+		close(left)
+	} else {
+		d.left = left
+	}
+	d.mu.Unlock()
+	select {
+	case <-left:
+		return nil
+	case <-ctx.Done():
+		d.open()
+		return ctx.Err()
+	}
+}
+
+func (d *door) open() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.closed)
+	d.closed, d.left = nil, nil
+}
+
+// Held is a shard whose partitions this node owns, all of them, and of which nothing is folded or stored
+// until Release: every block is committed, none is open.
+type Held struct {
+	shard      *shardStream
+	generation int32
+	// first is the position of the first partition.
+	first  svc.LogPosition
+	resume func()
+}
+
+// ErrShared is why a shard cannot be held: another node owns some of its partitions.
+var ErrShared = errors.New("another node stores items of the shard, too")
+
+// heldPause is the time between two looks whether a block that a crash left is complete.
+const heldPause = 50 * time.Millisecond
+
+// Hold stops the folding and storing of a shard's partitions between two blocks. Items wait in the log.
+// One caller holds at a time.
+func (s *Stream) Hold(ctx context.Context, shard int) (*Held, error) {
+	one := s.shards[shard]
+	if err := one.door.close(ctx); err != nil {
+		return nil, fmt.Errorf("waiting for what is being folded: %w", err)
+	}
+	held, err := one.hold(ctx)
+	if err != nil {
+		one.door.open()
+		return nil, err
+	}
+	return held, nil
+}
+
+// hold stores what was folded behind the closed door.
+func (s *shardStream) hold(ctx context.Context) (_ *Held, err error) {
+	if err := s.sink.flush(ctx); err != nil {
+		return nil, fmt.Errorf("storing the open block: %w", err)
+	}
+	h := &Held{shard: s}
+	if h.resume, err = s.sink.pause(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			h.resume()
+		}
+	}()
+	for {
+		whole, err := s.whole(ctx, h)
+		if err != nil || whole {
+			return h, err
+		}
+		select {
+		case <-time.After(heldPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// whole reports whether no block of the shard is pending in a generation in which this node owns all.
+func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
+	s.mu.Lock()
+	g := s.generation
+	s.mu.Unlock()
+	if g == nil || !g.ready() {
+		return false, nil
+	}
+	if len(g.partitions) < s.config.Shape.Partitions {
+		return false, ErrShared
+	}
+	positions, err := s.config.Log.Committed(ctx, s.partitions())
+	if err != nil {
+		return false, fmt.Errorf("looking for interrupted blocks: %w", err)
+	}
+	for _, position := range positions {
+		if position.Metadata != "" {
+			return false, nil
+		}
+		if position.Partition == s.partition(0) {
+			h.first = position
+		}
+	}
+	h.generation = g.number
+	return true, nil
+}
+
+// Release goes on with the shard.
+func (h *Held) Release() {
+	h.resume()
+	h.shard.door.open()
+}
+
+// ErrUndecided is why it is not known whether a move took place: the next generation finds out.
+var ErrUndecided = errors.New("whether the environment was moved is not known yet")
+
+// Decide has an environment live on another shard from here on, for good: the word of it stands beside the
+// first partition's committed offset, where every later generation finds it before it stores anything. A
+// predecessor whose generation has ended is refused. Once the place is noted elsewhere, Decided takes the word away.
+func (h *Held) Decide(ctx context.Context, environment uint64, shard int) error {
+	position := h.first
+	position.Metadata = moveText(environment, shard)
+	err := h.shard.sink.commit(ctx, h.generation, []svc.LogPosition{position})
+	if err == nil || errors.Is(err, svc.ErrFenced) {
+		return err
+	}
+	h.shard.sink.end(h.generation) // nothing of it can be committed after the word, if it stands
+	return fmt.Errorf("%w: %w", ErrUndecided, err)
+}
+
+// Abandon ends the generation: nothing is stored or committed of the shard before the next one, which finds the word.
+func (h *Held) Abandon() { h.shard.sink.end(h.generation) }
+
+// Decided takes the word of a move away.
+func (h *Held) Decided(ctx context.Context) error {
+	return h.shard.sink.commit(ctx, h.generation, []svc.LogPosition{h.first})
+}
+
+// moveVersion begins the text of a move beside a committed offset; digits are in base 36.
+const moveVersion = "moved1"
+
+func moveText(environment uint64, shard int) string {
+	return moveVersion + " " + strconv.FormatUint(environment, 36) + " " + strconv.Itoa(shard)
+}
+
+// parseMove reads such a text; ok is false for others.
+func parseMove(text string) (environment uint64, shard int, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) != 3 || fields[0] != moveVersion {
+		return 0, 0, false
+	}
+	environment, err := strconv.ParseUint(fields[1], 36, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	shard, err = strconv.Atoi(fields[2])
+	return environment, shard, err == nil
+}
+
+// settleMoves carries out the moves of environments that an earlier generation decided and did not note
+// everywhere, and returns the positions without their words.
+func (s *shardStream) settleMoves(ctx context.Context, g *generation, positions []svc.LogPosition) ([]svc.LogPosition, error) {
+	var settled []svc.LogPosition
+	for i, position := range positions {
+		environment, shard, moved := parseMove(position.Metadata)
+		if !moved {
+			continue
+		}
+		if err := s.config.Moves.Note(ctx, environment, shard); err != nil {
+			return nil, fmt.Errorf("noting where an environment lives: %w", err)
+		}
+		positions[i].Metadata = ""
+		if g.owns(position.Partition) {
+			settled = append(settled, positions[i])
+		}
+	}
+	if len(settled) == 0 {
+		return positions, nil
+	}
+	if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
+		return nil, fmt.Errorf("committing after a move: %w", err)
+	}
+	return positions, nil
+}

@@ -1,0 +1,52 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Known is this node's snapshot of all reports, in which the runner looks for what is due. NewKnown makes one.
+type Known struct {
+	mu    sync.Mutex
+	known map[string]svc.Report // by id; guarded by mu
+}
+
+// NewKnown returns an empty snapshot.
+func NewKnown() *Known { return &Known{known: map[string]svc.Report{}} }
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (k *Known) EntityKinds() []string { return []string{entityReport} }
+
+// PublishEntities publishes the reports of one application.
+func (k *Known) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range entities {
+		if entity.Deleted {
+			delete(k.known, entity.ID)
+			continue
+		}
+		if one := grain.DecodeOrSkip[svc.Report](entity, skipped); one != nil {
+			k.known[one.ID] = *one
+		}
+	}
+}
+
+// enabled returns the reports that are sent, in the order of their applications.
+func (k *Known) enabled() (list []svc.Report) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, one := range k.known {
+		if one.Enabled && len(one.Recipients) > 0 {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, func(a, b svc.Report) int {
+		return cmp.Or(cmp.Compare(a.App.String(), b.App.String()), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}

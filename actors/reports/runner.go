@@ -1,0 +1,183 @@
+package reports
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Traffic reads what reports tell.
+type Traffic interface {
+	// ReportContent returns what a regular report tells of a period.
+	ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (svc.ReportContent, error)
+	// Live returns who is there now.
+	Live(ctx context.Context, environment svc.Environment) (svc.Live, error)
+}
+
+// Sender hands letters to the mail server.
+type Sender interface {
+	// SendReport makes one attempt; retry reports whether another one may succeed where it fails.
+	SendReport(ctx context.Context, mail *svc.ReportMail) (retry bool, err error)
+}
+
+// Bounds of the runner.
+const (
+	// lookEvery is how often the runner looks for what is due, liveEvery how often at the present visitors of an environment.
+	lookEvery = 10 * time.Second
+	liveEvery = time.Minute
+	// sendTime bounds one attempt with the reads before it.
+	sendTime = 30 * time.Second
+	// atOnce is how many reports are worked on at a time: a mail server that hangs holds one place for each.
+	atOnce = 8
+)
+
+// Runner makes and sends the letters of the applications that this node owns. What it knows may be old: the actor of the application decides.
+type Runner struct {
+	Actors  grain.Caller
+	Known   *Known
+	Traffic Traffic
+	Sender  Sender
+	// Owns reports whether this node sends the reports of an application, App returns one that is there.
+	Owns func(app svc.AppRef) bool
+	App  func(app svc.AppRef) (*svc.Application, bool)
+	// Unsubscribe returns the link by which a recipient leaves a report.
+	Unsubscribe func(app svc.AppRef, report, recipient string) string
+	Now         func() time.Time
+	Logger      *slog.Logger
+
+	mu sync.Mutex
+	// seen is when the visitors of an environment were looked at; guarded by mu.
+	seen map[string]time.Time
+}
+
+// Run works until ctx ends.
+func (r *Runner) Run(ctx context.Context) error {
+	r.seen = map[string]time.Time{}
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		r.look(ctx)
+	}
+}
+
+// look works on all reports once.
+func (r *Runner) look(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, report := range r.Known.enabled() {
+		app, there := r.App(report.App)
+		if !there || !r.Owns(report.App) || !app.Has(svc.ModuleAnalytics) || ctx.Err() != nil {
+			continue
+		}
+		group.Go(func() error {
+			if err := r.tend(ctx, app, report); err != nil && ctx.Err() == nil {
+				r.Logger.Warn("a report was not sent", "app", report.App.String(), "report", report.ID, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what fails is logged, and tried again
+}
+
+// tend makes the letters of a report where they are due, and attempts those that wait.
+func (r *Runner) tend(ctx context.Context, app *svc.Application, report svc.Report) error {
+	period := report.Kind.Period(r.Now(), app.Location())
+	spike, err := r.spike(ctx, &report)
+	if err != nil {
+		return err
+	}
+	if report.Due(period, spike) {
+		if report, err = booksClaim.Ask(ctx, r.Actors, report.App.String(), claimReport{report.ID, period, spike}); err != nil {
+			return err
+		}
+	}
+	contents := map[svc.ReportPeriod]svc.ReportContent{}
+	for i := range report.Letters {
+		if report.Letters[i].Next.After(r.Now()) || ctx.Err() != nil {
+			continue
+		}
+		if err := r.attempt(ctx, app, &report, report.Letters[i].ID, contents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spike looks at the present visitors of a report's environment, once in liveEvery and where a spike would be told. It returns nil where
+// there is none.
+func (r *Runner) spike(ctx context.Context, report *svc.Report) (*svc.Spike, error) {
+	now := r.Now()
+	r.mu.Lock()
+	wanted := report.Kind == svc.ReportSpike && now.Sub(r.seen[report.ID]) >= liveEvery && now.Sub(report.SpikeAt) >= svc.SpikeRest
+	if wanted {
+		r.seen[report.ID] = now
+	}
+	r.mu.Unlock()
+	if !wanted {
+		return nil, nil //nolint:nilnil // nil means that there is no spike
+	}
+	live, err := r.Traffic.Live(ctx, svc.Environment{Slug: report.Environment, Number: report.Number})
+	if err != nil || live.Visitors < report.Threshold {
+		return nil, err
+	}
+	live.Mask()
+	return &svc.Spike{At: now.UTC().Truncate(time.Millisecond), Visitors: live.Visitors, Pages: valuesOf(live.Pages), Sources: valuesOf(live.Sources)}, nil
+}
+
+func valuesOf(rows []svc.LiveRow) (values []svc.ReportValue) {
+	for _, row := range rows {
+		values = append(values, svc.ReportValue(row))
+	}
+	return values
+}
+
+// attempt takes one letter, sends it, and records what became of it. Contents holds what was read for the letters before.
+func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.Report, id string, contents map[svc.ReportPeriod]svc.ReportContent) error {
+	begun, err := booksBegin.Ask(ctx, r.Actors, report.App.String(), findLetter{report.ID, id})
+	if err != nil || !begun.OK {
+		return err
+	}
+	end := endLetter{ID: report.ID, Letter: id}
+	end.Retry, err = r.send(ctx, app, report, begun.Letter, contents)
+	if err != nil {
+		if ctx.Err() != nil { // this node stops; whoever comes next attempts it after the lease
+			return err
+		}
+		r.Logger.Warn("a letter of a report was not sent", "app", report.App.String(), "report", report.ID, "attempt", begun.Letter.Attempts, "retry", end.Retry, "error", err)
+		end.Problem = err.Error()
+	}
+	_, err = booksEnd.Ask(ctx, r.Actors, report.App.String(), end)
+	return err
+}
+
+// send fills a letter and hands it to the mail server.
+func (r *Runner) send(ctx context.Context, app *svc.Application, report *svc.Report, letter svc.ReportLetter, contents map[svc.ReportPeriod]svc.ReportContent) (retry bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	mail := svc.ReportMail{
+		Letter: letter, Kind: report.Kind, App: report.App, AppName: app.Name, Environment: report.Environment, Location: app.Location(), Threshold: report.Threshold,
+		Unsubscribe: r.Unsubscribe(report.App, report.ID, letter.To),
+	}
+	if letter.Spike == nil {
+		content, known := contents[letter.Period]
+		if !known {
+			if content, err = r.Traffic.ReportContent(ctx, app, report, letter.Period); err != nil {
+				return true, err
+			}
+			contents[letter.Period] = content
+		}
+		mail.Content = content
+	}
+	return r.Sender.SendReport(ctx, &mail)
+}

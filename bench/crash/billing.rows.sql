@@ -1,0 +1,5 @@
+SELECT DISTINCT
+    kind, subject, id, toUnixTimestamp64Milli(ts) AS ts, customer, plan, status, currency, cents, change_ms, change_cents, trial_end, ended, target, rate
+FROM billing
+FORMAT JSONEachRow
+SETTINGS output_format_json_quote_64bit_integers = 0

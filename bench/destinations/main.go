@@ -1,0 +1,176 @@
+// Command destinations measures how conversions are forwarded: what one costs when thousands a second go to a
+// webhook on this machine, and whether a destination that hangs delays another one.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// options are the flags.
+type options struct {
+	harness.Run
+
+	rate    int
+	seconds int
+	slow    int
+}
+
+// The goals.
+const (
+	// costGoal is what a conversion may cost, in microseconds of the server's processors, beyond an event that is not
+	// forwarded.
+	costGoal = 150
+	// tailGoal is how soon after the last event the last conversion must arrive, in seconds: events are stored twice a
+	// second, and what falls behind shows here.
+	tailGoal = 2
+	// delayGoal is by how much a destination that hangs may change the 95th percentile of another.
+	delayGoal = 1.01
+	// hang is how long one that hangs holds each request: as long as the service waits.
+	hang = 10 * time.Second
+)
+
+func main() { harness.Main("destinations", start) }
+
+// start reads the flags and measures.
+func start(ctx context.Context) error {
+	var o options
+	o.Flags(10 * time.Minute)
+	flag.IntVar(&o.rate, "rate", 2000, "conversions a second")
+	flag.IntVar(&o.seconds, "seconds", 8, "how long each rate is held; 20 by hand")
+	flag.IntVar(&o.slow, "slow", 100, "conversions a second while another destination hangs")
+	flag.Parse()
+	return o.Within(ctx, "destinations", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
+}
+
+// bench is one server under measurement, and what it calls.
+type bench struct {
+	*options
+	server  *harness.Server
+	result  *harness.Result
+	session string
+}
+
+// measure runs both measurements, each on a server of its own.
+func measure(ctx context.Context, o *options, dir string) error {
+	result := harness.NewResult(ctx, "destinations", o.Binary, o.Pin)
+	result.Bottleneck = "the CPU of the server's process: net/http's client for a request per conversion"
+	result.Notes = []string{
+		"cost: the CPU time of the whole server with conversions forwarded, less that with the same events and no destination, by conversion; signature, queue and delivery log included",
+		"latency: from the event's acknowledgement at the sender to its arrival at the receiver",
+		fmt.Sprintf("the destination that hangs holds each request for %s; rounds with and without it take turns", hang),
+	}
+	for _, part := range []struct {
+		name string
+		run  func(*bench, context.Context) error
+	}{{"cost", (*bench).cost}, {"hanging", (*bench).hanging}} {
+		b := &bench{options: o, result: result}
+		if err := b.serve(ctx, filepath.Join(dir, part.name), part.run); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return o.Keep(result)
+}
+
+// serve measures on a new server.
+func (b *bench) serve(ctx context.Context, dir string, run func(*bench, context.Context) error) error {
+	var err error
+	b.server, err = harness.NewServer(ctx, harness.Settings{
+		Binary: b.Binary, Dir: dir, Sync: "os", CPU: b.CPU(), Environment: []string{"SVC_MONITOR_ALLOW=127.0.0.1", "SVC_LOG_LEVEL=warn", "SVC_RATE_LIMIT=0"},
+	})
+	if err != nil {
+		return err
+	}
+	defer b.server.Kill()
+	if _, err := b.server.Open(ctx); err != nil {
+		return err
+	}
+	if b.session, err = b.server.Login(ctx, "owner@acme.example"); err != nil {
+		return err
+	}
+	if err := run(b, ctx); err != nil {
+		return err
+	}
+	return b.server.Stop()
+}
+
+func (b *bench) add(row harness.Measurement) {
+	b.result.Rows = append(b.result.Rows, row)
+	fmt.Print(harness.Line(&row))
+}
+
+func (b *bench) compare(ratio harness.Ratio) {
+	b.result.Ratios = append(b.result.Ratios, ratio)
+	fmt.Printf("  %s: %.3f (%v)\n", ratio.Name, ratio.Value, ratio.Met)
+}
+
+// cost sends events at a rate, first without a destination and then with one, and compares the server's time.
+func (b *bench) cost(ctx context.Context) error {
+	bare, err := b.round(ctx, "events that nothing forwards", "viewed", b.rate, nil)
+	if err != nil {
+		return err
+	}
+	r, err := newReceiver(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := b.destination(ctx, "Shop", r, "purchase"); err != nil {
+		return err
+	}
+	forwarded, err := b.round(ctx, "conversions to a webhook", "purchase", b.rate, r)
+	if err != nil {
+		return err
+	}
+	b.compare(harness.AtMost(fmt.Sprintf("a conversion costs at most %d µs beyond its event", costGoal), "µs a conversion", forwarded.CPUPerEvent-bare.CPUPerEvent, costGoal))
+	b.compare(harness.AtMost(fmt.Sprintf("%d conversions a second are forwarded as they come", b.rate), "seconds from the last event to the last arrival", forwarded.Extra[tailSeconds], tailGoal))
+	return nil
+}
+
+// rounds is how often each of both cases is measured; the medians are compared.
+const rounds = 3
+
+// hanging compares the latency of a destination beside one that hangs, and without that.
+func (b *bench) hanging(ctx context.Context) error {
+	well, err := newReceiver(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer well.close()
+	slow, err := newReceiver(ctx, hang)
+	if err != nil {
+		return err
+	}
+	defer slow.close()
+	if err := b.destination(ctx, "Well", well, "alone", "beside"); err != nil {
+		return err
+	}
+	if err := b.destination(ctx, "Hangs", slow, "beside"); err != nil {
+		return err
+	}
+	if _, err := b.round(ctx, "warm up", "alone", b.slow, well); err != nil {
+		return err
+	}
+	for range rounds {
+		for name, event := range map[string]string{aloneRow: "alone", besideRow: "beside"} {
+			if _, err := b.round(ctx, name, event, b.slow, well); err != nil {
+				return err
+			}
+		}
+	}
+	p95 := func(row *harness.Measurement) float64 { return row.Latency.P95 }
+	alone, beside := b.result.Median(aloneRow, p95), b.result.Median(besideRow, p95)
+	b.compare(harness.AtMost("a destination that hangs changes another's p95 by less than 1 %", "p95 beside it over p95 alone", beside/alone, delayGoal))
+	return nil
+}
+
+// Names of rows that are compared.
+const (
+	aloneRow  = "conversions, none hangs"
+	besideRow = "conversions, another hangs"
+)

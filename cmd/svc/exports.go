@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"svc"
+	"svc/actors/apps"
+	"svc/actors/exports"
+	"svc/actors/grain"
+	"svc/cluster"
+	"svc/http/api/analytics"
+	exportsapi "svc/http/api/exports"
+	peopleapi "svc/http/api/people"
+	"svc/http/route"
+)
+
+// exportsModule is exports: files of events and people that are collected in the background.
+func (n *node) exportsModule() module {
+	return module{
+		name:      "exports",
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.openExports} },
+		kinds:     func(node *grain.Node) []cluster.Kind { return exports.Kinds(node) },
+		routes:    n.exportRoutes,
+		parts: func() []part {
+			return []part{{"exports", "It notes in the actors of applications how far exports are, so it stops before them.", n.collectExports}}
+		},
+	}
+}
+
+// exports is the client of the exports of applications.
+func (n *node) exports() *exports.Exports {
+	return &exports.Exports{Actors: n.cluster, Files: n.db, Wake: n.openExports.Wake}
+}
+
+func (n *node) exportRoutes() ([]route.Route, error) {
+	ports := exportsapi.Ports{Exports: n.exports(), Files: n.db, NewID: n.random.ID, Now: n.now}
+	if n.vault != nil { // a node that has opened nothing lists its rows only
+		key, err := n.vault.Key("links of exports")
+		if err != nil {
+			return nil, err
+		}
+		ports.Links = exportsapi.Links{Key: key}
+	}
+	return append(exportsapi.Routes(ports), exportsapi.Downloads(ports)...), nil
+}
+
+// collectExports collects the rows of exports. Each application's are collected by the owner of one partition.
+func (n *node) collectExports(ctx context.Context) error {
+	runner := &exports.Runner{
+		Actors: n.cluster, Open: n.openExports, Source: exportSource{n}, Files: n.db, Draw: rand.Uint32, Now: n.now, Logger: n.logger,
+		Owns: func(app svc.AppRef) bool {
+			hash := fnv.New32a()
+			_, _ = hash.Write([]byte(app.String())) // never fails
+			_, owned := n.ownership.Owned(int(hash.Sum32() % uint32(n.config.Partitions)))
+			return owned
+		},
+		Sweeps: func() bool { _, owned := n.ownership.Owned(0); return owned },
+	}
+	return runner.Run(ctx)
+}
+
+// exportSource reads what is exported: the rows that lists show.
+type exportSource struct{ node *node }
+
+// How many rows a page has. People are folded for every page, so its pages are long.
+const (
+	exportedEvents = 5_000
+	exportedPeople = 10_000
+)
+
+// Page returns the next rows.
+func (s exportSource) Page(ctx context.Context, export *svc.Export, cursor string) (exports.Page, error) {
+	if err := s.node.syncSnapshot(ctx, "erasures", export.App.String()); err != nil { // who is erased is hidden then
+		return exports.Page{}, err
+	}
+	environment := svc.Environment{Slug: export.Environment, Number: export.EnvironmentNumber}
+	if export.Kind == svc.ExportPeople {
+		return s.people(ctx, export, environment, cursor)
+	}
+	return s.events(ctx, export, environment, cursor)
+}
+
+// events returns events from the end of the range to its beginning.
+func (s exportSource) events(ctx context.Context, export *svc.Export, environment svc.Environment, cursor string) (exports.Page, error) {
+	query := svc.EventQuery{Environment: environment, Name: export.Name, Before: &svc.EventKey{Ts: export.To}, Underway: true, Limit: exportedEvents}
+	if err := readCursor(cursor, query.Before); err != nil {
+		return exports.Page{}, err
+	}
+	rows, more, err := personalEvents{s.node.db}.List(ctx, query)
+	if err != nil {
+		return exports.Page{}, err
+	}
+	page := exports.Page{Done: !more, Progress: 1}
+	for i := range rows {
+		if rows[i].Ts.Before(export.From) {
+			page.Done = true
+			break
+		}
+		last := rows[i].Key()
+		line, err := analytics.EventLine(&rows[i], export.Masked)
+		if err != nil {
+			return exports.Page{}, fmt.Errorf("encoding the event %s: %w", last.ID, err)
+		}
+		page.Lines = append(page.Lines, line)
+		page.Cursor = writeCursor(last)
+		page.Progress = passed(last.Ts, export.To, s.oldest(export))
+	}
+	return page, nil
+}
+
+// oldest returns when the oldest events of an export may be.
+func (s exportSource) oldest(export *svc.Export) time.Time {
+	for _, app := range s.node.collectors.Applications() {
+		if kept := export.At.Add(-time.Duration(app.RetentionDays) * 24 * time.Hour); app.Ref() == export.App && kept.After(export.From) {
+			return kept
+		}
+	}
+	return export.From
+}
+
+// passed returns how much of the way from an instant back to another one lies behind a third one.
+func passed(at, from, to time.Time) float64 {
+	if whole := from.Sub(to); whole > 0 {
+		return min(max(float64(from.Sub(at))/float64(whole), 0), 1)
+	}
+	return 1
+}
+
+// people returns people in the order of lists.
+func (s exportSource) people(ctx context.Context, export *svc.Export, environment svc.Environment, cursor string) (exports.Page, error) {
+	query := svc.PersonQuery{Environment: environment, Now: export.At, Limit: exportedPeople}
+	if cursor != "" {
+		query.After = &svc.PersonKey{}
+		if err := readCursor(cursor, query.After); err != nil {
+			return exports.Page{}, err
+		}
+	}
+	list, err := s.node.db.People(ctx, query)
+	if err != nil {
+		return exports.Page{}, err
+	}
+	page := exports.Page{Done: !list.More, Cursor: writeCursor(list.Last), Progress: passed(time.UnixMilli(list.Last.BeganMs), export.To, s.oldest(export))}
+	for i := range list.Rows {
+		person := &list.Rows[i]
+		if person.LastSeenAt.Before(export.From) || !person.FirstSeenAt.Before(export.To) {
+			continue
+		}
+		line, err := peopleapi.PersonLine(person, export.Masked)
+		if err != nil {
+			return exports.Page{}, fmt.Errorf("encoding the person %s: %w", person.ID, err)
+		}
+		page.Lines = append(page.Lines, line)
+	}
+	return page, nil
+}
+
+// readCursor fills a key from a cursor, if there is one.
+func readCursor(cursor string, into any) error {
+	if cursor == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(cursor), into); err != nil {
+		return fmt.Errorf("reading a cursor: %w", err)
+	}
+	return nil
+}
+
+func writeCursor(key any) string {
+	text, _ := json.Marshal(key) // of times, texts and numbers
+	return string(text)
+}

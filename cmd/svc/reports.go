@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"hash/fnv"
+
+	"svc"
+	"svc/actors/apps"
+	"svc/actors/grain"
+	"svc/actors/live"
+	"svc/actors/reports"
+	"svc/cluster"
+	reportsapi "svc/http/api/reports"
+	"svc/http/outbound"
+	"svc/http/route"
+)
+
+// reportsModule is e-mail reports: weekly, monthly, and notices of many visitors.
+func (n *node) reportsModule() module {
+	return module{
+		name:      "reports",
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.reports} },
+		kinds:     func(node *grain.Node) []cluster.Kind { return reports.Kinds(node) },
+		routes:    n.reportRoutes,
+		parts: func() []part {
+			return []part{{"reports", "It claims and records letters in actors of applications, so it stops before them.", n.sendReports}}
+		},
+	}
+}
+
+// reportLinks are the links by which recipients leave.
+func (n *node) reportLinks() (reportsapi.Links, error) {
+	if n.vault == nil { // a node that has opened nothing lists its rows only
+		return reportsapi.Links{}, nil
+	}
+	key, err := n.vault.Key("links of reports")
+	return reportsapi.Links{Key: key}, err
+}
+
+func (n *node) reportRoutes() ([]route.Route, error) {
+	links, err := n.reportLinks()
+	if err != nil {
+		return nil, err
+	}
+	ports := reportsapi.Ports{Reports: &reports.Reports{Actors: n.cluster, Now: n.now}, Links: links, Mails: n.config.MailServer != "", NewID: n.random.ID}
+	pages, err := reportsapi.Unsubscribe(ports)
+	if err != nil {
+		return nil, err
+	}
+	return append(reportsapi.Routes(ports), pages...), nil
+}
+
+// sendReports sends what is due. The letters of an application are sent by the owner of one partition.
+func (n *node) sendReports(ctx context.Context) error {
+	links, err := n.reportLinks()
+	if err != nil {
+		return err
+	}
+	publicURL := n.config.URLAt(n.config.HTTPAddr)
+	sender, err := outbound.NewReports(outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}, publicURL)
+	if err != nil {
+		return err
+	}
+	runner := &reports.Runner{
+		Actors: n.cluster, Known: n.reports, Traffic: reportTraffic{n, &live.Presence{Actors: n.cluster}}, Sender: sender, Now: n.now, Logger: n.logger,
+		Owns: func(app svc.AppRef) bool {
+			hash := fnv.New32a()
+			_, _ = hash.Write([]byte(app.String())) // never fails
+			_, owned := n.ownership.Owned(int(hash.Sum32() % uint32(n.config.Partitions)))
+			return owned
+		},
+		App: n.collectors.Application,
+		Unsubscribe: func(app svc.AppRef, report, recipient string) string {
+			return publicURL + links.Path(app, report, recipient)
+		},
+	}
+	return runner.Run(ctx)
+}
+
+// reportTraffic reads what reports tell.
+type reportTraffic struct {
+	node *node
+	*live.Presence
+}
+
+// ReportContent returns the numbers of a period. E-mail-like values of pages and sources are masked: whoever gets a report may be nobody's member.
+func (t reportTraffic) ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (content svc.ReportContent, err error) {
+	window, problem := svc.ParseWindow(period.Range(), t.node.now(), app.Location())
+	if problem != nil {
+		return content, svc.Invalid(*problem)
+	}
+	goals, err := t.node.apps.Goals(ctx, report.App)
+	if err != nil {
+		return content, err
+	}
+	scope := svc.AnalyticsScope{App: report.App, Environment: svc.Environment{Slug: report.Environment, Number: report.Number}, Window: window}
+	if content.Overview, err = t.node.db.Overview(ctx, scope, svc.Matchers(goals)); err != nil {
+		return content, err
+	}
+	for dimension, into := range map[svc.Dimension]*[]svc.ReportValue{svc.DimPath: &content.Pages, svc.DimSource: &content.Sources} {
+		found, err := t.node.db.Breakdown(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: svc.ReportRows}, nil)
+		if err != nil {
+			return content, err
+		}
+		for i := range found.Rows {
+			*into = append(*into, svc.ReportValue{Value: svc.MaskEmails(found.Rows[i].Value), Visitors: found.Rows[i].Visitors})
+		}
+	}
+	counts, err := t.node.db.GoalCounts(ctx, scope, goals)
+	content.Goals = counts.Rows
+	return content, err
+}

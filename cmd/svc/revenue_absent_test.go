@@ -1,0 +1,18 @@
+//go:build norevenue
+
+package main
+
+import "testing"
+
+// TestWithoutTheModuleOfRevenue asks every route of the module of a program that was built without it.
+func TestWithoutTheModuleOfRevenue(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	for _, path := range []string{"/overview", "/movements"} {
+		if status, text, _ := s.sendFlags("GET", "/api/v1/apps/acme/web/revenue"+path, s.boot.Token, ""); status != 501 || object(t, text)["code"] != "not_available" {
+			t.Errorf("%s answers %d: %s", path, status, text)
+		}
+	}
+	if status, text, _ := s.sendFlags("POST", "/api/v1/revenue", s.boot.Keys["production"].Secret, `{"type":"payment"}`); status != 501 {
+		t.Errorf("sending answers %d: %s", status, text)
+	}
+}

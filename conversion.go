@@ -1,0 +1,231 @@
+package svc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Conversion is one event on its way to one destination. It holds everything that is sent but what only
+// the store knows of the person.
+type Conversion struct {
+	// EventID is the id of the event, by which receivers recognise repetitions.
+	EventID     string    `json:"eventId"`
+	Name        string    `json:"name"`
+	SourceEvent string    `json:"sourceEvent"`
+	At          time.Time `json:"at"`
+	ReceivedAt  time.Time `json:"receivedAt"`
+	Environment string    `json:"environment"`
+	// EnvironmentNumber, Visitor and Life are the numbers by which the store and erasures know the visitor.
+	EnvironmentNumber uint64            `json:"environmentNumber"`
+	Visitor           uint64            `json:"visitor"`
+	Life              uint64            `json:"life,omitempty"`
+	RetentionDays     uint32            `json:"retentionDays"`
+	DistinctID        string            `json:"distinctId,omitempty"`
+	AnonymousID       string            `json:"anonymousId,omitempty"`
+	Value             *float64          `json:"value,omitempty"`
+	Currency          string            `json:"currency,omitempty"`
+	Contents          []ConversionItem  `json:"contents,omitempty"`
+	Properties        json.RawMessage   `json:"properties,omitempty"`
+	Context           ConversionContext `json:"context"`
+	// UserAgent is the client's; platforms ask for it with what happened on a page.
+	UserAgent string `json:"userAgent,omitempty"`
+}
+
+// Subject returns the id that stands for the person: the distinct id, else the anonymous id.
+func (c *Conversion) Subject() string { return Visitor(c.DistinctID, c.AnonymousID) }
+
+// ConversionItem is one line of what was bought.
+type ConversionItem struct {
+	ID       string   `json:"id"`
+	Quantity *float64 `json:"quantity"`
+	Price    *float64 `json:"price"`
+	Name     *string  `json:"name"`
+}
+
+// ConversionContext says where a conversion happened and where its visit came from.
+type ConversionContext struct {
+	URL       string   `json:"url,omitempty"`
+	Path      string   `json:"path,omitempty"`
+	Title     string   `json:"title,omitempty"`
+	Referrer  string   `json:"referrer,omitempty"`
+	Source    string   `json:"source,omitempty"`
+	Medium    string   `json:"medium,omitempty"`
+	Campaign  Campaign `json:"utm"`
+	ClickIDs  ClickIDs `json:"clickIds,omitzero"`
+	Country   string   `json:"country,omitempty"`
+	Region    string   `json:"region,omitempty"`
+	City      string   `json:"city,omitempty"`
+	Browser   string   `json:"browser,omitempty"`
+	OS        string   `json:"os,omitempty"`
+	Device    string   `json:"device,omitempty"`
+	Locale    string   `json:"locale,omitempty"`
+	SessionID string   `json:"sessionId,omitempty"`
+}
+
+// Contact holds the stored fields of a person that destinations may be sent.
+type Contact struct {
+	ID    string
+	Name  string
+	Email string
+	Phone string
+}
+
+// NewConversion returns what a rule of a destination makes of a row. Its texts are the row's.
+func NewConversion(row *EventRow, rule *DestinationRule, environment string, visitor uint64) Conversion {
+	properties := map[string]json.RawMessage{}
+	_ = json.Unmarshal(row.Properties, &properties) // what is no object has no properties
+	c := Conversion{
+		EventID: row.ID, Name: rule.DestinationEvent, SourceEvent: row.Name, At: row.Ts.UTC(), ReceivedAt: row.ReceivedAt.UTC(),
+		Environment: environment, EnvironmentNumber: row.EnvironmentNumber, Visitor: visitor, Life: row.Life, RetentionDays: row.RetentionDays,
+		DistinctID: row.DistinctID, AnonymousID: row.AnonymousID, Value: row.Value, Currency: row.Currency, Properties: row.Properties, UserAgent: row.UserAgent,
+		Contents: conversionItems(properties),
+		Context: ConversionContext{
+			URL: row.URL, Path: row.Path, Title: row.Title, Referrer: row.Referrer, Source: row.Source, Medium: row.Medium,
+			Campaign: Campaign{Source: row.UTMSource, Medium: row.UTMMedium, Name: row.UTMCampaign, Term: row.UTMTerm, Content: row.UTMContent},
+			ClickIDs: row.ClickIDs, Country: row.Country, Region: row.Region, City: row.City, Browser: row.Browser, OS: row.OS, Device: row.Device,
+			Locale: row.Locale, SessionID: row.SessionID,
+		},
+	}
+	if rule.ValueProperty != "" {
+		c.Value = amountOf(properties[rule.ValueProperty])
+	}
+	if rule.Currency != "" {
+		c.Currency = rule.Currency
+	} else if c.Currency == "" {
+		c.Currency = strings.ToUpper(wordOf(properties["currency"]))
+	}
+	return c
+}
+
+// conversionItems returns the lines that the properties of an event list, by the names that e-commerce events
+// commonly use.
+func conversionItems(properties map[string]json.RawMessage) []ConversionItem {
+	for _, list := range []string{"contents", "products", "items"} {
+		var rows []map[string]json.RawMessage
+		if properties[list] == nil || json.Unmarshal(properties[list], &rows) != nil {
+			continue
+		}
+		items := make([]ConversionItem, 0, len(rows))
+		for _, row := range rows {
+			first := func(names ...string) json.RawMessage {
+				for _, name := range names {
+					if row[name] != nil {
+						return row[name]
+					}
+				}
+				return nil
+			}
+			item := ConversionItem{ID: wordOf(first("id", "product_id", "productId", "item_id", "sku")), Quantity: amountOf(row["quantity"]), Price: amountOf(first("price", "item_price"))}
+			if name := wordOf(first("name", "title", "item_name")); name != "" {
+				item.Name = &name
+			}
+			items = append(items, item)
+		}
+		return items
+	}
+	return nil
+}
+
+// amountOf reads a number, also one that is written as a text; nil where there is none.
+func amountOf(raw json.RawMessage) *float64 {
+	var number float64
+	if raw == nil || json.Unmarshal(raw, &number) != nil {
+		var err error
+		if number, err = strconv.ParseFloat(strings.TrimSpace(wordOf(raw)), 64); err != nil {
+			return nil
+		}
+	}
+	return &number
+}
+
+// wordOf reads a text, or the digits of a number.
+func wordOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) == nil {
+		return number.String()
+	}
+	return ""
+}
+
+// HashEmail returns the SHA-256 of an e-mail address, in hex, as advertising platforms expect it: without
+// spaces around it, in lower case. It is empty for no address.
+func HashEmail(email string) string {
+	return hashText(strings.ToLower(strings.TrimSpace(email)))
+}
+
+// HashPhone returns the SHA-256 of a phone number, in hex: its digits with the country code and, where plus is
+// set, the plus sign of E.164. It is empty for what has no digits.
+func HashPhone(phone string, plus bool) string {
+	number := PhoneDigits(phone)
+	if number == "" {
+		return ""
+	}
+	if plus {
+		number = "+" + number
+	}
+	return hashText(number)
+}
+
+// PhoneDigits returns the digits of a phone number, without the zeros by which an international number begins.
+func PhoneDigits(phone string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, phone)
+	return strings.TrimLeft(digits, "0")
+}
+
+func hashText(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// SHA256Hex returns the SHA-256 of a text in hex, empty for an empty text.
+func SHA256Hex(text string) string { return hashText(text) }
+
+// Withheld returns the kinds of destinations that an event is kept from by the object integrations of its sender: all of
+// them where All is false, but those that are true; and those that are false.
+func Withheld(integrations map[string]json.RawMessage) (kinds []string) {
+	all := string(integrations["All"]) != "false"
+	for _, kind := range DestinationKinds() {
+		own := integrations[string(kind)]
+		if own == nil && all || own != nil && string(own) != "false" {
+			continue
+		}
+		kinds = append(kinds, string(kind))
+	}
+	return kinds
+}
+
+// Clone returns a copy that shares no memory with c.
+func (c Conversion) Clone() Conversion {
+	for _, text := range []*string{
+		&c.EventID, &c.Name, &c.SourceEvent, &c.Environment, &c.DistinctID, &c.AnonymousID, &c.Currency, &c.UserAgent,
+		&c.Context.URL, &c.Context.Path, &c.Context.Title, &c.Context.Referrer, &c.Context.Source, &c.Context.Medium,
+		&c.Context.Campaign.Source, &c.Context.Campaign.Medium, &c.Context.Campaign.Name, &c.Context.Campaign.Term, &c.Context.Campaign.Content,
+		&c.Context.ClickIDs.GCLID, &c.Context.ClickIDs.FBCLID, &c.Context.ClickIDs.MSCLKID, &c.Context.ClickIDs.TTCLID, &c.Context.ClickIDs.LiFatID, &c.Context.ClickIDs.TWCLID,
+		&c.Context.Country, &c.Context.Region, &c.Context.City, &c.Context.Browser, &c.Context.OS, &c.Context.Device, &c.Context.Locale, &c.Context.SessionID,
+	} {
+		*text = strings.Clone(*text)
+	}
+	c.Properties = bytes.Clone(c.Properties)
+	if c.Value != nil {
+		value := *c.Value
+		c.Value = &value
+	}
+	return c
+}

@@ -1,0 +1,114 @@
+package svc
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// Currencies whose smallest unit is not the hundredth (ISO 4217), by the number of their decimals.
+const (
+	wholeCurrencies      = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+	thousandthCurrencies = "BHD IQD JOD KWD LYD OMR TND"
+)
+
+// IsCurrency reports whether a text has the form of a currency's code.
+func IsCurrency(code string) bool {
+	return len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// CurrencyDecimals returns how many decimals the amounts of a currency have.
+func CurrencyDecimals(code string) int {
+	switch {
+	case strings.Contains(wholeCurrencies, code):
+		return 0
+	case strings.Contains(thousandthCurrencies, code):
+		return 3
+	}
+	return 2
+}
+
+// RatesTo are the prices of currencies in one of them, by the days from which they hold.
+type RatesTo struct {
+	Currency string
+	days     map[string][]dayRate
+}
+
+// dayRate is the value of a currency from a UTC day on, in trillionths.
+type dayRate struct {
+	day  int64
+	rate int64
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+// NewRatesTo returns the rates into a currency among billing items.
+func NewRatesTo(currency string, rows []BillingRow) *RatesTo {
+	rates := &RatesTo{Currency: currency, days: map[string][]dayRate{}}
+	type named struct {
+		currency string
+		day      int64
+	}
+	last := map[named]*BillingRow{}
+	for n := range rows {
+		row := &rows[n]
+		if row.Kind != BillingRate || row.Target != currency {
+			continue
+		}
+		name := named{row.Subject, floorDay(row.Ts.UnixMilli())}
+		if known := last[name]; known == nil || known.arrivedBefore(row) {
+			last[name] = row
+		}
+	}
+	for name, row := range last {
+		rates.days[name.currency] = append(rates.days[name.currency], dayRate{name.day, row.Rate})
+	}
+	for _, days := range rates.days {
+		sortRates(days)
+	}
+	return rates
+}
+
+func floorDay(ms int64) int64 {
+	day := ms / dayMs
+	if ms%dayMs < 0 {
+		day--
+	}
+	return day
+}
+
+// Convert returns an amount in the currency of the rates, by the rate of the day: the last one given for that day or one before it.
+// It reports false where there is none.
+func (r *RatesTo) Convert(cents int64, currency string, atMs int64) (int64, bool) {
+	if currency == r.Currency {
+		return cents, true
+	}
+	rate, known := rateOf(r.days[currency], floorDay(atMs))
+	if !known {
+		return 0, false
+	}
+	value := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(cents), big.NewInt(rate)), big.NewInt(RateUnit))
+	for n := CurrencyDecimals(currency); n < CurrencyDecimals(r.Currency); n++ {
+		value.Mul(value, big.NewRat(10, 1))
+	}
+	for n := CurrencyDecimals(r.Currency); n < CurrencyDecimals(currency); n++ {
+		value.Mul(value, big.NewRat(1, 10))
+	}
+	return RoundCents(value), true
+}
+
+func sortRates(days []dayRate) {
+	slices.SortFunc(days, func(a, b dayRate) int { return cmp.Compare(a.day, b.day) })
+}
+
+func rateOf(days []dayRate, day int64) (rate int64, known bool) {
+	at, exact := slices.BinarySearchFunc(days, day, func(d dayRate, day int64) int { return cmp.Compare(d.day, day) })
+	if !exact {
+		at--
+	}
+	if at < 0 {
+		return 0, false
+	}
+	return days[at].rate, true
+}

@@ -1,0 +1,16 @@
+package analytics
+
+import (
+	"encoding/json"
+
+	"svc"
+)
+
+// EventLine returns an event as the feed shows it, as JSON without a line break, masked for those who do not see personal
+// fields.
+func EventLine(e *svc.Event, masked bool) ([]byte, error) {
+	if masked {
+		e.Mask()
+	}
+	return json.Marshal(eventOf(e))
+}

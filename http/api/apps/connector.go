@@ -1,0 +1,123 @@
+package apps
+
+import (
+	"context"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Connectors keeps the connectors of applications.
+type Connectors interface {
+	// Connector returns the connector of an application, nil where there is none.
+	Connector(ref svc.AppRef) *svc.Connector
+	// Put sets the connector; an empty secret keeps the present one. It fails with invalid_request where the address
+	// may not be called, and where there is no secret.
+	Put(ctx context.Context, ref svc.AppRef, url string, secret svc.Secret, enabled bool) (svc.Connector, error)
+	// Delete fails with not_found where there is no connector, and so does Probe.
+	Delete(ctx context.Context, ref svc.AppRef) error
+	// Probe probes the connector now, also one that is switched off.
+	Probe(ctx context.Context, ref svc.AppRef) (svc.ConnectorProbe, svc.Connector, error)
+}
+
+// connectors answers the routes of connectors.
+type connectors struct{ connectors Connectors }
+
+func connectorRoutes(ports Ports) []route.Route {
+	c := connectors{ports.Connectors}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "PUT", Path: "/apps/{org}/{app}/connector", Operation: "console.connector.put", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Destructive, Ledger: "connector.configured", Rate: svc.RateDefault,
+			Summary: "Set where the connector is, its secret, and whether it is on", Handler: route.Typed(c.put),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/connector", Operation: "console.connector.delete", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Destructive, Ledger: "connector.deleted", Rate: svc.RateDefault,
+			Summary: "Delete the connector and its secret", Status: 204, Handler: route.Typed(c.delete),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/connector/probe", Operation: "console.connector.probe", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.External, Ledger: "connector.probed", Rate: svc.RateDefault,
+			Summary: "Probe the connector at once", Handler: route.Typed(c.probe),
+		},
+	}
+}
+
+// connector is the verdict of the last probe of a tenant's handler.
+type connector struct {
+	Status       svc.ConnectorStatus `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
+	Capabilities []string            `json:"capabilities"`
+	Version      *string             `json:"version"`
+	LastHealthAt *route.Time         `json:"lastHealthAt" doc:"When a probe was last answered, whatever the answer."`
+	URL          string              `json:"url,omitempty" doc:"Present only for a token holding apps.write."`
+	LastError    string              `json:"lastError,omitempty" doc:"Why the last probe failed; present only where it did, for a token holding apps.write."`
+}
+
+// connectorOf returns a connector as a caller sees it, nil where there is none.
+func connectorOf(call *route.Call, c *svc.Connector) *connector {
+	if c == nil {
+		return nil
+	}
+	shown := &connector{Status: c.Status(), Capabilities: append([]string{}, c.Health.Capabilities...), Version: api.OrNull(c.Health.Version)}
+	if !c.Health.LastHealthAt.IsZero() {
+		shown.LastHealthAt = route.TimeOf(&c.Health.LastHealthAt)
+	}
+	if call.Grant.May(svc.PermAppsWrite) {
+		shown.URL, shown.LastError = c.URL, c.Health.Problem
+	}
+	return shown
+}
+
+type putConnector struct {
+	api.AppPath
+	Body newConnector `body:"json"`
+}
+
+// newConnector is the body of PUT …/connector.
+type newConnector struct {
+	URL     string  `json:"url" required:"true" doc:"The base URL of the handler: a public http or https address without query and fragment. Probes ask <url>/health."`
+	Secret  *string `json:"secret" doc:"What both sides sign with: 32 to 256 printable ASCII characters. It is never shown; the present one stays where it is absent."`
+	Enabled *bool   `json:"enabled" doc:"Whether the handler is probed; true where it is absent."`
+}
+
+// Check refuses a secret that is given and empty.
+func (p *putConnector) Check(*route.Call) []svc.FieldError {
+	if p.Body.Secret != nil && *p.Body.Secret == "" {
+		return []svc.FieldError{{Field: "secret", Code: "invalid_value", Message: "The secret is empty; leave it out to keep the present one."}}
+	}
+	return nil
+}
+
+func (c connectors) put(ctx context.Context, call *route.Call, in putConnector) (*connector, error) {
+	call.About(call.App.ID)
+	secret := svc.Secret("")
+	if in.Body.Secret != nil {
+		secret = svc.Secret(*in.Body.Secret)
+	}
+	kept, err := c.connectors.Put(ctx, call.Ref(), in.Body.URL, secret, in.Body.Enabled == nil || *in.Body.Enabled)
+	if err != nil {
+		return nil, err
+	}
+	return connectorOf(call, &kept), nil
+}
+
+func (c connectors) delete(ctx context.Context, call *route.Call, _ api.AppPath) (route.Empty, error) {
+	call.About(call.App.ID)
+	return route.Empty{}, c.connectors.Delete(ctx, call.Ref())
+}
+
+// probedConnector is the result of a probe.
+type probedConnector struct {
+	OK        bool       `json:"ok"`
+	Error     *string    `json:"error" doc:"Why the probe failed; null where it did not."`
+	LatencyMs int64      `json:"latencyMs"`
+	Connector *connector `json:"connector" doc:"The connector after the probe."`
+}
+
+func (c connectors) probe(ctx context.Context, call *route.Call, _ api.AppPath) (probedConnector, error) {
+	call.About(call.App.ID)
+	probe, after, err := c.connectors.Probe(ctx, call.Ref())
+	if err != nil {
+		return probedConnector{}, err
+	}
+	return probedConnector{OK: probe.Problem == "", Error: api.OrNull(probe.Problem), LatencyMs: probe.Latency.Milliseconds(), Connector: connectorOf(call, &after)}, nil
+}

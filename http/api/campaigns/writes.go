@@ -1,0 +1,299 @@
+package campaigns
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// chosenAudience is whom a campaign is for, in a body.
+type chosenAudience struct {
+	Kind      svc.AudienceKind `json:"kind" required:"true" doc:"all, segment, or list."`
+	SegmentID string           `json:"segmentId" doc:"Of an audience of kind segment."`
+	PersonIDs []string         `json:"personIds" doc:"The people of an audience of kind list, at most 10000."`
+}
+
+// audience returns the audience, or the ids that are none.
+func (c *chosenAudience) audience() (chosen svc.CampaignAudience, problems []svc.FieldError) {
+	chosen = svc.CampaignAudience{Kind: c.Kind, SegmentID: c.SegmentID}
+	for i, id := range c.PersonIDs {
+		member, ok := svc.ParsePersonID(id)
+		if !ok {
+			problems = append(problems, svc.FieldError{Field: fmt.Sprintf("audience.personIds[%d]", i), Code: "invalid_value", Message: fmt.Sprintf("%q is no id of a person.", id)})
+		}
+		chosen.Members = append(chosen.Members, member)
+	}
+	return chosen, problems
+}
+
+// campaignBody is what a body may say of a campaign; what is absent stays, or has its default.
+type campaignBody struct {
+	Name          *string                `json:"name" doc:"The name that members read."`
+	Channels      *[]svc.CampaignChannel `json:"channels" doc:"One channel; email where it is absent. The others have no sender."`
+	Audience      *chosenAudience        `json:"audience" doc:"Everybody where it is absent."`
+	RatePerSecond *int                   `json:"ratePerSecond" doc:"Messages a second, 20 where it is absent."`
+	HourlyBudget  *int                   `json:"hourlyBudget" doc:"Messages an hour; 0 is no bound."`
+	From          *svc.CampaignSender    `json:"from" doc:"The sender that recipients see."`
+	ReplyTo       *string                `json:"replyTo" doc:"Where answers go; to the sender where it is empty."`
+	Subject       *string                `json:"subject"`
+	Preheader     *string                `json:"preheader" doc:"What inboxes show beside the subject."`
+	Text          *string                `json:"text" doc:"The message as plain text. Placeholders: {{name}}, {{firstName}}, {{email}}, {{unsubscribeUrl}}; {{name|friend}} says what stands there where the name is not known."`
+	HTML          *string                `json:"html" doc:"The message as HTML, with the same placeholders."`
+}
+
+// patch returns the change that the body asks for.
+func (b *campaignBody) patch() (patch svc.CampaignPatch, problems []svc.FieldError) {
+	patch = svc.CampaignPatch{
+		Name: b.Name, Channels: b.Channels, Rate: b.RatePerSecond, Budget: b.HourlyBudget, From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Preheader: b.Preheader, Text: b.Text, HTML: b.HTML,
+	}
+	if b.Audience != nil {
+		var chosen svc.CampaignAudience
+		chosen, problems = b.Audience.audience()
+		patch.Audience = &chosen
+	}
+	return patch, problems
+}
+
+type createCampaign struct {
+	api.AppPath
+	Body newCampaign `body:"json"`
+}
+
+// newCampaign is the body of POST …/campaigns.
+type newCampaign struct {
+	campaignBody
+	Environment string `json:"environment" doc:"The environment of the people; production where it is absent."`
+}
+
+// Check refuses ids that are none.
+func (c *createCampaign) Check(*route.Call) []svc.FieldError {
+	_, problems := c.Body.patch()
+	return problems
+}
+
+func (c campaigns) create(ctx context.Context, call *route.Call, in createCampaign) (shownCampaign, error) {
+	by, err := actorOf(call)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	patch, _ := in.Body.patch()
+	made, err := c.campaigns.Create(ctx, &call.App, svc.CampaignSpec{Environment: in.Body.Environment}.With(patch), by)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/campaigns/" + made.ID)
+	return c.shown(ctx, call, &made)
+}
+
+type updateCampaign struct {
+	campaignPath
+	Body campaignBody `body:"json"`
+}
+
+// Check refuses an empty body, and ids that are none.
+func (u *updateCampaign) Check(*route.Call) []svc.FieldError {
+	if reflect.ValueOf(u.Body).IsZero() {
+		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, channels, audience, from, subject or another member."}}
+	}
+	_, problems := u.Body.patch()
+	return problems
+}
+
+// present returns the revision that the caller requires, 0 for any.
+func (c campaigns) present(ctx context.Context, call *route.Call, id string) (uint64, error) {
+	found, err := c.campaigns.Get(ctx, call.Ref(), id)
+	if err != nil {
+		return 0, err
+	}
+	wanted, err := call.IfMatch(found.Revision)
+	if err != nil || wanted == nil {
+		return 0, err
+	}
+	return *wanted, nil
+}
+
+func (c campaigns) update(ctx context.Context, call *route.Call, in updateCampaign) (shownCampaign, error) {
+	by, err := actorOf(call)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	revision, err := c.present(ctx, call, in.ID)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	patch, _ := in.Body.patch()
+	changed, err := c.campaigns.Update(ctx, &call.App, in.ID, patch, revision, by)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	return c.shown(ctx, call, &changed)
+}
+
+func (c campaigns) submit(ctx context.Context, call *route.Call, in campaignPath) (shownCampaign, error) {
+	by, err := actorOf(call)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	revision, err := c.present(ctx, call, in.ID)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	changed, err := c.campaigns.Submit(ctx, call.Ref(), in.ID, revision, by)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	return c.shown(ctx, call, &changed)
+}
+
+// maxReason is the length of a reason in bytes.
+const maxReason = 1000
+
+// verdict is what a second member says.
+type verdict string
+
+// The verdicts.
+const (
+	approve  verdict = "approve"
+	giveBack verdict = "return"
+)
+
+// Values returns the verdicts, for descriptions.
+func (verdict) Values() []verdict { return []verdict{approve, giveBack} }
+
+type decideCampaign struct {
+	campaignPath
+	Body decideBody `body:"json"`
+}
+
+// decideBody is the body of POST …/campaigns/{id}/decide.
+type decideBody struct {
+	Decision verdict `json:"decision" required:"true" doc:"approve, or return."`
+	Revision uint64  `json:"revision" required:"true" doc:"The revision that was read; another one is refused."`
+	Reason   string  `json:"reason" doc:"Why the campaign is returned."`
+}
+
+// Check refuses what is no decision, and a return without a reason.
+func (d *decideCampaign) Check(*route.Call) (problems []svc.FieldError) {
+	switch {
+	case d.Body.Decision != approve && d.Body.Decision != giveBack:
+		problems = append(problems, api.UnknownWord("decision", "decision", string(d.Body.Decision), api.Words(approve.Values())))
+	case d.Body.Decision == giveBack && d.Body.Reason == "":
+		problems = append(problems, svc.FieldError{Field: "reason", Code: "required", Message: "Say why the campaign is returned."})
+	}
+	if len(d.Body.Reason) > maxReason {
+		problems = append(problems, svc.FieldError{Field: "reason", Code: "too_long", Message: fmt.Sprintf("The reason is longer than %d bytes.", maxReason)})
+	}
+	if d.Body.Revision == 0 {
+		problems = append(problems, svc.FieldError{Field: "revision", Code: "invalid_value", Message: "Revisions begin with 1."})
+	}
+	return problems
+}
+
+// decide approves or returns a campaign. Whoever approves has just signed in with a passkey.
+func (c campaigns) decide(ctx context.Context, call *route.Call, in decideCampaign) (shownCampaign, error) {
+	by, err := actorOf(call)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	if in.Body.Decision == approve {
+		if err := api.FreshPasskey(call); err != nil {
+			return shownCampaign{}, err
+		}
+		call.Happened("campaign.approved")
+	}
+	changed, err := c.campaigns.Decide(ctx, call.Ref(), in.ID, in.Body.Revision, svc.CampaignDecision{By: by, Approved: in.Body.Decision == approve, Reason: in.Body.Reason})
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	return c.shown(ctx, call, &changed)
+}
+
+type controlCampaign struct {
+	campaignPath
+	Body controlBody `body:"json"`
+}
+
+// controlBody is the body of POST …/campaigns/{id}/control.
+type controlBody struct {
+	Action svc.CampaignAction `json:"action" required:"true" doc:"schedule, send, pause, resume or cancel."`
+	At     string             `json:"at" doc:"When a scheduled campaign begins: 2026-12-24T09:00 in the application's time zone, or an instant with a zone."`
+}
+
+// at returns when a scheduled campaign begins.
+func (b *controlBody) at(call *route.Call) (time.Time, *svc.FieldError) {
+	if (b.At != "") != (b.Action == svc.CampaignSchedule) {
+		return time.Time{}, &svc.FieldError{Field: "at", Code: "required", Message: "The action schedule, and no other, says when the campaign begins."}
+	}
+	if b.At == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, b.At)
+	if err != nil {
+		var zone *time.Location
+		if zone, err = time.LoadLocation(call.App.Timezone); err != nil {
+			zone = time.UTC
+		}
+		if at, err = time.ParseInLocation("2006-01-02T15:04", b.At, zone); err != nil {
+			at, err = time.ParseInLocation("2006-01-02T15:04:05", b.At, zone)
+		}
+	}
+	switch {
+	case err != nil:
+		return at, &svc.FieldError{Field: "at", Code: "invalid_value", Message: "It is no time such as 2026-12-24T09:00 or 2026-12-24T09:00:00Z."}
+	case !at.After(call.Now):
+		return at, &svc.FieldError{Field: "at", Code: "out_of_range", Message: "It is over; send the campaign instead."}
+	case at.Sub(call.Now) > svc.MaxCampaignAhead:
+		return at, &svc.FieldError{Field: "at", Code: "out_of_range", Message: "A campaign begins within 366 days."}
+	}
+	return at.UTC().Truncate(time.Millisecond), nil
+}
+
+// Check refuses what is no action, and times that do not fit it.
+func (c *controlCampaign) Check(call *route.Call) []svc.FieldError {
+	if to, _ := c.Body.Action.Target(); to == "" {
+		return []svc.FieldError{api.UnknownWord("action", "action", string(c.Body.Action), api.Words(c.Body.Action.Values()))}
+	}
+	if _, problem := c.Body.at(call); problem != nil {
+		return []svc.FieldError{*problem}
+	}
+	return nil
+}
+
+func (c campaigns) control(ctx context.Context, call *route.Call, in controlCampaign) (shownCampaign, error) {
+	if _, err := actorOf(call); err != nil {
+		return shownCampaign{}, err
+	}
+	revision, err := c.present(ctx, call, in.ID)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	at, _ := in.Body.at(call)
+	call.Happened(ledgerOf(in.Body.Action))
+	changed, err := c.campaigns.Control(ctx, call.Ref(), in.ID, in.Body.Action, at, revision)
+	if err != nil {
+		return shownCampaign{}, err
+	}
+	return c.shown(ctx, call, &changed)
+}
+
+// ledgerOf returns what an action leaves in the ledger.
+func ledgerOf(action svc.CampaignAction) svc.LedgerKind {
+	switch action {
+	case svc.CampaignSchedule:
+		return "campaign.scheduled"
+	case svc.CampaignSend:
+		return "campaign.sent"
+	case svc.CampaignPause:
+		return "campaign.paused"
+	case svc.CampaignResume:
+		return "campaign.resumed"
+	case svc.CampaignCancel:
+		return "campaign.canceled"
+	}
+	return "campaign.controlled"
+}

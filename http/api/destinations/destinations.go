@@ -1,0 +1,201 @@
+package destinations
+
+import (
+	"context"
+	"reflect"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// destinations answers the routes of destinations.
+type destinations struct{ destinations Destinations }
+
+func destinationRoutes(ports Ports) []route.Route {
+	d := destinations{ports.Destinations}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/destinations", Operation: "destinations.list", Module: svc.ModuleDestinations, Scope: svc.ScopeRead, Permission: svc.PermDestinationsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the destinations that conversions are forwarded to", Handler: route.Typed(d.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/destinations", Operation: "console.destinations.create", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Write, Ledger: "destination.created", Rate: svc.RateDefault,
+			Summary: "Add a destination; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.create),
+		},
+		{
+			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.update", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.updated", Rate: svc.RateDefault,
+			Summary: "Change the name, the mapping, the environments or the settings of a destination, or switch it", Handler: route.Typed(d.update),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.delete", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a destination and what waits for it", Status: 204, Handler: route.Typed(d.delete),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/apps/{org}/{app}/destinations/{id}/credential", Operation: "console.destinations.credential", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.credential_replaced", Rate: svc.RateDefault,
+			Summary: "Replace the credential of a destination; it goes to the vault and is never shown", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.credential),
+		},
+	}
+}
+
+// destination is a destination as answers show it.
+type destination struct {
+	ID             string                `json:"id"`
+	Kind           svc.DestinationKind   `json:"kind" open:"true"`
+	KindLabel      string                `json:"kindLabel"`
+	Name           string                `json:"name"`
+	Enabled        bool                  `json:"enabled"`
+	Environments   []string              `json:"environments"`
+	Mapping        []svc.DestinationRule `json:"mapping"`
+	Config         svc.DestinationConfig `json:"config"`
+	HasCredential  bool                  `json:"hasCredential"`
+	LastDispatchAt *route.Time           `json:"lastDispatchAt"`
+	LastError      *string               `json:"lastError" doc:"Why the latest attempt failed; null where it did not."`
+	Waiting        int                   `json:"waiting" doc:"Deliveries that are not over."`
+	CreatedAt      route.Time            `json:"createdAt"`
+	UpdatedAt      route.Time            `json:"updatedAt"`
+}
+
+func destinationOf(d *svc.Destination, state svc.DestinationState) destination {
+	row := destination{
+		ID: d.ID, Kind: d.Kind, KindLabel: d.Kind.Label(), Name: d.Name, Enabled: d.Enabled, Environments: d.Environments, Mapping: d.Mapping, Config: d.Config,
+		HasCredential: d.HasCredential(), LastError: api.OrNull(state.LastError), Waiting: state.Waiting, CreatedAt: route.Time(d.CreatedAt), UpdatedAt: route.Time(d.UpdatedAt),
+	}
+	if !state.LastDispatchAt.IsZero() {
+		row.LastDispatchAt = route.TimeOf(&state.LastDispatchAt)
+	}
+	return row
+}
+
+type listDestinations struct {
+	api.AppPath
+	api.Paging
+}
+
+func (d destinations) list(ctx context.Context, call *route.Call, in listDestinations) (svc.Page[destination], error) {
+	all, states, err := d.destinations.List(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[destination]{}, err
+	}
+	rows := make([]destination, len(all))
+	for i := range all {
+		rows[i] = destinationOf(&all[i], states[i])
+	}
+	return api.PageOfAll(call, rows, in.Paging, func(row destination) string { return row.ID })
+}
+
+// createdDestination shows the secret of a webhook once.
+type createdDestination struct {
+	destination
+	Secret *string `json:"secret" doc:"What signs the requests to a webhook; it is shown this once, and only where none was given."`
+}
+
+type createDestination struct {
+	api.AppPath
+	Body newDestination `body:"json"`
+}
+
+// newDestination is the body of POST …/destinations.
+type newDestination struct {
+	Kind         svc.DestinationKind    `json:"kind" required:"true"`
+	Name         string                 `json:"name" required:"true" doc:"The name that people read."`
+	Enabled      *bool                  `json:"enabled" doc:"Whether conversions are forwarded; true where it is absent."`
+	Environments []string               `json:"environments" doc:"The environments whose events are forwarded; production where it is absent."`
+	Mapping      *[]svc.DestinationRule `json:"mapping" doc:"Which events are forwarded, and as what; at most 200, one for an event."`
+	Config       *svc.DestinationConfig `json:"config"`
+	Credential   *string                `json:"credential" doc:"What the destination is reached with; a webhook without one gets a new secret. It is never shown."`
+}
+
+func (d destinations) create(ctx context.Context, call *route.Call, in createDestination) (createdDestination, error) {
+	spec := svc.DestinationSpec{Kind: in.Body.Kind, Name: in.Body.Name, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Environments: in.Body.Environments}
+	if in.Body.Mapping != nil {
+		spec.Mapping = *in.Body.Mapping
+	}
+	if in.Body.Config != nil {
+		spec.Config = *in.Body.Config
+	}
+	made, secret, err := d.destinations.Create(ctx, &call.App, spec, secretOf(in.Body.Credential))
+	if err != nil {
+		return createdDestination{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/destinations/" + made.ID)
+	return createdDestination{destinationOf(&made, svc.DestinationState{}), api.OrNull(secret.Reveal())}, nil
+}
+
+// secretOf returns a credential of a body, empty where there is none.
+func secretOf(text *string) svc.Secret {
+	if text == nil {
+		return ""
+	}
+	return svc.Secret(*text)
+}
+
+type destinationPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The destination's id."`
+}
+
+type updateDestination struct {
+	destinationPath
+	Body destinationPatch `body:"json"`
+}
+
+// destinationPatch is the body of PATCH …/destinations/{id}; what is absent stays.
+type destinationPatch struct {
+	Name         *string                `json:"name"`
+	Enabled      *bool                  `json:"enabled" doc:"A destination that is switched off is sent nothing; what waits for it is parked."`
+	Environments *[]string              `json:"environments"`
+	Mapping      *[]svc.DestinationRule `json:"mapping" doc:"The whole mapping."`
+	Config       *svc.DestinationConfig `json:"config" doc:"All settings."`
+}
+
+// Check refuses an empty body.
+func (u *updateDestination) Check(*route.Call) []svc.FieldError {
+	if reflect.ValueOf(u.Body).IsZero() {
+		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, enabled, environments, mapping or config."}}
+	}
+	return nil
+}
+
+func (d destinations) update(ctx context.Context, call *route.Call, in updateDestination) (destination, error) {
+	changed, err := d.destinations.Update(ctx, &call.App, in.ID, svc.DestinationPatch(in.Body))
+	if err != nil {
+		return destination{}, err
+	}
+	return destinationOf(&changed, svc.DestinationState{}), nil
+}
+
+func (d destinations) delete(ctx context.Context, call *route.Call, in destinationPath) (route.Empty, error) {
+	return route.Empty{}, d.destinations.Delete(ctx, call.Ref(), in.ID)
+}
+
+type putCredential struct {
+	destinationPath
+	Body newCredential `body:"json"`
+}
+
+// newCredential is the body of PUT …/destinations/{id}/credential.
+type newCredential struct {
+	Credential *string `json:"credential" doc:"The signing secret of a webhook (absent: a new one is made), the address of a chat's incoming webhook, the access token of Meta, TikTok or LinkedIn, or for Google Ads a JSON object with developerToken, clientId, clientSecret and refreshToken, as text."`
+}
+
+// keptCredential is the answer to a new credential.
+type keptCredential struct {
+	HasCredential bool    `json:"hasCredential"`
+	Secret        *string `json:"secret" doc:"The signing secret of a webhook that was given none; it is shown this once."`
+	// RotatesUntil is set while two secrets sign.
+	RotatesUntil *route.Time `json:"rotatesUntil" doc:"Until when the replaced secret of a webhook signs beside the new one."`
+}
+
+func (d destinations) credential(ctx context.Context, call *route.Call, in putCredential) (keptCredential, error) {
+	changed, secret, err := d.destinations.SetCredential(ctx, call.Ref(), in.ID, secretOf(in.Body.Credential))
+	if err != nil {
+		return keptCredential{}, err
+	}
+	kept := keptCredential{HasCredential: changed.HasCredential(), Secret: api.OrNull(secret.Reveal())}
+	if changed.Kind == svc.DestinationWebhook {
+		until := changed.UpdatedAt.Add(svc.SecretRotation)
+		kept.RotatesUntil = route.TimeOf(&until)
+	}
+	return kept, nil
+}

@@ -1,0 +1,57 @@
+// Package exports has the routes of exports: files of events and people, and the links under which they are fetched.
+package exports
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Exports keeps the exports of applications.
+type Exports interface {
+	// CreateExport begins an export. It fails with conflict beyond the bounds of the application.
+	CreateExport(ctx context.Context, export svc.Export) (svc.Export, error)
+	// Export returns an export. It fails with not_found where the application has none of the id.
+	Export(ctx context.Context, app svc.AppRef, id string) (svc.Export, error)
+	// Exports returns the exports of an application, the newest first.
+	Exports(ctx context.Context, app svc.AppRef) ([]svc.Export, error)
+}
+
+// Files reads the files of exports that are ready.
+type Files interface {
+	// OpenExport returns a file, written as it is read.
+	OpenExport(ctx context.Context, export *svc.Export) (io.ReadCloser, error)
+}
+
+// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+type Ports struct {
+	Exports Exports
+	Files   Files
+	Links   Links
+	// NewID returns a new sortable id with a prefix.
+	NewID func(prefix string) string
+	Now   func() time.Time
+}
+
+// Routes returns the gated rows of the package.
+func Routes(ports Ports) []route.Route {
+	e := exports{ports}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/exports", Operation: "exports.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Exports and how far they are", Handler: route.Typed(e.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/exports", Operation: "exports.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermEventsRead, Effect: route.Write, Ledger: "export.created", Rate: svc.RateDefault,
+			Summary: "Export events or people of a range as NDJSON, CSV or Parquet", Status: http.StatusCreated, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(e.create),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/exports/{id}", Operation: "exports.get", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "An export, with a link to its file that is good for an hour", Handler: route.Typed(e.get),
+		},
+	}
+}

@@ -1,0 +1,110 @@
+package people
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// DropOffs finds the people who drop off in funnels.
+type DropOffs interface {
+	// DroppedOff returns the numbers of the persons who entered a funnel in a window and went no further than a step,
+	// which counts from 1; of more than svc.MaxDropOffs those who began last.
+	DroppedOff(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, step int) ([]uint64, error)
+}
+
+// dropOff holds the parameters that keep the people who dropped off at a step of a funnel.
+type dropOff struct {
+	Funnel string     `query:"funnel" doc:"People who dropped off at a step of the funnel, by its id; needs analytics.read. Of more than 5000, those who began last."`
+	Step   stepParam  `query:"step" doc:"With funnel: the last step that they took, counted from 1; not the last one of the funnel."`
+	Range  entryRange `query:"range" doc:"With funnel: when they took its first step, as in the funnel's results."`
+}
+
+// Check holds that the parameters belong together.
+func (d *dropOff) Check(*route.Call) []svc.FieldError {
+	switch {
+	case d.Funnel != "" && d.Step == 0:
+		return []svc.FieldError{{Field: "step", Code: "missing_value", Message: "A list of who dropped off in a funnel needs the step."}}
+	case d.Funnel == "" && d.Step != 0:
+		return []svc.FieldError{{Field: "funnel", Code: "missing_value", Message: "A step needs the funnel that it is one of."}}
+	}
+	return nil
+}
+
+// stepParam is the parameter step; 0 where the request names none.
+type stepParam int
+
+// Parse reads the step.
+func (s *stepParam) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word := api.First(words)
+	if word == "" {
+		return nil
+	}
+	step, err := strconv.Atoi(word)
+	if err != nil || step < 1 || step >= svc.MaxFunnelSteps {
+		return []svc.FieldError{{Field: "step", Code: "out_of_range", Message: fmt.Sprintf("A step is a whole number from 1 to %d.", svc.MaxFunnelSteps-1)}}
+	}
+	*s = stepParam(step)
+	return nil
+}
+
+// Schema describes the parameter.
+func (stepParam) Schema() route.Schema {
+	return route.Schema{"type": "integer", "minimum": 1, "maximum": svc.MaxFunnelSteps - 1}
+}
+
+// entryRange is the parameter range, in the application's time zone.
+type entryRange struct{ svc.Window }
+
+// Parse reads the range word; relative ranges end at the request.
+func (e *entryRange) Parse(call *route.Call, words []string) []svc.FieldError {
+	parsed, problem := svc.ParseWindow(api.First(words), call.Now, call.App.Location())
+	if problem != nil {
+		return []svc.FieldError{*problem}
+	}
+	e.Window = parsed
+	return nil
+}
+
+// Schema describes the parameter.
+func (entryRange) Schema() route.Schema {
+	return route.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"24h", "30d", "today", "custom:2026-01-01..2026-01-31"}}
+}
+
+// whoDroppedOff returns the numbers of the people whom the parameters keep. It needs what reading the funnel needs, and
+// people.pii.read where the steps ask for what is masked without it.
+func (d dossiers) whoDroppedOff(ctx context.Context, call *route.Call, environment svc.Environment, in dropOff) ([]uint64, error) {
+	if !slices.Contains(call.App.Modules, svc.ModuleAnalytics) {
+		return nil, unknownFunnel("The application has no funnels: its module analytics is off.")
+	}
+	if !call.Grant.May(svc.PermAnalyticsRead) {
+		return nil, &svc.Error{Code: svc.CodeForbidden, Required: &svc.Required{Permission: svc.PermAnalyticsRead}, Message: "A list of who dropped off in a funnel needs analytics.read."}
+	}
+	at := slices.IndexFunc(call.Parts.Funnels, func(f svc.Funnel) bool { return f.ID == in.Funnel })
+	if at < 0 {
+		return nil, unknownFunnel("The application has no funnel of this id.")
+	}
+	funnel := call.Parts.Funnels[at]
+	if int(in.Step) >= len(funnel.Steps) {
+		return nil, svc.Invalid(svc.FieldError{
+			Field: "step", Code: "out_of_range", Message: fmt.Sprintf("Of the funnel's %d steps, people drop off at one from 1 to %d.", len(funnel.Steps), len(funnel.Steps)-1),
+		})
+	}
+	if funnel.Personal() && !call.Grant.May(svc.PermPeoplePIIRead) {
+		return nil, &svc.Error{
+			Code: svc.CodeForbidden, Required: &svc.Required{Permission: svc.PermPeoplePIIRead},
+			Message: "The funnel's steps ask for what is masked to you; its people need people.pii.read.",
+		}
+	}
+	scope := svc.AnalyticsScope{App: call.Ref(), Environment: environment, Window: in.Range.Window}
+	return d.dropOffs.DroppedOff(ctx, scope, funnel, int(in.Step))
+}
+
+func unknownFunnel(message string) error {
+	return svc.Invalid(svc.FieldError{Field: "funnel", Code: "unknown_funnel", Message: message})
+}

@@ -1,0 +1,79 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// PersonLine returns a person as lists show them, as JSON without a line break, masked for those who do not see personal
+// fields.
+func PersonLine(p *svc.Person, masked bool) ([]byte, error) {
+	if masked {
+		p.Mask()
+	}
+	return json.Marshal(personOf(p))
+}
+
+func exportRoutes(ports Ports) []route.Route {
+	d := newDossiers(ports)
+	return []route.Route{{
+		Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}/export", Operation: "people.export", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+		Summary: "Everything that is kept of a person, for the right of access",
+		Events:  "A line of JSON for the person (kind person, data the dossier), then one for each entry of the timeline, the newest first (kind event, activity or error).",
+		Handler: route.Lined(d.export),
+	}}
+}
+
+// personExported is the first line of an export.
+type personExported struct {
+	Kind        string     `json:"kind"`
+	Environment string     `json:"environment"`
+	ExportedAt  route.Time `json:"exportedAt"`
+	Data        person     `json:"data"`
+}
+
+// exportPage is how many entries of a timeline are read at a time.
+const exportPage = 500
+
+// export answers the person and the whole timeline. What is erased while it runs ends it.
+func (d dossiers) export(ctx context.Context, call *route.Call, in personPath, yield func(line any) error) error {
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		return &svc.Error{
+			Code: svc.CodeForbidden, Message: "Exporting a person takes people.pii.read.",
+			Required: &svc.Required{Scope: svc.ScopeRead, Permission: svc.PermPeoplePIIRead},
+		}
+	}
+	found, err := d.find(ctx, in)
+	if err != nil {
+		return err
+	}
+	call.Attach(found.ID + ".ndjson")
+	if err := yield(personExported{"person", in.Env.Slug, route.Time(call.Now), personOf(&found)}); err != nil {
+		return err
+	}
+	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: found.Number, Kinds: svc.TimelineKinds(), Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: exportPage}
+	for {
+		page, cancel := context.WithTimeout(ctx, exportPageTime)
+		entries, more, err := d.timelines.Timeline(page, query)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if err := yield(entryOf(&entries[i])); err != nil {
+				return err
+			}
+		}
+		if !more {
+			return nil
+		}
+		query.Before = entries[len(entries)-1].TimelineKey
+	}
+}
+
+// exportPageTime bounds the read of a page.
+const exportPageTime = 30 * time.Second

@@ -1,0 +1,171 @@
+// Package reports has the routes of e-mail reports, and the page by which their recipients leave.
+package reports
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Reports keeps what is sent to whom.
+type Reports interface {
+	// Reports returns the reports of an application, ordered by environment and kind.
+	Reports(ctx context.Context, app svc.AppRef) ([]svc.Report, error)
+	// PutReport makes the report of a kind and an environment under an id, or changes the one that is there.
+	PutReport(ctx context.Context, app *svc.Application, id string, spec svc.ReportSpec) (svc.Report, error)
+	// DeleteReport fails with not_found where the application has no report of the id.
+	DeleteReport(ctx context.Context, app svc.AppRef, id string) error
+	// Unsubscribe takes a recipient, whom svc.RecipientHash names, out of a report. It may be repeated.
+	Unsubscribe(ctx context.Context, app svc.AppRef, id, recipient string) error
+}
+
+// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+type Ports struct {
+	Reports Reports
+	Links   Links
+	// Mails reports whether a mail server is configured.
+	Mails bool
+	NewID func(prefix string) string
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	r := reports{ports}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/reports", Operation: "reports.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "The e-mail reports: weekly, monthly, and notices of many visitors", Handler: route.Typed(r.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/reports", Operation: "reports.put", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "report.updated", Rate: svc.RateDefault,
+			Summary: "Make the report of a kind for an environment, or change the one that is there", Handler: route.Typed(r.put),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/reports/{id}", Operation: "reports.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "report.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a report; letters on their way are not sent any more", Status: 204, Handler: route.Typed(r.delete),
+		},
+	}
+}
+
+// reports answers the routes.
+type reports struct{ Ports }
+
+// report is a report as answers show it.
+type report struct {
+	ID          string         `json:"id"`
+	Kind        svc.ReportKind `json:"kind"`
+	Environment string         `json:"environment"`
+	Recipients  []string       `json:"recipients" doc:"Masked for callers who may not see personal data."`
+	Threshold   *uint64        `json:"threshold" doc:"How many visitors at a time a notice of kind spike is sent for."`
+	Enabled     bool           `json:"enabled"`
+	NextAt      *route.Time    `json:"nextAt" doc:"When the next report is due, at eight o'clock in the time zone of the application; null for a spike, and for a report that is off."`
+	SentAt      *route.Time    `json:"sentAt" doc:"When the mail server took a letter last."`
+	Problem     *string        `json:"problem" doc:"Why the mail server did not take the latest letter."`
+	CreatedAt   route.Time     `json:"createdAt"`
+	UpdatedAt   route.Time     `json:"updatedAt"`
+}
+
+// noMail is the problem of every report where nothing can be sent.
+const noMail = "No mail server is configured: SVC_MAIL_SERVER names none."
+
+func (r reports) shown(call *route.Call) func(one *svc.Report) report {
+	return func(one *svc.Report) report {
+		row := report{
+			ID: one.ID, Kind: one.Kind, Environment: one.Environment, Recipients: slices.Clone(one.Recipients), Enabled: one.Enabled, Problem: api.OrNull(one.Problem),
+			CreatedAt: route.Time(one.CreatedAt), UpdatedAt: route.Time(one.UpdatedAt),
+		}
+		if row.Recipients == nil {
+			row.Recipients = []string{}
+		}
+		if !call.Grant.May(svc.PermPeoplePIIRead) {
+			for i := range row.Recipients {
+				row.Recipients[i] = svc.MaskEmails(row.Recipients[i])
+			}
+		}
+		if one.Kind == svc.ReportSpike {
+			row.Threshold = &one.Threshold
+		}
+		if next := one.Kind.Next(call.Now, call.App.Location()); one.Enabled && !next.IsZero() {
+			row.NextAt = route.TimeOf(&next)
+		}
+		if !one.SentAt.IsZero() {
+			row.SentAt = route.TimeOf(&one.SentAt)
+		}
+		if !r.Mails {
+			row.Problem = api.OrNull(noMail)
+		}
+		return row
+	}
+}
+
+type listReports struct {
+	api.AppPath
+	api.Paging
+}
+
+func (r reports) list(ctx context.Context, call *route.Call, in listReports) (svc.Page[report], error) {
+	all, err := r.Reports.Reports(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[report]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(all, r.shown(call)), in.Paging, func(row report) string {
+		return row.Environment + " " + string(row.Kind)
+	})
+}
+
+type putReport struct {
+	api.AppPath
+	Env  api.Env    `query:"env" doc:"The environment's slug."`
+	Body reportBody `body:"json"`
+}
+
+// reportBody is the body of POST …/reports.
+type reportBody struct {
+	Kind       svc.ReportKind `json:"kind" required:"true" doc:"weekly: on Monday morning, of Monday to Sunday. monthly: on the first of a month, of the month before. spike: when there are many visitors, every 12 hours at most."`
+	Recipients []string       `json:"recipients" required:"true" doc:"1 to 20 e-mail addresses. Each gets a letter of its own, with a link by which it leaves."`
+	Threshold  uint64         `json:"threshold" doc:"From how many visitors within five minutes on a notice of kind spike is sent."`
+	Enabled    *bool          `json:"enabled" doc:"true where it is absent."`
+}
+
+func (p *putReport) spec() svc.ReportSpec {
+	recipients := []string{}
+	for _, address := range p.Body.Recipients {
+		if !slices.Contains(recipients, address) {
+			recipients = append(recipients, address)
+		}
+	}
+	return svc.ReportSpec{
+		Kind: p.Body.Kind, Environment: p.Env.Slug, Number: p.Env.Number, Recipients: recipients, Threshold: p.Body.Threshold, Enabled: p.Body.Enabled == nil || *p.Body.Enabled,
+	}
+}
+
+// Check applies the rules of reports.
+func (p *putReport) Check(*route.Call) []svc.FieldError {
+	spec := p.spec()
+	return spec.Validate()
+}
+
+func (r reports) put(ctx context.Context, call *route.Call, in putReport) (report, error) {
+	made, err := r.Reports.PutReport(ctx, &call.App, r.NewID("rpt_"), in.spec())
+	if err != nil {
+		return report{}, err
+	}
+	call.About(made.ID)
+	return r.shown(call)(&made), nil
+}
+
+type reportPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The report's id."`
+}
+
+func (r reports) delete(ctx context.Context, call *route.Call, in reportPath) (route.Empty, error) {
+	return route.Empty{}, r.Reports.DeleteReport(ctx, call.Ref(), in.ID)
+}
+
+// leaveTime bounds the work of leaving a report.
+const leaveTime = 10 * time.Second

@@ -1,0 +1,246 @@
+package revenue
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Connectors keeps the billing connectors of applications.
+type Connectors interface {
+	// List returns the connectors of an application by id.
+	List(ctx context.Context, ref svc.AppRef) ([]svc.ConnectedBilling, error)
+	// Put makes the connector of an id, or replaces it; secrets that are empty stay as they are.
+	Put(ctx context.Context, app *svc.Application, id string, spec svc.BillingSpec, apiKey, signing svc.Secret) (svc.ConnectedBilling, error)
+	// Delete removes a connector and returns what it was.
+	Delete(ctx context.Context, ref svc.AppRef, id string) (svc.ConnectedBilling, error)
+}
+
+// Coverage knows what of billing is known.
+type Coverage interface {
+	// Connected returns the connectors of an environment with how they fare.
+	Connected(ref svc.AppRef, environment uint64) []svc.ConnectedBilling
+}
+
+// connectorRoutes returns the rows of billing connectors.
+func (r revenue) connectorRoutes() []route.Route {
+	row := func(method, path, operation, summary string) route.Route {
+		return route.Route{
+			Surface: route.Console, Method: method, Path: "/apps/{org}/{app}/billing" + path, Operation: operation, Module: svc.ModuleRevenue, Rate: svc.RateDefault,
+			Scope: svc.ScopeAdmin, Permission: svc.PermAppsWrite, Effect: route.Destructive, Summary: summary, Codes: []svc.Code{svc.CodeNotAvailable},
+		}
+	}
+	list := row("GET", "", "console.billing.list", "List the billing connectors with their last synchronization and its error")
+	list.Scope, list.Permission, list.Effect, list.Handler = svc.ScopeRead, svc.PermRevenueRead, route.Read, route.Typed(r.listConnectors)
+	put := row("PUT", "/{id}", "console.billing.put", "Connect a billing system, or change how; the credential goes to the vault and is never shown")
+	put.Ledger, put.Handler, put.Codes = "billing.connected", route.Typed(r.putConnector), append(put.Codes, svc.CodeConflict)
+	remove := row("DELETE", "/{id}", "console.billing.delete", "Disconnect a billing system; what it said stays")
+	remove.Ledger, remove.Handler = "billing.disconnected", route.Typed(r.deleteConnector)
+	return []route.Route{list, put, remove}
+}
+
+// billingConnector is a billing connector as answers show it.
+type billingConnector struct {
+	ID               string               `json:"id"`
+	Provider         svc.BillingProvider  `json:"provider" open:"true"`
+	Environment      string               `json:"environment"`
+	Enabled          bool                 `json:"enabled"`
+	Customers        svc.BillingCustomers `json:"customers" doc:"By what a customer is known as a person: the metadata distinct_id, or without it the e-mail address too."`
+	Live             bool                 `json:"live" doc:"false where the provider's test mode is read."`
+	HasAPIKey        bool                 `json:"hasApiKey"`
+	HasSigningSecret bool                 `json:"hasSigningSecret" doc:"false where webhooks are refused; the provider is then asked once a minute alone."`
+	WebhookPath      *string              `json:"webhookPath" doc:"Where the provider's webhook is to be sent, below the service's address."`
+	State            svc.BillingState     `json:"state" doc:"off, waiting (nothing was sent yet), syncing (the first reading is under way), current or failing."`
+	LastSyncAt       *route.Time          `json:"lastSyncAt" doc:"When the provider was last read; null where it never was."`
+	Through          *route.Time          `json:"through" doc:"Until when everything is known; null before the first complete reading."`
+	LastError        *string              `json:"lastError" doc:"Why the last reading failed: key_refused, permission_missing, rate_limited, provider_unavailable, request_refused, wrong_mode, log_unavailable or credential_missing; null where it did not."`
+	FailingSince     *route.Time          `json:"lastErrorAt" doc:"When it last failed."`
+	Items            uint64               `json:"items" doc:"Billing items that were read; what was read again counts again."`
+	CreatedAt        route.Time           `json:"createdAt"`
+	UpdatedAt        route.Time           `json:"updatedAt"`
+}
+
+func (r revenue) connectorOf(call *route.Call, c *svc.ConnectedBilling, anyItems bool) billingConnector {
+	out := billingConnector{
+		ID: c.ID, Provider: c.Provider, Environment: c.Environment, Enabled: c.Enabled, Customers: c.Customers, Live: c.Live, HasAPIKey: len(c.Sealed) > 0,
+		HasSigningSecret: c.HasSigningSecret, State: c.State(anyItems, call.Now), LastError: api.OrNull(string(c.Sync.Problem)), Items: c.Sync.Items,
+		CreatedAt: route.Time(c.CreatedAt), UpdatedAt: route.Time(c.UpdatedAt),
+	}
+	if c.Provider == svc.BillingStripe {
+		out.WebhookPath = api.OrNull("/api/v1/revenue/stripe/" + c.Hook)
+	}
+	if !c.Sync.LastSyncAt.IsZero() {
+		out.LastSyncAt = route.TimeOf(&c.Sync.LastSyncAt)
+	}
+	if !c.Sync.Through.IsZero() {
+		out.Through = route.TimeOf(&c.Sync.Through)
+	}
+	if c.Sync.Problem != "" {
+		out.FailingSince = route.TimeOf(&c.Sync.FailedAt)
+	}
+	return out
+}
+
+type listConnectors struct {
+	api.AppPath
+	api.Paging
+}
+
+func (r revenue) listConnectors(ctx context.Context, call *route.Call, in listConnectors) (svc.Page[billingConnector], error) {
+	all, err := r.ports.Connectors.List(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[billingConnector]{}, err
+	}
+	rows := make([]billingConnector, len(all))
+	for n := range all {
+		anyItems, err := r.anyItems(ctx, &all[n])
+		if err != nil {
+			return svc.Page[billingConnector]{}, err
+		}
+		rows[n] = r.connectorOf(call, &all[n], anyItems)
+	}
+	return api.PageOfAll(call, rows, in.Paging, func(row billingConnector) string { return row.ID })
+}
+
+// anyItems reports whether the environment of a generic connector was sent anything.
+func (r revenue) anyItems(ctx context.Context, c *svc.ConnectedBilling) (bool, error) {
+	if c.Provider != svc.BillingGeneric {
+		return false, nil
+	}
+	ledger, err := r.ports.Ledgers.RevenueLedger(ctx, c.Number, "")
+	if err != nil {
+		return false, err
+	}
+	return ledger.Any, nil
+}
+
+type connectorPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The connector's id, which whoever makes it chooses: lower-case letters, digits and dashes."`
+}
+
+type putConnector struct {
+	connectorPath
+	Body newBillingConnector `body:"json"`
+}
+
+// newBillingConnector is the body of PUT …/billing/{id}.
+type newBillingConnector struct {
+	Provider      svc.BillingProvider   `json:"provider" required:"true" doc:"stripe, or generic for a system that sends its items with a secret key."`
+	Environment   string                `json:"environment" doc:"The environment that is filled; production where it is absent. A key of Stripe's test mode needs another one."`
+	Enabled       *bool                 `json:"enabled" doc:"Whether the provider is read; true where it is absent."`
+	Customers     *svc.BillingCustomers `json:"customers" doc:"By what a customer is known as a person: metadata (default) takes distinct_id of the metadata; email takes the e-mail address where there is none."`
+	APIKey        *string               `json:"apiKey" doc:"A restricted key of Stripe that reads subscriptions, customers, prices, products, invoices, charges, refunds and events. What is absent stays."`
+	SigningSecret *string               `json:"signingSecret" doc:"The signing secret of the webhook; one that it replaces verifies for a day beside it. What is absent stays."`
+}
+
+// connectorID matches the ids of connectors.
+func connectorID() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`) }
+
+// Check refuses ids that cannot be those of a connector.
+func (p *putConnector) Check(*route.Call) []svc.FieldError {
+	if !connectorID().MatchString(p.ID) {
+		return []svc.FieldError{{Field: "id", Code: "invalid_value", Message: "An id has 1 to 40 lower-case letters, digits and dashes, and begins with no dash."}}
+	}
+	return nil
+}
+
+func (r revenue) putConnector(ctx context.Context, call *route.Call, in putConnector) (billingConnector, error) {
+	spec := svc.BillingSpec{Provider: in.Body.Provider, Environment: in.Body.Environment, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Customers: svc.CustomersByMetadata}
+	if spec.Environment == "" {
+		spec.Environment = svc.DefaultEnvironment
+	}
+	if in.Body.Customers != nil {
+		spec.Customers = *in.Body.Customers
+	}
+	put, err := r.ports.Connectors.Put(ctx, &call.App, in.ID, spec, secretOf(in.Body.APIKey), secretOf(in.Body.SigningSecret))
+	if err != nil {
+		return billingConnector{}, err
+	}
+	return r.connectorOf(call, &put, false), nil
+}
+
+// secretOf returns a secret of a body, empty where there is none.
+func secretOf(text *string) svc.Secret {
+	if text == nil {
+		return ""
+	}
+	return svc.Secret(*text)
+}
+
+// disconnectedBilling is the answer to a deletion: what is gone and what stays.
+type disconnectedBilling struct {
+	ID      string `json:"id"`
+	Removed string `json:"removed"`
+	Kept    string `json:"kept"`
+}
+
+func (r revenue) deleteConnector(ctx context.Context, call *route.Call, in connectorPath) (disconnectedBilling, error) {
+	gone, err := r.ports.Connectors.Delete(ctx, call.Ref(), in.ID)
+	if err != nil {
+		return disconnectedBilling{}, err
+	}
+	out := disconnectedBilling{ID: gone.ID, Removed: "The connector and its credential. The provider is not read any more.", Kept: "All billing items that it brought, and the revenue made of them, as of now."}
+	if gone.Provider == svc.BillingGeneric {
+		out.Removed, out.Kept = "The connector.", "All billing items that were sent, and the revenue made of them. Items that are sent with a secret key still count."
+	}
+	return out, nil
+}
+
+// revenueCoverage says what of billing is known.
+type revenueCoverage struct {
+	State      svc.BillingState    `json:"state" doc:"The worst of the connectors' states: failing, then syncing, current, waiting, off. off where there is no connector."`
+	Complete   bool                `json:"complete" doc:"false where a connector's first reading is under way or its last one failed: the figures may be too low, and zeros say nothing."`
+	Through    *route.Time         `json:"through" doc:"Until when everything is known of all that is read from a provider; null where nothing is, or not completely yet."`
+	Connectors []coveringConnector `json:"connectors"`
+}
+
+// coveringConnector is one connector of the environment.
+type coveringConnector struct {
+	ID         string              `json:"id"`
+	Provider   svc.BillingProvider `json:"provider" open:"true"`
+	State      svc.BillingState    `json:"state"`
+	LastSyncAt *route.Time         `json:"lastSyncAt"`
+	LastError  *string             `json:"lastError"`
+}
+
+// coverageOf returns what is known of an environment, and whether its zeros may be taken for zeros.
+func (r revenue) coverageOf(call *route.Call, environment uint64, anyItems bool) (coverage revenueCoverage, connected bool) {
+	coverage = revenueCoverage{State: svc.BillingOff, Complete: true, Connectors: []coveringConnector{}}
+	connected = anyItems
+	all := r.ports.Coverage.Connected(call.Ref(), environment)
+	rank := func(state svc.BillingState) int {
+		switch state {
+		case svc.BillingFailing:
+			return 4
+		case svc.BillingSyncing:
+			return 3
+		case svc.BillingCurrent:
+			return 2
+		case svc.BillingWaiting:
+			return 1
+		case svc.BillingOff:
+		}
+		return 0
+	}
+	for n := range all {
+		shown := r.connectorOf(call, &all[n], anyItems)
+		coverage.Connectors = append(coverage.Connectors, coveringConnector{shown.ID, shown.Provider, shown.State, shown.LastSyncAt, shown.LastError})
+		if rank(shown.State) > rank(coverage.State) {
+			coverage.State = shown.State
+		}
+		connected = connected || all[n].Known()
+		if shown.Through != nil && (coverage.Through == nil || all[n].Sync.Through.Before(time.Time(*coverage.Through))) {
+			coverage.Through = shown.Through
+		}
+	}
+	coverage.Complete = rank(coverage.State) < rank(svc.BillingSyncing)
+	if !coverage.Complete && coverage.State == svc.BillingSyncing {
+		coverage.Through = nil
+	}
+	return coverage, connected
+}

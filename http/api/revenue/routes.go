@@ -1,0 +1,41 @@
+// Package revenue has the routes of subscriptions' revenue and of the connectors to billing systems.
+package revenue
+
+import (
+	"context"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Ledgers knows the revenue of environments.
+type Ledgers interface {
+	// RevenueLedger returns the ledger of an environment in a currency; without one, in that of its first item.
+	RevenueLedger(ctx context.Context, environment uint64, currency string) (*svc.Ledger, error)
+}
+
+// Ports are what the handlers call. A port may be nil only where the rows are
+// listed and never served.
+type Ports struct {
+	Ledgers    Ledgers
+	Connectors Connectors
+	Coverage   Coverage
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	r := revenue{ports}
+	return append([]route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/overview", Operation: "revenue.overview", Module: svc.ModuleRevenue, Scope: svc.ScopeRead, Permission: svc.PermRevenueRead, Effect: route.Read, Rate: svc.RateQuery,
+			Codes: []svc.Code{svc.CodeNotAvailable}, Summary: "MRR, ARR, churn and movement", Handler: route.Typed(r.overview),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/movements", Operation: "revenue.movements", Module: svc.ModuleRevenue, Scope: svc.ScopeRead, Permission: svc.PermRevenueRead, Effect: route.Read, Rate: svc.RateQuery,
+			Codes: []svc.Code{svc.CodeNotAvailable}, Summary: "Every new, expansion, contraction and churn with its subscription, the newest first", Handler: route.Typed(r.movements),
+		},
+	}, r.connectorRoutes()...)
+}
+
+// revenue answers the routes.
+type revenue struct{ ports Ports }

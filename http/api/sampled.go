@@ -1,0 +1,20 @@
+package api
+
+import (
+	"svc"
+	"svc/http/route"
+)
+
+// Sampled says that answers about an environment count a share of its visitors.
+type Sampled struct {
+	Rate  float64    `json:"rate"`
+	Since route.Time `json:"since" doc:"Earlier items are those of all visitors."`
+}
+
+// SampledOf returns the sample of an answer's environment, nil where all visitors are kept.
+func SampledOf(s *svc.Sampled) *Sampled {
+	if s == nil {
+		return nil
+	}
+	return &Sampled{Rate: s.Rate, Since: route.Time(s.Since)}
+}

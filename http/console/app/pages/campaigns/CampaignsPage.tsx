@@ -1,0 +1,9 @@
+import { useHere } from "../../core/me";
+import { Campaign } from "./Campaign";
+import { Campaigns } from "./Campaigns";
+
+// CampaignsPage is the list of campaigns, or the one that the address names.
+export function CampaignsPage() {
+  const { place } = useHere();
+  return place.rest ? <Campaign key={place.rest} id={place.rest} /> : <Campaigns />;
+}

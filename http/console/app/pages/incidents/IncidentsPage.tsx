@@ -1,0 +1,9 @@
+import { useHere } from "../../core/me";
+import { Incident } from "./Incident";
+import { Incidents } from "./Incidents";
+
+// IncidentsPage is the list of incidents, or the one that the address names.
+export function IncidentsPage() {
+  const { place } = useHere();
+  return place.rest ? <Incident key={place.rest} id={place.rest} /> : <Incidents />;
+}

@@ -1,0 +1,48 @@
+package demo
+
+import (
+	"net/http"
+	"time"
+
+	"svc"
+)
+
+// flagSettings makes the feature flags of the product. A flag that is there already is written again as it is.
+func flagSettings(time.Time) []Call {
+	type object = map[string]any
+	flag := func(key string, body object) Call {
+		return Call{Method: http.MethodPut, Path: "/api/v1/apps/{app}/flags/" + key, Body: body}
+	}
+	on := func(percent int) object {
+		return object{svc.DefaultEnvironment: object{"enabled": true, "rolloutPercent": percent}}
+	}
+	return []Call{
+		flag("quick-board", object{
+			"name": "Quick board", "description": "Boards that open before their cards are there.", "kind": svc.FlagMultivariate, "environments": on(100),
+			"variants": []object{{"key": "control", "weight": 50}, {"key": "quick", "weight": 50}},
+		}),
+		flag("reports-v2", object{
+			"name": "New reports", "kind": svc.FlagBoolean, "environments": on(20),
+			"rules": []object{{"conditions": []object{{"field": "trait.plan", "op": "in", "value": []string{"business", "team"}}}, "rolloutPercent": 100}},
+		}),
+		flag("dark-inbox", object{"name": "Dark inbox", "kind": svc.FlagBoolean, "environments": object{}}),
+	}
+}
+
+// asked is how many people the product asks about its flags.
+const asked = 60
+
+// evaluations has the product ask about its flags for some people, as it does whenever they come.
+func evaluations() (calls []Call) {
+	for n := range asked {
+		v := visitorOf(6*n+3, 0) // one of six registers
+		calls = append(calls, Call{
+			Method: http.MethodPost, Path: "/api/v1/flags/evaluate", Ingest: true,
+			Body: map[string]any{"distinctId": v.user(), "context": map[string]any{"plan": v.plan}, "keys": []string{"quick-board", "reports-v2"}},
+		})
+	}
+	return calls
+}
+
+// noDay is the day of a chapter without items.
+func noDay(*day) []Item { return nil }

@@ -1,0 +1,30 @@
+package demo
+
+import (
+	"net/http"
+	"time"
+
+	"svc"
+)
+
+// outboundSettings makes what would leave the service, and does not: a campaign that is a draft, and a destination that
+// is switched off.
+func outboundSettings(time.Time) []Call {
+	type object = map[string]any
+	return []Call{
+		{
+			Method: http.MethodPost, Path: consolePath + "apps/{app}/campaigns", Unless: "/api/v1/apps/{app}/campaigns",
+			Body: object{
+				"name": "What is new in Harbor", "from": object{"name": "Harbor"}, "subject": "Boards that open at once", "preheader": "And reports for every plan",
+				"text": "Hello {{firstName|friend}},\n\nboards open before their cards are there now, and every plan has reports.\n\nNo more letters: {{unsubscribeUrl}}\n",
+			},
+		},
+		{
+			Method: http.MethodPost, Path: consolePath + "apps/{app}/destinations", Unless: "/api/v1/apps/{app}/destinations",
+			Body: object{
+				"kind": svc.DestinationWebhook, "name": "Sales", "enabled": false, "config": object{"url": "https://example.com/conversions"},
+				"mapping": []svc.DestinationRule{{Event: "signed_up", DestinationEvent: "Lead"}, {Event: "subscribed", DestinationEvent: "Purchase"}},
+			},
+		},
+	}
+}

@@ -1,0 +1,120 @@
+package flags
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// frames reads a stream of events, and sends each message with its id.
+func frames(t *testing.T, url, key, seen string) <-chan [2]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Accept", "text/event-stream")
+	if seen != "" {
+		request.Header.Set("Last-Event-Id", seen)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("the stream answers %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
+	}
+	told := make(chan [2]string, 10)
+	go func() {
+		defer close(told)
+		var id string
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if text, is := strings.CutPrefix(lines.Text(), "id: "); is {
+				id = text
+			}
+			if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
+				told <- [2]string{id, text}
+			}
+		}
+	}()
+	return told
+}
+
+func next(t *testing.T, told <-chan [2]string) (id, data string) {
+	t.Helper()
+	select {
+	case one, open := <-told:
+		if !open {
+			t.Fatal("the stream has ended")
+		}
+		return one[0], one[1]
+	case <-time.After(30 * time.Second):
+		t.Fatal("the stream is quiet")
+	}
+	return "", ""
+}
+
+// TestServersAreSentDefinitions follows the definitions as a server does that evaluates by itself: at once, after each
+// change, and not again what it has seen.
+func TestServersAreSentDefinitions(t *testing.T) {
+	definitions := &defined{}
+	definitions.define(t, many(2, 1))
+	server := httptest.NewServer(serving(t, definitions))
+	t.Cleanup(server.Close)
+	url := server.URL + "/api/v1/flags/definitions"
+
+	told := frames(t, url, "secret", "")
+	id, data := next(t, told)
+	var first struct {
+		Revision  uint64
+		Algorithm string
+		Flags     []struct {
+			Key            string
+			RolloutPercent float64
+			Rules          []svc.FlagRule
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &first); err != nil || id != "2" || first.Revision != 2 || len(first.Flags) != 2 || first.Flags[0].RolloutPercent != 50 || len(first.Flags[0].Rules) != 1 || first.Algorithm != algorithm {
+		t.Fatalf("the first message %s is %s: %v", id, data, err)
+	}
+	definitions.define(t, many(3, 1))
+	if id, data = next(t, told); id != "6" || !strings.Contains(data, `"flag-2"`) {
+		t.Errorf("after a change the message %s is %s", id, data)
+	}
+
+	// A server that comes back with what it saw last hears of the next change only.
+	back := frames(t, url, "secret", "6")
+	definitions.define(t, many(1, 1))
+	if id, data = next(t, back); id != "3" || strings.Contains(data, `"flag-2"`) {
+		t.Errorf("after it came back the message %s is %s", id, data)
+	}
+}
+
+// TestManyAreToldAtOnce has many subscribers hear of one change.
+func TestManyAreToldAtOnce(t *testing.T) {
+	definitions := &defined{}
+	definitions.define(t, many(1, 1))
+	server := httptest.NewServer(serving(t, definitions))
+	t.Cleanup(server.Close)
+	var all []<-chan [2]string
+	for range 100 {
+		all = append(all, frames(t, server.URL+"/api/v1/flags/stream?key=public", "public", "1"))
+	}
+	definitions.define(t, many(1, 1))
+	for _, told := range all {
+		if id, data := next(t, told); id != "2" || !strings.Contains(data, `"revision":2`) {
+			t.Fatalf("a subscriber is told %s %s", id, data)
+		}
+	}
+}

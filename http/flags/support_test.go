@@ -1,0 +1,129 @@
+package flags
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http/ingest"
+	"svc/http/route"
+)
+
+// keys are the collectors of a test by the hash of their keys.
+type keys map[[32]byte]*svc.Collector
+
+func (k keys) Collector(hash [32]byte) *svc.Collector { return k[hash] }
+func (k keys) Former([32]byte) uint64                 { return 0 }
+func (k keys) Named(string) uint64                    { return 0 }
+
+// defined is a snapshot of the flags of one application in production, which a test replaces.
+type defined struct {
+	mu         sync.Mutex
+	flags      []svc.Flag
+	set        *svc.FlagSet
+	superseded chan struct{}
+}
+
+// define puts flags in place of the present ones; every call is the next version of all of them.
+func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
+	tb.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	version := uint64(1)
+	if len(d.flags) > 0 {
+		version = d.flags[0].Version + 1
+	}
+	byKey := map[string]svc.Flag{}
+	for key, spec := range specs {
+		if problems := spec.Validate([]string{"production"}); len(problems) > 0 {
+			tb.Fatalf("the flag %s is invalid: %v", key, problems)
+		}
+		spec.Normalise()
+		byKey[key] = svc.Flag{Key: key, FlagSpec: spec, Version: version}
+	}
+	d.flags = svc.SortFlags(byKey)
+	var none *svc.FlagNames
+	names := none.Grown(d.flags)
+	entries := make([]*svc.FlagEntry, 0, len(d.flags))
+	for n := range d.flags {
+		entries = append(entries, svc.NewFlagEntry(svc.CompileFlag(&d.flags[n], names), d.flags[n].SwitchOf("production")))
+	}
+	if d.superseded != nil {
+		close(d.superseded)
+	}
+	d.set, d.superseded = svc.NewFlagSet("production", svc.FlagRevision(d.flags), entries, names), make(chan struct{})
+}
+
+func (d *defined) Set(svc.AppRef, string) *svc.FlagSet {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set
+}
+
+func (d *defined) Watch(svc.AppRef, string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.set, d.superseded, time.Time{}
+}
+
+func (d *defined) All(svc.AppRef) (flags []svc.Flag, revision uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.flags, d.set.Revision
+}
+
+// recorded takes everything that is told about evaluations.
+type recorded struct{}
+
+func (recorded) Recording(uint64) svc.FlagsPolicy {
+	return svc.FlagsPolicy{RecordEvaluations: true, SampleRate: 1}
+}
+func (recorded) LeaveOut(uint64, svc.Fate)                          {}
+func (recorded) Expose(uint64, uint64, *svc.FlagOutcome, time.Time) {}
+
+// serving returns a handler of all paths over definitions, with the keys "public" and "secret".
+func serving(tb testing.TB, definitions *defined) http.Handler {
+	tb.Helper()
+	known := keys{}
+	for _, kind := range []svc.KeyKind{svc.KeyPublic, svc.KeySecret} {
+		known[svc.HashSecret(string(kind))] = &svc.Collector{
+			Kind: kind, App: svc.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_" + string(kind), Modules: []svc.Module{svc.ModuleFlags},
+			Environment: svc.Environment{Number: 7, Slug: "production"}, Origins: []string{"*"},
+		}
+	}
+	surface := &Flags{
+		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Exposures: recorded{}, Now: time.Now, Origin: "https://svc.example",
+		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")},
+	}
+	handler, err := route.New(route.Config{
+		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: time.Now,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return handler
+}
+
+// many returns so many flags with so many rules, of which the last matches.
+func many(flags, rules int) map[string]svc.FlagSpec {
+	half := 50.0
+	specs := map[string]svc.FlagSpec{}
+	for n := range flags {
+		spec := svc.FlagSpec{
+			Name: "Flag", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "control", Weight: 50}, {Key: "fast", Weight: 50}},
+			Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: &half}},
+		}
+		for rule := range rules {
+			plan := fmt.Sprintf("plan-%d", rule)
+			if rule == rules-1 {
+				plan = "free"
+			}
+			spec.Rules = append(spec.Rules, svc.FlagRule{ID: fmt.Sprintf("r%d", rule), Conditions: []svc.FlagCondition{{Field: "property.plan", Op: "eq", Value: plan}}})
+		}
+		specs[fmt.Sprintf("flag-%d", n)] = spec
+	}
+	return specs
+}

@@ -1,0 +1,121 @@
+package ingest
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+const (
+	// fairnessKept is for how long it is known who met a bound.
+	fairnessKept = time.Hour
+	// fairnessSenders bounds how many senders of an environment are told apart; later ones are not noted.
+	fairnessSenders = 100
+)
+
+// fairness notes which senders this node has held back. It is written only where a request was.
+type fairness struct {
+	mu sync.Mutex
+	by map[uint64]map[fairnessSender]*svc.FairnessMet
+}
+
+// fairnessSender is a key, and the network of the connection where the key is public.
+type fairnessSender struct{ key, network string }
+
+// note adds what happened to a request of a sender.
+func (f *fairness) note(collector *svc.Collector, network string, now time.Time, add func(met *svc.FairnessMet)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.by == nil {
+		f.by = map[uint64]map[fairnessSender]*svc.FairnessMet{}
+	}
+	senders := f.by[collector.Environment.Number]
+	if senders == nil {
+		senders = map[fairnessSender]*svc.FairnessMet{}
+		f.by[collector.Environment.Number] = senders
+	}
+	sender := fairnessSender{collector.KeyID, network}
+	met := senders[sender]
+	if met == nil {
+		forget(senders, now)
+		if len(senders) >= fairnessSenders {
+			return
+		}
+		met = &svc.FairnessMet{KeyID: collector.KeyID, Network: network}
+		senders[sender] = met
+	}
+	met.LastAt = now
+	add(met)
+}
+
+// forget removes senders that met no bound for long.
+func forget(senders map[fairnessSender]*svc.FairnessMet, now time.Time) {
+	for sender, met := range senders {
+		if now.Sub(met.LastAt) > fairnessKept {
+			delete(senders, sender)
+		}
+	}
+}
+
+// of returns the senders of an environment that met a bound.
+func (f *fairness) of(environment uint64, now time.Time) (met []svc.FairnessMet) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	forget(f.by[environment], now)
+	for _, one := range f.by[environment] {
+		met = append(met, *one)
+	}
+	return met
+}
+
+// Fairness returns what bounds an application on this node, how much of it is used, and who met it in an environment.
+func (a *Admission) Fairness(app string, environment uint64, now time.Time) svc.Fairness {
+	out := svc.Fairness{Met: svc.SortFairness(a.met.of(environment, now))}
+	if a.sent == nil {
+		return out
+	}
+	parts, _ := a.sent.lately(paceTime)
+	out.BytesPerSecond = float64(parts[app]) / paceTime.Seconds()
+	out.Bound = a.pace.bound(app)
+	var busiest string
+	out.Addresses, busiest, out.AddressBytesPerSecond = a.fromAddresses.ofApp(app)
+	out.AddressBound = a.addressPace.bound(busiest)
+	return out
+}
+
+// bound returns the rate of a sender in bytes a second; nil while it is not bounded.
+func (p *pace) bound(sender string) *float64 {
+	if !p.crowds(sender) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rate := max(p.rate, p.least)
+	return &rate
+}
+
+// meet notes that the request met a bound.
+func (sub *submission) meet(add func(met *svc.FairnessMet)) {
+	if sub.collect.Admission != nil && sub.collector != nil {
+		sub.collect.Admission.met.note(sub.collector, networkOf(sub.remoteIP), sub.now, add)
+	}
+}
+
+// networkOf returns the network of an address, of which many people have one; empty for none.
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	bits := 24
+	if ip.Is6() {
+		bits = 48
+	}
+	network, err := ip.Prefix(bits)
+	if err != nil {
+		return ""
+	}
+	return network.String()
+}

@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http/sentry"
+	"svc/protos"
+)
+
+// security takes the body that a browser sends to the address of a policy's reports. Release
+// and environment may stand in that address.
+func (s *Sentry) security(sub *submission) error {
+	if err := s.authenticate(sub, ""); err != nil {
+		return err
+	}
+	s.Metrics.Items.WithLabelValues("security").Inc()
+	return s.reports(sub, 0, sub.body)
+}
+
+// reports takes the reports of browsers in a body or an item. One that cannot be read is
+// rejected alone; where nothing else was in the request, it is refused.
+func (s *Sentry) reports(sub *submission, index int, payload []byte) error {
+	if len(payload) > sentry.MaxEventBytes {
+		return tooLarge("The reports are over %d bytes.", sentry.MaxEventBytes)
+	}
+	found, left, err := sentry.ParseSecurity(payload)
+	if err != nil {
+		return malformed(err)
+	}
+	if left > 0 {
+		sub.reject(index, "too_many", strconv.Itoa(left)+" reports are beyond the "+strconv.Itoa(sentry.MaxReports)+" that are read.")
+	}
+	query, sent := sub.request.URL.Query(), sub.now
+	if at, err := time.Parse(time.RFC3339Nano, sub.envelope.SentAt); err == nil {
+		sent = at
+	}
+	var refused error
+	for n := range found {
+		report := &found[n]
+		place := index*sentry.MaxReports + n
+		if report.Err != nil {
+			sub.reject(place, "malformed", report.Err.Error())
+			refused = malformed(report.Err)
+			continue
+		}
+		event := report.Event
+		event.Release, event.Environment = query.Get("sentry_release"), query.Get("sentry_environment")
+		if report.Age > 0 {
+			event.Timestamp = sent.Add(-report.Age)
+		}
+		s.take(sub, place, event, report.Payload)
+	}
+	if sub.accepted > 0 {
+		return nil
+	}
+	return refused
+}
+
+// sessions takes an item of type session or sessions: it becomes points of svc.SessionMetric. The SDK
+// is told nothing of an item that cannot be read, since it could do nothing about it.
+func (s *Sentry) sessions(sub *submission, index int, payload []byte, parse func(payload []byte) ([]sentry.Sessions, error)) {
+	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
+		return
+	}
+	counted, err := parse(payload)
+	if err != nil {
+		sub.reject(index, "malformed", err.Error())
+		return
+	}
+	sum := sumJSON(payload)
+	for n, one := range counted {
+		at := one.At
+		if at.After(sub.now.Add(svc.FutureTolerance)) || !sub.isKept(at.UnixMilli()) {
+			at = sub.now
+		}
+		point := &protos.MetricPoint{
+			Id: one.ID, TsMs: at.UnixMilli(), Name: svc.SessionMetric, Kind: string(svc.MetricCounter), Values: []float64{float64(one.Count)},
+		}
+		if point.Id == "" {
+			point.Id = sub.derivedID(pointPrefix+strconv.Itoa(n)+"_", sum, at.Format(time.RFC3339Nano), index, false)
+		}
+		labels := []svc.Label{{Key: "release", Value: one.Release}, {Key: "status", Value: string(one.Status)}}
+		if code, message := sub.putPoint(point, labels); code != "" {
+			sub.reject(index, code, message)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package mailing
+
+import (
+	"bytes"
+	"html"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Letter makes the messages of one campaign.
+type Letter struct {
+	ref      svc.AppRef
+	id       string
+	from     mail.Address
+	replyTo  string
+	links    Links
+	now      func() time.Time
+	urls     []string
+	subject  *template
+	text     *template
+	html     *template
+	textOnly bool
+}
+
+// unsubscribeText and unsubscribeHTML end messages that do not say themselves how to unsubscribe.
+const (
+	unsubscribeText = "\n\n--\nUnsubscribe: {{unsubscribeUrl}}\n"
+	unsubscribeHTML = `<p style="font-size:12px;color:#666"><a href="{{unsubscribeUrl}}">Unsubscribe</a></p>`
+)
+
+// pixelMark stands in the template for the address of the picture that shows that a message was opened.
+const pixelMark = "\x00pixel\x00"
+
+// newLetter prepares the messages of a campaign.
+func newLetter(ref svc.AppRef, campaign *svc.Mailing, sender string, links Links, now func() time.Time) *Letter {
+	c := &campaign.Content
+	letter := &Letter{ref: ref, id: campaign.ID, from: mail.Address{Name: c.From.Name, Address: c.From.Address}, replyTo: c.ReplyTo, links: links, now: now, textOnly: c.HTML == ""}
+	if letter.from.Address == "" {
+		letter.from.Address = sender
+	}
+	found := &linked{}
+	letter.subject = &template{}
+	letter.subject.text(c.Subject)
+	plain := c.Text
+	if plain == "" {
+		plain = plainOf(c.HTML)
+	}
+	letter.text = plainTemplate(plain, found)
+	if !letter.text.has("unsubscribeUrl") {
+		letter.text.text(unsubscribeText)
+	}
+	if !letter.textOnly {
+		end := `<img src="` + pixelMark + `" width="1" height="1" alt="">`
+		if !strings.Contains(c.HTML, "unsubscribeUrl") {
+			end = unsubscribeHTML + end
+		}
+		preheader := ""
+		if c.Preheader != "" {
+			preheader = `<div style="display:none;max-height:0;overflow:hidden">` + html.EscapeString(c.Preheader) + `</div>`
+		}
+		letter.html = htmlTemplate(c.HTML, preheader, end, found)
+	}
+	letter.urls = found.urls
+	if letter.urls == nil {
+		letter.urls = []string{}
+	}
+	return letter
+}
+
+// Links returns the addresses that the links lead to, by number.
+func (l *Letter) Links() []string { return l.urls }
+
+// Sender returns the address that the messages come from.
+func (l *Letter) Sender() string { return l.from.Address }
+
+// link returns the address of a link of a recipient.
+func (l *Letter) link(to *svc.CampaignRecipient) func(number int) string {
+	return func(number int) string {
+		return l.links.Base + clickPath + l.links.seal(purposeClick, token{ref: l.ref, campaign: l.id, number: to.Number, link: uint16(number - 1)})
+	}
+}
+
+// Message returns the message to a recipient in its wire form.
+func (l *Letter) Message(to *svc.CampaignRecipient) []byte {
+	unsubscribe := l.links.unsubscribe(l.ref, l.id, to.Address)
+	var out bytes.Buffer
+	header := func(name, value string) { out.WriteString(name + ": " + value + "\r\n") }
+	_, domain, _ := strings.Cut(l.from.Address, "@")
+	header("From", l.from.String())
+	header("To", "<"+to.Address+">")
+	if l.replyTo != "" {
+		header("Reply-To", "<"+l.replyTo+">")
+	}
+	header("Subject", mime.QEncoding.Encode("utf-8", oneLine(l.subject.render(to, unsubscribe, l.link(to)))))
+	header("Date", l.now().UTC().Format(time.RFC1123Z))
+	header("Message-ID", "<"+l.id+"."+strconv.FormatUint(uint64(to.Number), 10)+"@"+domain+">")
+	header("List-Unsubscribe", "<"+unsubscribe+">")
+	header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	header("Precedence", "bulk")
+	header("Auto-Submitted", "auto-generated")
+	header("MIME-Version", "1.0")
+	if l.textOnly {
+		header("Content-Type", "text/plain; charset=utf-8")
+		header("Content-Transfer-Encoding", "quoted-printable")
+		out.WriteString("\r\n")
+		writeQuoted(quotedprintable.NewWriter(&out), l.text.render(to, unsubscribe, l.link(to)))
+		return out.Bytes()
+	}
+	parts := multipart.NewWriter(&out)
+	header("Content-Type", `multipart/alternative; boundary="`+parts.Boundary()+`"`)
+	out.WriteString("\r\n")
+	pixel := l.links.Base + openPath + l.links.seal(purposeOpen, token{ref: l.ref, campaign: l.id, number: to.Number})
+	writePart(parts, "text/plain", l.text.render(to, unsubscribe, l.link(to)))
+	writePart(parts, "text/html", strings.Replace(l.html.render(to, unsubscribe, l.link(to)), pixelMark, pixel, 1))
+	_ = parts.Close() // to memory
+	return out.Bytes()
+}
+
+// oneLine removes what would end a header.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// writePart adds a part of a message.
+func writePart(parts *multipart.Writer, kind, text string) {
+	part, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {kind + "; charset=utf-8"}, "Content-Transfer-Encoding": {"quoted-printable"}}) // to memory
+	writeQuoted(quotedprintable.NewWriter(part), text)
+}
+
+// writeQuoted writes a text with the line ends of mail.
+func writeQuoted(out *quotedprintable.Writer, text string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	_, _ = out.Write([]byte(text)) // to memory
+	_ = out.Close()
+}

@@ -1,0 +1,106 @@
+package mailing
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"svc"
+)
+
+// Links makes the addresses in messages, and reads them again. It also makes the hashes by which addresses are suppressed.
+type Links struct {
+	// Key signs; nobody else has it.
+	Key []byte
+	// Base is how clients reach the service.
+	Base string
+}
+
+// AddressHash returns 32 hexadecimal digits for an address of an application, the same however the address is written.
+func (l Links) AddressHash(ref svc.AppRef, address string) string {
+	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(strings.TrimSpace(address))))
+	return hex.EncodeToString(sum)
+}
+
+// macBytes is the length of signatures and hashes.
+const macBytes = 16
+
+// sum signs a payload for a purpose.
+func (l Links) sum(purpose string, payload []byte) []byte {
+	mac := hmac.New(sha256.New, l.Key)
+	mac.Write([]byte(purpose + "\x00"))
+	mac.Write(payload)
+	return mac.Sum(nil)[:macBytes]
+}
+
+// What a token is for.
+const (
+	purposeOpen        = "open"
+	purposeClick       = "click"
+	purposeUnsubscribe = "unsubscribe"
+)
+
+// Paths of the addresses.
+const (
+	openPath        = "/m/o/"
+	clickPath       = "/m/c/"
+	unsubscribePath = "/m/u/"
+)
+
+// token is what an address says.
+type token struct {
+	ref      svc.AppRef
+	campaign string
+	// number is the recipient's, link the number of a link; of an unsubscription, hash is that of the address.
+	number uint32
+	link   uint16
+	hash   string
+}
+
+// numberBytes is the length of the numbers of a token.
+const numberBytes = 6
+
+// seal returns the text of a token.
+func (l Links) seal(purpose string, t token) string {
+	var payload []byte
+	if purpose == purposeUnsubscribe {
+		payload, _ = hex.DecodeString(t.hash) // it is one of AddressHash
+	} else {
+		payload = binary.BigEndian.AppendUint32(payload, t.number)
+		payload = binary.BigEndian.AppendUint16(payload, t.link)
+	}
+	payload = append(payload, t.campaign+"/"+t.ref.String()...)
+	return base64.RawURLEncoding.EncodeToString(append(l.sum(purpose, payload), payload...))
+}
+
+// open reads a token; ok is false for one that was not made by seal for the purpose.
+func (l Links) open(purpose, text string) (t token, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	length := numberBytes
+	if purpose == purposeUnsubscribe {
+		length = macBytes
+	}
+	if err != nil || len(raw) < macBytes+length || !hmac.Equal(raw[:macBytes], l.sum(purpose, raw[macBytes:])) {
+		return t, false
+	}
+	numbers := raw[macBytes : macBytes+length]
+	if purpose == purposeUnsubscribe {
+		t.hash = hex.EncodeToString(numbers)
+	} else {
+		t.number, t.link = binary.BigEndian.Uint32(numbers), binary.BigEndian.Uint16(numbers[4:])
+	}
+	parts := strings.SplitN(string(raw[macBytes+length:]), "/", 3)
+	if len(parts) != 3 {
+		return t, false
+	}
+	t.campaign, t.ref = parts[0], svc.AppRef{Org: parts[1], App: parts[2]}
+	return t, true
+}
+
+// unsubscribe is the address of an unsubscription.
+func (l Links) unsubscribe(ref svc.AppRef, campaign, address string) string {
+	return l.Base + unsubscribePath + l.seal(purposeUnsubscribe, token{ref: ref, campaign: campaign, hash: l.AddressHash(ref, address)})
+}

@@ -1,0 +1,229 @@
+package mailing
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	nethtml "golang.org/x/net/html"
+
+	"svc"
+)
+
+// piece is a piece of a template: a text, a placeholder, or the address of a link.
+type piece struct {
+	svc.CampaignPiece
+	// link is the number of a link, counted from 1; 0 where the piece is none.
+	link int
+}
+
+// template is a text of a campaign, cut into pieces.
+type template struct {
+	pieces []piece
+	// html says that values are escaped.
+	html bool
+}
+
+// maxLinks is how many addresses a campaign leads to.
+const maxLinks = 500
+
+// linked collects the addresses of links, each once.
+type linked struct{ urls []string }
+
+// number returns the number of an address.
+func (l *linked) number(address string) int {
+	at := slices.Index(l.urls, address)
+	if at < 0 {
+		l.urls = append(l.urls, address)
+		at = len(l.urls) - 1
+	}
+	return at + 1
+}
+
+// text adds a text with placeholders.
+func (t *template) text(text string) {
+	for _, one := range svc.CutCampaignText(text) {
+		t.pieces = append(t.pieces, piece{CampaignPiece: one})
+	}
+}
+
+// has reports whether a placeholder stands in the template.
+func (t *template) has(placeholder string) bool {
+	return slices.ContainsFunc(t.pieces, func(p piece) bool { return p.Placeholder == placeholder })
+}
+
+// render writes the template for a recipient; link returns the address of a link by its number.
+func (t *template) render(to *svc.CampaignRecipient, unsubscribe string, link func(number int) string) string {
+	var out strings.Builder
+	for _, p := range t.pieces {
+		value := p.Text
+		switch {
+		case p.link > 0:
+			value = link(p.link)
+		case p.Placeholder == "":
+			out.WriteString(value)
+			continue
+		case p.Placeholder == "unsubscribeUrl":
+			value = unsubscribe
+		default:
+			if known := to.Value(p.Placeholder); known != "" {
+				value = known
+			}
+		}
+		if t.html {
+			value = html.EscapeString(value)
+		}
+		out.WriteString(value)
+	}
+	return out.String()
+}
+
+// webAddress matches an address in a plain text.
+var webAddress = regexp.MustCompile(`https?://[^\s<>"]+`)
+
+// plainTemplate cuts a plain text.
+func plainTemplate(text string, links *linked) *template {
+	t := &template{}
+	at := 0
+	for _, found := range webAddress.FindAllStringIndex(text, -1) {
+		end := found[0] + len(strings.TrimRight(text[found[0]:found[1]], ".,;:!?)'"))
+		address := text[found[0]:end]
+		if !tracked(address) {
+			continue
+		}
+		t.text(text[at:found[0]])
+		t.pieces = append(t.pieces, piece{link: links.number(address)})
+		at = end
+	}
+	t.text(text[at:])
+	return t
+}
+
+// tracked reports whether an address is one of a link that is counted.
+func tracked(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != "" && !strings.Contains(address, "{{")
+}
+
+// htmlTemplate cuts an HTML text. What is no link stays as it was written. preheader and end are put behind the beginning of the
+// body and before its end.
+func htmlTemplate(text, preheader, end string, links *linked) *template {
+	t := &template{html: true}
+	tokens := nethtml.NewTokenizer(strings.NewReader(text))
+	var literal strings.Builder
+	flush := func() {
+		t.text(literal.String())
+		literal.Reset()
+	}
+	begun, ended := false, false
+	for tokens.Next() != nethtml.ErrorToken {
+		raw := string(tokens.Raw())
+		one := tokens.Token()
+		switch {
+		case one.Type == nethtml.EndTagToken && one.Data == "body" && !ended:
+			literal.WriteString(end + raw)
+			ended = true
+		case one.Type == nethtml.StartTagToken && one.Data == "body" && !begun:
+			literal.WriteString(raw + preheader)
+			begun = true
+		case isLink(&one):
+			writeLink(t, &literal, flush, &one, links)
+		default:
+			literal.WriteString(raw)
+		}
+	}
+	flush()
+	if !begun && preheader != "" {
+		head := &template{}
+		head.text(preheader)
+		t.pieces = append(head.pieces, t.pieces...)
+	}
+	if !ended {
+		t.text(end)
+	}
+	return t
+}
+
+// isLink reports whether a tag is a link that is counted.
+func isLink(tag *nethtml.Token) bool {
+	return (tag.Type == nethtml.StartTagToken || tag.Type == nethtml.SelfClosingTagToken) && (tag.Data == "a" || tag.Data == "area") && tracked(hrefOf(tag))
+}
+
+func hrefOf(tag *nethtml.Token) string {
+	for _, attribute := range tag.Attr {
+		if attribute.Key == "href" {
+			return strings.TrimSpace(attribute.Val)
+		}
+	}
+	return ""
+}
+
+// writeLink writes a tag whose address is that of a link.
+func writeLink(t *template, literal *strings.Builder, flush func(), tag *nethtml.Token, links *linked) {
+	literal.WriteString("<" + tag.Data)
+	for _, attribute := range tag.Attr {
+		literal.WriteString(" " + attribute.Key + `="`)
+		if attribute.Key == "href" {
+			flush()
+			t.pieces = append(t.pieces, piece{link: links.number(strings.TrimSpace(attribute.Val))})
+		} else {
+			literal.WriteString(html.EscapeString(attribute.Val))
+		}
+		literal.WriteString(`"`)
+	}
+	literal.WriteString(">")
+}
+
+// checkLinks returns what is wrong with the links of a content: an address is the same for all recipients, and leads to the web.
+func checkLinks(content *svc.CampaignContent) (problems []svc.FieldError) {
+	tokens := nethtml.NewTokenizer(strings.NewReader(content.HTML))
+	for {
+		kind := tokens.Next()
+		if kind == nethtml.ErrorToken {
+			break
+		}
+		tag := tokens.Token()
+		if problem := checkTag(&tag); problem != "" {
+			problems = append(problems, svc.FieldError{Field: "html", Code: "invalid_link", Message: problem})
+		}
+	}
+	if err := tokens.Err(); !errors.Is(err, io.EOF) {
+		problems = append(problems, svc.FieldError{Field: "html", Code: "invalid_value", Message: "The HTML cannot be read."})
+	}
+	links := &linked{}
+	htmlTemplate(content.HTML, "", "", links)
+	plainTemplate(content.Text, links)
+	if len(links.urls) > maxLinks {
+		problems = append(problems, svc.FieldError{Field: "html", Code: "too_many", Message: fmt.Sprintf("A campaign leads to %d addresses at most.", maxLinks)})
+	}
+	return problems
+}
+
+// checkTag returns why a tag cannot be in a message, "" where it can.
+func checkTag(tag *nethtml.Token) string {
+	if tag.Type != nethtml.StartTagToken && tag.Type != nethtml.SelfClosingTagToken {
+		return ""
+	}
+	if slices.Contains([]string{"script", "iframe", "object", "embed", "form", "base"}, tag.Data) {
+		return fmt.Sprintf("A message has no <%s>: mail programs remove it.", tag.Data)
+	}
+	href := hrefOf(tag)
+	if tag.Data != "a" && tag.Data != "area" || href == "" {
+		return ""
+	}
+	if strings.Contains(href, "{{") {
+		if pieces := svc.CutCampaignText(href); len(pieces) == 1 && pieces[0].Placeholder == "unsubscribeUrl" {
+			return ""
+		}
+		return "The address of a link has no placeholder but {{unsubscribeUrl}} alone."
+	}
+	if parsed, err := url.Parse(href); err != nil || !slices.Contains([]string{"http", "https", "mailto", "tel", ""}, parsed.Scheme) || parsed.Scheme == "" && !strings.HasPrefix(href, "#") {
+		return fmt.Sprintf("The link %q is no whole address that begins with https, http, mailto or tel.", href)
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package forward
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc"
+)
+
+// TestWhatAChatIsSent posts a conversion whose texts are markup of a chat to its incoming webhook. The message names no
+// person, pings nobody, and the log of deliveries does not hold the address, which is the credential.
+func TestWhatAChatIsSent(t *testing.T) {
+	chatRoom := newPlatform(t, func(map[string]any) (int, string) { return http.StatusOK, "ok" })
+	sender := NewSender(chatRoom.Client(), Bases{}, noon)
+	item := bought("evt_1", 0)
+	item.Conversion.SourceEvent = "<!channel> *now* & <https://evil.example|here>"
+	address := svc.Secret(chatRoom.URL + "/services/T1/B1/secret")
+	outcomes := sender.Send(t.Context(), svc.DispatchRequest{
+		Destination: &svc.Destination{ID: "dst_1", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationSlack}},
+		Credential:  svc.DestinationCredential{Secret: address}, Items: []svc.DispatchItem{item},
+	})
+	if len(outcomes) != 1 || outcomes[0].Error != "" || strings.Contains(outcomes[0].Request, "services/T1") {
+		t.Fatalf("the outcome is %+v", outcomes)
+	}
+	if path := chatRoom.requests[0].URL.Path; path != "/services/T1/B1/secret" {
+		t.Errorf("it was sent to %s", path)
+	}
+	body := chatRoom.bodies[0]
+	for _, c := range []struct {
+		path []any
+		want string
+	}{
+		{[]any{"text"}, "Purchase — 12.5 EUR"},
+		{[]any{"blocks", 0, "text", "text"}, "*Purchase* — 12.5 EUR"},
+		{[]any{"blocks", 1, "elements", 0, "text"}, "&lt;!channel&gt; ∗now∗ &amp; &lt;https://evil.example|here&gt; · production · US"},
+	} {
+		if got := dig(body, c.path...); got != c.want {
+			t.Errorf("%v is %q, want %q", c.path, got, c.want)
+		}
+	}
+}
+
+// TestAChatThatRefuses expects a webhook that was revoked to be given up, and one that is busy to be tried again.
+func TestAChatThatRefuses(t *testing.T) {
+	for status, again := range map[int]bool{http.StatusNotFound: false, http.StatusForbidden: false, http.StatusTooManyRequests: true, http.StatusInternalServerError: true} {
+		chatRoom := newPlatform(t, func(map[string]any) (int, string) { return status, "no_service" })
+		sender := NewSender(chatRoom.Client(), Bases{}, noon)
+		outcomes := sender.Send(t.Context(), svc.DispatchRequest{
+			Destination: &svc.Destination{ID: "dst_1", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationSlack}},
+			Credential:  svc.DestinationCredential{Secret: svc.Secret(chatRoom.URL)}, Items: []svc.DispatchItem{bought("evt_1", 0)},
+		})
+		if got := outcomes[0]; got.OK || got.Retry != again || got.StatusCode != status {
+			t.Errorf("after %d the outcome is %+v", status, got)
+		}
+	}
+}

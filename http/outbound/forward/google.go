@@ -1,0 +1,219 @@
+package forward
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// google uploads click conversions by the Google Ads API, v26 (the latest of Google's client google-ads 34.0.0, of November
+// 2026, whose oldest is v23), over REST
+// (https://developers.google.com/google-ads/api/reference/rpc/v26/UploadClickConversionsRequest and
+// …/docs/conversions/upload-offline): up to 2,000 conversions a request with partial failures, each with a click id or the hash
+// of an e-mail address or phone number, at most 90 days after the click. The event's id is the order id, by which Google
+// knows repetitions. E-mail addresses are hashed in lower case, those of Gmail without full stops before the @;
+// phone numbers in E.164 with the plus sign. Access tokens come from a refresh token.
+type google struct {
+	base, tokens string
+
+	mu     sync.Mutex
+	access map[string]googleToken
+}
+
+// googleToken is an access token of a destination; key is what it was made of.
+type googleToken struct {
+	key   [2]string
+	token svc.Secret
+	until time.Time
+}
+
+const (
+	googleVersion = "v26"
+	googleBatch   = 100
+	googleAge     = 90 * 24 * time.Hour
+	// tokenMargin is how long before its end an access token is replaced.
+	tokenMargin = time.Minute
+)
+
+func newGoogle(base, tokens string) *google {
+	return &google{base: base, tokens: tokens, access: map[string]googleToken{}}
+}
+
+func (*google) batch() int { return googleBatch }
+
+func (g *google) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+	return s.sendYoung(request, googleAge, func(young *svc.DispatchRequest) []svc.DispatchOutcome {
+		return sendKnown(young, func(item *svc.DispatchItem) bool {
+			return item.Conversion.Context.ClickIDs.GCLID != "" || len(googleIDs(contactOf(young, item))) > 0
+		}, "Google Ads needs a click id, an e-mail address or a phone number, and there is none",
+			func(known *svc.DispatchRequest) []svc.DispatchOutcome { return g.post(ctx, s, known) })
+	})
+}
+
+// googleIDs returns the hashes by which Google may know a person.
+func googleIDs(contact svc.Contact) (ids []map[string]string) {
+	if hash := svc.HashEmail(googleMail(contact.Email)); hash != "" {
+		ids = append(ids, map[string]string{"hashedEmail": hash})
+	}
+	if hash := svc.HashPhone(contact.Phone, true); hash != "" {
+		ids = append(ids, map[string]string{"hashedPhoneNumber": hash})
+	}
+	return ids
+}
+
+// googleMail returns an e-mail address without the full stops that Gmail does not count.
+func googleMail(email string) string {
+	email = strings.ToLower(strings.TrimSpace(email))
+	name, host, found := strings.Cut(email, "@")
+	if !found || host != "gmail.com" && host != "googlemail.com" {
+		return email
+	}
+	return strings.ReplaceAll(name, ".", "") + "@" + host
+}
+
+func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+	var access svc.GoogleAccess
+	if err := json.Unmarshal([]byte(request.Credential.Secret.Reveal()), &access); err != nil {
+		return outcomes(len(request.Items), svc.DispatchOutcome{Error: "credential_unreadable"})
+	}
+	token, failed := g.token(ctx, s, request.Destination.ID, access)
+	if failed != nil {
+		return outcomes(len(request.Items), *failed)
+	}
+	config := &request.Destination.Config
+	conversions := make([]map[string]any, len(request.Items))
+	for i := range request.Items {
+		conversions[i] = googleConversion(request, &request.Items[i])
+	}
+	encoded, logged, err := encode(map[string]any{"conversions": conversions, "partialFailure": true}, "userIdentifiers", "userIpAddress", "gclid")
+	if err != nil {
+		return outcomes(len(conversions), svc.DispatchOutcome{Error: err.Error()})
+	}
+	header := jsonHeader()
+	header.Set("Authorization", "Bearer "+token.Reveal())
+	header.Set("Developer-Token", access.DeveloperToken)
+	if config.LoginCustomerID != "" {
+		header.Set("Login-Customer-Id", config.LoginCustomerID)
+	}
+	outcome, answer := s.post(ctx, &call{
+		url: fmt.Sprintf("%s/%s/customers/%s:uploadClickConversions", g.base, googleVersion, config.CustomerID), header: header, body: encoded, logged: logged,
+		secrets: []svc.Secret{token, svc.Secret(access.DeveloperToken)},
+	})
+	made := outcomes(len(conversions), outcome)
+	if outcome.OK {
+		judgeGoogle(made, answer)
+	} else if outcome.StatusCode == http.StatusUnauthorized {
+		g.forget(request.Destination.ID)
+	}
+	return made
+}
+
+// googleConversion returns a conversion in Google's form.
+func googleConversion(request *svc.DispatchRequest, item *svc.DispatchItem) map[string]any {
+	c, config := item.Conversion, &request.Destination.Config
+	conversion := compact(map[string]any{
+		"conversionAction":   fmt.Sprintf("customers/%s/conversionActions/%s", config.CustomerID, config.ConversionActionID),
+		"conversionDateTime": c.At.UTC().Format("2006-01-02 15:04:05-07:00"), "orderId": c.EventID, "gclid": c.Context.ClickIDs.GCLID, "conversionValue": c.Value, "currencyCode": c.Currency,
+	})
+	if ids := googleIDs(contactOf(request, item)); len(ids) > 0 {
+		conversion["userIdentifiers"] = ids
+	}
+	return conversion
+}
+
+// token returns an access token, a known one or a new one; failed is the outcome where there is none.
+func (g *google) token(ctx context.Context, s *Sender, destination string, access svc.GoogleAccess) (token svc.Secret, failed *svc.DispatchOutcome) {
+	key := [2]string{access.ClientID, access.RefreshToken}
+	g.mu.Lock()
+	known := g.access[destination]
+	g.mu.Unlock()
+	if known.key == key && s.now().Before(known.until) {
+		return known.token, nil
+	}
+	form := url.Values{"grant_type": {"refresh_token"}, "client_id": {access.ClientID}, "client_secret": {access.ClientSecret}, "refresh_token": {access.RefreshToken}}
+	outcome, answer := s.post(ctx, &call{
+		url: g.tokens, header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, body: []byte(form.Encode()), logged: []byte("•••"),
+		secrets: []svc.Secret{svc.Secret(access.ClientSecret), svc.Secret(access.RefreshToken)},
+	})
+	var made struct {
+		AccessToken string `json:"access_token"`
+		ExpiresIn   int    `json:"expires_in"`
+		Error       string `json:"error"`
+	}
+	err := json.Unmarshal(answer, &made)
+	if !outcome.OK || err != nil || made.AccessToken == "" {
+		outcome.OK, outcome.Response = false, ""
+		outcome.Error = cut(strings.TrimSpace("Google gave no access token: " + made.Error + " " + outcome.Error))
+		return "", &outcome
+	}
+	token = svc.Secret(made.AccessToken)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.access[destination] = googleToken{key: key, token: token, until: s.now().Add(time.Duration(made.ExpiresIn)*time.Second - tokenMargin)}
+	return token, nil
+}
+
+// forget drops the access token of a destination.
+func (g *google) forget(destination string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.access, destination)
+}
+
+// judgeGoogle reads the errors of single conversions. A repetition of what Google has is no failure.
+func judgeGoogle(made []svc.DispatchOutcome, body []byte) {
+	var answer struct {
+		PartialFailure *struct {
+			Message string `json:"message"`
+			Details []struct {
+				Errors []struct {
+					Code     map[string]string `json:"errorCode"`
+					Message  string            `json:"message"`
+					Location struct {
+						Path []struct {
+							Field string `json:"fieldName"`
+							Index *int   `json:"index"`
+						} `json:"fieldPathElements"`
+					} `json:"location"`
+				} `json:"errors"`
+			} `json:"details"`
+		} `json:"partialFailureError"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.PartialFailure == nil {
+		return
+	}
+	known := []string{"CLICK_CONVERSION_ALREADY_EXISTS", "ORDER_ID_ALREADY_IN_USE", "DUPLICATE_ORDER_ID"}
+	later := []string{"CONCURRENT_MODIFICATION", "INTERNAL_ERROR", "TRANSIENT_ERROR", "RESOURCE_EXHAUSTED", "RESOURCE_TEMPORARILY_EXHAUSTED", "TOO_RECENT_CLICK", "TOO_RECENT_EVENT"}
+	for _, detail := range answer.PartialFailure.Details {
+		for _, problem := range detail.Errors {
+			at := slices.IndexFunc(problem.Location.Path, func(p struct {
+				Field string `json:"fieldName"`
+				Index *int   `json:"index"`
+			},
+			) bool {
+				return p.Field == "conversions" && p.Index != nil
+			})
+			if at < 0 || *problem.Location.Path[at].Index >= len(made) || *problem.Location.Path[at].Index < 0 {
+				continue
+			}
+			word := ""
+			for _, value := range problem.Code {
+				word = value
+			}
+			o := &made[*problem.Location.Path[at].Index]
+			if slices.Contains(known, word) {
+				continue
+			}
+			o.OK, o.Retry = false, slices.Contains(later, word)
+			o.Error = cut(fmt.Sprintf("Google refused it with %s: %s", word, problem.Message))
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	"svc"
+)
+
+// eventTypes are the events that items are made of.
+func eventTypes() []string {
+	return []string{
+		"customer.subscription.created", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed",
+		"customer.updated", "charge.succeeded", "charge.captured", "charge.refunded", "charge.refund.updated", "refund.created", "refund.updated", "invoice.paid",
+	}
+}
+
+// errNoEvent is the refusal of a body that is no event.
+var errNoEvent = errors.New("the body is no event of Stripe")
+
+// Hook returns the items of an event that a webhook brought; there are none where the event is of the other mode, or nothing that
+// revenue is made of. A body that is no event is invalid_request; other failures are *svc.BillingProblemError.
+func (c *Client) Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error) {
+	var one event
+	if err := json.Unmarshal(body, &one); err != nil || one.ID == "" || one.Type == "" {
+		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is no event of Stripe."})
+	}
+	a := &account{client: c, connector: connector, key: key}
+	rows, err := a.items(ctx, &one)
+	if errors.Is(err, errNoEvent) {
+		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The object of the event cannot be read."})
+	}
+	return rows, err
+}
+
+// items returns the items of an event.
+func (a *account) items(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+	if e.Livemode != a.connector.Live {
+		return nil, nil
+	}
+	switch e.Type {
+	case "customer.subscription.created", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed":
+		return a.subscriptionItems(ctx, e)
+	case "customer.updated":
+		return a.customerItems(ctx, e)
+	case "charge.succeeded", "charge.captured":
+		return one(e, func(c *charge) (svc.BillingRow, bool, error) { return a.paid(ctx, c) })
+	case "charge.refunded":
+		return a.refundsOf(ctx, e)
+	case "charge.refund.updated", "refund.created", "refund.updated":
+		return one(e, func(r *refund) (svc.BillingRow, bool, error) { return a.returned(ctx, r) })
+	case "invoice.paid":
+		return one(e, func(i *invoice) (svc.BillingRow, bool, error) { return a.settled(ctx, i) })
+	}
+	return nil, nil
+}
+
+// one returns the item that the object of an event makes, or none.
+func one[T any](e *event, make func(*T) (svc.BillingRow, bool, error)) ([]svc.BillingRow, error) {
+	var object T
+	if err := json.Unmarshal(e.Data.Object, &object); err != nil {
+		return nil, errNoEvent
+	}
+	row, ok, err := make(&object)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []svc.BillingRow{row}, nil
+}
+
+// Places of the events of one second: times of events are whole seconds, and a subscription is often changed in the second in
+// which it is made.
+const (
+	placeUpdated = 1 * time.Millisecond
+	placeLast    = 500 * time.Millisecond
+	placeDeleted = 999 * time.Millisecond
+)
+
+// placeOf returns when an event took place within its second.
+func placeOf(e *event) time.Time {
+	at := seconds(e.Created)
+	switch e.Type {
+	case "customer.subscription.created":
+		return at
+	case "customer.subscription.deleted":
+		return at.Add(placeDeleted)
+	}
+	return at.Add(placeUpdated)
+}
+
+// subscriptionItems returns the state that an event of a subscription tells.
+func (a *account) subscriptionItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+	return one(e, func(s *subscription) (svc.BillingRow, bool, error) {
+		if err := a.complete(ctx, s); err != nil {
+			return svc.BillingRow{}, false, err
+		}
+		return a.state(ctx, s, e.ID, placeOf(e))
+	})
+}
+
+// customerItems returns the states of the subscriptions of a customer who is known by another name since an event.
+func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+	var who customer
+	if err := json.Unmarshal(e.Data.Object, &who); err != nil {
+		return nil, errNoEvent
+	}
+	if _, err := a.customer(ctx, who); err != nil {
+		return nil, err
+	}
+	if e.Data.Previous["metadata"] == nil && e.Data.Previous["email"] == nil {
+		return nil, nil
+	}
+	query := subscriptionQuery()
+	query.Set("customer", who.ID)
+	var found list[subscription]
+	if _, err := a.client.get(ctx, a.key, "/v1/subscriptions", query, &found); err != nil {
+		if _, gone := err.(errMissing); gone { //nolint:errorlint // get returns it as it is
+			return nil, nil
+		}
+		return nil, err
+	}
+	var rows []svc.BillingRow
+	for n := range found.Data {
+		row, ok, err := a.state(ctx, &found.Data[n], e.ID+":"+found.Data[n].ID, a.client.now())
+		if err != nil {
+			return nil, err
+		}
+		if ok && row.Status != svc.SubscriptionCanceled {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// refundsOf returns the refunds of the charge of an event, which recent versions do not show.
+func (a *account) refundsOf(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+	var of charge
+	if err := json.Unmarshal(e.Data.Object, &of); err != nil {
+		return nil, errNoEvent
+	}
+	var found list[refund]
+	if _, err := a.client.get(ctx, a.key, "/v1/refunds", url.Values{"charge": {of.ID}, "limit": {"100"}}, &found); err != nil {
+		if _, gone := err.(errMissing); gone { //nolint:errorlint // get returns it as it is
+			return nil, nil
+		}
+		return nil, err
+	}
+	var rows []svc.BillingRow
+	for n := range found.Data {
+		found.Data[n].Charge = of
+		row, ok, err := a.returned(ctx, &found.Data[n])
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

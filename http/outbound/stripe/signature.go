@@ -1,0 +1,50 @@
+package stripe
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// signatureTolerance is how old a signature may be, as Stripe's libraries have it
+// (https://docs.stripe.com/webhooks#verify-manually).
+const signatureTolerance = 5 * time.Minute
+
+// Signed reports whether the header Stripe-Signature signs a body by one of some secrets at an instant. While a secret is
+// replaced, Stripe signs by both, and the header has several signatures.
+func Signed(header string, body []byte, secrets []svc.Secret, now time.Time) bool {
+	var stamp string
+	var signatures [][]byte
+	for part := range strings.SplitSeq(header, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch name {
+		case "t":
+			stamp = value
+		case "v1":
+			if sum, err := hex.DecodeString(value); err == nil {
+				signatures = append(signatures, sum)
+			}
+		}
+	}
+	at, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(at, 0)).Abs() > signatureTolerance {
+		return false
+	}
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+		_, _ = mac.Write([]byte(stamp + ".")) // never fails
+		_, _ = mac.Write(body)
+		sum := mac.Sum(nil)
+		for _, signature := range signatures {
+			if hmac.Equal(sum, signature) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package posthog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Unform returns the body in a form's member data, in which older SDKs send base64; another body is returned as it is.
+func Unform(body []byte) []byte {
+	if !bytes.HasPrefix(body, []byte("data=")) && !bytes.Contains(body[:min(len(body), 256)], []byte("&data=")) {
+		return body
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil || form.Get("data") == "" {
+		return body
+	}
+	text := strings.ReplaceAll(form.Get("data"), " ", "+")
+	if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+		return decoded
+	}
+	return []byte(text)
+}
+
+// Key returns the ingest key in the beginning of a body: the first text that is called api_key or token and has a prefix.
+// It is found without decoding, since what precedes it may be long and what follows is not there.
+func Key(text []byte, prefix string) string {
+	for len(text) > 0 {
+		at := -1
+		for _, name := range []string{`"api_key"`, `"token"`} {
+			if found := bytes.Index(text, []byte(name)); found >= 0 && (at < 0 || found+len(name) < at) {
+				at = found + len(name)
+			}
+		}
+		if at < 0 {
+			return ""
+		}
+		text = bytes.TrimLeft(text[at:], " \t\r\n:")
+		if value, quoted := bytes.CutPrefix(text, []byte(`"`)); quoted && bytes.HasPrefix(value, []byte(prefix)) {
+			if end := bytes.IndexByte(value, '"'); end > 0 {
+				return string(value[:end])
+			}
+		}
+	}
+	return ""
+}
+
+// Captured is what a body says.
+type Captured struct {
+	// Batch is a native batch of what can be kept.
+	Batch []byte
+	// Items counts those in it.
+	Items int
+	// Flags counts reports that a flag was called: each was counted when the flag was evaluated.
+	Flags int
+	// Unsupported are the names of events that are not kept: recordings, automatic clicks and the like.
+	Unsupported []string
+}
+
+// errShape is why a body is not read.
+var errShape = errors.New("the body is no event, no list of events and no batch")
+
+// capture is one event as an SDK sends it.
+type capture struct {
+	Event      string                     `json:"event"`
+	DistinctID json.RawMessage            `json:"distinct_id"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	Set        map[string]json.RawMessage `json:"$set"`
+	SetOnce    map[string]json.RawMessage `json:"$set_once"`
+	Timestamp  string                     `json:"timestamp"`
+	// Offset is how many milliseconds before the sending it happened.
+	Offset *float64 `json:"offset"`
+	UUID   string   `json:"uuid"`
+}
+
+// body is the envelope around events; a single event is its own.
+type body struct {
+	SentAt string            `json:"sent_at"`
+	Batch  []json.RawMessage `json:"batch"`
+	Event  string            `json:"event"`
+}
+
+// Read reads a body: an event, a list of events, or an object with a batch. sent is when the client sent it, as its address
+// says, zero where it does not. More than most events are refused by many.
+func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, err error) {
+	var raws []json.RawMessage
+	var outer body
+	switch text = bytes.TrimSpace(text); {
+	case len(text) > 0 && text[0] == '[':
+		err = json.Unmarshal(text, &raws)
+	case len(text) > 0 && text[0] == '{':
+		if err = json.Unmarshal(text, &outer); outer.Batch != nil {
+			raws = outer.Batch
+		} else if outer.Event != "" {
+			raws = []json.RawMessage{text}
+		} else if err == nil {
+			err = errShape
+		}
+	default:
+		err = errShape
+	}
+	if err != nil || len(raws) > most {
+		return captured, err == nil, err
+	}
+	if at, ok := timeOf(outer.SentAt); ok {
+		sent = at
+	}
+	t := translation{sent: sent}
+	for _, raw := range raws {
+		var one capture
+		if err := json.Unmarshal(raw, &one); err != nil {
+			t.add(item{"broken": "type"}) // the native path says what is wrong with it
+			continue
+		}
+		t.translate(&one)
+	}
+	batch := map[string]any{"items": t.items}
+	if !sent.IsZero() {
+		batch["sentAt"] = sent.UTC().Format(time.RFC3339Nano)
+	}
+	captured.Items, captured.Flags, captured.Unsupported = len(t.items), t.flags, t.unsupported
+	if captured.Batch, err = json.Marshal(batch); err != nil {
+		return captured, false, fmt.Errorf("writing the batch: %w", err)
+	}
+	return captured, false, nil
+}
+
+// timeOf reads an ISO 8601 time, with a zone or in UTC.
+func timeOf(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// MillisecondTime reads the time of sending in the query of posthog-js; zero where there is none.
+func MillisecondTime(text string) time.Time {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// idOf reads an id, which may be a text or a number.
+func idOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) == nil {
+		return number.String()
+	}
+	return ""
+}

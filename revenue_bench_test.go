@@ -1,0 +1,51 @@
+package svc_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// billedSubscriptions returns the items of some subscriptions over a year: each begins, changes twice, pays monthly, and a fifth of them ends.
+func billedSubscriptions(count int, begin time.Time) []svc.BillingRow {
+	rows := make([]svc.BillingRow, 0, 16*count)
+	for n := range count {
+		id, who := fmt.Sprint("sub_", n), fmt.Sprint("person-", n)
+		at := begin.Add(time.Duration(n) * 200 * time.Second)
+		add := func(kind svc.BillingKind, subject, item string, at time.Time, status svc.SubscriptionStatus, cents int64) {
+			rows = append(rows, svc.BillingRow{Kind: kind, Subject: subject, ID: item, Ts: at, ReceivedAt: at, Customer: who, Plan: "Team", Status: status, Currency: "USD", Cents: cents})
+		}
+		add(svc.BillingSubscription, id, "1", at, svc.SubscriptionActive, 1900)
+		add(svc.BillingSubscription, id, "2", at.AddDate(0, 2, 0), svc.SubscriptionActive, 3800)
+		last := svc.SubscriptionActive
+		if n%5 == 0 {
+			last = svc.SubscriptionCanceled
+		}
+		add(svc.BillingSubscription, id, "3", at.AddDate(0, 4, 0), last, 2900)
+		for month := range 5 {
+			payment := fmt.Sprint("pay_", n, "_", month)
+			add(svc.BillingPayment, payment, payment, at.AddDate(0, month, 0), "", 1900)
+		}
+	}
+	return rows
+}
+
+// BenchmarkLedger makes the ledger of 100,000 subscriptions, as the first answer after a change does.
+func BenchmarkLedger(b *testing.B) {
+	rows := billedSubscriptions(100_000, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	for b.Loop() {
+		svc.NewLedger(rows, "")
+	}
+}
+
+// BenchmarkRevenueOverview asks a ledger of 100,000 subscriptions for a year, as every other answer does.
+func BenchmarkRevenueOverview(b *testing.B) {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ledger := svc.NewLedger(billedSubscriptions(100_000, begin), "")
+	window := svc.Window{From: begin, To: begin.AddDate(1, 0, 0), Interval: svc.Month, Location: time.UTC}
+	for b.Loop() {
+		ledger.Overview(window, window.To)
+	}
+}

@@ -1,0 +1,215 @@
+package svc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// told is what a store has of a history, and how it hands it to a book.
+type told struct {
+	rows   []svc.BillingRow
+	erased map[string]bool
+}
+
+// name returns the name under which items are one.
+func name(row *svc.BillingRow) [2]string { return [2]string{string(row.Kind), row.Subject} }
+
+// of returns all items of some subjects, in a random order. Customers who were erased have another name.
+func (t *told) of(subjects map[[2]string]bool, random *rand.Rand) (rows []svc.BillingRow) {
+	for _, row := range t.rows {
+		if subjects[name(&row)] {
+			rows = append(rows, t.hidden(row))
+		}
+	}
+	random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+	return rows
+}
+
+// all returns all items.
+func (t *told) all() (rows []svc.BillingRow) {
+	for _, row := range t.rows {
+		rows = append(rows, t.hidden(row))
+	}
+	return rows
+}
+
+func (t *told) hidden(row svc.BillingRow) svc.BillingRow {
+	if t.erased[row.Customer] {
+		row.Customer = svc.ErasedCustomer(7, row.Customer)
+	}
+	return row
+}
+
+// erase has a customer named no more, and returns the subjects that a book finds to be concerned.
+func (t *told) erase(book *svc.LedgerBook, customer string) map[[2]string]bool {
+	t.erased[customer] = true
+	subjects := map[[2]string]bool{}
+	for _, id := range book.Subscribed(func(named string) bool { return named == customer }) {
+		subjects[[2]string{string(svc.BillingSubscription), id}] = true
+	}
+	return subjects
+}
+
+// arrivals cuts a history into changes of one to four items, in a random order, with repetitions, corrections of rates, items that say
+// something else of a payment later, and customers who change.
+func arrivals(random *rand.Rand) (changes [][]svc.BillingRow) {
+	rows := randomHistory(random)
+	for n := range rows {
+		rows[n].ReceivedAt = revenueDay(random.IntN(300)).Add(time.Duration(n) * time.Second)
+		row := rows[n]
+		row.ReceivedAt = row.ReceivedAt.AddDate(0, 0, random.IntN(40)-10).Add(time.Millisecond) // never at the same time
+		switch {
+		case row.Kind == svc.BillingRate && random.IntN(9) == 0:
+			row.Rate += svc.RateUnit / 10
+		case row.Kind == svc.BillingSubscription && random.IntN(9) == 0:
+			row.Customer, row.ID = fmt.Sprintf("customer-%d", random.IntN(15)), row.ID+"-moved"
+		case row.Kind == svc.BillingSubscription && random.IntN(9) == 0:
+			row.Currency, row.ID = "EUR", row.ID+"-switched"
+		case random.IntN(5) == 0:
+			row.Cents += 100
+		default:
+			continue
+		}
+		rows = append(rows, row)
+	}
+	random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+	for len(rows) > 0 {
+		size := min(1+random.IntN(4), len(rows))
+		changes, rows = append(changes, rows[:size]), rows[size:]
+	}
+	return changes
+}
+
+// TestEveryChangeIsAsAWholeRecomputation tells a book random histories change by change, in any order, erases customers meanwhile, and
+// compares each ledger with the one that is made of all items at once.
+func TestEveryChangeIsAsAWholeRecomputation(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, 11))
+			currency := []string{"USD", ""}[seed%2]
+			book, history := svc.NewLedgerBook(currency), &told{erased: map[string]bool{}}
+			for n, change := range arrivals(random) {
+				subjects := map[[2]string]bool{}
+				if random.IntN(20) == 0 {
+					subjects = history.erase(book, fmt.Sprintf("customer-%d", random.IntN(15)))
+				}
+				history.rows = append(history.rows, change...)
+				for i := range change {
+					subjects[name(&change[i])] = true
+				}
+				book.Replace(history.of(subjects, random))
+				sameLedger(t, n, book.Ledger(), svc.NewLedger(history.all(), currency), random)
+			}
+		})
+	}
+}
+
+// TestALedgerStaysAsItWas reads a ledger again after its book made others.
+func TestALedgerStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 5))
+	book, history := svc.NewLedgerBook(""), &told{}
+	type seen struct {
+		ledger   *svc.Ledger
+		overview string
+	}
+	var before []seen
+	for n, change := range arrivals(random) {
+		history.rows = append(history.rows, change...)
+		subjects := map[[2]string]bool{}
+		for i := range change {
+			subjects[name(&change[i])] = true
+		}
+		book.Replace(history.of(subjects, random))
+		if ledger := book.Ledger(); n%20 == 0 {
+			before = append(before, seen{ledger, shownYear(ledger)})
+		}
+	}
+	for n, one := range before {
+		if again := shownYear(one.ledger); again != one.overview {
+			t.Fatalf("ledger %d was\n%s and is\n%s", n, one.overview, again)
+		}
+	}
+}
+
+func shownYear(l *svc.Ledger) string {
+	movements, _ := l.Movements(wholeYear(), revenueDay(365), "", nil, 10_000)
+	return fmt.Sprintf("%+v %+v", l.Overview(wholeYear(), revenueDay(365)), movements)
+}
+
+// sameLedger compares what two ledgers say of the whole year, and of a random window in a random time zone with people.
+func sameLedger(t *testing.T, n int, got, want *svc.Ledger, random *rand.Rand) {
+	t.Helper()
+	if got, want := shownYear(got), shownYear(want); got != want {
+		t.Fatalf("after change %d the ledger is\n%s, want\n%s", n, got, want)
+	}
+	from := random.IntN(250)
+	window := svc.Window{From: revenueDay(from).Add(time.Duration(random.IntN(86400)) * time.Second), To: revenueDay(from + 1 + random.IntN(80)), Location: time.FixedZone("", (random.IntN(26)-13)*3600)}
+	window.Interval = []svc.Interval{svc.Day, svc.Week, svc.Month}[random.IntN(3)]
+	now := revenueDay(from + random.IntN(90))
+	if got, want := fmt.Sprintf("%+v", got.Overview(window, now)), fmt.Sprintf("%+v", want.Overview(window, now)); got != want {
+		t.Fatalf("after change %d %v as of %s is\n%s, want\n%s", n, window, now, got, want)
+	}
+	people, others := make([]svc.Person, 15), make([]svc.Person, 15)
+	for i := range people {
+		people[i].DistinctIDs = []string{fmt.Sprintf("customer-%d", i)}
+		others[i].DistinctIDs = people[i].DistinctIDs
+	}
+	got.Persons(people, now)
+	want.Persons(others, now)
+	for i := range people {
+		if got, want := shownRevenue(&people[i]), shownRevenue(&others[i]); got != want {
+			t.Fatalf("after change %d customer %d has %s, want %s", n, i, got, want)
+		}
+	}
+}
+
+func shownRevenue(p *svc.Person) string {
+	if p.Revenue == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%+v %s", *p.Revenue, p.Reached)
+}
+
+// TestTheBookAgreesWithTheDefinitions compares the book's figures with those of plain code that knows nothing of books, after
+// every change of a history whose subscriptions keep their currencies and customers.
+func TestTheBookAgreesWithTheDefinitions(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		random := rand.New(rand.NewPCG(seed, 13))
+		rows := randomHistory(random)
+		slices.SortStableFunc(rows, func(a, b svc.BillingRow) int { return ratesFirst(a) - ratesFirst(b) })
+		rates := slices.IndexFunc(rows, func(row svc.BillingRow) bool { return row.Kind != svc.BillingRate })
+		random.Shuffle(len(rows)-rates, func(a, b int) { rows[rates+a], rows[rates+b] = rows[rates+b], rows[rates+a] })
+		book, history := svc.NewLedgerBook("USD"), &told{}
+		for at, size := 0, 0; at < len(rows); at += size {
+			size = min(1+random.IntN(8), len(rows)-at)
+			history.rows = rows[:at+size]
+			subjects := map[[2]string]bool{}
+			for n := range rows[at : at+size] {
+				subjects[name(&rows[at+n])] = true
+			}
+			book.Replace(history.of(subjects, random))
+			from := random.IntN(200)
+			window := svc.Window{From: revenueDay(from), To: revenueDay(from + 60), Interval: svc.Week, Location: time.UTC}
+			if got, want := book.Ledger().Overview(window, revenueDay(365)).Totals, recompute(history.rows, window.From, window.To); got != want {
+				t.Fatalf("seed %d: after %d items the totals are\n%+v, want\n%+v", seed, at+size, got, want)
+			}
+		}
+	}
+}
+
+// ratesFirst orders rates before all else.
+func ratesFirst(row svc.BillingRow) int {
+	if row.Kind == svc.BillingRate {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,210 @@
+package svc
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Movement is a change of the MRR of a subscription.
+type Movement struct {
+	At                     time.Time
+	Kind                   MovementKind
+	Subscription, Customer string
+	Plan, Currency         string
+	// Cents is the change in the subscription's currency, negative where the MRR shrinks; Converted is the same in the reporting
+	// currency, which says nothing where Known is not set.
+	Cents, Converted int64
+	Known            bool
+}
+
+// order tells movements of one subscription at one instant apart: where the currency changes, one leaves before the other comes.
+func (k MovementKind) order() int {
+	if k == MovementContraction || k == MovementChurn {
+		return 0
+	}
+	return 1
+}
+
+// follows reports whether a step comes after a movement in a list that begins with the newest.
+func (m *Movement) follows(step *ledgerStep) bool {
+	return cmp.Or(cmp.Compare(step.atMs, m.At.UnixMilli()), cmp.Compare(step.of.id, m.Subscription), cmp.Compare(step.kind.order(), m.Kind.order())) < 0
+}
+
+// Movements returns up to limit movements of a window as of an instant, the newest first, of one kind or of all. They begin
+// after a movement; nil stands for the beginning of the list.
+func (l *Ledger) Movements(window Window, now time.Time, kind MovementKind, after *Movement, limit int) (page []Movement, more bool) {
+	from, to := window.From.UnixMilli(), min(window.To.UnixMilli(), now.UnixMilli()+1)
+	if after != nil {
+		to = min(to, after.At.UnixMilli()+1)
+	}
+	for _, day := range slices.Backward(l.days) {
+		if day.day > floorDay(to) {
+			continue
+		}
+		if day.day < floorDay(from) {
+			break
+		}
+		for _, step := range slices.Backward(day.stepsBetween(from, to)) {
+			if step.kind == "" || kind != "" && step.kind != kind || after != nil && !after.follows(step) {
+				continue
+			}
+			if len(page) == limit {
+				return page, true
+			}
+			page = append(page, step.movement())
+		}
+	}
+	return page, false
+}
+
+func (step *ledgerStep) movement() Movement {
+	return Movement{
+		At: time.UnixMilli(step.atMs).UTC(), Kind: step.kind, Subscription: step.of.id, Customer: step.of.person, Plan: step.plan,
+		Currency: step.currency, Cents: step.cents, Converted: step.converted, Known: step.known,
+	}
+}
+
+// newLedgerSubscription follows the items of one subscription. The steps are in its own currency, and their kinds depend on what else
+// the customer pays for: [judge] and [ledgerSubscription.convert] complete them.
+func newLedgerSubscription(id string, rows []*BillingRow) *ledgerSubscription {
+	rows = historyOf(rows)
+	s := &ledgerSubscription{id: id}
+	for _, row := range rows {
+		if row.Customer != "" {
+			s.customer, s.person = row.Customer, row.Customer
+		}
+	}
+	if s.customer == "" {
+		s.customer = "\x00" + id // nobody else has it
+	}
+	points := pointsOf(rows)
+	s.steps = make([]ledgerStep, 0, len(points))
+	var t tracked
+	for n := range points {
+		s.follow(&t, &points[n])
+	}
+	return s
+}
+
+// tracked is how far a subscription came.
+type tracked struct {
+	status   SubscriptionStatus
+	plan     string
+	currency string
+	cents    int64 // its MRR
+}
+
+// follow takes the next state of the subscription.
+func (s *ledgerSubscription) follow(t *tracked, p *subscriptionPoint) {
+	step := ledgerStep{of: s, atMs: p.atMs, plan: p.row.Plan, currency: p.row.Currency, status: p.status, cents: p.cents - t.cents, after: p.cents}
+	switch {
+	case t.cents > 0 && p.cents > 0 && t.currency != p.row.Currency:
+		// The MRR leaves in its old currency and comes in its new one.
+		s.steps = append(s.steps, ledgerStep{of: s, atMs: p.atMs, plan: t.plan, currency: t.currency, status: t.status, cents: -t.cents, switches: true})
+		step.cents, step.switches = p.cents, true
+	case t.cents == p.cents && t.status == p.status && t.plan == p.row.Plan:
+		return
+	case p.cents == 0 && t.cents > 0:
+		step.currency = t.currency // what ends is in the currency in which it was
+	}
+	if !step.switches {
+		step.count(t)
+	}
+	s.steps = append(s.steps, step)
+	*t = tracked{p.status, p.row.Plan, step.currency, p.cents}
+}
+
+// count notes whether a trial or a paying subscription begins or ends.
+func (step *ledgerStep) count(t *tracked) {
+	switch {
+	case t.status != SubscriptionTrialing && step.status == SubscriptionTrialing:
+		step.trials = 1
+	case t.status == SubscriptionTrialing && step.status != SubscriptionTrialing:
+		step.trials = -1
+	}
+	switch {
+	case t.cents == 0 && step.after > 0:
+		step.begins = 1
+	case t.cents > 0 && step.after == 0:
+		step.begins = -1
+	}
+}
+
+// judge sets the kinds of the steps of all subscriptions of one customer. What happens to them at one instant is judged by what the
+// customer pays for before and after it, so one who changes from one subscription to another neither churns nor is new.
+func judge(subscriptions []*ledgerSubscription) {
+	var steps []*ledgerStep
+	for _, s := range subscriptions {
+		for n := range s.steps {
+			steps = append(steps, &s.steps[n])
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b *ledgerStep) int {
+		return cmp.Or(cmp.Compare(a.atMs, b.atMs), cmp.Compare(a.of.id, b.of.id))
+	})
+	paying := 0
+	for begin := 0; begin < len(steps); {
+		end, after := begin, paying
+		for ; end < len(steps) && steps[end].atMs == steps[begin].atMs; end++ {
+			after += int(steps[end].begins)
+		}
+		for _, step := range steps[begin:end] {
+			step.kind = step.kindAmong(paying > 0, after > 0)
+		}
+		for _, step := range steps[begin:end] {
+			before := paying
+			paying += int(step.begins)
+			step.customers = int8(min(paying, 1) - min(before, 1))
+		}
+		begin = end
+	}
+}
+
+// kindAmong returns the kind of the step for a customer who paid before and pays after it, or not.
+func (step *ledgerStep) kindAmong(paid, pays bool) MovementKind {
+	switch {
+	case step.cents == 0:
+		return ""
+	case step.begins > 0 && !paid:
+		return MovementNew
+	case step.begins < 0 && !pays:
+		return MovementChurn
+	case step.cents > 0:
+		return MovementExpansion
+	}
+	return MovementContraction
+}
+
+// convert values the steps in the reporting currency by the rates of their days. What ends takes away what it brought, and no decrease
+// takes more than that, so exchange rates alone never leave MRR behind.
+func (s *ledgerSubscription) convert(rates *RatesTo) {
+	var carried int64
+	unknown := false // a part of what is carried had no rate
+	for n := range s.steps {
+		step := &s.steps[n]
+		step.converted, step.known = 0, true
+		switch {
+		case step.cents == 0:
+		case step.after == 0:
+			step.converted, step.known = -carried, !unknown
+			unknown = false
+		default:
+			step.converted, step.known = rates.Convert(step.cents, step.currency, step.atMs)
+			step.converted = max(step.converted, -carried)
+			unknown = unknown || !step.known
+		}
+		carried += step.converted
+		step.carried = carried
+	}
+}
+
+// clone returns the subscription with steps of its own.
+func (s *ledgerSubscription) clone() *ledgerSubscription {
+	out := *s
+	out.steps = slices.Clone(s.steps)
+	for n := range out.steps {
+		out.steps[n].of = &out
+	}
+	return &out
+}

@@ -1,0 +1,221 @@
+package svc
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// RevenueTotals are the figures of a window, in cents of the reporting currency. Those of movements are sums over the window, the
+// others are as of its end.
+type RevenueTotals struct {
+	MRR, Active, Trialing              int64
+	New, Expansion, Contraction, Churn int64
+	Began, Ended, Customers            int64
+	Payments, Refunds                  int64
+}
+
+// ARR is the MRR of a year.
+func (t *RevenueTotals) ARR() int64 { return 12 * t.MRR }
+
+// NetNew is the change of the MRR by the movements of the window.
+func (t *RevenueTotals) NetNew() int64 { return t.New + t.Expansion - t.Contraction - t.Churn }
+
+// ARPA is the MRR of a paying customer, rounded.
+func (t *RevenueTotals) ARPA() int64 {
+	if t.Customers == 0 {
+		return 0
+	}
+	return (2*t.MRR + t.Customers) / (2 * t.Customers)
+}
+
+// RevenuePlan sums up the subscriptions of one plan.
+type RevenuePlan struct {
+	Plan          string
+	MRR           int64
+	Subscriptions int64
+}
+
+// RevenueCurrency holds the amounts billed in a currency other than the reporting one, in that currency.
+type RevenueCurrency struct {
+	Currency      string
+	MRR, Payments int64
+	// Converted is set where everything of it is in the headline.
+	Converted bool
+}
+
+// RevenueOverview is the headline of a window, and of the equally long one before it.
+type RevenueOverview struct {
+	Currency       string
+	Any            bool
+	Totals, Before RevenueTotals
+	Series         []RevenuePoint
+	// Moved are what happened in each bucket of the series; its levels are by how much they changed.
+	Moved           []RevenueTotals
+	Plans           []RevenuePlan
+	OtherCurrencies []RevenueCurrency
+}
+
+// RevenuePoint is the MRR at the end of a bucket that begins at T.
+type RevenuePoint struct {
+	T   time.Time
+	MRR int64
+}
+
+// topPlans is how many plans a headline names.
+const topPlans = 10
+
+// Overview returns the headline of a window as of an instant: what is known to happen later does not count.
+func (l *Ledger) Overview(window Window, now time.Time) RevenueOverview {
+	s := survey{ledger: l, out: RevenueOverview{Currency: l.Currency, Any: l.Any}, others: map[string]*RevenueCurrency{}}
+	from, to := window.From.UnixMilli(), min(window.To.UnixMilli(), now.UnixMilli()+1)
+	earlier := window.Previous().From.UnixMilli()
+	history, before := l.between(beginning, min(earlier, to)), l.between(earlier, min(from, to))
+	history.add(&before)
+	s.out.Before = before.totals
+	s.out.Before.levelAs(&history.totals)
+	level, within := s.series(window, &history.totals, from, to)
+	s.out.Totals = within.totals
+	s.out.Totals.levelAs(&level)
+	history.add(&within)
+	for currency := range history.unknown {
+		s.other(currency).Converted = false
+	}
+	for currency, flows := range within.others {
+		other := s.other(currency)
+		other.Converted = other.Converted && flows.unknown == 0
+		other.Payments += flows.payments
+	}
+	s.rank(to)
+	return s.out
+}
+
+// beginning is before all items.
+const beginning = -1 << 50
+
+// survey gathers a headline.
+type survey struct {
+	ledger *Ledger
+	out    RevenueOverview
+	others map[string]*RevenueCurrency
+}
+
+// series sets the series: the buckets that end until an instant, and the last one. It returns the level at that instant and
+// what happened within the window.
+func (s *survey) series(window Window, start *RevenueTotals, from, to int64) (level RevenueTotals, within ledgerSums) {
+	buckets := window.Buckets(window.Interval)
+	s.out.Moved = make([]RevenueTotals, len(buckets))
+	level, at := *start, from
+	for n := range buckets {
+		end := to
+		if n+1 < len(buckets) {
+			end = buckets[n+1].UnixMilli()
+		}
+		sums := s.ledger.between(at, min(end, to))
+		at = max(at, min(end, to))
+		s.out.Moved[n] = sums.totals
+		level.add(&sums.totals)
+		within.add(&sums)
+		if end <= to && len(s.out.Series) == n {
+			s.out.Series = append(s.out.Series, RevenuePoint{buckets[n], level.MRR})
+		}
+	}
+	return level, within
+}
+
+func (s *survey) other(currency string) *RevenueCurrency {
+	if s.others[currency] == nil {
+		s.others[currency] = &RevenueCurrency{Currency: currency, Converted: true}
+	}
+	return s.others[currency]
+}
+
+// rank sums up plans and other currencies as of an instant.
+func (s *survey) rank(to int64) {
+	plans := map[string]*RevenuePlan{}
+	for _, subscription := range s.ledger.subscriptions {
+		step := subscription.until(to)
+		if step == nil || step.after == 0 {
+			continue
+		}
+		if step.currency != s.ledger.Currency {
+			s.other(step.currency).MRR += step.after
+		}
+		if plans[step.plan] == nil {
+			plans[step.plan] = &RevenuePlan{Plan: step.plan}
+		}
+		plans[step.plan].MRR += step.carried
+		plans[step.plan].Subscriptions++
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.others)) {
+		s.out.OtherCurrencies = append(s.out.OtherCurrencies, *s.others[name])
+	}
+	for _, plan := range plans {
+		s.out.Plans = append(s.out.Plans, *plan)
+	}
+	slices.SortFunc(s.out.Plans, func(a, b RevenuePlan) int {
+		return cmp.Or(cmp.Compare(b.MRR, a.MRR), cmp.Compare(b.Subscriptions, a.Subscriptions), cmp.Compare(a.Plan, b.Plan))
+	})
+	s.out.Plans = s.out.Plans[:min(len(s.out.Plans), topPlans)]
+}
+
+// until returns the last step before an instant, nil where there is none.
+func (s *ledgerSubscription) until(to int64) *ledgerStep {
+	for n := len(s.steps) - 1; n >= 0; n-- {
+		if s.steps[n].atMs < to {
+			return &s.steps[n]
+		}
+	}
+	return nil
+}
+
+// levelAs takes the figures that are as of an instant.
+func (t *RevenueTotals) levelAs(level *RevenueTotals) {
+	t.MRR, t.Active, t.Trialing, t.Customers = level.MRR, level.Active, level.Trialing, level.Customers
+}
+
+// add adds the totals of another time.
+func (t *RevenueTotals) add(other *RevenueTotals) {
+	t.MRR += other.MRR
+	t.Active += other.Active
+	t.Trialing += other.Trialing
+	t.New += other.New
+	t.Expansion += other.Expansion
+	t.Contraction += other.Contraction
+	t.Churn += other.Churn
+	t.Began += other.Began
+	t.Ended += other.Ended
+	t.Customers += other.Customers
+	t.Payments += other.Payments
+	t.Refunds += other.Refunds
+}
+
+// moved adds a step once, or takes it away with minus one.
+func (t *RevenueTotals) moved(step *ledgerStep, sign int64) {
+	switch step.kind {
+	case MovementNew:
+		t.New += sign * step.converted
+	case MovementExpansion:
+		t.Expansion += sign * step.converted
+	case MovementContraction:
+		t.Contraction -= sign * step.converted
+	case MovementChurn:
+		t.Churn -= sign * step.converted
+	}
+	switch step.begins {
+	case 1:
+		t.Began += sign
+	case -1:
+		t.Ended += sign
+	}
+}
+
+// paid adds a payment or a refund once, or takes it away with minus one.
+func (t *RevenueTotals) paid(flow *ledgerFlow, sign int64) {
+	if flow.refund {
+		t.Refunds += sign * flow.converted
+		return
+	}
+	t.Payments += sign * flow.converted
+}

@@ -1,0 +1,101 @@
+import type { Flags, Values } from "./options";
+import type { Store } from "./queue";
+
+const storedAs = "svc_flags";
+
+/** Who asks; nothing where the visitor does not let the page report. */
+export type Who = { anonymousId: string; distinctId: string | undefined } | undefined;
+
+/**
+ * Evaluates the flags of a visitor, and again with every change that the service tells of. What was answered last is kept on
+ * the device, so that the next page begins with it.
+ */
+export function watchFlags(host: string, key: string, store: Store, who: () => Who) {
+  const address = (path: string) => `${host}/api/v1/flags/${path}?key=${encodeURIComponent(key)}`;
+  const listeners: ((flags: Flags) => void)[] = [];
+  let context: Values = {};
+  let flags: Flags | undefined;
+  let asked = 0;
+  let failed = false;
+  let stream: EventSource | undefined;
+
+  /** Tells the listeners, where the answer is another one. */
+  function tell(next: Flags) {
+    if (flags && JSON.stringify(flags) === JSON.stringify(next)) return;
+    flags = next;
+    listeners.forEach((listener) => listener(next));
+  }
+
+  /** Begins with what was answered on an earlier page to the same visitor about the same. */
+  function recall(about: string) {
+    try {
+      const kept = JSON.parse(store?.getItem(storedAs) ?? "{}");
+      if (kept.about === about) tell(kept.flags);
+    } catch {
+      // What is kept is no answer: the service is asked anyway.
+    }
+  }
+
+  function keep(about: string) {
+    try {
+      store?.setItem(storedAs, JSON.stringify({ about, flags }));
+    } catch {
+      // The store is full: the next page waits for its answer.
+    }
+  }
+
+  async function ask() {
+    const turn = ++asked;
+    const visitor = who();
+    if (!visitor) {
+      stream?.close();
+      stream = undefined;
+      store?.removeItem(storedAs);
+      return tell({});
+    }
+    const body = JSON.stringify({ distinctId: visitor.distinctId ?? visitor.anonymousId, anonymousId: visitor.anonymousId, context });
+    if (!flags) recall(body);
+    listen();
+    try {
+      // A body of text needs no leave of the other origin (CORS preflight).
+      const answer = await fetch(address("evaluate"), { method: "POST", body, credentials: "omit" });
+      if (!answer.ok) throw answer.status;
+      const next = await answer.json();
+      if (turn !== asked) return;
+      failed = false;
+      tell(next.flags);
+      keep(body);
+    } catch {
+      if (turn !== asked) return;
+      failed = true;
+      if (!flags) tell({});
+    }
+  }
+
+  function listen() {
+    if (stream) return;
+    stream = new EventSource(address("stream"));
+    stream.onmessage = () => void ask();
+    stream.onopen = () => failed && void ask();
+  }
+
+  // A page that waits in the browser's cache holds no connection.
+  addEventListener("pagehide", () => {
+    stream?.close();
+    stream = undefined;
+  });
+  addEventListener("pageshow", (event) => event.persisted && void ask());
+
+  return {
+    /** Calls `changed` with the flags, once they are known and whenever they change. */
+    add(changed: (flags: Flags) => void, more?: Values) {
+      listeners.push(changed);
+      const known = flags;
+      context = { ...context, ...more };
+      if (known) changed(known);
+      if (!known || more) void ask();
+    },
+    /** Evaluates again, for another visitor. */
+    ask,
+  };
+}

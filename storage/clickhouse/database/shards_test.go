@@ -1,0 +1,232 @@
+package database_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/database"
+	"svc/storage/clickhouse/state"
+)
+
+// shardedDB is a database of two shards, with the connection of the second.
+type shardedDB struct {
+	*database.DB
+	second *clickhouse.Conn
+}
+
+func openShards(t *testing.T) *shardedDB {
+	t.Helper()
+	engine := clickhousetest.Engine()
+	cfg := clickhouse.Config{Engine: engine, Database: clickhousetest.Name(), Others: []clickhouse.Config{{Engine: engine, Database: clickhousetest.Name()}}}
+	db, err := database.Open(deadline(t), cfg, state.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &shardedDB{db, db.Shards()[1]}
+}
+
+// environments returns one environment on each shard.
+func environments() [2]svc.Environment {
+	return [2]svc.Environment{
+		{Number: svc.EnvironmentNumber(1<<40, 0), Slug: "production"},
+		{Number: svc.EnvironmentNumber(1<<40, 1), Slug: "production"},
+	}
+}
+
+// shardTime is the instant of the rows.
+func shardTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// shardRows returns rows of every kind of the environments, of the second twice as many.
+func shardRows() *svc.Rows {
+	rows := &svc.Rows{}
+	for shard, environment := range environments() {
+		for n := range 10 * (shard + 1) {
+			event := clickhousetest.Row(environment.Number, shardTime().Add(time.Duration(n)*time.Second), fmt.Sprintf("e%d", n), "u1", "s1")
+			rows.Events = append(rows.Events, *event)
+			fingerprint := fmt.Sprintf("v2-%d", n%2)
+			rows.Occurrences = append(rows.Occurrences, svc.OccurrenceRow{
+				EnvironmentNumber: environment.Number, Fingerprint: fingerprint, Issue: svc.IssueNumber(environment.Number, fingerprint), RetentionDays: 365,
+				Occurrence: svc.Occurrence{ID: fmt.Sprintf("o%d", n), Ts: event.Ts, ReceivedAt: event.Ts, Level: svc.LevelError, Name: "E", DistinctID: "u1"},
+			})
+			rows.Points = append(rows.Points, svc.MetricRow{
+				Environment: environment.Number, Series: uint64(n % 3), Name: "m", Kind: svc.MetricCounter, ID: fmt.Sprintf("p%d", n), Ts: event.Ts, ReceivedAt: event.Ts,
+				MetricTotals: svc.MetricTotals{Count: 1, Sum: 1}, RetentionDays: 365,
+			})
+			rows.Counts = append(rows.Counts, svc.UsageCount{
+				UsageKey: svc.UsageKey{Environment: environment.Number, Day: svc.DayOf(event.Ts.UnixMilli()), Signal: svc.LetterSignal(svc.LetterEvent), Fate: svc.FateStored}, Items: 1,
+			})
+		}
+	}
+	rows.Tallies = []svc.TallyMark{{Source: "node", Seq: 4, AtMs: time.Now().UnixMilli()}}
+	return rows
+}
+
+// TestABlockIsDividedByShards inserts a block of two shards, twice, and holds each shard to the rows of
+// its environment, once.
+func TestABlockIsDividedByShards(t *testing.T) {
+	db := openShards(t)
+	b := db.NewBlock()
+	b.Add(shardRows())
+	if b.Rows() != 90 {
+		t.Fatalf("the block has %d rows, want 90", b.Rows())
+	}
+	for range 2 {
+		if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for shard, conn := range db.Shards() {
+		want := uint64(10 * (shard + 1))
+		for table, query := range map[string]string{
+			"events": "SELECT count() FROM events", "visits": "SELECT toUInt64(sum(events)) FROM visits", "occurrences": "SELECT count() FROM occurrences",
+			"issues": "SELECT toUInt64(sum(events)) FROM issues", "metric_points": "SELECT count() FROM metric_points", "usage": "SELECT toUInt64(sum(items)) FROM usage",
+		} {
+			if got := clickhousetest.Ask[uint64](t, conn, query); got != want {
+				t.Errorf("%s of shard %d has %d, want %d", table, shard, got, want)
+			}
+		}
+		if got, want := clickhousetest.Ask[uint64](t, conn, "SELECT count() FROM tallies"), uint64(1-shard); got != want {
+			t.Errorf("shard %d has %d tallies, want %d", shard, got, want)
+		}
+	}
+	if n, err := db.CountRows(deadline(t), 1, b); n != 90 || err != nil {
+		t.Errorf("%d rows are counted, want 90: %v", n, err)
+	}
+}
+
+// TestRowsLeaveABlockOfShards takes rows out by their places among all, and holds what stays to being
+// the others.
+func TestRowsLeaveABlockOfShards(t *testing.T) {
+	db := openShards(t)
+	b := db.NewBlock()
+	b.Add(shardRows())
+	b.Without(svc.LetterEvent, []int{0, 10, 29}) // the first of each shard, and the last
+	b.Without(svc.LetterEvent, []int{9})         // the first that is left of the second
+	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
+		t.Fatal(err)
+	}
+	for shard, want := range []string{"e1", "e10"} {
+		ids := clickhousetest.Ask[[]string](t, db.Shards()[shard], "SELECT arraySort(groupArray(id)) FROM events")
+		if ids[0] != want || slices.Contains(ids, "e0") || len(ids) != []int{9, 17}[shard] {
+			t.Errorf("shard %d has the events %v", shard, ids)
+		}
+	}
+}
+
+// TestASiftNamesRowsOfShards has one shard refuse a row, and holds the sift to its place among all rows.
+func TestASiftNamesRowsOfShards(t *testing.T) {
+	db := openShards(t)
+	clickhousetest.Exec(t, db.second, "ALTER TABLE events ADD CONSTRAINT few CHECK id != 'e3'")
+	b := db.NewBlock()
+	b.Add(shardRows())
+	refused, err := db.Sift(deadline(t), uint64(time.Now().UnixMilli())<<22, b)
+	if err != nil || len(refused) != 1 || refused[0].Kind != svc.LetterEvent || refused[0].Row != 13 {
+		t.Errorf("refused are %v, want the event at 13: %v", refused, err)
+	}
+}
+
+// TestReadsAskTheirShard reads of both environments through one store.
+func TestReadsAskTheirShard(t *testing.T) {
+	db := openShards(t)
+	b := db.NewBlock()
+	b.Add(shardRows())
+	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
+		t.Fatal(err)
+	}
+	day := svc.Window{From: shardTime().Add(-12 * time.Hour), To: shardTime().Add(12 * time.Hour), Interval: svc.Hour, Location: time.UTC}
+	for shard, environment := range environments() {
+		want := 10 * (shard + 1)
+		scope := svc.AnalyticsScope{Environment: environment, Window: day}
+		overview, err := db.Overview(deadline(t), scope, nil)
+		if err != nil || overview.Current.Pageviews != uint64(want) {
+			t.Errorf("the overview of shard %d is %+v, want %d page views: %v", shard, overview.Current, want, err)
+		}
+		events, _, err := db.List(deadline(t), svc.EventQuery{Environment: environment, Limit: 100})
+		if err != nil || len(events) != want {
+			t.Errorf("shard %d lists %d events, want %d: %v", shard, len(events), want, err)
+		}
+	}
+	both := []uint64{environments()[0].Number, environments()[1].Number}
+	stored, err := db.StoredSince(deadline(t), both, shardTime().AddDate(0, 0, -1))
+	if err != nil || stored[both[0]][svc.LetterSignal(svc.LetterEvent)] != 10 || stored[both[1]][svc.LetterSignal(svc.LetterEvent)] != 20 {
+		t.Errorf("stored are %v: %v", stored, err)
+	}
+	ids := map[[2]uint64]bool{}
+	err = db.RecentIDs(deadline(t), shardTime().Add(-time.Hour), 0, 1000, func(_ uint64, key [2]uint64) { ids[key] = true })
+	if err != nil || len(ids) != 30 {
+		t.Errorf("%d ids are recent, want 30: %v", len(ids), err)
+	}
+}
+
+// TestAShardFindsWhatMembersDecided decides about an issue on shard 1, again and again, and reads its
+// status there: the state is on shard 0.
+func TestAShardFindsWhatMembersDecided(t *testing.T) {
+	db := openShards(t)
+	b := db.NewBlock()
+	b.Add(shardRows())
+	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
+		t.Fatal(err)
+	}
+	environment := environments()[1]
+	number := svc.IssueNumber(environment.Number, "v2-0")
+	owner := svc.IssueID(number)
+	for version, status := range []string{"resolved", "open", "ignored"} {
+		entity := svc.Entity{
+			Owner: fmt.Sprintf("issue/%d/%s", environment.Number, owner), Kind: "issue", ID: owner, Version: svc.VersionOf(uint64(version + 1)),
+			Payload: fmt.Appendf(nil, `{"issue":%d,"status":%q}`, number, status),
+		}
+		if err := db.Put(deadline(t), []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: environment, Status: svc.IssueStatus(status), Sort: svc.SortLastSeen, Days: svc.LastDays(shardTime(), 7, time.UTC), Now: shardTime(), Limit: 10})
+			if err != nil || status != "open" && len(list.Rows) != 1 || status == "open" && len(list.Rows) != 2 {
+				t.Errorf("%d issues are %s: %v", len(list.Rows), status, err)
+			}
+		}
+	}
+	if n := clickhousetest.Ask[uint64](t, db.second, "SELECT count() FROM entities FINAL"); n != 1 {
+		t.Errorf("shard 1 has %d entities, want the one that its queries join", n)
+	}
+}
+
+// TestDeliveriesOfAShardLeaveTheFirst erases a visitor and shortens the retention of an environment on the second shard, whose
+// deliveries are on the first.
+func TestDeliveriesOfAShardLeaveTheFirst(t *testing.T) {
+	db, now := openShards(t), time.Now().UTC()
+	environment := environments()[1].Number
+	first := db.Shards()[0]
+	deliver := func(visitor uint64, created time.Time) {
+		clickhousetest.Exec(t, first, fmt.Sprintf("INSERT INTO deliveries (app, destination, created, id, at, environment, visitor, status, expires) "+
+			"VALUES ('acme/web', 'dst_1', fromUnixTimestamp64Milli(%d, 'UTC'), '%d', now(), %d, %d, 'accepted', toDate(now()) + 30)", created.UnixMilli(), visitor, environment, visitor))
+	}
+	left := func() []uint64 {
+		return clickhousetest.Ask[[]uint64](t, first, "SELECT arraySort(groupArray(visitor)) FROM deliveries")
+	}
+	deliver(1, now)
+	deliver(2, now)
+	deliver(3, now.AddDate(0, 0, -9))
+	if err := db.SetRetention(deadline(t), environment, 7, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("after a shorter retention the deliveries of %v are left", got)
+	}
+	erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{1}, At: now}
+	if err := db.Remove(deadline(t), erasure, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); !slices.Equal(got, []uint64{2}) {
+		t.Errorf("after the erasure the deliveries of %v are left", got)
+	}
+}

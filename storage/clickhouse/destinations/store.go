@@ -1,0 +1,181 @@
+package destinations
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+//go:embed query/*.sql
+var files embed.FS
+
+// Store reads the delivery log and how people are reached. Its methods may be called from any number of goroutines
+// at the same time.
+type Store struct {
+	conn    *clickhouse.Conn
+	queries clickhouse.Queries
+}
+
+// New returns the deliveries of a database.
+func New(conn *clickhouse.Conn) (*Store, error) {
+	queries, err := clickhouse.LoadQueries(files)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{conn: conn, queries: queries}, nil
+}
+
+// logDays is how long deliveries are listed, unless the application keeps its data for less.
+const logDays = 30
+
+// expiry is the day on which a record leaves.
+func expiry(record *svc.Dispatch) time.Time {
+	days := logDays
+	if kept := int(record.Conversion.RetentionDays); kept > 0 {
+		days = min(days, kept)
+	}
+	return record.CreatedAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, days+1)
+}
+
+// write stores records; to repeat it under the same token changes nothing.
+func (db *Store) write(ctx context.Context, token string, records []svc.Dispatch) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": token})
+	return clickhouse.WriteError("storing deliveries", db.conn.Write(func() error {
+		var rows clickhouse.Rows
+		for i := range records {
+			r := &records[i]
+			payload := ""
+			if r.Status == svc.DispatchParked {
+				encoded, err := json.Marshal(r.Conversion)
+				if err != nil {
+					return fmt.Errorf("encoding a conversion: %w", err)
+				}
+				payload = string(encoded)
+			}
+			next := r.NextAt
+			if next.IsZero() {
+				next = time.Unix(0, 0)
+			}
+			err := rows.Append(ctx, db.conn, db.queries["deliveries.Append"], deliveryColumns(),
+				r.App.String(), r.DestinationID, r.CreatedAt, r.ID, r.At, r.Conversion.EnvironmentNumber, r.Conversion.Visitor, r.EventID, r.EventName, r.SourceEvent,
+				string(r.Status), uint16(r.Attempts), next, uint16(r.StatusCode), uint32(r.Latency/time.Millisecond), r.Test, r.Error, r.Request, r.Response, payload, expiry(r))
+			if err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	}))
+}
+
+func deliveryColumns() []clickhouse.Column {
+	const word, instant = "LowCardinality(String)", "DateTime64(3, 'UTC')"
+	return []clickhouse.Column{
+		{Name: "app", Type: word},
+		{Name: "destination", Type: word},
+		{Name: "created", Type: instant},
+		{Name: "id", Type: "String"},
+		{Name: "at", Type: instant},
+		{Name: "environment", Type: "UInt64"},
+		{Name: "visitor", Type: "UInt64"},
+		{Name: "event_id", Type: "String"},
+		{Name: "event", Type: word},
+		{Name: "source_event", Type: word},
+		{Name: "status", Type: word},
+		{Name: "attempts", Type: "UInt16"},
+		{Name: "next", Type: instant},
+		{Name: "code", Type: "UInt16"},
+		{Name: "latency", Type: "UInt32"},
+		{Name: "test", Type: "Bool"},
+		{Name: "error", Type: "String"},
+		{Name: "request", Type: "String"},
+		{Name: "response", Type: "String"},
+		{Name: "payload", Type: "String"},
+		{Name: "expires", Type: "Date"},
+	}
+}
+
+// Dispatches returns a page of the deliveries of a destination, the newest first.
+func (db *Store) Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
+	args := clickhouse.Args{
+		"app": q.App.String(), "destination": q.DestinationID, "status": string(q.Status), "id": q.ID, "limit": uint32(q.Limit),
+		"first_page": q.Before == nil, "before": time.Time{}, "before_id": "",
+	}
+	if q.Before != nil {
+		args["before"], args["before_id"] = time.UnixMilli(q.Before.CreatedMs).UTC(), q.Before.ID
+	}
+	return db.read(ctx, "deliveries.List", q.App, q.DestinationID, args)
+}
+
+// Parked returns parked deliveries with their conversions, the oldest first, from a place on; one where an id is
+// given.
+func (db *Store) Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error) {
+	args := clickhouse.Args{
+		"app": ref.String(), "destination": destination, "id": id, "limit": uint32(limit), "since": time.Now().Add(-svc.ParkedFor).UTC(),
+		"first_page": after == nil, "after": time.Time{}, "after_id": "",
+	}
+	if after != nil {
+		args["after"], args["after_id"] = time.UnixMilli(after.CreatedMs).UTC(), after.ID
+	}
+	return db.read(ctx, "deliveries.Parked", ref, destination, args)
+}
+
+// read reads records. Those without a payload have no conversion.
+func (db *Store) read(ctx context.Context, query string, ref svc.AppRef, destination string, args clickhouse.Args) (records []svc.Dispatch, err error) {
+	err = db.conn.Read(ctx, "reading deliveries", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		r := svc.Dispatch{App: ref, DestinationID: destination}
+		var status, payload string
+		var attempts, code uint16
+		var latency uint32
+		err := rows.Scan(&r.ID, &r.CreatedAt, &r.At, &r.EventID, &r.EventName, &r.SourceEvent, &status, &attempts, &r.NextAt, &code, &latency, &r.Test, &r.Error, &r.Request, &r.Response, &payload)
+		if err != nil {
+			return false, err
+		}
+		r.Status, r.Attempts, r.StatusCode, r.Latency = svc.DispatchStatus(status), int(attempts), int(code), time.Duration(latency)*time.Millisecond
+		if r.NextAt.Unix() <= 0 {
+			r.NextAt = time.Time{}
+		}
+		if payload != "" {
+			r.Conversion = &svc.Conversion{}
+			if err := json.Unmarshal([]byte(payload), r.Conversion); err != nil {
+				return false, fmt.Errorf("reading a parked conversion: %w", err)
+			}
+		}
+		records = append(records, r)
+		return true, nil
+	})
+	return records, err
+}
+
+// Contacts returns what was told of the persons of visitors, by visitor.
+func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contact, error) {
+	found := map[uint64]svc.Contact{}
+	args := clickhouse.Args{"environment": environment, "visitors": visitors}
+	err := db.conn.Read(ctx, "reading how people are reached", db.queries["contacts.List"], args, func(rows driver.Rows) (bool, error) {
+		var visitor, person uint64
+		var email, name string
+		var traits map[string]string
+		if err := rows.Scan(&visitor, &person, &email, &name, &traits); err != nil {
+			return false, err
+		}
+		contact := svc.Contact{ID: svc.PersonID(person), Name: svc.StampedText(name).Text(), Email: svc.StampedText(email).Text()}
+		for _, key := range []string{"phone", "phoneNumber", "phone_number"} {
+			var phone string
+			if raw := svc.StampedText(traits[key]).Text(); raw != "" && json.Unmarshal([]byte(raw), &phone) == nil && phone != "" {
+				contact.Phone = phone
+				break
+			}
+		}
+		found[visitor] = contact
+		return true, nil
+	})
+	return found, err
+}

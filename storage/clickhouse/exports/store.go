@@ -1,0 +1,89 @@
+package exports
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+//go:embed query/*.sql
+var files embed.FS
+
+// Store keeps the rows of exports. Its methods may be called from any number of goroutines at the same time.
+type Store struct {
+	conn    *clickhouse.Conn
+	queries clickhouse.Queries
+}
+
+// New returns the exports of a database.
+func New(conn *clickhouse.Conn) (*Store, error) {
+	queries, err := clickhouse.LoadQueries(files)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{conn: conn, queries: queries}, nil
+}
+
+// AppendExport adds lines to a piece of a file, from a position on.
+func (db *Store) AppendExport(ctx context.Context, file string, piece uint64, position uint32, lines [][]byte, expires time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	return clickhouse.WriteError("keeping rows of an export", db.conn.Write(func() error {
+		var rows clickhouse.Rows
+		for i, line := range lines {
+			if err := rows.Append(ctx, db.conn, db.queries["lines.Append"], lineColumns(), file, piece, position+uint32(i), line, expires); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	}))
+}
+
+func lineColumns() []clickhouse.Column {
+	return []clickhouse.Column{
+		{Name: "file", Type: "String"},
+		{Name: "piece", Type: "UInt64"},
+		{Name: "position", Type: "UInt32"},
+		{Name: "line", Type: "String"},
+		{Name: "expires", Type: "DateTime"},
+	}
+}
+
+// DropExport removes a file; it may be repeated.
+func (db *Store) DropExport(ctx context.Context, file string) error {
+	if file == "" || strings.Trim(file, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return fmt.Errorf("the name %q of a file is not made of letters and digits", file)
+	}
+	statement := strings.ReplaceAll(db.queries["lines.Drop"], "$(file)", file)
+	return clickhouse.WriteError("removing an export", db.conn.Exec(ctx, statement, nil))
+}
+
+// ExportFiles returns the files of which anything is stored, and when the last of it was.
+func (db *Store) ExportFiles(ctx context.Context) (map[string]time.Time, error) {
+	found := map[string]time.Time{}
+	err := db.conn.Read(ctx, "listing the files of exports", db.queries["files.List"], nil, func(rows driver.Rows) (bool, error) {
+		var file string
+		var modified time.Time
+		err := rows.Scan(&file, &modified)
+		found[file] = modified
+		return true, err
+	})
+	return found, err
+}
+
+// OpenExport returns the file of an export that is ready, written in its format as it is read. The caller closes it.
+func (db *Store) OpenExport(ctx context.Context, export *svc.Export) (io.ReadCloser, error) {
+	query, format := string(export.Kind)+".Rows", map[svc.ExportFormat]string{svc.ExportCSV: "CSVWithNames", svc.ExportParquet: "Parquet"}[export.Format]
+	if export.Format == svc.ExportNDJSON {
+		query, format = "lines.List", "TSVRaw"
+	}
+	return db.conn.Format(ctx, "writing an export", format, db.queries[query], clickhouse.Args{"file": export.File(), "pieces": export.Pieces})
+}

@@ -1,0 +1,31 @@
+package clickhouse
+
+import (
+	"context"
+	"io"
+
+	"svc"
+)
+
+// Format runs a query and returns its result in a format of the engine; it takes as long as it needs. Times
+// are of ISO 8601, and what is absent from CSV is empty. The caller closes it. Over
+// ClickHouse's TCP protocol there are no formats: it fails with not_available.
+func (c *Conn) Format(ctx context.Context, what, format, query string, args Args) (io.ReadCloser, error) {
+	c = c.routed(args)
+	if c.native {
+		return nil, errFormats()
+	}
+	settings := c.readSettings()
+	settings["max_execution_time"], settings["max_threads"] = 0, 1
+	settings["date_time_output_format"], settings["format_csv_null_representation"] = "iso", ""
+	output, err := c.driver.QueryFormat(WithSettings(ctx, settings), format, query, args.list()...)
+	if err != nil {
+		return nil, ReadError(what, err)
+	}
+	return output, nil
+}
+
+// errFormats is why there are no formats.
+func errFormats() error {
+	return svc.Errorf(svc.CodeNotAvailable, "The store is reached over a protocol without formats; have SVC_CLICKHOUSE_DSN name its HTTP port.")
+}

@@ -1,0 +1,9 @@
+-- Which granules hold the anonymous ids of a known one, and the visitors under a root: the visitors of a person are found
+-- without reading all links.
+ALTER TABLE links ADD INDEX IF NOT EXISTS known known TYPE bloom_filter(0.0001) GRANULARITY 1;
+
+ALTER TABLE links MATERIALIZE INDEX known;
+
+ALTER TABLE roots ADD INDEX IF NOT EXISTS root root TYPE bloom_filter(0.0001) GRANULARITY 1;
+
+ALTER TABLE roots MATERIALIZE INDEX root;

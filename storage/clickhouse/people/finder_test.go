@@ -1,0 +1,78 @@
+package people_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/people"
+)
+
+// TestPagesAreThoseOfAllPeople asks random histories for pages, once by folding all people and then with every bound of how many
+// visitors are looked at.
+func TestPagesAreThoseOfAllPeople(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 4))
+			db, rows := open(t), history(random, 90)
+			for number := range uint64(4) {
+				block := db.blocks.NewBlock()
+				for i := range rows {
+					if i%4 == int(number) {
+						block.Append(&rows[i])
+					}
+				}
+				if err := db.blocks.Insert(clickhousetest.Deadline(t), fmt.Sprint("block-", number+1), number+1, block); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
+				t.Fatal(err)
+			}
+			static := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{people.VisitorNumber(rows[3].Visitor()), people.VisitorNumber(rows[40].Visitor())}}
+			for _, query := range []svc.PersonQuery{
+				{},
+				{Search: "U1"},
+				{Search: "7@EXAMPLE"},
+				{Search: "u", SearchMasked: true},
+				{Stage: svc.StageVisitor},
+				{Stage: svc.StageLead},
+				{Stage: svc.StageSignup, Search: "3"},
+				{Segment: &static},
+			} {
+				query.Now = time.Now()
+				db.LookAmong(1, 0) // nobody, so all are folded
+				want := keysOf(t, db, query)
+				for _, bound := range [][2]int{{2, 16}, {512, 8192}} {
+					db.LookAmong(bound[0], bound[1])
+					if got := keysOf(t, db, query); !reflect.DeepEqual(got, want) {
+						t.Errorf("with %v, %+v finds\n%v\nwant\n%v", bound, query, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// keysOf reads the ids of the people of a question, page by page, in their order.
+func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
+	t.Helper()
+	query.Environment, query.Limit = svc.Environment{Number: environment}, 7
+	for {
+		list, err := db.People(clickhousetest.Deadline(t), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Rows {
+			ids = append(ids, list.Rows[i].ID)
+		}
+		if !list.More {
+			return ids
+		}
+		query.After = &list.Last
+	}
+}

@@ -1,0 +1,18 @@
+-- The visitors who may bring their person into a stage: of whom a member decided it, or the rows of which call for it. Of leads nobody
+-- was identified or signed up, so their rows are those of visitors who told an address and nothing else. Key: owner of entities; environment. Rows
+-- read: one per person that members changed, and one per visitor of traits; returned: at most limit.
+SELECT DISTINCT visitor
+FROM
+(
+    SELECT JSONExtract(payload, 'visitor', 'UInt64') AS visitor
+    FROM entities FINAL
+    WHERE owner >= {owner_from:String} AND owner < {owner_to:String} AND kind = 'person' AND NOT deleted AND JSONExtractString(payload, 'stage') = {stage:String}
+    UNION ALL
+    SELECT visitor FROM traits
+    WHERE environment = {environment:UInt64} AND ({stage:String} = 'signup' AND (identified = 1 OR signed_up = 1) OR {stage:String} = 'lead' AND mailed = 1 AND identified = 0 AND signed_up = 0)
+    UNION ALL
+    SELECT visitor FROM activations WHERE environment = {environment:UInt64} AND {stage:String} = 'activated'
+    UNION ALL
+    SELECT cityHash64(customer) AS visitor FROM billing WHERE environment = {environment:UInt64} AND {stage:String} IN ('paying', 'churned') AND customer != ''
+)
+LIMIT {limit:UInt32}

@@ -1,0 +1,12 @@
+-- The visitors that a search may mean: of whom an id, or anything that they ever told, has the text. Key: environment of arrivals and
+-- traits. Rows read: one per visitor or more; returned: at most limit.
+SELECT DISTINCT visitor
+FROM
+(
+    SELECT visitor FROM arrivals WHERE environment = {environment:UInt64} AND positionCaseInsensitiveUTF8($(id), {search:String}) > 0
+    UNION ALL
+    SELECT visitor FROM traits
+    WHERE environment = {environment:UInt64} AND (positionCaseInsensitiveUTF8($(company), {search:String}) > 0
+        OR NOT {masked:Bool} AND (positionCaseInsensitiveUTF8(substring(email, 15), {search:String}) > 0 OR positionCaseInsensitiveUTF8(substring(name, 15), {search:String}) > 0))
+)
+LIMIT {limit:UInt32}

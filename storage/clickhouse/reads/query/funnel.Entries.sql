@@ -1,0 +1,16 @@
+-- By which values of a dimension persons entered a funnel, that of most persons first: the value of the first event of
+-- each within [from, to) that takes the first step, and the persons in eight little-endian bytes each. Key: environment, ts.
+-- Rows read: the events of the window; returned: at most limit.
+SELECT word, reinterpret(groupArray(person), 'String') AS persons
+FROM
+(
+    SELECT $(person.Hash) AS person, argMin($(value), (ts, id)) AS word
+    FROM events
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+        AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
+        AND $(steps) != 0
+    GROUP BY person
+)
+GROUP BY word
+ORDER BY count() DESC, word
+LIMIT {limit:UInt32}

@@ -1,0 +1,2 @@
+// Package revenue reads what billing systems said, and keeps the ledgers that are made of it.
+package revenue

@@ -1,0 +1,191 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"svc"
+)
+
+// A connection may lead to several stores, its shards. The rows of an environment are in the tables of
+// one shard, which its number names unless it was moved (places.go); everything else is in those of
+// shard 0. All shards have all tables.
+//
+// A statement runs on one shard: that of the environment which its argument "environment" names by its
+// number, else shard 0. Statements about several environments are run for each shard, by [Split] or
+// [Conn.Shards].
+
+// ListDSN returns the DSNs of a list, which spaces separate, or commas before the scheme of the next.
+func ListDSN(list string) (all []string) {
+	for _, field := range strings.Fields(list) {
+		from := 0
+		for n := range len(field) {
+			if _, rest, _ := strings.Cut(field[n:], ","); field[n] == ',' && scheme(rest) {
+				all, from = append(all, field[from:n]), n+1
+			}
+		}
+		if last := strings.TrimSuffix(field[from:], ","); last != "" {
+			all = append(all, last)
+		}
+	}
+	return all
+}
+
+// scheme reports whether a text begins like a DSN.
+func scheme(text string) bool {
+	before, _, found := strings.Cut(text, "://")
+	return found && !strings.ContainsAny(before, ",/@: ")
+}
+
+// CheckShards returns why DSNs cannot be the shards of one installation, or nil. Its errors name the DSN by
+// its place and repeat nothing of it, which may hold a password. With a cluster each may name its replicas.
+func CheckShards(all []string, cluster string) error {
+	if len(all) == 0 || len(all) > svc.MaxShards {
+		return fmt.Errorf("it lists %d servers, and can list from 1 to %d", len(all), svc.MaxShards)
+	}
+	places := map[string]int{}
+	for n, dsn := range all {
+		if err := CheckDSN(dsn, cluster); err != nil {
+			if len(all) == 1 {
+				return err
+			}
+			return fmt.Errorf("the DSN at place %d of %d: %w", n+1, len(all), err)
+		}
+		options, err := clickhouse.ParseDSN(dsn)
+		if err != nil {
+			return err
+		}
+		for _, addr := range options.Addr {
+			if other, twice := places[addr]; twice {
+				return fmt.Errorf("the DSNs at places %d and %d name the same server", other, n+1)
+			}
+			places[addr] = n + 1
+		}
+	}
+	return nil
+}
+
+// addShard opens the store of the next shard.
+func (c *Conn) addShard(ctx context.Context, other Config, queries Queries) error {
+	if c.shards == nil {
+		c.shards = []*link{c.link}
+	}
+	number := len(c.shards)
+	other.Durable, other.Skipped, other.Cluster, other.Others = c.config.Durable, c.config.Skipped, c.config.Cluster, nil
+	if other.Database == "" {
+		other.Database = c.config.Database
+	}
+	opened, err := openOne(ctx, other, queries)
+	if err != nil {
+		return fmt.Errorf("opening shard %d: %w", number, err)
+	}
+	opened.writes, opened.brought.queries = c.writes, queries
+	c.shards = append(c.shards, opened.link)
+	return nil
+}
+
+// PingShards returns the first error of the shards that do not answer.
+func (c *Conn) PingShards(ctx context.Context) error {
+	for shard, conn := range c.Shards() {
+		if err := conn.Ping(ctx); err != nil {
+			return fmt.Errorf("shard %d: %w", shard, err)
+		}
+	}
+	return nil
+}
+
+// Shards returns the connections of the shards, by their numbers; without shards the connection itself.
+func (c *Conn) Shards() []*Conn {
+	if c.shards == nil {
+		return []*Conn{c}
+	}
+	all := make([]*Conn, len(c.shards))
+	for shard := range c.shards {
+		all[shard] = c.at(shard)
+	}
+	return all
+}
+
+// Home returns the connection of shard 0, whatever environment a statement names.
+func (c *Conn) Home() *Conn {
+	if c.shards == nil {
+		return c
+	}
+	return c.at(0)
+}
+
+// Of returns the connection of the shard of an environment.
+func (c *Conn) Of(environment uint64) *Conn {
+	if c.shards == nil {
+		return c
+	}
+	return c.at(c.ShardOf(environment))
+}
+
+// ShardOf returns the number of the shard on which an environment lives among those that are listed. A start
+// refuses to list fewer than there were, so that only a number which nobody made names another.
+func (c *Conn) ShardOf(environment uint64) int {
+	shard, moved := c.places.all()[environment]
+	if !moved {
+		shard = svc.ShardOf(environment)
+	}
+	if shard < len(c.shards) {
+		return shard
+	}
+	return 0
+}
+
+// at returns the connection of one shard.
+func (c *Conn) at(shard int) *Conn {
+	one := *c
+	one.link, one.shards = c.shards[shard], nil
+	return &one
+}
+
+// routed returns the connection on which a statement with some arguments runs.
+func (c *Conn) routed(args Args) *Conn {
+	if c.shards == nil {
+		return c
+	}
+	if environment, named := args["environment"].(uint64); named {
+		return c.Of(environment)
+	}
+	return c.at(0)
+}
+
+// each calls do for the link of every shard.
+func (c *Conn) each(do func(*link)) {
+	if c.shards == nil {
+		do(c.link)
+	}
+	for _, one := range c.shards {
+		do(one)
+	}
+}
+
+// Split calls do for each shard with those of some items that belong to its environments, and the
+// connection of the shard. Shards without an item are left out.
+func Split[T any](c *Conn, items []T, of func(T) uint64, do func(c *Conn, items []T) error) error {
+	if c.shards == nil {
+		return do(c, items)
+	}
+	parts := make([][]T, len(c.shards))
+	for _, item := range items {
+		shard := c.ShardOf(of(item))
+		parts[shard] = append(parts[shard], item)
+	}
+	var problems []error
+	for shard, part := range parts {
+		if len(part) > 0 {
+			problems = append(problems, do(c.at(shard), part))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Environment is the of of [Split] for numbers of environments.
+func Environment(number uint64) uint64 { return number }

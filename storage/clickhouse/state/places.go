@@ -1,0 +1,90 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc"
+)
+
+// placeFact begins the name of a fact that says on which shard an environment lives. What counts stands in the tables of
+// the shard that the environment's number names. The shard on which it lives says so itself, and no other does: that is for a
+// rebuild of the former.
+const placeFact = "moved "
+
+// NotePlace notes durably on which shard an environment lives, and has this process know it. It may be repeated.
+func (db *Store) NotePlace(ctx context.Context, environment uint64, shard int) error {
+	name, value := placeFact+strconv.FormatUint(environment, 10), strconv.Itoa(shard)
+	shards := db.conn.Shards()
+	for _, on := range []int{db.conn.ShardOf(environment), shard, svc.ShardOf(environment)} { // the last one counts
+		if on >= len(shards) {
+			return fmt.Errorf("environment %d lives on shard %d of %d", environment, on, len(shards))
+		}
+		if err := db.setFact(ctx, shards[on], "installation.Replace", name, value); err != nil {
+			return err
+		}
+	}
+	db.conn.Place(environment, shard)
+	return nil
+}
+
+// RestorePlaces notes in the tables of shards that were lost where the environments live whose numbers name
+// them, from what the other shards say of themselves.
+func (db *Store) RestorePlaces(ctx context.Context, lost []int) error {
+	for shard, conn := range db.conn.Shards() {
+		facts, err := db.facts(ctx, conn)
+		if err != nil {
+			return err
+		}
+		for name, value := range facts {
+			number, isPlace := strings.CutPrefix(name, placeFact)
+			if !isPlace || value != strconv.Itoa(shard) {
+				continue
+			}
+			environment, err := strconv.ParseUint(number, 10, 64)
+			if err != nil {
+				return fmt.Errorf("reading where an environment lives: %w", err)
+			}
+			if !slices.Contains(lost, svc.ShardOf(environment)) {
+				continue
+			}
+			if err := db.NotePlace(ctx, environment, shard); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// LearnPlaces has this process know where the environments live whose numbers name a shard.
+func (db *Store) LearnPlaces(ctx context.Context, shard int) error {
+	shards := db.conn.Shards()
+	if len(shards) == 1 {
+		return nil
+	}
+	facts, err := db.facts(ctx, shards[shard])
+	if err != nil {
+		return err
+	}
+	for name, value := range facts {
+		number, isPlace := strings.CutPrefix(name, placeFact)
+		if !isPlace {
+			continue
+		}
+		environment, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("reading where an environment lives: %w", err)
+		}
+		lives, err := strconv.Atoi(value)
+		if err != nil || lives < 0 || lives >= len(shards) {
+			return fmt.Errorf("environment %d lives on shard %q, which is not listed", environment, value)
+		}
+		if svc.ShardOf(environment) == shard {
+			db.conn.Place(environment, lives)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Owned returns what the actors of a deleted application or organization store, by owner.
+func (db *Store) Owned(ctx context.Context, deletion svc.Deletion) (owned []svc.Owned, err error) {
+	args, at := removalArgs(deletion), map[string]int{}
+	of := func(owner string) *svc.Owned {
+		if _, known := at[owner]; !known {
+			at[owner] = len(owned)
+			owned = append(owned, svc.Owned{Owner: owner})
+		}
+		return &owned[at[owner]]
+	}
+	err = db.conn.ReadFirst(ctx, "finding what is stored of a deletion", db.queries["removals.Owned"], args, func(rows driver.Rows) (bool, error) {
+		var owner string
+		var entity [2]string
+		err := rows.Scan(&owner, &entity[0], &entity[1])
+		of(owner).Entities = append(of(owner).Entities, entity)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = db.conn.ReadFirst(ctx, "finding wake-ups of a deletion", db.queries["removals.Wakeups"], args, func(rows driver.Rows) (bool, error) {
+		var owner, name string
+		err := rows.Scan(&owner, &name)
+		of(owner).Wakeups = append(of(owner).Wakeups, name)
+		return true, err
+	})
+	return owned, err
+}
+
+// removalArgs returns what the identities of the actors of a deletion are or begin with. Those of an organization
+// alone are named by its slug; its applications have deletions of their own.
+func removalArgs(deletion svc.Deletion) clickhouse.Args {
+	identities, prefixes := []string{deletion.App.Org}, []string{}
+	if deletion.App.App != "" {
+		ref := deletion.App.String()
+		identities, prefixes = []string{ref, deletion.AppID}, []string{ref + "/"}
+	}
+	for _, environment := range deletion.Environments {
+		number := strconv.FormatUint(environment, 10)
+		identities, prefixes = append(identities, number), append(prefixes, number+"/")
+	}
+	return clickhouse.Args{"identities": identities, "prefixes": prefixes}
+}
+
+// ownersAtOnce bounds the owners of one statement.
+const ownersAtOnce = 1000
+
+// RemoveRows removes the rows of a deletion from all tables, and what owners stored before it was deleted. The
+// ledger and the audit log stay.
+func (db *Store) RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error {
+	if err := db.Flush(ctx); err != nil { // else what is deleted comes back from the log of state
+		return err
+	}
+	return db.conn.Change(func() error {
+		for _, shard := range db.conn.Shards() {
+			if err := db.removeOn(ctx, shard, deletion, owners); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// removeOn is RemoveRows of one shard.
+func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion svc.Deletion, owners []string) error {
+	for some := range slices.Chunk(owners, ownersAtOnce) {
+		if err := remove(ctx, shard, db.queries["removals.Entities"], clickhouse.Args{"owners": some}); err != nil {
+			return err
+		}
+	}
+	if deletion.App.App == "" {
+		return nil
+	}
+	var tables []string
+	err := shard.ReadFirst(ctx, "listing the tables with environments", db.queries["removals.Tables"], nil, func(rows driver.Rows) (bool, error) {
+		var table string
+		err := rows.Scan(&table)
+		tables = append(tables, table)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := remove(ctx, shard, db.queries["removals.Environments"], clickhouse.Args{"table": table, "environments": deletion.Environments}); err != nil {
+			return err
+		}
+	}
+	for statement := range strings.SplitSeq(db.queries["removals.App"], ";\n") {
+		if err := remove(ctx, shard, statement, clickhouse.Args{"apps": []string{deletion.App.String(), deletion.AppID}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove runs a statement that removes rows, to its end.
+func remove(ctx context.Context, conn *clickhouse.Conn, statement string, args clickhouse.Args) error {
+	settings := clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}
+	return clickhouse.WriteError("removing what was deleted", conn.Exec(clickhouse.WithSettings(ctx, settings), statement, args))
+}

@@ -1,0 +1,167 @@
+package owned
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/state"
+	log "svc/storage/kafka/state"
+)
+
+// rebuilt fills new tables from the log.
+func (n *node) rebuilt(t *testing.T) (*memory, error) {
+	t.Helper()
+	tables := newMemory()
+	return tables, Rebuild(t.Context(), n.log, testPartitions, tables, func(int, uint64) {})
+}
+
+// seeded waits until every partition was copied.
+func (n *node) seeded(t *testing.T) {
+	t.Helper()
+	until := time.Now().Add(30 * time.Second)
+	for {
+		archives, err := n.log.Archives(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lacking := 0
+		for _, a := range archives {
+			if a == (log.Archive{}) {
+				lacking++
+			}
+		}
+		if lacking == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d partitions were not copied: %+v", lacking, archives)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// saveAll saves one of each kind of thing.
+func (n *node) saveAll(t *testing.T, sequence uint32) {
+	t.Helper()
+	gone := goal(sequence, "")
+	gone.ID, gone.Deleted, gone.Payload = fmt.Sprint("gone", sequence), true, nil
+	due := time.UnixMilli(1.78e12 + int64(sequence)).UTC()
+	for _, r := range []state.Record{
+		{
+			Entities: []svc.Entity{goal(sequence, fmt.Sprint("goal", sequence)), gone},
+			Wakeups:  []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}},
+		},
+		{Sealed: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: fmt.Sprint(sequence), Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte("entry")}}},
+	} {
+		if err := n.Append(t.Context(), r, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Append(t.Context(), state.Record{Key: fmt.Sprint("row", sequence), Audit: &svc.AuditRow{Org: "1", Detail: "seen"}}, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares what two tables hold.
+func same(t *testing.T, got, want *memory) {
+	t.Helper()
+	for what, maps := range map[string][2]any{
+		"entities": {got.entities, want.entities}, "wake-ups": {got.wakeups, want.wakeups}, "versions of wake-ups": {got.versions, want.versions},
+		"entries": {got.entries, want.entries}, "audit rows": {got.audit, want.audit},
+	} {
+		if !reflect.DeepEqual(maps[0], maps[1]) {
+			t.Errorf("%s: %v, want %v", what, maps[0], maps[1])
+		}
+	}
+}
+
+// TestTheLogHoldsTheWholeState has tables that were filled before the log was kept, copies them, goes on, trims,
+// copies again after a kill in the middle, and fills empty tables from the log each time.
+func TestTheLogHoldsTheWholeState(t *testing.T) {
+	b, tables := startBroker(t), newMemory()
+	old := goal(7, "old")
+	old.ID = "old"
+	for _, owner := range []string{"app/0", "app/1", "app/2", "app/3"} {
+		old.Owner = owner
+		tables.entities[owner+"|goal|old"] = old
+	}
+	n := openNode(t, b, tables, 0)
+	if _, err := n.rebuilt(t); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("a log without the state fills tables: %v", err)
+	}
+	for partition := range testPartitions {
+		if _, err := n.Take(t.Context(), partition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.seeded(t)
+	n.saveAll(t, 8)
+	check := func() {
+		t.Helper()
+		if err := n.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := n.rebuilt(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, tables)
+	}
+	check()
+
+	// Copies that never ended count for nothing, and do no harm.
+	owner := n.owner(n.cfg.PartitionOf(anOwner))
+	barrier, err := owner.Checkpoint(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := newCopying(owner, barrier)
+	if err := errors.Join(half.add(t.Context(), &state.Record{Entities: []svc.Entity{goal(1, "outdated")}}), half.flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	n.saveAll(t, 9)
+	check()
+
+	owners := map[int]*log.Owner{}
+	for partition := range testPartitions {
+		owners[partition] = n.owner(partition)
+	}
+	long := time.Now().Add(-2 * archiveLook)
+	if err := n.archive(t.Context(), owners, long); err != nil {
+		t.Fatal(err)
+	}
+	before, err := n.log.Starts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &archiver{store: n.Store, looks: map[int]bool{}}
+	if err := errors.Join(n.Flush(t.Context()), a.look(t.Context(), time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	after, err := n.log.Starts(t.Context())
+	if err != nil || maps.Equal(byPartition(before), byPartition(after)) {
+		t.Errorf("nothing was trimmed: from %v to %v, %v", before, after, err)
+	}
+	n.saveAll(t, 10)
+	check()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, e := range n.heard {
+		if e.ID == "old" {
+			t.Errorf("a copy was heard: %+v", e)
+		}
+	}
+}
+
+func byPartition(offsets []int64) map[int]int64 {
+	out := map[int]int64{}
+	for partition, offset := range offsets {
+		out[partition] = offset
+	}
+	return out
+}

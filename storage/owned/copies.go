@@ -1,0 +1,123 @@
+package owned
+
+import (
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/storage/lru"
+)
+
+// copyBytes bounds what the copies of a node take.
+const copyBytes = 64 << 20
+
+// entityBytes is about what an entity of a copy takes beside its texts.
+const entityBytes = 200
+
+// copies holds what was loaded lately, and what was heard of it since, so that an actor that was in
+// memory before can be loaded again without the store.
+type copies struct {
+	kept *lru.Cache[string, *copied]
+
+	mu sync.Mutex
+	// loading are the loads under way, by owner; guarded by mu.
+	loading map[string]*load
+}
+
+// copied is the last version of every entity of an owner, but for those of some kinds.
+type copied struct {
+	without  []string
+	entities map[[2]string]svc.Entity // by kind and id; guarded by the mutex of the copies
+	bytes    int
+}
+
+// load is a load under way.
+type load struct {
+	callers int
+	// changed says that the owner was heard of since the load began, so that it may lack that.
+	changed bool
+}
+
+func newCopies(limit int) *copies {
+	return &copies{kept: lru.New[string, *copied](limit), loading: map[string]*load{}}
+}
+
+// get returns the copy of an owner, and otherwise notes that a load of it begins.
+func (c *copies) get(owner string, without []string) (entities []svc.Entity, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if one, kept := c.kept.Get(owner); kept && slices.Equal(one.without, without) {
+		for _, entity := range one.entities {
+			entities = append(entities, entity)
+		}
+		return entities, true
+	}
+	if c.loading[owner] == nil {
+		c.loading[owner] = &load{}
+	}
+	c.loading[owner].callers++
+	return nil, false
+}
+
+// put ends a load. What it found is kept, unless it failed, found nothing, or the owner was heard
+// of meanwhile.
+func (c *copies) put(owner string, without []string, found []svc.Entity) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	under := c.loading[owner]
+	if under.callers--; under.callers == 0 {
+		delete(c.loading, owner)
+	}
+	if under.changed || len(found) == 0 {
+		return
+	}
+	one := &copied{without: without, entities: make(map[[2]string]svc.Entity, len(found))}
+	for n := range found {
+		one.set(&found[n])
+	}
+	c.kept.Put(owner, one, one.bytes)
+}
+
+// note takes changed entities into the copies of their owners.
+func (c *copies) note(entities []svc.Entity) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n := range entities {
+		e := &entities[n]
+		if under := c.loading[e.Owner]; under != nil {
+			under.changed = true
+		}
+		if one, kept := c.kept.Get(e.Owner); kept && !slices.Contains(one.without, e.Kind) && one.set(e) {
+			c.kept.Put(e.Owner, one, one.bytes)
+		}
+	}
+}
+
+// forget drops the copies of owners that a function names, and keeps none of the loads under way.
+func (c *copies) forget(named func(owner string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, under := range c.loading {
+		under.changed = true
+	}
+	c.kept.Drop(named)
+}
+
+// set puts an entity in place of an earlier version and reports whether it did.
+func (c *copied) set(e *svc.Entity) bool {
+	key := [2]string{e.Kind, e.ID}
+	known, there := c.entities[key]
+	if there {
+		if known.Version.Number() > e.Version.Number() {
+			return false
+		}
+		c.bytes -= bytesOf(&known)
+	}
+	c.entities[key] = *e
+	c.bytes += bytesOf(e)
+	return true
+}
+
+func bytesOf(e *svc.Entity) int {
+	return entityBytes + len(e.Owner) + len(e.Kind) + len(e.ID) + len(e.Payload)
+}

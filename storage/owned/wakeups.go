@@ -1,0 +1,215 @@
+package owned
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// wakeAgain is when a wake-up that was handed out is due again, unless its actor has replaced or
+// removed it.
+const wakeAgain = 5 * time.Second
+
+// wakeups holds the wake-ups of the partitions that this process owns, by time. The table is read
+// once for a partition; what is saved later is heard from the log.
+type wakeups struct {
+	mu sync.Mutex
+	// partitions are those that are owned; guarded by mu.
+	partitions map[int]*schedule
+}
+
+// schedule is the wake-ups of one partition.
+type schedule struct {
+	wishes map[wishKey]*wish
+	queue  wishQueue
+	// complete is set once the table was read. Until then removed wake-ups are kept, so that the
+	// table does not bring them back.
+	complete bool
+}
+
+// wishKey names a wake-up: the actor's kind and identity, and the name.
+type wishKey struct{ kind, identity, name string }
+
+// wish is one wake-up and when it is handed out next. A removed one has no due time and is not
+// queued.
+type wish struct {
+	wakeup  svc.Wakeup
+	version uint64
+	next    time.Time
+	place   int // in the queue; negative where it is not queued
+}
+
+// versionedWakeup is a wake-up with the version of its write.
+type versionedWakeup struct {
+	svc.Wakeup
+	version uint64
+}
+
+// begin has a partition scheduled, with nothing known of it, and returns its schedule.
+func (w *wakeups) begin(partition int) *schedule {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &schedule{wishes: map[wishKey]*wish{}}
+	w.partitions[partition] = s
+	return s
+}
+
+// end forgets a partition, unless it was begun again.
+func (w *wakeups) end(partition int, s *schedule) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.partitions[partition] == s {
+		delete(w.partitions, partition)
+	}
+}
+
+// note takes wake-ups of a partition into its schedule, if it has one.
+func (w *wakeups) note(partition int, some []versionedWakeup) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.partitions[partition]; s != nil {
+		for n := range some {
+			s.note(&some[n])
+		}
+	}
+}
+
+// finish notes that the table was read into a schedule.
+func (w *wakeups) finish(s *schedule) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.complete = true
+	for key, known := range s.wishes {
+		if known.wakeup.Due.IsZero() {
+			delete(s.wishes, key)
+		}
+	}
+}
+
+// note takes a wake-up in, unless a later version of it is known.
+func (s *schedule) note(w *versionedWakeup) {
+	key := wishKey{w.Kind, w.Identity, w.Name}
+	known := s.wishes[key]
+	switch {
+	case known != nil && known.version > w.version:
+		return
+	case known == nil:
+		known = &wish{place: -1}
+		s.wishes[key] = known
+	}
+	known.wakeup, known.version, known.next = w.Wakeup, w.version, w.Due
+	switch removed := w.Due.IsZero(); {
+	case removed && known.place >= 0:
+		heap.Remove(&s.queue, known.place)
+	case !removed && known.place >= 0:
+		heap.Fix(&s.queue, known.place)
+	case !removed:
+		heap.Push(&s.queue, known)
+	}
+	if w.Due.IsZero() && s.complete {
+		delete(s.wishes, key)
+	}
+}
+
+// take returns a wake-up that is due at a time, the longest due of a partition first.
+func (w *wakeups) take(at time.Time) (due svc.Wakeup, found bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.partitions {
+		if len(s.queue) > 0 && !s.queue[0].next.After(at) {
+			first := s.queue[0]
+			first.next = at.Add(wakeAgain)
+			heap.Fix(&s.queue, 0)
+			return first.wakeup, true
+		}
+	}
+	return svc.Wakeup{}, false
+}
+
+// Due yields the wake-ups of this process's partitions that are due at a time until yield returns
+// false. One that was yielded is due again some seconds later, unless its actor has replaced or
+// removed it.
+func (s *Store) Due(at time.Time, yield func(svc.Wakeup) bool) {
+	for {
+		if due, found := s.wakeups.take(at); !found || !yield(due) {
+			return
+		}
+	}
+}
+
+// learn has the wake-ups of a partition known until ctx, the time of its claim, ends.
+func (s *Store) learn(ctx context.Context, partition int) {
+	schedule := s.wakeups.begin(partition)
+	defer s.wakeups.end(partition, schedule)
+	s.wakeups.note(partition, s.tail.wakeups(partition))
+	for ctx.Err() == nil {
+		err := s.learns.Commit(ctx, learning{partition, schedule})
+		if err == nil {
+			<-ctx.Done()
+			return
+		}
+		if ctx.Err() == nil {
+			s.cfg.Logger.Warn("the wake-ups of a partition are not known yet", "partition", partition, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(movePause):
+		}
+	}
+}
+
+// learning is a partition whose wake-ups are to be read from the table.
+type learning struct {
+	partition int
+	schedule  *schedule
+}
+
+// readWakeups reads the wake-ups of some partitions, all at once: the table does not know
+// partitions.
+func (s *Store) readWakeups(ctx context.Context, wanted []learning) error {
+	read := make(map[int][]versionedWakeup, len(wanted))
+	for _, one := range wanted {
+		read[one.partition] = nil
+	}
+	err := s.tables.Wakeups(ctx, func(w svc.Wakeup, version uint64) {
+		partition := s.cfg.PartitionOf(w.Kind + "/" + w.Identity)
+		if some, asked := read[partition]; asked {
+			read[partition] = append(some, versionedWakeup{w, version})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range wanted {
+		s.wakeups.note(one.partition, read[one.partition])
+		s.wakeups.finish(one.schedule)
+	}
+	return nil
+}
+
+// wishQueue implements heap.Interface: the next wish first.
+type wishQueue []*wish
+
+func (q wishQueue) Len() int           { return len(q) }
+func (q wishQueue) Less(a, b int) bool { return q[a].next.Before(q[b].next) }
+
+func (q wishQueue) Swap(a, b int) {
+	q[a], q[b] = q[b], q[a]
+	q[a].place, q[b].place = a, b
+}
+
+// Push implements heap.Interface.
+func (q *wishQueue) Push(one any) {
+	one.(*wish).place = len(*q)
+	*q = append(*q, one.(*wish))
+}
+
+// Pop implements heap.Interface.
+func (q *wishQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q, last.place = (*q)[:len(*q)-1], -1
+	return last
+}

@@ -1,0 +1,109 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// SilenceDays is how many days say what the usual pause of a signal is: two weekends are always among them.
+const SilenceDays = 22
+
+const (
+	// silenceFactor is how many usual pauses a signal may be silent, silenceLeast how long it may be in any case.
+	silenceFactor, silenceLeast = 3, 5 * time.Minute
+	// silenceHistory is for how long, and silenceMinutes in how many minutes, items must have arrived before their pauses
+	// are judged. From silenceWeeks on the longest pause but one counts.
+	silenceHistory, silenceMinutes, silenceWeeks = 48 * time.Hour, 10, 15 * 24 * time.Hour
+)
+
+// SignalPulse says when items of a signal arrived in an environment in the latest SilenceDays.
+type SignalPulse struct {
+	First, Last time.Time
+	// Minutes is in how many minutes items arrived.
+	Minutes int
+	// Longest and Second are the two longest pauses between them.
+	Longest, Second time.Duration
+}
+
+// UsualPause returns the pause that is usual for the signal; false where too little is known of it. It is the longest
+// pause but one, so one outage does not count and quiet weekends do; within the first fifteen days it is the longest.
+func (p *SignalPulse) UsualPause() (time.Duration, bool) {
+	known := p.Last.Sub(p.First)
+	switch {
+	case known < silenceHistory || p.Minutes < silenceMinutes:
+		return 0, false
+	case known < silenceWeeks:
+		return p.Longest, true
+	}
+	return p.Second, true
+}
+
+// patience returns how long a signal with a usual pause may be silent.
+func patience(pause time.Duration) time.Duration { return max(silenceLeast, silenceFactor*pause) }
+
+// SilentSignal is a signal that used to come and has stopped.
+type SilentSignal struct {
+	// ID names the notices of its beginning and its end.
+	ID string `json:"id"`
+	// LastAt is when the last item arrived, Since when the channels were told.
+	LastAt     time.Time     `json:"lastAt"`
+	Since      time.Time     `json:"since"`
+	UsualPause time.Duration `json:"usualPause"`
+	ChannelIDs []string      `json:"channelIds"`
+}
+
+// Listen notes which signals have stopped and which have come back, with a notice for every channel, where the policy has
+// them watched. heard is since when items could be heard without interruption. It reports whether anything changed;
+// the same pulses again change nothing.
+func (s *TelemetryState) Listen(pulses map[Signal]SignalPulse, heard, now time.Time, newID func(prefix string) string) (changed bool) {
+	silent := map[Signal]SilentSignal{}
+	for _, signal := range Signals() {
+		one, was := s.Silent[signal]
+		if !s.Policy.Alerts.SilentSignals || !s.Policy.Enabled(signal) {
+			changed = changed || was
+			continue
+		}
+		pulse, known := pulses[signal]
+		pause, usual := pulse.UsualPause()
+		switch {
+		case was && known && pulse.Last.After(one.LastAt):
+			s.tellSilence(signal, &one, NoticeResolved, now, newID)
+			changed = true
+		case was:
+			silent[signal] = one
+		case usual && now.Sub(pulse.Last) > patience(pause) && now.Sub(heard) > min(patience(pause), 3*silenceLeast):
+			one = SilentSignal{ID: newID("sig_"), LastAt: pulse.Last, Since: now, UsualPause: pause, ChannelIDs: s.Policy.Alerts.ChannelIDs}
+			silent[signal] = one
+			s.tellSilence(signal, &one, NoticeOpen, now, newID)
+			changed = true
+		}
+	}
+	if changed {
+		s.Silent = silent
+	}
+	return changed
+}
+
+// tellSilence keeps the notices that a signal has stopped, or has come back.
+func (s *TelemetryState) tellSilence(signal Signal, one *SilentSignal, event NoticeEvent, now time.Time, newID func(prefix string) string) {
+	minutes := now.Sub(one.LastAt).Minutes()
+	incident := Incident{
+		ID: one.ID, RuleID: one.ID, RuleName: "Silent signal", Kind: AlertEventVolume, Severity: "warning", Status: IncidentOpen, Environment: s.Env,
+		Title:     fmt.Sprintf("%s of %s sends no %s since %s; its usual pause is %s", s.Env, s.App, signal, one.LastAt.UTC().Format(time.RFC3339), one.UsualPause),
+		Threshold: patience(one.UsualPause).Minutes(), Comparator: "gt", StartedAt: one.Since, LastTriggeredAt: now, Occurrences: 1, Value: &minutes,
+	}
+	if event == NoticeResolved {
+		incident.Status, incident.ResolvedAt = IncidentResolved, &now
+		incident.Title = fmt.Sprintf("%s of %s sends %s again", s.Env, s.App, signal)
+	}
+	s.tell(one.ChannelIDs, Notice{Event: event, App: s.App, Incident: incident}, now, newID)
+}
+
+// tell keeps a notice for each of some channels. Copies of the state share the list, so it is never appended to in place.
+func (s *TelemetryState) tell(channels []string, notice Notice, now time.Time, newID func(prefix string) string) {
+	s.Deliveries = slices.Clip(s.Deliveries)
+	for _, channel := range channels {
+		s.Deliveries = append(s.Deliveries, Delivery{ID: newID("dlv_"), ChannelID: channel, Notice: notice, Next: now, CreatedAt: now})
+	}
+}
