@@ -264,8 +264,10 @@ func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery 
 		m := offer{}
 		for i := range parked {
 			m.Items = append(m.Items, *parked[i].Conversion)
-			parked[i].Status, parked[i].At = svc.DispatchRetrying, d.Now()
-			parked[i].NextAt, parked[i].Error = d.Now(), ""
+			// A replay is no attempt. Its record replaces that of the attempt before it, and is replaced by that of the next one, which may
+			// end within the same millisecond, before this record is stored.
+			parked[i].At = parked[i].At.Add(time.Millisecond)
+			parked[i].Status, parked[i].NextAt, parked[i].Error = svc.DispatchRetrying, d.Now(), ""
 		}
 		if err := d.requeue(ctx, queueIdentity(ref, id), m); err != nil {
 			return replayed, false, err

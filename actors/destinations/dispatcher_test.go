@@ -63,14 +63,34 @@ func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Cont
 	return nil, nil
 }
 
+// Append keeps the record of the latest millisecond, of two the one that came last, as the store does.
 func (w *world) Append(_ context.Context, records []svc.Dispatch) error {
 	w.mu.Lock()
 	for _, record := range records {
-		w.log[record.DestinationID+" "+record.EventID] = record
+		name := record.DestinationID + " " + record.EventID
+		if record.At.UnixMilli() >= w.log[name].At.UnixMilli() {
+			w.log[name] = record
+		}
 	}
 	w.mu.Unlock()
 	time.Sleep(w.slow)
 	return nil
+}
+
+func (w *world) Dispatches(context.Context, svc.DispatchQuery) ([]svc.Dispatch, error) {
+	return nil, nil
+}
+
+// Parked returns the parked deliveries of a destination.
+func (w *world) Parked(_ context.Context, _ svc.AppRef, destination, _ string, _ *svc.DispatchKey, _ int) (parked []svc.Dispatch, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, record := range w.log {
+		if record.DestinationID == destination && record.Status == svc.DispatchParked {
+			parked = append(parked, record)
+		}
+	}
+	return parked, nil
 }
 
 // attempts returns the attempts to send an event to a destination.
@@ -192,6 +212,41 @@ func TestAReplayWaitsForItsOutcome(t *testing.T) {
 		time.Sleep(time.Minute)
 		if made := w.attempts("dst_2", "order-2"); len(made) != 5 || w.logged("dst_2 order-2").Status != svc.DispatchAccepted {
 			t.Errorf("%d attempts, the log has %+v", len(made), w.logged("dst_2 order-2"))
+		}
+	})
+}
+
+// late is a log that stores what it is told a second later.
+type late struct{ *world }
+
+func (l late) Append(ctx context.Context, records []svc.Dispatch) error {
+	time.Sleep(time.Second)
+	return l.world.Append(ctx, records)
+}
+
+// TestAReplayEndsAtOnce replays a delivery that is accepted in the instant of the replay, before the log has it: the log ends with accepted.
+func TestAReplayEndsAtOnce(t *testing.T) {
+	play(t, func(t *testing.T, w *world) {
+		made, err := bookCreate.Ask(t.Context(), w.ports.Actors, web.String(), *w.ports.Index.Destination(web, "dst_1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.answer[made.ID] = refuse(503, true)
+		w.offer(t, made.ID, blockPart{Block: 7}, "order-1")
+		time.Sleep(time.Hour)
+		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked {
+			t.Fatalf("the log has %+v", got)
+		}
+		w.mu.Lock()
+		w.answer[made.ID] = nil
+		w.mu.Unlock()
+		d := &Destinations{Actors: w.ports.Actors, Log: late{w}, Now: time.Now}
+		if replayed, _, err := d.Replay(t.Context(), web, made.ID, ""); err != nil || replayed != 1 {
+			t.Fatalf("%d were replayed, %v", replayed, err)
+		}
+		time.Sleep(time.Minute)
+		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchAccepted || len(w.attempts("dst_1", "order-1")) != 5 {
+			t.Errorf("the log has %+v", got)
 		}
 	})
 }
