@@ -1,26 +1,31 @@
 // Walks the pages of campaigns: a draft is begun, written and submitted, its author cannot approve it, a second member does with
-// a passkey, it is scheduled and canceled; axe, both themes, 360 pixels, roles, hostile texts.
+// a passkey, it is scheduled and canceled; another one is sent, pauses, goes on and completes; axe, both themes, 360 pixels, roles,
+// hostile texts.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { startConsole } from "./console.mjs";
+import { startConsole, whole } from "./console.mjs";
+import { startMail } from "./mail.mjs";
 import { accessible } from "./page.mjs";
-import { until } from "./server.mjs";
+import { call, until } from "./server.mjs";
 
 const hostile = `<img src=x onerror="document.title='owned'">`;
 const html = `<style>h1 { color: rgb(1, 2, 3) }</style><h1 style="text-align: center">Hello {{firstName|friend}}</h1>${hostile}`;
 const app = "web";
-let world, page, second, id;
+let world, mail, page, second, id;
 
 before(async () => {
-  // Nobody listens there: the campaign of this walk is canceled before it begins.
-  world = await startConsole({ SVC_MAIL_SERVER: "smtp://127.0.0.1:1", SVC_MAIL_FROM: "news@acme.example" });
+  mail = await startMail(["reader-3@acme.example"]);
+  world = await startConsole({ SVC_MAIL_SERVER: mail.url, SVC_MAIL_FROM: "news@acme.example" });
   page = await world.as("owner@acme.example");
   await world.server.admin("members", "put", "--org", "acme", "--email", "second@acme.example", "--role", "admin");
   await world.server.admin("members", "put", "--org", "acme", "--email", "viewer@acme.example", "--role", "viewer");
   second = await world.as("second@acme.example");
   await world.write("POST", "/segments", { kind: "dynamic", name: "Readers", definition: { all: [{ field: "stage", op: "eq", value: "lead" }] } }, app);
 });
-after(() => world?.stop());
+after(async () => {
+  await world?.stop();
+  await mail?.stop();
+});
 
 const one = async () => (await world.api("/campaigns/" + id, app)).campaign;
 const becomes = (status) => until("it is " + status, async () => ((await one()).status === status ? true : undefined));
@@ -110,6 +115,70 @@ describe("a campaign", () => {
     await world.visit(page, "campaigns?status=canceled", app);
     await page.locator("tbody a").getByText("Autumn").waitFor();
     assert.match(await page.getByLabel("Status").locator("option:checked").innerText(), /Canceled \(1\)/);
+  });
+});
+
+describe("a campaign that is sent", () => {
+  const readers = Array.from({ length: 8 }, (_, n) => `reader-${n}@acme.example`);
+  let sent;
+  const state = () => world.api("/campaigns/" + sent, app);
+  const is = (status) => until("it is " + status, async () => ((await state()).campaign.status === status ? true : undefined));
+  const open = async (on) => {
+    await world.visit(on, "campaigns", app);
+    await world.visit(on, "campaigns/" + sent, app);
+  };
+  // shown are the numbers of the page by their names.
+  const shown = () => page.locator(".sums > div").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent])));
+
+  it("is written for everybody, and approved", async () => {
+    const items = readers.map((email, n) => ({ type: "identify", distinctId: "reader-" + n, traits: { email, name: "Reader " + n } }));
+    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/batch", { items });
+    await until("all are known", async () => ((await world.api("/people", app)).data.length === readers.length ? true : undefined));
+    await world.visit(page, "campaigns", app);
+    await page.getByLabel("Name", { exact: true }).fill("Spring");
+    await page.getByRole("button", { name: "Begin the draft" }).click();
+    await page.getByRole("heading", { name: "Spring" }).waitFor();
+    sent = (await world.api("/campaigns?status=draft", app)).data[0].id;
+    await page.getByLabel("Subject", { exact: true }).fill("Hello {{firstName|friend}}");
+    await page.locator("textarea").first().fill("Hello {{firstName|friend}}");
+    await page.getByLabel("Messages a second").fill("1");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await page.getByRole("button", { name: "Submit for approval" }).click();
+    await is("pending_approval");
+    await open(second);
+    await second.getByRole("button", { name: "Approve with a passkey" }).click();
+    await is("approved");
+  });
+
+  it("begins, and pauses with what it has sent", async () => {
+    await open(page);
+    await page.getByRole("button", { name: "Send now" }).click();
+    await until("the first message is taken", async () => (mail.taken.length > 0 ? true : undefined));
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("The campaign is now: Paused.").waitFor();
+    await page.getByRole("button", { name: "Go on" }).waitFor();
+    assert.ok(mail.taken.length < readers.length - 1, "all were sent before the pause");
+    const { stats } = await until("what was under way has ended", async () => {
+      const now = await state();
+      return now.stats.sent === mail.taken.length && now.stats.queued > 0 ? now : undefined;
+    });
+    assert.equal(stats.sent + stats.queued + stats.failed + stats.skipped, readers.length);
+    await open(page);
+    const { Sent, Queued } = await shown();
+    assert.deepEqual([Sent, Queued], [whole(stats.sent), whole(stats.queued)]);
+  });
+
+  it("goes on, and ends with a message for each", async () => {
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("The campaign is now: Sending.").waitFor();
+    await is("completed");
+    assert.deepEqual(mail.taken.toSorted(), readers.filter((email) => email !== "reader-3@acme.example"));
+    await open(page);
+    const { stats } = await state();
+    assert.deepEqual([stats.sent, stats.failed, stats.failures.bounced, stats.queued, stats.skipped], [7, 1, 1, 0, 0]);
+    assert.deepEqual(Object.values(await shown()), ["queued", "sent", "delivered", "opened", "clicked", "failed", "skipped"].map((name) => whole(stats[name])));
+    await page.getByText("No such address").waitFor();
   });
 });
 
