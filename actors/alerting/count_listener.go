@@ -203,6 +203,12 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 		})
 	}
 	_ = group.Wait() // those that failed are noted
+	// What came while the block was being stored was compared with counts that lack it.
+	for counter := range b.counts {
+		if set := b.listener.Rules.find(counter.Environment); set != nil {
+			b.listener.Rules.touch(set)
+		}
+	}
 	return nil
 }
 

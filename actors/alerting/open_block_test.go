@@ -2,26 +2,84 @@ package alerting
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/protos"
 )
 
 // openOrders is an open block with orders, and counts how often it is to be stored at once.
 type openOrders struct {
-	block   pipeline.BlockListener
-	hurried atomic.Int64
+	listener *CountListener
+	hurried  atomic.Int64
+
+	mu    sync.Mutex
+	block pipeline.BlockListener
 }
 
-func (o *openOrders) Peek(show func(listener pipeline.BlockListener)) { show(o.block) }
-func (o *openOrders) Hurry()                                          { o.hurried.Add(1) }
+func (o *openOrders) Peek(show func(listener pipeline.BlockListener)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	show(o.block)
+}
+
+func (o *openOrders) Hurry() { o.hurried.Add(1) }
+
+// order has an order arrive.
+func (o *openOrders) order() {
+	row := svc.EventRow{EnvironmentNumber: 1}
+	row.Name, row.Ts = "order", time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.block.Saw(1, &svc.Rows{Events: []svc.EventRow{row}})
+}
+
+// next opens a block, and returns the one before.
+func (o *openOrders) next() pipeline.BlockListener {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.block
+	o.block = o.listener.Open()
+	return before
+}
+
+// publishing has orders of open blocks counted for a rule, and reported to an alerting actor.
+func publishing(t *testing.T, alerting grain.Caller, test func(t *testing.T, blocks *openOrders)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		rule := svc.AlertRule{ID: "alr_1", Number: 1, AlertSpec: svc.AlertSpec{Kind: svc.AlertEventVolume, Comparator: "gte", Enabled: true, WindowMinutes: 5}}
+		rule.Condition.Name = "order"
+		index, logger := NewRuleIndex(), slog.New(slog.DiscardHandler)
+		index.Publish(svc.Version{Generation: 1}, web(), []svc.AlertRule{rule})
+		blocks := &openOrders{listener: &CountListener{Rules: index, Alerts: taken{}, Now: time.Now, Logger: logger}}
+		blocks.next()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- (&OpenBlockPublisher{Rules: index, Actors: alerting, Sinks: blocks, Logger: logger}).Run(ctx)
+		}()
+		test(t, blocks)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// taken receives the counts of blocks.
+type taken struct{}
+
+func (taken) ReportCounts(context.Context, svc.AppRef, countReport) error { return nil }
 
 // lateAlerting answers reports only after some that failed.
 type lateAlerting struct {
@@ -39,28 +97,53 @@ func (l *lateAlerting) Call(context.Context, *protos.Call) (*protos.Answer, erro
 // TestAReportThatFailedIsMadeAgain has the alerting actor answer the third report of an open block. Nothing else arrives, and the block is
 // stored early all the same, once.
 func TestAReportThatFailedIsMadeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rule := svc.AlertRule{ID: "alr_1", Number: 1, AlertSpec: svc.AlertSpec{Kind: svc.AlertEventVolume, Comparator: "gte", Enabled: true, WindowMinutes: 5}}
-		rule.Condition.Name = "order"
-		index, logger := NewRuleIndex(), slog.New(slog.DiscardHandler)
-		index.Publish(svc.Version{Generation: 1}, web(), []svc.AlertRule{rule})
-		blocks := &openOrders{block: (&CountListener{Rules: index, Now: time.Now, Logger: logger}).Open()}
-		alerting := &lateAlerting{failures: 2}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() {
-			ended <- (&OpenBlockPublisher{Rules: index, Actors: alerting, Sinks: blocks, Logger: logger}).Run(ctx)
-		}()
-		row := svc.EventRow{EnvironmentNumber: 1}
-		row.Name, row.Ts = "order", time.Now()
-		blocks.block.Saw(1, &svc.Rows{Events: []svc.EventRow{row}})
+	alerting := &lateAlerting{failures: 2}
+	publishing(t, alerting, func(t *testing.T, blocks *openOrders) {
+		blocks.order()
 		time.Sleep(5 * time.Second)
 		if asked, hurried := alerting.asked.Load(), blocks.hurried.Load(); asked != 3 || hurried != 1 {
 			t.Errorf("the actor was asked %d times and the block hurried %d times, want 3 and 1", asked, hurried)
 		}
-		cancel()
-		if err := <-ended; err != nil {
+	})
+}
+
+// countingAlerting has a block stored early where it makes three orders with what is stored.
+type countingAlerting struct{ stored atomic.Int64 }
+
+func (c *countingAlerting) Call(_ context.Context, call *protos.Call) (*protos.Answer, error) {
+	var report openBlockReport
+	if err := json.Unmarshal(call.Payload, &report); err != nil {
+		return nil, err
+	}
+	orders := c.stored.Load()
+	for _, one := range report.Counts {
+		for _, slot := range one.Slots {
+			orders += int64(slot.Count)
+		}
+	}
+	return &protos.Answer{Payload: fmt.Appendf(nil, `{"look":%t}`, orders >= 3)}, nil
+}
+
+// TestWhatCameWhileABlockWasStored has a third order arrive while the block with the first two is being stored. Nothing else arrives: that
+// the block is stored has the third one reported once more, with which the rule fires.
+func TestWhatCameWhileABlockWasStored(t *testing.T) {
+	alerting := &countingAlerting{}
+	publishing(t, alerting, func(t *testing.T, blocks *openOrders) {
+		blocks.order()
+		blocks.order()
+		before := blocks.next()
+		blocks.order()
+		time.Sleep(5 * time.Second)
+		if hurried := blocks.hurried.Load(); hurried != 0 {
+			t.Errorf("the block was hurried %d times with one order", hurried)
+		}
+		alerting.stored.Store(2)
+		if err := before.Stored(t.Context(), pipeline.NewStoredBlock(&pipeline.Sink{}, 1, 1, nil)); err != nil {
 			t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+		if hurried := blocks.hurried.Load(); hurried != 1 {
+			t.Errorf("the block was hurried %d times with the third order, want once", hurried)
 		}
 	})
 }
