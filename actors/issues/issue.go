@@ -58,8 +58,9 @@ type (
 		Hits []svc.IssueHit `json:"hits"`
 		// FirstSeen is nil before the releases were looked up.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
-		// Tell is the number of the block if alert rules wait for regressions, else 0.
-		Tell uint64 `json:"tell,omitempty"`
+		// Block is the number of the block, Tell the same if alert rules wait for regressions, else 0.
+		Block uint64 `json:"block,omitempty"`
+		Tell  uint64 `json:"tell,omitempty"`
 	}
 	// occurredAnswer answers issueOccurrences.
 	occurredAnswer struct {
@@ -182,7 +183,8 @@ func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
 
 // onOccurred decides whether occurrences reopen the issue.
 func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
-	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
+	// Rules may have come to wait for regressions, or cease to, since the block was reported first.
+	if block := max(m.Block, m.Tell); slices.Contains(i.state.Owed, block) {
 		return grain.Answer(occurredAnswer{Regressed: true}), nil
 	}
 	if i.state.MergedInto != "" {

@@ -55,7 +55,12 @@ func TestIssueLife(t *testing.T) {
 	}
 	told := func(name string, moment time.Duration, block uint64, settled occurredAnswer, writes []grain.Write) actorstest.Step {
 		s := occurred(name, moment, "", settled, writes)
-		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Tell: block}
+		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Block: block, Tell: block}
+		return s
+	}
+	untold := func(name string, moment time.Duration, block uint64, settled occurredAnswer) actorstest.Step {
+		s := occurred(name, moment, "", settled, nil)
+		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Block: block}
 		return s
 	}
 	part := func(name, method string, writes []grain.Write, err error) actorstest.Step {
@@ -107,7 +112,9 @@ func TestIssueLife(t *testing.T) {
 			and(told("in a block", 2*time.Second, 7, occurredAnswer{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })), back(2, 2*time.Second, "")),
 			told("in the same block again", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),
+			untold("in the same block after its rules were deleted", 2*time.Second, 7, occurredAnswer{Regressed: true}),
 			told("in a later block", 3*time.Second, 8, occurredAnswer{}, nil),
+			untold("in a later block after its rules were deleted", 3*time.Second, 8, occurredAnswer{}),
 			and(patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }), status(3, 4*time.Second, svc.IssueRegressed, svc.IssueResolved, "")),
 			told("the block once more", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),

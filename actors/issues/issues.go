@@ -126,7 +126,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 	came = make([]issueKey, len(issues))
 	for n, issue := range issues {
 		group.Go(func() error {
-			message := issueOccurrences{Hits: issue.hits}
+			message := issueOccurrences{Hits: issue.hits, Block: block}
 			if tells(issue.environment) {
 				message.Tell = block
 			}
