@@ -54,7 +54,7 @@ func TestEveryTestHasALane(t *testing.T) {
 	if !strings.Contains(string(ci), "for part in test proofs race; do") {
 		t.Error(".ci/run does not run all lanes: test, proofs, race")
 	}
-	if !strings.Contains(string(ci), `make "$part" SHUFFLE=-shuffle=on`) {
+	if !strings.Contains(string(ci), `make --keep-going "$part" SHUFFLE=-shuffle=on`) {
 		t.Error(".ci/run does not shuffle the tests, and make test does not either")
 	}
 }
