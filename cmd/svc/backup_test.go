@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -216,6 +217,75 @@ func TestARestoreOverALogFollowsIt(t *testing.T) {
 	}
 	if check, err := again.node.db.CheckLedger(t.Context(), "acme"); err != nil || check.BrokenAt != 0 {
 		t.Errorf("the ledger: %+v, %v", check, err)
+	}
+}
+
+// TestABackupOfTwoStoresIsRestoredIntoTwoOthers backs up a server whose environments live on two stores, one of them moved there, while it
+// is sent events, and restores it into two empty ones: every environment has what it had, once, in its place.
+func TestABackupOfTwoStoresIsRestoredIntoTwoOthers(t *testing.T) {
+	list := func() (addrs []string, env map[string]string) {
+		addrs = []string{startStore(t), startStore(t)}
+		return addrs, map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + addrs[0] + "/ http://" + addrs[1] + "/"}
+	}
+	_, env := list()
+	dir, copies := t.TempDir(), t.TempDir()
+	s := startServer(t, dir, env)
+	other := s.another(t)
+	one := &tenant{server: s, path: appPath, key: s.boot.Keys["production"].Secret}
+	one.publish(30)
+	other.publish(20)
+	one.stored()
+	other.stored()
+	goal := s.post(appPath+"/goals", `{"name":"kept","kind":"event","match":"signup"}`)
+	if _, err := s.move(1); err != nil {
+		t.Fatal(err)
+	}
+	one.publish(5)
+	other.publish(5)
+	places := []string{"--store", "File('" + filepath.Join(copies, "0") + "')", "--store", "File('" + filepath.Join(copies, "1") + "')"}
+	kept := filepath.Join(t.TempDir(), "backup")
+	for _, wrong := range [][]string{nil, places[:2], append(places[:4:4], places[:2]...)} {
+		if _, err := s.backUp(kept, wrong...); err == nil || !strings.Contains(err.Error(), "lists 2 servers") {
+			t.Errorf("with the places %q: %v", wrong, err)
+		}
+	}
+	if printed, err := s.backUp(kept, places...); err != nil || !strings.Contains(printed, "store 1, in File(") {
+		t.Fatal(printed, err)
+	}
+	one.publish(1) // after the backup
+	s.stopped()
+
+	if _, _, err := restored(t, kept, map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + freeAddr(t) + "/"}); err == nil || !strings.Contains(err.Error(), "has 2 stores, and 1 are configured") {
+		t.Errorf("into one store: %v", err)
+	}
+	addrs, env := list()
+	folder, printed, err := restored(t, kept, env)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "bootstrap.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "bootstrap.json"), raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := startServer(t, folder, env)
+	one.server, other.server, one.sent = again, again, one.sent-1
+	one.stored()
+	other.stored()
+	one.publish(3)
+	one.stored()
+	again.settled()
+	found, err := again.node.environmentOf("acme/web", "production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rowsIn(addrs[1], found.Number, one.sent), rowsIn(addrs[0], found.Number, 0)); err != nil {
+		t.Error(err)
+	}
+	if goals := again.get(appPath + "/goals")["data"].([]any); len(goals) != 1 || goals[0].(map[string]any)["id"] != goal["id"] {
+		t.Errorf("goals %v, want %v", goals, goal)
 	}
 }
 

@@ -32,12 +32,13 @@ import (
 const restoreHelp = `Usage: svc restore DIR [flags]
 
 Makes what a backup holds again, under the settings of the environment (svc config),
-while no server runs: in an empty SVC_DATA_DIR, or, with SVC_CLICKHOUSE_DSN, in a server
-without the database. Over Apache Kafka it goes back to the positions of the backup where
+while no server runs: in an empty SVC_DATA_DIR, or, with SVC_CLICKHOUSE_DSN, in servers
+without the database, as many as the backup has stores. Over Apache Kafka it goes back to the positions of the backup where
 the topic still has them, so that everything accepted since is stored again, and what was
 decided since, which the topic of the state holds, stands; in an empty topic it puts what was accepted and not stored.
 
-  --store PLACE   where a ClickHouse server finds its tables, if not where the backup says
+  --store PLACE   where a ClickHouse server finds its tables, if not where the backup says; once
+                  for each server that SVC_CLICKHOUSE_DSN lists, in that order
   --key FILE      the master key, where the backup was made --without-key
 `
 
@@ -47,7 +48,10 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, restoreHelp) }
 	r := &restore{stdout: stdout}
-	flags.StringVar(&r.place, "store", "", "where a ClickHouse server finds its tables")
+	flags.Func("store", "where a ClickHouse server finds its tables", func(place string) error {
+		r.places = append(r.places, place)
+		return nil
+	})
 	flags.StringVar(&r.key, "key", "", "the master key")
 	if r.dir, err = cli.FolderAndFlags(flags, args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -62,9 +66,6 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 	if config.ClickHouseCluster != "" {
 		return errors.New("SVC_CLICKHOUSE_CLUSTER is set, and the tables of a backup are not replicated: restore a cluster by its own RESTORE statement")
 	}
-	if len(config.ClickHouseShards) > 0 {
-		return errors.New("SVC_CLICKHOUSE_DSN lists several stores, and a backup holds one: restore into one store and append the others afterwards")
-	}
 	if r.dir, err = filepath.Abs(r.dir); err != nil {
 		return fmt.Errorf("resolving the folder: %w", err)
 	}
@@ -75,10 +76,12 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 
 // restore is the state of a restore.
 type restore struct {
-	dir, place, key string
-	node            *node
-	manifest        *backup.Manifest
-	stdout          io.Writer
+	dir, key string
+	// places are where the stores find their tables, by shard.
+	places   []string
+	node     *node
+	manifest *backup.Manifest
+	stdout   io.Writer
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
@@ -100,9 +103,12 @@ func (r *restore) run(ctx context.Context) (err error) {
 
 // check refuses a target that holds other data.
 func (r *restore) check() error {
-	config := &r.node.config
-	if config.Partitions != r.manifest.Partitions {
-		return fmt.Errorf("the backup has %d partitions; set SVC_PARTITIONS=%d", r.manifest.Partitions, r.manifest.Partitions)
+	config, stores := &r.node.config, r.manifest.Shards()
+	if listed := 1 + len(config.ClickHouseShards); listed != len(stores) {
+		return fmt.Errorf("the backup has %d stores, and %d are configured: list as many in SVC_CLICKHOUSE_DSN, and append others afterwards", len(stores), listed)
+	}
+	if each := r.manifest.Partitions / len(stores); config.Partitions != each {
+		return fmt.Errorf("the backup has %d partitions; set SVC_PARTITIONS=%d", each, each)
 	}
 	entries, err := os.ReadDir(config.DataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,10 +117,15 @@ func (r *restore) check() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("the data directory %s is not empty: a backup is restored into an empty one (SVC_DATA_DIR)", config.DataDir)
 	}
-	if r.place == "" {
-		r.place = r.manifest.Place
-		if _, inside := r.manifest.Files[backup.StoreFolder+"/.backup"]; inside {
-			r.place = backup.FilePlace(r.dir)
+	switch _, inside := r.manifest.Files[backup.StoreFolder+"/.backup"]; {
+	case len(r.places) == len(stores):
+	case len(r.places) > 0:
+		return fmt.Errorf("the backup has %d stores, and --store says where %d of them are", len(stores), len(r.places))
+	case inside:
+		r.places = []string{backup.FilePlace(r.dir)}
+	default:
+		for _, one := range stores {
+			r.places = append(r.places, one.Place)
 		}
 	}
 	return nil
@@ -155,10 +166,13 @@ func (r *restore) restoreKey(ctx context.Context) error {
 	return r.node.openDir(ctx)
 }
 
-// restoreStore restores the tables, and prints how many rows they hold.
-func (r *restore) restoreStore(ctx context.Context) error {
+// restoreStore restores the tables of all stores, and prints how many rows they hold.
+func (r *restore) restoreStore(ctx context.Context) (err error) {
 	n := r.node
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
+	for _, dsn := range n.config.ClickHouseShards {
+		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
+	}
 	if config.DSN == "" {
 		library, err := chdb.FindLibrary(n.config.ChdbLib)
 		if err != nil {
@@ -169,20 +183,36 @@ func (r *restore) restoreStore(ctx context.Context) error {
 		}
 		config.Engine = n.engine
 	}
-	counts, err := snapshots.Restore(ctx, config, r.manifest.Snapshot, r.place, "restore_"+n.now().UTC().Format("20060102150405"))
-	if err != nil {
-		return fmt.Errorf("restoring the store: %w", err)
-	}
-	for _, table := range slices.Sorted(maps.Keys(r.manifest.Snapshot.Rows)) {
-		held := r.manifest.Snapshot.Rows[table]
-		fmt.Fprintf(r.stdout, "  %-16s %d of %d rows\n", table, counts[table], held)
-		if counts[table] > held {
-			return fmt.Errorf("%s has %d rows, and the backup %d", table, counts[table], held)
+	for shard := range r.places {
+		if err := r.restoreShard(ctx, shard, config); err != nil {
+			return err
 		}
 	}
 	config.Durable = true
 	n.db, err = database.Open(ctx, config, state.Config{})
 	return err
+}
+
+// restoreShard restores the tables of one store of those that are configured.
+func (r *restore) restoreShard(ctx context.Context, shard int, config clickhouse.Config) error {
+	if shard > 0 {
+		config = config.Others[shard-1]
+	}
+	if config.Others = nil; len(r.places) > 1 {
+		fmt.Fprintf(r.stdout, "store %d\n", shard)
+	}
+	held := r.manifest.Shards()[shard].Snapshot
+	counts, err := snapshots.Restore(ctx, config, held, r.places[shard], "restore_"+r.node.now().UTC().Format("20060102150405"))
+	if err != nil {
+		return fmt.Errorf("restoring store %d: %w", shard, err)
+	}
+	for _, table := range slices.Sorted(maps.Keys(held.Rows)) {
+		fmt.Fprintf(r.stdout, "  %-16s %d of %d rows\n", table, counts[table], held.Rows[table])
+		if counts[table] > held.Rows[table] {
+			return fmt.Errorf("%s has %d rows, and the backup %d", table, counts[table], held.Rows[table])
+		}
+	}
+	return nil
 }
 
 // restoreLog prepares the log so that what was accepted and not stored is read again.

@@ -34,7 +34,7 @@ const folderVariable = "SVC_TEST_FOLDER"
 func serveStore(addr string) {
 	library, err := chdb.FindLibrary("")
 	if err == nil {
-		_, err = chdb.Open(context.Background(), chdb.Config{Library: library, Dir: os.Getenv(folderVariable), Listen: addr})
+		_, err = chdb.Open(context.Background(), chdb.Config{Library: library, Dir: os.Getenv(folderVariable), Listen: addr, Settings: map[string]string{"backups.allowed_path": "/"}})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

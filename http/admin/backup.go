@@ -16,6 +16,8 @@ type BackupSpec struct {
 	// Store is where a ClickHouse server copies its tables to, in its own words: Disk('…', '…')
 	// or S3(…). The embedded store copies into Dir.
 	Store string `json:"store,omitempty"`
+	// Stores are these places where SVC_CLICKHOUSE_DSN lists several servers, in the order of the list.
+	Stores []string `json:"stores,omitempty"`
 	// WithoutKey leaves the master key out.
 	WithoutKey bool `json:"withoutKey,omitempty"`
 }
@@ -31,7 +33,7 @@ func registerBackup(mux *http.ServeMux, port Backups) {
 	if port == nil {
 		return
 	}
-	mux.HandleFunc("POST /admin/v1/backup", serveLong("The body is no JSON of a backup: it has the members dir, store and withoutKey.", port.Backup))
+	mux.HandleFunc("POST /admin/v1/backup", serveLong("The body is no JSON of a backup: it has the members dir, store or stores, and withoutKey.", port.Backup))
 }
 
 // serveLong reads a command of its own form and writes its answer, however long it takes.

@@ -50,7 +50,7 @@ type Maker struct {
 	// Embedded is true where the store is the engine of this process, and Within is then the
 	// folder below which it may write, empty for any.
 	Embedded bool
-	// Shards is how many stores there are; a backup holds one.
+	// Shards is how many stores there are.
 	Shards int
 	// Replicated is true where the servers replicate the tables, which a backup does not know.
 	Replicated bool
@@ -66,9 +66,12 @@ type Maker struct {
 // Store is the store as a backup reads it.
 type Store interface {
 	Facts(ctx context.Context) (map[string]string, error)
-	Snapshot(ctx context.Context, id string) (*snapshots.Snapshot, error)
-	CopySnapshot(ctx context.Context, s *snapshots.Snapshot, place, id string) error
-	DropSnapshot(ctx context.Context, name string) error
+	// Snapshots takes a snapshot of every shard, all at one instant.
+	Snapshots(ctx context.Context, id string) ([]*snapshots.Snapshot, error)
+	CopySnapshot(ctx context.Context, shard int, s *snapshots.Snapshot, place, id string) error
+	DropSnapshot(ctx context.Context, shard int, name string) error
+	// DropSnapshots removes what backups left that were interrupted.
+	DropSnapshots(ctx context.Context) error
 }
 
 // Log is the topic that events are accepted into.
@@ -88,7 +91,7 @@ type Consumer interface {
 //  1. The sink stops between two blocks: what is stored is committed.
 //  2. The positions of the log are noted, and its ends: what lies between was accepted and is
 //     not stored.
-//  3. The store links its files, while no write of this process is under way.
+//  3. The stores link their files, while no write of this process is under way.
 //  4. The sink goes on. What lies between the positions is copied, and the linked files.
 //
 // Restored, the records between the positions are folded again, into a store that has not seen
@@ -98,64 +101,80 @@ func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) 
 		return nil, svc.Errorf(svc.CodeConflict, "Another backup is under way.")
 	}
 	defer b.running.Unlock()
-	place, err := b.prepare(ctx, spec)
+	places, err := b.prepare(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{Version: version, MadeAt: b.Now().UTC(), Partitions: len(b.Partitions), Place: place, Key: b.keyPlace(spec)}
+	m := &Manifest{MadeAt: b.Now().UTC(), Partitions: len(b.Partitions), Key: b.keyPlace(spec)}
 	if m.Facts, err = b.Store.Facts(ctx); err != nil {
 		return nil, err
 	}
-	m.Snapshot, err = b.snapshot(ctx, m)
+	all, err := b.snapshot(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	m.setShards(all, places)
 	err = b.fill(ctx, m, spec.Dir)
-	if err := errors.Join(err, b.Store.DropSnapshot(ctx, m.Snapshot.Name)); err != nil {
+	for shard, s := range all {
+		err = errors.Join(err, b.Store.DropSnapshot(ctx, shard, s.Name))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("making the backup (what is in %s is not whole): %w", spec.Dir, err)
 	}
 	b.Logger.Info("a backup was made", "dir", spec.Dir, "records", m.Records)
 	return m, nil
 }
 
-// prepare makes the folder and returns where the store copies itself to.
-func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (place string, err error) {
-	refuse := func(field, message string) (string, error) {
-		return "", svc.Invalid(svc.FieldError{Field: field, Code: "invalid_value", Message: message})
-	}
-	if !filepath.IsAbs(spec.Dir) {
-		return refuse("dir", "The folder of a backup is named by its whole path on the server's machine.")
-	}
-	below := b.Within == "" || strings.HasPrefix(filepath.Clean(spec.Dir), b.Within+string(filepath.Separator))
-	switch {
-	case b.Shards > 1:
-		return refuse("store", "SVC_CLICKHOUSE_DSN lists several stores, and a backup holds one. Copy each of them with its own BACKUP statement; the log keeps what is not stored yet.")
-	case b.Replicated:
-		return refuse("store", "The store is a cluster of replicas. Copy it with its own BACKUP statement; the log keeps what is not stored yet.")
-	case b.Embedded && spec.Store != "":
-		return refuse("store", "The embedded store copies itself into the folder; store is for a ClickHouse server.")
-	case b.Embedded && !below:
-		return refuse("dir", "While SVC_CLICKHOUSE_LISTEN is set, backups go below "+b.Within+".")
-	case !b.Embedded && spec.Store == "":
-		return refuse("store", "Say where the ClickHouse server copies its tables to, in its own words, for example Disk('backups', 'svc-1') or S3('https://…', 'key', 'secret').")
+// prepare makes the folder and returns where the stores copy themselves to, by shard.
+func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (places []string, err error) {
+	if places, err = b.places(spec); err != nil {
+		return nil, err
 	}
 	if err := b.onlyNode(ctx); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := os.MkdirAll(spec.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("making the folder of the backup: %w", err)
+		return nil, fmt.Errorf("making the folder of the backup: %w", err)
 	}
 	entries, err := os.ReadDir(spec.Dir)
 	if err != nil {
-		return "", fmt.Errorf("looking at the folder of the backup: %w", err)
+		return nil, fmt.Errorf("looking at the folder of the backup: %w", err)
 	}
 	if len(entries) > 0 {
-		return refuse("dir", "The folder is not empty.")
+		return nil, refused("dir", "The folder is not empty.")
 	}
-	if b.Embedded {
-		return FilePlace(spec.Dir), nil
+	return places, b.Store.DropSnapshots(ctx)
+}
+
+// places returns where the stores copy themselves to, for a backup that can be made.
+func (b *Maker) places(spec admin.BackupSpec) ([]string, error) {
+	if !filepath.IsAbs(spec.Dir) {
+		return nil, refused("dir", "The folder of a backup is named by its whole path on the server's machine.")
 	}
-	return spec.Store, nil
+	places := spec.Stores
+	if len(places) == 0 && spec.Store != "" {
+		places = []string{spec.Store}
+	}
+	below := b.Within == "" || strings.HasPrefix(filepath.Clean(spec.Dir), b.Within+string(filepath.Separator))
+	switch {
+	case b.Replicated:
+		return nil, refused("store", "The store is a cluster of replicas. Copy it with its own BACKUP statement; the log keeps what is not stored yet.")
+	case b.Embedded && len(places) > 0:
+		return nil, refused("store", "The embedded store copies itself into the folder; store is for a ClickHouse server.")
+	case b.Embedded && !below:
+		return nil, refused("dir", "While SVC_CLICKHOUSE_LISTEN is set, backups go below "+b.Within+".")
+	case b.Embedded:
+		return []string{FilePlace(spec.Dir)}, nil
+	case b.Shards == 1 && len(places) != 1:
+		return nil, refused("store", "Say where the ClickHouse server copies its tables to, in its own words, for example Disk('backups', 'svc-1') or S3('https://…', 'key', 'secret').")
+	case b.Shards != len(places):
+		return nil, refused("store", fmt.Sprintf("SVC_CLICKHOUSE_DSN lists %d servers: say for each of them, in that order, where it copies its tables to, as in --store \"Disk('backups', 'svc-1')\".", b.Shards))
+	}
+	return places, nil
+}
+
+func refused(field, message string) error {
+	return svc.Invalid(svc.FieldError{Field: field, Code: "invalid_value", Message: message})
 }
 
 // FilePlace names the place of the embedded store's part of a backup, in the words of the store.
@@ -178,17 +197,17 @@ func (b *Maker) onlyNode(ctx context.Context) error {
 	return nil
 }
 
-// snapshot notes the positions of the log, and takes the snapshot that belongs to them.
-func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*snapshots.Snapshot, error) {
+// snapshot notes the positions of the log, and takes the snapshots that belong to them.
+func (b *Maker) snapshot(ctx context.Context, m *Manifest) ([]*snapshots.Snapshot, error) {
 	for range attempts {
 		resume, err := b.Pause(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("waiting for the block under way: %w", err)
 		}
-		s, err := b.snapshotNow(ctx, m)
+		all, err := b.snapshotNow(ctx, m)
 		resume()
-		if s != nil || err != nil {
-			return s, err
+		if all != nil || err != nil {
+			return all, err
 		}
 		select {
 		case <-time.After(attemptPause):
@@ -201,7 +220,7 @@ func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*snapshots.Snapshot,
 
 // snapshotNow is nil where a block is interrupted, which may be stored in part, or where the
 // spool holds what the log has not taken.
-func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) (*snapshots.Snapshot, error) {
+func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) ([]*snapshots.Snapshot, error) {
 	positions, err := b.Consumer.Committed(ctx, b.Partitions)
 	if err != nil {
 		return nil, err
@@ -218,12 +237,12 @@ func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) (*snapshots.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	m.Log = map[int]Span{}
+	m.Log, m.Records = map[int]Span{}, 0
 	for _, position := range positions {
 		m.Log[position.Partition] = Span{position.Offset, ends[position.Partition]}
 		m.Records += ends[position.Partition] - position.Offset
 	}
-	return b.Store.Snapshot(ctx, m.MadeAt.Format("20060102150405"))
+	return b.Store.Snapshots(ctx, m.MadeAt.Format("20060102150405"))
 }
 
 // keyPlace says where the master key of a backup is.
@@ -242,8 +261,10 @@ func (b *Maker) fill(ctx context.Context, m *Manifest, dir string) error {
 	if err := b.copyLog(ctx, m, filepath.Join(dir, LogFile)); err != nil {
 		return err
 	}
-	if err := b.Store.CopySnapshot(ctx, m.Snapshot, m.Place, "make_"+m.Snapshot.Name); err != nil {
-		return err
+	for shard, one := range m.Shards() {
+		if err := b.Store.CopySnapshot(ctx, shard, one.Snapshot, one.Place, "make_"+one.Snapshot.Name); err != nil {
+			return fmt.Errorf("store %d: %w", shard, err)
+		}
 	}
 	if m.Key == KeyInside {
 		key, err := os.ReadFile(b.MasterKey)

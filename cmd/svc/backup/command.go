@@ -22,7 +22,8 @@ empty, while it serves: the tables, what was accepted and is not stored yet, and
 master key. The folder holds secrets; keep it as you keep the data directory.
 
   --store PLACE   where a ClickHouse server copies its tables to, in its own words:
-                  "Disk('backups', 'svc-1')" or "S3('https://…', 'key', 'secret')"
+                  "Disk('backups', 'svc-1')" or "S3('https://…', 'key', 'secret')"; once for
+                  each server that SVC_CLICKHOUSE_DSN lists, in that order
   --without-key   leave the master key out; without it, channels and credentials of
                   model providers in the backup cannot be read
   --addr ADDR     the admin listener (SVC_ADMIN_ADDR)
@@ -37,7 +38,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var spec admin.BackupSpec
 	server := operator.Presets()
 	server.Flags(flags)
-	flags.StringVar(&spec.Store, "store", "", "where a ClickHouse server copies to")
+	flags.Func("store", "where a ClickHouse server copies to", func(place string) error {
+		spec.Stores = append(spec.Stores, place)
+		return nil
+	})
 	flags.BoolVar(&spec.WithoutKey, "without-key", false, "leave the master key out")
 	dir, err := cli.FolderAndFlags(flags, args)
 	if err != nil {
@@ -45,6 +49,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if spec.Dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("resolving the folder: %w", err)
+	}
+	if len(spec.Stores) == 1 {
+		spec.Store, spec.Stores = spec.Stores[0], nil
 	}
 	answer, err := server.Ask(ctx, "backup", spec)
 	if err != nil {
@@ -55,8 +62,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	fmt.Fprintf(stdout, "backed up to %s at %s\n", spec.Dir, made.MadeAt.Format("2006-01-02 15:04:05 MST"))
-	for _, table := range slices.Sorted(maps.Keys(made.Snapshot.Rows)) {
-		fmt.Fprintf(stdout, "  %-16s %d rows\n", table, made.Snapshot.Rows[table])
+	for shard, one := range made.Shards() {
+		if len(made.Others) > 0 {
+			fmt.Fprintf(stdout, "store %d, in %s\n", shard, one.Place)
+		}
+		for _, table := range slices.Sorted(maps.Keys(one.Snapshot.Rows)) {
+			fmt.Fprintf(stdout, "  %-16s %d rows\n", table, one.Snapshot.Rows[table])
+		}
 	}
 	fmt.Fprintf(stdout, "  %-16s %d records that were accepted and not stored yet\n  %-16s %s\n", "log", made.Records, "master key", made.Key)
 	return nil

@@ -18,8 +18,11 @@ import (
 	"svc/storage/datadir"
 )
 
-// version is the form of a backup that this program writes and reads.
-const version = 1
+// The forms of a backup: of one store, and of several.
+const (
+	version        = 1
+	versionSeveral = 2
+)
 
 // Where the master key of a backup is.
 const (
@@ -36,14 +39,37 @@ type Manifest struct {
 	Facts      map[string]string `json:"facts"`
 	Partitions int               `json:"partitions"`
 	// Log has, by partition, the records that were accepted and not stored.
-	Log      map[int]Span        `json:"log"`
-	Records  int64               `json:"records"`
+	Log     map[int]Span `json:"log"`
+	Records int64        `json:"records"`
+	Shard
+	// Others are the stores after the first, by their places in SVC_CLICKHOUSE_DSN.
+	Others []Shard `json:"others,omitempty"`
+	Key    string  `json:"key"`
+	// Files are those in the folder, by their path.
+	Files map[string]fileSum `json:"files"`
+}
+
+// Shard is one store of a backup.
+type Shard struct {
 	Snapshot *snapshots.Snapshot `json:"snapshot"`
 	// Place is where the store copied itself to, in its own words.
 	Place string `json:"place"`
-	Key   string `json:"key"`
-	// Files are those in the folder, by their path.
-	Files map[string]fileSum `json:"files"`
+}
+
+// Shards returns the stores, by their numbers.
+func (m *Manifest) Shards() []Shard { return append([]Shard{m.Shard}, m.Others...) }
+
+// setShards notes the snapshots of the stores and their places, and the form that holds them.
+func (m *Manifest) setShards(all []*snapshots.Snapshot, places []string) {
+	m.Version, m.Others = version, nil
+	for shard, s := range all {
+		if shard == 0 {
+			m.Shard = Shard{s, places[0]}
+			continue
+		}
+		m.Version = versionSeveral
+		m.Others = append(m.Others, Shard{s, places[shard]})
+	}
 }
 
 // Span is a range of offsets: from the first one to before the last.
@@ -85,8 +111,8 @@ func ReadManifest(dir string) (*Manifest, error) {
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
-	if m.Version != version || m.Snapshot == nil {
-		return nil, fmt.Errorf("the backup has version %d, and this program reads version %d", m.Version, version)
+	if m.Version != version && m.Version != versionSeveral || slices.ContainsFunc(m.Shards(), func(one Shard) bool { return one.Snapshot == nil }) {
+		return nil, fmt.Errorf("the backup has version %d, and this program reads versions %d and %d", m.Version, version, versionSeveral)
 	}
 	found, err := sumFiles(dir, nil)
 	if err != nil {

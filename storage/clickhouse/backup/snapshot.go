@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Snapshot is the content of the store at one instant, in tables of a database of its own that
+// Snapshot is the content of one shard at one instant, in tables of a database of its own that
 // share the files of the originals.
 type Snapshot struct {
 	// Name is the database.
@@ -25,29 +25,50 @@ type Snapshot struct {
 	Definitions []string `json:"definitions"`
 }
 
-// Snapshot takes a snapshot under a name. Writes of this process wait while the files are linked,
-// so nothing is in one table and not yet in another. The caller ensures that no other process
-// writes.
-func (db *Store) Snapshot(ctx context.Context, id string) (_ *Snapshot, err error) {
-	database, err := db.database(ctx)
-	if err != nil {
-		return nil, err
+// Snapshots takes a snapshot of every shard under a name, all at one instant. Writes of this process wait while
+// the files are linked, so nothing is in one table and not yet in another. The caller ensures that no
+// other process writes.
+func (db *Store) Snapshots(ctx context.Context, id string) (all []*Snapshot, err error) {
+	defer func() {
+		for shard, s := range all {
+			if err != nil {
+				err = errors.Join(err, db.DropSnapshot(ctx, shard, s.Name))
+			}
+		}
+		if err != nil {
+			all = nil
+		}
+	}()
+	for shard := range db.conn.Shards() {
+		one := db.at(shard)
+		database, err := one.database(ctx)
+		if err != nil {
+			return all, err
+		}
+		s := &Snapshot{Name: database + "_backup_" + id, Rows: map[string]uint64{}}
+		all = append(all, s)
+		if err := one.prepareSnapshot(ctx, s); err != nil {
+			return all, err
+		}
 	}
-	s := &Snapshot{Name: database + "_backup_" + id, Rows: map[string]uint64{}}
-	if err := db.prepareSnapshot(ctx, s); err != nil {
-		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
+	if err := db.fillSnapshots(ctx, all); err != nil {
+		return all, err
 	}
-	if err := db.fillSnapshot(ctx, s); err != nil {
-		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
+	for shard, s := range all {
+		counts, err := db.at(shard).countRows(ctx, s.Name)
+		if err != nil {
+			return all, err
+		}
+		for table := range s.Rows {
+			s.Rows[table] = counts[table]
+		}
 	}
-	counts, err := db.countRows(ctx, s.Name)
-	if err != nil {
-		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
-	}
-	for table := range s.Rows {
-		s.Rows[table] = counts[table]
-	}
-	return s, nil
+	return all, nil
+}
+
+// at returns the backups of one shard.
+func (db *Store) at(shard int) *Store {
+	return &Store{conn: db.conn.Shards()[shard], queries: db.queries, state: db.state}
 }
 
 func (db *Store) database(ctx context.Context) (name string, err error) {
@@ -101,15 +122,18 @@ func plain(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// fillSnapshot links the parts of all tables while nothing is written.
-func (db *Store) fillSnapshot(ctx context.Context, s *Snapshot) error {
+// fillSnapshots links the parts of all tables of all shards while nothing is written.
+func (db *Store) fillSnapshots(ctx context.Context, all []*Snapshot) error {
 	if err := db.state.Flush(ctx); err != nil {
 		return err
 	}
 	return db.conn.WithoutWrites(func() error {
-		for _, table := range s.Tables {
-			if err := db.execOn(ctx, "snapshot.Attach", s.Name, table); err != nil {
-				return clickhouse.WriteError("making a snapshot of "+table, err)
+		for shard, s := range all {
+			one := db.at(shard)
+			for _, table := range s.Tables {
+				if err := one.execOn(ctx, "snapshot.Attach", s.Name, table); err != nil {
+					return clickhouse.WriteError("making a snapshot of "+table, err)
+				}
 			}
 		}
 		return nil
@@ -129,22 +153,24 @@ func (db *Store) countRows(ctx context.Context, database string) (map[string]uin
 	return counts, err
 }
 
-// DropSnapshot removes a snapshot.
-func (db *Store) DropSnapshot(ctx context.Context, name string) error {
-	return clickhouse.WriteError("removing a snapshot", db.conn.Exec(context.WithoutCancel(ctx), db.queries["snapshot.Drop"], clickhouse.Args{"snapshot": name}))
+// DropSnapshot removes a snapshot from a shard.
+func (db *Store) DropSnapshot(ctx context.Context, shard int, name string) error {
+	return clickhouse.WriteError("removing a snapshot", db.at(shard).conn.Exec(context.WithoutCancel(ctx), db.queries["snapshot.Drop"], clickhouse.Args{"snapshot": name}))
 }
 
 // DropSnapshots removes the snapshots that ended processes left. Nobody else may take one.
-func (db *Store) DropSnapshots(ctx context.Context) error {
-	var left []string
-	err := db.conn.Read(ctx, "looking for snapshots", db.queries["snapshot.Left"], nil, func(rows driver.Rows) (bool, error) {
-		var name string
-		err := rows.Scan(&name)
-		left = append(left, name)
-		return true, err
-	})
-	for _, name := range left {
-		err = errors.Join(err, db.DropSnapshot(ctx, name))
+func (db *Store) DropSnapshots(ctx context.Context) (err error) {
+	for shard, conn := range db.conn.Shards() {
+		var left []string
+		err = errors.Join(err, conn.Read(ctx, "looking for snapshots", db.queries["snapshot.Left"], nil, func(rows driver.Rows) (bool, error) {
+			var name string
+			err := rows.Scan(&name)
+			left = append(left, name)
+			return true, err
+		}))
+		for _, name := range left {
+			err = errors.Join(err, db.DropSnapshot(ctx, shard, name))
+		}
 	}
 	return err
 }
@@ -152,10 +178,10 @@ func (db *Store) DropSnapshots(ctx context.Context) error {
 // copyPause is the time between two looks at a copy in the background.
 const copyPause = 100 * time.Millisecond
 
-// CopySnapshot has the store copy a snapshot to a place, which the caller gives as the store's
+// CopySnapshot has a shard copy its snapshot to a place, which the caller gives as the store's
 // language names it: File('/path'), Disk('name', 'path') or S3(…).
-func (db *Store) CopySnapshot(ctx context.Context, s *Snapshot, place, id string) error {
-	return db.copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
+func (db *Store) CopySnapshot(ctx context.Context, shard int, s *Snapshot, place, id string) error {
+	return db.at(shard).copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
 }
 
 // copying names a copy: its snapshot, its database, its place, and the id of the operation.

@@ -99,15 +99,16 @@ func TestASnapshotIsOneInstant(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		id := fmt.Sprintf("r%d", round)
-		s, err := db.Snapshot(deadline(t), id)
-		if err != nil {
-			t.Fatal(err)
+		all, err := db.Snapshots(deadline(t), id)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d snapshots, %v", len(all), err)
 		}
+		s := all[0]
 		place := "File('" + filepath.Join(t.TempDir(), "copy") + "')"
-		if err := db.CopySnapshot(deadline(t), s, place, "copy_"+s.Name); err != nil {
+		if err := db.CopySnapshot(deadline(t), 0, s, place, "copy_"+s.Name); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.DropSnapshot(deadline(t), s.Name); err != nil {
+		if err := db.DropSnapshot(deadline(t), 0, s.Name); err != nil {
 			t.Fatal(err)
 		}
 		assertWhole(t, db, s, place)
