@@ -36,7 +36,7 @@ func openWorld(t *testing.T) apitest.World {
 	}
 	logs := &lockedBuffer{}
 	n := newNode(config, slog.New(slog.NewTextHandler(logs, nil)))
-	n.now = sinceNoon()
+	n.now = sinceNoon(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	if err := n.open(ctx); err != nil {
@@ -62,11 +62,17 @@ func openWorld(t *testing.T) apitest.World {
 	return fill(t, n)
 }
 
-// sinceNoon returns a clock that starts at noon of a day that is not over yet
-// anywhere, and runs.
-func sinceNoon() func() time.Time {
+// sinceNoon returns a clock that starts at noon of the last Sunday before today, and runs: 12:00 UTC in winter, and the same
+// hour of the application's zone in summer. So days and weeks begin at the same places of the fixture whenever the test runs.
+func sinceNoon(t *testing.T) func() time.Time {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	started := time.Now()
-	noon := started.UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
+	day := started.UTC().AddDate(0, 0, -1)
+	noon := time.Date(day.Year(), day.Month(), day.Day()-int(day.Weekday()), 13, 0, 0, 0, zone)
 	return func() time.Time { return noon.Add(time.Since(started)) }
 }
 

@@ -13,7 +13,7 @@ func revenueSteps() []step {
 	return []step{
 		{name: "revenue.overview", as: owner, method: "GET", path: revenue + "/overview"},
 		{name: "revenue.overview-year", as: viewer, method: "GET", path: revenue + "/overview?range=12m"},
-		{name: "revenue.overview-custom", as: owner, method: "GET", path: revenue + "/overview?range=custom:2026-11-01..2026-11-20"},
+		{name: "revenue.overview-custom", as: owner, method: "GET", path: revenue + "/overview?range=custom:2026-03-02..2026-03-20"},
 		{name: "revenue.overview-nothing-connected", as: owner, method: "GET", path: revenue + "/overview?env=development&range=7d"},
 		{name: "revenue.overview-invalid", as: owner, method: "GET", path: revenue + "/overview?env=moon&range=today"},
 		{name: "revenue.overview-no-token", as: nobody, method: "GET", path: revenue + "/overview"},
