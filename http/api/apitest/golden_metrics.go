@@ -20,7 +20,7 @@ func metricSteps() []step {
 		{name: "metrics.series-rollups", as: owner, method: "GET", path: metrics + "/series?name=checkout.duration&agg=p95&range=30d&interval=1d"},
 		{name: "metrics.series-labels", as: owner, method: "GET", path: metrics + "/series?name=orders&agg=sum&range=7d&interval=1d&label.plan=pro&label.plan=team&label.zone=eu"},
 		{name: "metrics.series-groups", as: owner, method: "GET", path: metrics + "/series?name=orders&agg=sum&range=1h&interval=15m&groupBy=plan"},
-		{name: "metrics.series-vital", as: viewer, method: "GET", path: metrics + "/series?name=LCP&agg=p75&range=24h&interval=6h&label.path=/cart"},
+		{name: "metrics.series-vital", as: viewer, method: "GET", path: metrics + "/series?name=LCP&agg=p75&range=24h&interval=1h&label.path=/cart"},
 		{name: "metrics.series-quiet", as: owner, method: "GET", path: metrics + "/series?name=nothing&agg=count&range=6h&interval=6h"},
 		{name: "metrics.series-too-fine", as: owner, method: "GET", path: metrics + "/series?name=orders&range=30d&interval=5m"},
 		{name: "metrics.series-vital-all", as: viewer, method: "GET", path: metrics + "/series?name=LCP&agg=p75&range=90d"},
