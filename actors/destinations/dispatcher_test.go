@@ -159,16 +159,16 @@ func (w *world) offer(t *testing.T, destination string, part blockPart, events .
 	}
 }
 
-func refuse(code int, retry bool) func(int) svc.DispatchOutcome {
+func refuse(code int) func(int) svc.DispatchOutcome {
 	return func(int) svc.DispatchOutcome {
-		return svc.DispatchOutcome{StatusCode: code, Retry: retry, Error: fmt.Sprint(code)}
+		return svc.DispatchOutcome{StatusCode: code, Retry: true, Error: fmt.Sprint(code)}
 	}
 }
 
 // TestRetriesAreAtTheirTimes holds the specified times, and parks what was refused four times.
 func TestRetriesAreAtTheirTimes(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		w.answer["dst_1"] = refuse(503, true)
+		w.answer["dst_1"] = refuse(503)
 		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
 		time.Sleep(time.Hour)
 		made := w.attempts("dst_1", "order-1")
@@ -231,7 +231,7 @@ func TestAReplayEndsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.answer[made.ID] = refuse(503, true)
+		w.answer[made.ID] = refuse(503)
 		w.offer(t, made.ID, blockPart{Block: 7}, "order-1")
 		time.Sleep(time.Hour)
 		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked {
@@ -338,7 +338,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 // TestWhoWasErasedIsNotSent drops what waits for a retry when the person is erased.
 func TestWhoWasErasedIsNotSent(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		w.answer["dst_1"] = refuse(500, true)
+		w.answer["dst_1"] = refuse(500)
 		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
 		time.Sleep(10 * time.Second)
 		w.mu.Lock()
@@ -358,7 +358,7 @@ func TestWhoWasErasedIsNotSent(t *testing.T) {
 func TestWhoWasErasedIsNotKept(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		later := func(int) svc.DispatchOutcome { return svc.DispatchOutcome{Retry: true, RetryAfter: time.Hour} }
-		w.answer["dst_1"], w.answer["dst_2"] = later, refuse(500, true)
+		w.answer["dst_1"], w.answer["dst_2"] = later, refuse(500)
 		for block := range 20 {
 			w.offer(t, "dst_1", blockPart{Block: uint64(block) + 1}, fmt.Sprint("order-", block))
 		}

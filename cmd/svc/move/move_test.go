@@ -96,8 +96,10 @@ func TestAMoveIsRefused(t *testing.T) {
 		"beyond the last store": {to(2), nil, "invalid_request store: "},
 		"unknown application":   {admin.MoveSpec{App: "acme/shop", Environment: "production", Store: to(1).Store}, nil, "not_found: "},
 		"unknown environment":   {admin.MoveSpec{App: "acme/web", Environment: "staging", Store: to(1).Store}, nil, "not_found: "},
-		"an erasure": {to(1), func(m *Mover, _ *stores) { m.Erasing = func(n uint64) bool { return n == number } },
-			"conflict: An erasure of a person of this environment is under way; move it once that is complete."},
+		"an erasure": {
+			to(1), func(m *Mover, _ *stores) { m.Erasing = func(n uint64) bool { return n == number } },
+			"conflict: An erasure of a person of this environment is under way; move it once that is complete.",
+		},
 		"another move": {to(1), func(m *Mover, _ *stores) { m.running.Lock() }, "conflict: Another environment is being moved."},
 	} {
 		t.Run(name, func(t *testing.T) {
