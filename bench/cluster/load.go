@@ -52,6 +52,7 @@ type load struct {
 	model    *model
 	// deliveries are the conversions and their receiver.
 	deliveries *deliveries
+	people     *people
 }
 
 // writer changes one application, one change after the other.
@@ -134,6 +135,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		return err
 	}
 	l.startFlips(ctx, random)
+	l.startPeople(ctx, random)
 	for range o.senders {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.send(ctx, own, o) })
@@ -289,6 +291,7 @@ func (l *load) check(ctx context.Context) error {
 	l.checkWatched(ctx)
 	l.checkTalks()
 	l.checkDeliveries(ctx)
+	l.checkPeople(ctx)
 	return nil
 }
 

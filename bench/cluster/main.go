@@ -2,8 +2,8 @@
 // events and change state through all of them, and meanwhile kills, pauses, cuts
 // off and restarts nodes at random. Afterwards it counts: every acknowledged event
 // is stored once, every acknowledged change is there and in order, no read went
-// after an acknowledged write, what can be had once was acknowledged once, and every acknowledged conversion was
-// forwarded, under one delivery id.
+// after an acknowledged write, what can be had once was acknowledged once, every acknowledged conversion was
+// forwarded, under one delivery id, and every device belongs to its member, through every node.
 package main
 
 import (
