@@ -92,10 +92,18 @@ test: deps ## run all tests but the proofs; make test PKG=./storage/kafka RUN=La
 ifneq ($(PKG)$(RUN),)
 	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,-skip '$(CLIENTS)') $(or $(PKG),./...)
 else
+	@$(MAKE) test-raced test-plain
+endif
+
+# Two targets, so that `make --keep-going test` runs the second where a test of the first fails.
+.PHONY: test-raced
+test-raced: deps
 	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
 	$(TEST) $(RACE) $(SHUFFLE) -skip '$(PROOFS)' $(RACED)
+
+.PHONY: test-plain
+test-plain: deps
 	$(PLAIN) -short $(SHUFFLE) -skip '$(PROOFS)|$(CLIENTS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
-endif
 
 .PHONY: proofs
 proofs: deps ## run the proofs: random histories of nodes that fail, servers that are killed, all combinations of questions

@@ -47,6 +47,9 @@ func TestEveryTestHasALane(t *testing.T) {
 			t.Errorf("%s of %s is skipped by make test, and make proofs does not look there", test.name, test.folder)
 		}
 	}
+	if !strings.Contains(makefile, "$(MAKE) test-raced test-plain\n") {
+		t.Error("the two halves of make test are no targets of their own, so the second is left out where the first fails")
+	}
 	ci, err := os.ReadFile(".ci/run")
 	if err != nil {
 		t.Fatal(err)
