@@ -17,7 +17,6 @@ import (
 	"svc/cmd/svc/move"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
-	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/database"
 	"svc/storage/clickhouse/state"
 	"svc/storage/kafka"
@@ -113,10 +112,8 @@ func (n *node) rebuildState(ctx context.Context, stdout io.Writer) (stored uint6
 
 // openStores opens the stores of all shards.
 func (n *node) openStores(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: true}
-	for _, dsn := range n.config.ClickHouseShards {
-		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
-	}
+	config := n.stores()
+	config.Durable = true
 	if config.DSN == "" {
 		if _, err := os.Stat(n.dir.Join("store")); errors.Is(err, fs.ErrNotExist) {
 			// The parts of the store that was lost are not missed.

@@ -169,10 +169,7 @@ func (r *restore) restoreKey(ctx context.Context) error {
 // restoreStore restores the tables of all stores, and prints how many rows they hold.
 func (r *restore) restoreStore(ctx context.Context) (err error) {
 	n := r.node
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
-	for _, dsn := range n.config.ClickHouseShards {
-		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
-	}
+	config := n.stores()
 	if config.DSN == "" {
 		library, err := chdb.FindLibrary(n.config.ChdbLib)
 		if err != nil {

@@ -16,15 +16,13 @@ import (
 
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Cluster: n.config.ClickHouseCluster, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.Skipped}
+	config := n.stores()
+	config.Cluster, config.Durable, config.Skipped = n.config.ClickHouseCluster, n.config.LogSync == settings.SyncAlways, n.unreadable.Skipped
 	n.disk = health.NewDisk(health.DiskConfig{
 		Free: health.SpaceOf(n.config.DataDir), Floor: uint64(n.config.DiskFloor) << 20,
 		Reserve: datadir.NewReserve(n.config.DataDir, health.ReserveBytes), Logger: n.logger,
 	})
 	n.disk.Look() // a full disk gives up its reserve for what follows
-	for _, dsn := range n.config.ClickHouseShards {
-		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
-	}
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
@@ -45,6 +43,15 @@ func (n *node) openStore(ctx context.Context) error {
 	}
 	n.disk.Hold(n.engine)
 	return n.engine.CheckParts() // what the engine has set aside while it opened
+}
+
+// stores returns where the stores are that are configured; without a DSN the engine is still to be set.
+func (n *node) stores() clickhouse.Config {
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
+	for _, dsn := range n.config.ClickHouseShards {
+		config.Others = append(config.Others, clickhouse.Config{DSN: dsn})
+	}
+	return config
 }
 
 // openEngine opens the embedded store, unless it is open since an earlier attempt.
