@@ -100,7 +100,7 @@ func (c *BillingCredential) SigningSecrets(now time.Time) []Secret {
 	return secrets
 }
 
-// With returns the credential with what a member gave anew; an empty secret leaves the one that is there.
+// With returns the credential with the secrets that a member gave; an empty one leaves the secret that is there.
 func (c BillingCredential) With(apiKey, signing Secret, now time.Time) BillingCredential {
 	if apiKey != "" {
 		c.APIKey = apiKey

@@ -46,8 +46,8 @@ type (
 		Connector svc.BillingConnector `json:"connector"`
 		// Before is the credential that the caller read; another one in its place is a conflict.
 		Before []byte `json:"before"`
-		// Anew discards the position of the reading; everything is read again.
-		Anew bool `json:"anew"`
+		// Reread discards the position of the reading, so that everything is read again.
+		Reread bool `json:"reread"`
 	}
 	findConnector struct {
 		ID string `json:"id"`
@@ -123,7 +123,7 @@ func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.Connected
 	b.connectors[m.Connector.ID] = m.Connector
 	before := b.syncs[m.Connector.ID]
 	next := svc.BillingSync{Step: before.Step + 1, Position: before.Position, Through: before.Through, LastSyncAt: before.LastSyncAt, Items: before.Items, NextAt: now}
-	if m.Anew {
+	if m.Reread {
 		next.Position, next.Through = nil, time.Time{}
 	}
 	b.syncs[m.Connector.ID] = next

@@ -63,8 +63,8 @@ func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, s
 	if err := c.seal(&made, &present.BillingConnector, apiKey, signing); err != nil {
 		return present, err
 	}
-	anew := made.Number != present.Number || apiKey != "" || made.Customers != present.Customers
-	put, err := bookPut.Ask(ctx, c.Actors, app.Ref().String(), putConnector{Connector: made, Before: present.Sealed, Anew: anew})
+	reread := made.Number != present.Number || apiKey != "" || made.Customers != present.Customers
+	put, err := bookPut.Ask(ctx, c.Actors, app.Ref().String(), putConnector{Connector: made, Before: present.Sealed, Reread: reread})
 	return put, c.synced(ctx, app.Ref(), err)
 }
 

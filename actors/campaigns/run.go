@@ -75,7 +75,7 @@ var (
 	errBarred = errors.New("the application sends no campaigns")
 )
 
-// run sends the campaign until it is over or ctx ends. A nil error means that there is nothing to do for now.
+// run sends the campaign until it is over or ctx ends. A nil error means that nothing of it is due.
 func (r *run) run(ctx context.Context) error {
 	due, err := r.begin(ctx)
 	if err == nil {

@@ -33,7 +33,7 @@ type deliveries struct {
 	server *httptest.Server
 
 	mu sync.Mutex
-	// sent is what clients know of conversions by event id, arrived how often each was delivered, ids its delivery.
+	// All three maps are keyed by event id: sent has the outcomes that clients know, arrived the number of deliveries, ids the id of the delivery.
 	sent    map[string]fate
 	arrived map[string]int
 	ids     map[string]string

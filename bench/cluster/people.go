@@ -52,7 +52,7 @@ func (p *people) pair(n int) *member {
 
 // member is a person with devices.
 type member struct {
-	// links is what the client knows of the batch of each device.
+	// links holds the outcome of each device's batch, as far as its client knows it.
 	links [devicesEach]fate
 	// merged is set where a client was told that the member and the one before are one person, tried where one asked for it.
 	merged, tried bool

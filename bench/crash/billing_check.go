@@ -20,8 +20,8 @@ import (
 //go:embed billing.rows.sql
 var billingRowsQuery string
 
-// check holds the stored items to those that were sent, and the revenue to the stored items: as the running server follows it, and as one that
-// was started anew reads it.
+// check compares the stored items with those that were sent. It compares the revenue with the stored items twice: as the running server
+// has it, and after a restart.
 func (b *billing) check(ctx context.Context, found *findings) error {
 	for _, problem := range b.problems {
 		found.violate(answered, "%s", problem)
@@ -64,7 +64,7 @@ func (b *billing) settled(ctx context.Context) (rows []billingRow, err error) {
 	return rows, nil // what is missing is found by compareRows
 }
 
-// name is what a row is stored under.
+// name returns the key of the row in the store.
 func (r *billingRow) name() string { return r.Kind + " " + r.Subject + " " + r.ID }
 
 // rows reads the stored items.

@@ -187,7 +187,7 @@ func (r *run) settle(ctx context.Context) (*findings, error) {
 		found.violate(miscount, "%s", difference)
 	}
 	if err == nil && r.billing != nil {
-		err = r.billing.check(ctx, found) // the last one, since it starts the server anew
+		err = r.billing.check(ctx, found) // the last one, since it restarts the server
 	}
 	return found, err
 }

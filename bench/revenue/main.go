@@ -53,7 +53,7 @@ type bench struct {
 	payments int64
 }
 
-// measure fills a server, starts it anew, and reads.
+// measure fills a server, restarts it, and reads.
 func measure(ctx context.Context, o *options, dir string) error {
 	store, err := harness.FreeAddress(ctx)
 	if err != nil {
