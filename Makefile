@@ -26,11 +26,14 @@ RACED := ./cluster/... ./actors/... ./storage/kafka/... ./storage/spool/... ./ht
 # Proofs kill nodes, go through hundreds of random histories, or wait until the engine has removed files; they take
 # longer than all other tests.
 PROOFS := ThroughFaults|AcrossLostNodes|AcrossKills|AfterAKill|IsGone|ATurnEndsWithItsNode|AThousandPartitions|ADamagedFolder
+# Tests that take seconds each: a server is killed, moved, restored or counted again, or much data goes through.
+LONG := AnEnvironmentMoves|AMoveThatIs|AStoreThatIsAway|ASlowStore|StoreThatWasLost|ShardThatWasLost|ARebuildKnows|ABackupOfTwoStores|ARestoreOver|ASilentSignal|RevenueFrom|StrangersWrote|AreMaskedEverywhere|AMergeThatIsRepeated|OfTheErasedAreGone|ThroughKills|AFlagFollows|RulesOfTheStream|TestBudgets|AReportReaches|LongestRetention|LoweringTheRetention|AreEvaluatedWhile|OnTwoStores|ADemoFills|AccessLogsNumbers|AnUpgradeThatIsKilled|OthersWaitForFewTrials|RandomConversations|AReplayMakes|ABlockStaysBelow|BodiesStay
+LONG_IN := ./cmd/svc ./storage/clickhouse/block ./actors/conversations ./actors/alerting ./actors/pipeline ./http/ingest
 # Tests with programs from npm; `make sdk` runs them.
 CLIENTS := PublishedClients
 PROVING := ./actors/... ./cmd/svc
-# Packages that compare many combinations of questions with plain code: `make test` tries every third, the proofs try all.
-SAMPLED := ./storage/clickhouse/reads
+# Packages that compare many combinations with plain code: `make test` tries some, the proofs try all.
+SAMPLED := ./storage/clickhouse/reads ./storage/clickhouse/people ./storage/clickhouse/metrics ./bench/recount
 
 # Tests of other packages in which much happens at a time; `make race` lets the detector watch them.
 BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Warmer|Memory|Share|TheCache
@@ -84,11 +87,11 @@ down: ## stop what up started; make down VOLUMES=1 deletes its data too
 
 .PHONY: test-quick
 test-quick: deps ## run what needs no engine and no server; under a minute, and what is unchanged is not repeated
-	$(PLAIN) -skip '$(PROOFS)' $$($(GO) list ./... | grep -Ev '$(SLOW)')
+	$(PLAIN) -skip '$(PROOFS)|$(LONG)' $$($(GO) list ./... | grep -Ev '$(SLOW)')
 
 # The longest package comes first, so that it does not run alone at the end.
 .PHONY: test
-test: deps ## run all tests but the proofs; make test PKG=./storage/kafka RUN=Lane picks some
+test: deps ## run all tests but those that take long; make test PKG=./storage/kafka RUN=Lane picks some
 ifneq ($(PKG)$(RUN),)
 	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,-skip '$(CLIENTS)') $(or $(PKG),./...)
 else
@@ -99,15 +102,16 @@ endif
 .PHONY: test-raced
 test-raced: deps
 	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
-	$(TEST) $(RACE) $(SHUFFLE) -skip '$(PROOFS)' $(RACED)
+	$(TEST) $(RACE) $(SHUFFLE) -skip '$(PROOFS)|$(LONG)' $(RACED)
 
 .PHONY: test-plain
 test-plain: deps
-	$(PLAIN) -short $(SHUFFLE) -skip '$(PROOFS)|$(CLIENTS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
+	$(PLAIN) -short $(SHUFFLE) -skip '$(PROOFS)|$(LONG)|$(CLIENTS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
 
 .PHONY: proofs
-proofs: deps ## run the proofs: random histories of nodes that fail, servers that are killed, all combinations of questions
+proofs: deps ## run what takes long: random histories of nodes that fail, servers that are killed, all combinations of questions
 	$(TEST) $(RACE) $(SHORT) -run '$(PROOFS)' -count=1 $(PROVING)
+	$(PLAIN) $(SHORT) -run '$(LONG)' -skip '$(PROOFS)' -count=1 $(LONG_IN)
 	$(if $(SHORT),,$(PLAIN) -count=1 $(SAMPLED))
 
 .PHONY: race

@@ -19,7 +19,7 @@ func variable(t *testing.T, makefile, name string) string {
 	return found[1]
 }
 
-// TestEveryTestHasALane holds the lanes of the Makefile together: `make test` skips the proofs by their
+// TestEveryTestHasALane holds the lanes of the Makefile together: `make test` skips the proofs and the long tests by their
 // names, so each name must be that of a test which `make proofs` runs, and CI runs every lane. A
 // test that is renamed falls back into `make test`.
 func TestEveryTestHasALane(t *testing.T) {
@@ -30,7 +30,7 @@ func TestEveryTestHasALane(t *testing.T) {
 	}
 	makefile := string(text)
 	declared := declaredTests(t)
-	for _, lane := range []struct{ names, folders string }{{"PROOFS", "PROVING"}, {"BUSY", "WATCHED"}} {
+	for _, lane := range []struct{ names, folders string }{{"PROOFS", "PROVING"}, {"LONG", "LONG_IN"}, {"BUSY", "WATCHED"}} {
 		folders := strings.Fields(variable(t, makefile, lane.folders))
 		for _, name := range strings.Split(variable(t, makefile, lane.names), "|") {
 			found := slices.ContainsFunc(declared, func(test declaredTest) bool {
@@ -42,8 +42,10 @@ func TestEveryTestHasALane(t *testing.T) {
 		}
 	}
 	proofs, proving := regexp.MustCompile(variable(t, makefile, "PROOFS")), strings.Fields(variable(t, makefile, "PROVING"))
+	long, longIn := regexp.MustCompile(variable(t, makefile, "LONG")), strings.Fields(variable(t, makefile, "LONG_IN"))
 	for _, test := range declared {
-		if proofs.MatchString(test.name) && !matchesFolder(test.folder, proving) {
+		proof, lasting := proofs.MatchString(test.name), long.MatchString(test.name)
+		if proof && !matchesFolder(test.folder, proving) || !proof && lasting && !matchesFolder(test.folder, longIn) {
 			t.Errorf("%s of %s is skipped by make test, and make proofs does not look there", test.name, test.folder)
 		}
 	}

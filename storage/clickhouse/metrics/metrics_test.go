@@ -114,7 +114,11 @@ func TestMetricSeries(t *testing.T) {
 		}
 	}
 	// Days of Kathmandu begin at 18:15 UTC, so hours cannot be added up to them.
-	for _, zone := range []string{"Europe/Berlin", "Asia/Kathmandu"} {
+	zones := []string{"Asia/Kathmandu", "Europe/Berlin"}
+	if testing.Short() {
+		zones = zones[:1]
+	}
+	for _, zone := range zones {
 		compareMetrics(t, db, rows, clickhousetest.Location(t, zone))
 	}
 }

@@ -16,7 +16,7 @@ import (
 // TestFunnelsAndRetentionCountPersons compares what is counted of random histories with what is counted of the same events where
 // each carries the person as its distinct id, and nobody is linked.
 func TestFunnelsAndRetentionCountPersons(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range seeds(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			db, rows := open(t), history(random, 150+random.IntN(150))

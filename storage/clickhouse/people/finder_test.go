@@ -15,7 +15,7 @@ import (
 // TestPagesAreThoseOfAllPeople asks random histories for pages, once by folding all people and then with every bound of how many
 // visitors are looked at.
 func TestPagesAreThoseOfAllPeople(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range seeds(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 4))
 			db, rows := open(t), history(random, 90)

@@ -214,7 +214,7 @@ func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
 // TestPeopleDoNotDependOnTheOrder stores random histories in random orders, blocks cut anywhere and
 // some of them repeated as after a crash, and compares the people with those of the model.
 func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			db, rows := open(t), history(random, 20+random.IntN(100))

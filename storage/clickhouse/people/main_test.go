@@ -38,3 +38,11 @@ func open(t testing.TB) *testDB {
 	}
 	return &testDB{store, blocks, kept, conn}
 }
+
+// seeds returns how many of a test's random histories are tried: all, or a third, at least one, with -short.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return max(n/3, 1)
+	}
+	return n
+}

@@ -131,7 +131,7 @@ func composed(random *rand.Rand, all []atom, depth int) atom {
 // TestSegmentsMeanWhatTheySay stores random histories of people on shared devices and with several ids, and compares counts, members
 // and the segments of each person with what plain code finds in the rows.
 func TestSegmentsMeanWhatTheySay(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range seeds(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 2))
 			db, rows := open(t), history(random, 40+random.IntN(100))
