@@ -21,7 +21,7 @@ RUN ?=
 
 # The race detector has a package and all its dependencies compiled once more, and makes tests some
 # times as slow. So it watches the packages whose subject is goroutines of our own.
-RACED := ./cluster/... ./actors/... ./storage/kafka/... ./storage/spool/... ./http/route/... ./http/ingest/...
+RACED := ./cluster/... ./actors/... ./storage/kafka/... ./storage/spool/... ./http/route/... ./http/admission/... ./http/ingest/...
 
 # Proofs kill nodes, go through hundreds of random histories, or wait until the engine has removed files; they take
 # longer than all other tests.

@@ -21,10 +21,6 @@ func largePackages() map[string]int {
 		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
 		// would give every noun a second name.
 		".": 135,
-		// One file a module, beside those of the node.
-		"cmd/svc": 31,
-		// Every protocol in which items come, over one way from the key to the log.
-		"http/ingest": 32,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"svc"
 	"svc/cmd/svc/adapter"
+	"svc/http/admission"
 	"svc/http/ingest"
 	"svc/http/route"
 	"svc/storage/kafka"
@@ -76,10 +77,10 @@ func (n *node) sentry(collect *ingest.Collect) *ingest.Sentry {
 }
 
 // uploads returns what takes source maps.
-func (n *node) uploads(admission *ingest.Admission) *ingest.Uploads {
+func (n *node) uploads(control *admission.Control) *ingest.Uploads {
 	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.Origin())
 	uploads.CheckMap = sourcemaps.Check
-	uploads.Admission = admission
+	uploads.Admission = control
 	return uploads
 }
 
@@ -117,12 +118,12 @@ func (n *node) closeSpool() error {
 const behindIntervals = 2
 
 // admission returns the bound of what ingest requests take of the node.
-func (n *node) admission() *ingest.Admission {
-	admission := ingest.NewAdmission(n.config.IngestMemory << 20)
+func (n *node) admission() *admission.Control {
+	control := admission.New(n.config.IngestMemory << 20)
 	lag := func(shard int) time.Duration {
 		return n.progress.Age(n.now(), shard*n.config.Partitions, (shard+1)*n.config.Partitions)
 	}
-	admission.Share(lag, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
-	admission.UseProcessors(n.processors)
-	return admission
+	control.Share(lag, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
+	control.UseProcessors(n.processors)
+	return control
 }

@@ -32,8 +32,8 @@ import (
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/process"
 	"svc/cmd/svc/settings"
+	"svc/http/admission"
 	"svc/http/docs"
-	"svc/http/ingest"
 	"svc/http/route"
 	"svc/http/tally"
 	"svc/storage/chdb"
@@ -82,7 +82,7 @@ type node struct {
 	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
 	// gate admits what comes to the ingest paths.
-	gate        *ingest.Admission
+	gate        *admission.Control
 	policies    *telemetry.Policies
 	tallies     *tally.Tallies
 	shares      *apps.Shares

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"svc"
+	"svc/http/admission"
 	"svc/http/route"
 )
 
@@ -63,7 +63,7 @@ func (spoolOf) Append([]svc.Part) error { return nil }
 func (spoolOf) Bytes() int64            { return 0 }
 
 // admitting returns the handler of all paths that take bodies, with one key of each of some applications.
-func admitting(tb testing.TB, log Log, admission *Admission, apps int) http.Handler {
+func admitting(tb testing.TB, log Log, control *admission.Control, apps int) http.Handler {
 	tb.Helper()
 	collectors := collectorsOf{}
 	for n := range apps {
@@ -73,7 +73,7 @@ func admitting(tb testing.TB, log Log, admission *Admission, apps int) http.Hand
 		}
 	}
 	collect := &Collect{
-		Collectors: collectors, Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: admission,
+		Collectors: collectors, Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: control,
 	}
 	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
 	handler, err := route.New(route.Config{
@@ -121,9 +121,8 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 	for path, body := range bombs(t) {
 		t.Run(path, func(t *testing.T) {
 			log := &slowLog{goOn: make(chan struct{})}
-			admission := NewAdmission(budget)
-			admission.working.wait = 500 * time.Millisecond
-			handler := admitting(t, log, admission, 3)
+			control := admission.New(budget)
+			handler := admitting(t, log, control, 3)
 			before := heap()
 			var highest atomic.Uint64
 			stop := make(chan struct{})
@@ -270,57 +269,4 @@ func TestAKeyInAPackedBody(t *testing.T) {
 			t.Errorf("%s: %d %s", test.name, answer.Code, answer.Body)
 		}
 	}
-}
-
-// TestRoomsGoRoundApplications lets in one application's request between any two of another that
-// floods the pool, keeps its share for it, and refuses after a time.
-func TestRoomsGoRoundApplications(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newPool(100, 50, 1)
-		order := make(chan string, 20)
-		enter := func(app string, bytes int64, place bool) {
-			go func() {
-				if err := r.acquire(context.Background(), app, &claim{bytes: bytes, place: place}); err != nil {
-					order <- "refused " + app
-					return
-				}
-				order <- app
-			}()
-			synctest.Wait()
-		}
-		for range 4 {
-			enter("flood", 10, true)
-		}
-		enter("calm", 10, true)
-		enter("third", 10, true)
-		var got []string
-		for range 6 {
-			app := <-order
-			got = append(got, app)
-			r.release(app, 10, true)
-			synctest.Wait()
-		}
-		if want := "[flood flood calm third flood flood]"; fmt.Sprint(got) != want {
-			t.Errorf("the order was %v, want %s", got, want)
-		}
-		enter("flood", 40, false)
-		enter("flood", 20, false) // more than its share
-		enter("calm", 50, false)
-		if first, second := <-order, <-order; first != "flood" || second != "calm" {
-			t.Errorf("%s, %s", first, second)
-		}
-		if refused := <-order; refused != "refused flood" {
-			t.Errorf("%s", refused)
-		}
-		r.release("flood", 40, false)
-		r.release("calm", 50, false)
-		enter("flood", 90, false) // alone it may exceed its share
-		if first := <-order; first != "flood" {
-			t.Error(first)
-		}
-		r.release("flood", 90, false)
-		if r.held != 0 || r.taken != 0 || len(r.apps) != 0 || len(r.queue) != 0 {
-			t.Errorf("left behind: %+v", r)
-		}
-	})
 }

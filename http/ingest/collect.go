@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/http/admission"
 	"svc/http/route"
 )
 
@@ -40,7 +41,7 @@ type Collect struct {
 	Shape   svc.LogShape
 	Metrics *CollectMetrics
 	// Admission bounds what requests take of the node; nil bounds nothing.
-	Admission *Admission
+	Admission *admission.Control
 	// Proxies say in a header for whom they ask.
 	Proxies Proxies
 	// Symbols finds the original places of minified code; nil finds none.

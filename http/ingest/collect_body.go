@@ -58,7 +58,7 @@ func (sub *submission) readSome(limit int64) (more bool, err error) {
 	if sub.request.ContentLength >= 0 {
 		expected = min(step, sub.request.ContentLength-int64(sub.raw.Len()))
 	}
-	if err := sub.reserved.forBody(sub.request.Context(), expected); err != nil {
+	if err := sub.reserved.ForBody(sub.request.Context(), expected); err != nil {
 		return false, err
 	}
 	sub.limited = io.LimitedReader{R: sub.request.Body, N: step}
@@ -86,7 +86,7 @@ const (
 func (sub *submission) unpack(w weight) error {
 	size, window := sub.unpackedSize()
 	taken := (int64(w)+1)*size + window + min(itemsShare*size, itemsBytes)
-	if err := sub.reserved.forWork(sub.request.Context(), taken, size > smallBody); err != nil {
+	if err := sub.reserved.ForWork(sub.request.Context(), taken, size > smallBody); err != nil {
 		return err
 	}
 	inflated, err := sub.inflate(int(size), w, svc.MaxInflatedBytes)
@@ -188,7 +188,7 @@ func (sub *submission) inflate(size int, w weight, limit int) ([]byte, error) {
 		if len(out) == cap(out) {
 			larger := min(max(2*cap(out), size+1, rawStep), limit+1)
 			if over := larger - max(size+1, cap(out)); over > 0 {
-				if err := sub.reserved.grow((int64(w) + 1) * int64(over)); err != nil {
+				if err := sub.reserved.Grow((int64(w) + 1) * int64(over)); err != nil {
 					return nil, err
 				}
 			}

@@ -32,7 +32,7 @@ func (sub *submission) authenticate(writeKey string) error {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
 	sub.telemetry = sub.collect.telemetryOf(sub.collector.Environment.Number)
-	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
+	if err := sub.reserved.Assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
 	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {
@@ -44,7 +44,7 @@ func (sub *submission) authenticate(writeKey string) error {
 	if sub.collector.Kind == svc.KeyPublic {
 		// A secret key's connection is the customer's server, not the visitor.
 		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), sub.collect.Proxies.of(sub.request)
-		sub.reserved.address = boundedAddress(sub.remoteIP)
+		sub.reserved.BoundAddress(sub.remoteIP)
 	}
 	return nil
 }

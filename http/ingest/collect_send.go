@@ -49,7 +49,7 @@ func (sub *submission) pendingParts() []svc.Part {
 // produce hands the parts to the log and waits for its acknowledgement.
 func (sub *submission) produce() error {
 	parts := sub.pendingParts()
-	sub.reserved.releaseProcessor()
+	sub.reserved.ReleaseProcessor()
 	if len(parts) == 0 {
 		return nil
 	}
@@ -57,13 +57,13 @@ func (sub *submission) produce() error {
 	for _, part := range parts {
 		size += len(part.Payload)
 	}
-	err := sub.reserved.forLog(sub.request.Context(), parts[0].Partition/sub.collect.Shape.Partitions, int64(size))
-	if sub.reserved.held || sub.reserved.heldAddress {
+	err := sub.reserved.ForLog(sub.request.Context(), parts[0].Partition/sub.collect.Shape.Partitions, int64(size))
+	if byApp, byAddress := sub.reserved.Held(); byApp || byAddress {
 		sub.meet(func(met *svc.FairnessMet) {
 			if met.Delayed++; err != nil {
 				met.Refused++
 			}
-			if sub.reserved.heldAddress {
+			if byAddress {
 				met.ByAddress++
 			}
 		})
@@ -78,4 +78,9 @@ func (sub *submission) produce() error {
 		return svc.Unsure("The log", collectRetry)
 	}
 	return nil
+}
+
+// meet notes that the request met a bound.
+func (sub *submission) meet(add func(met *svc.FairnessMet)) {
+	sub.collect.Admission.Meet(sub.collector, sub.remoteIP, sub.now, add)
 }

@@ -10,7 +10,7 @@
 //
 //  1. collect.go has the routes, and calls the steps.
 //  2. collect_key.go finds the key, and what it may do.
-//  3. collect_body.go reads the body and undoes its encoding, as far as admission.go lets it.
+//  3. collect_body.go reads the body and undoes its encoding, as far as package admission lets it.
 //  4. collect_decode.go decodes the body into items.
 //  5. collect_item.go, collect_error.go and collect_metric.go judge one item each.
 //  6. collect_identity.go derives the id of an item that has none.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"svc/http/admission"
 )
 
 // places are processors that are counted.
@@ -28,9 +31,9 @@ func (p places) Give() { <-p }
 // others are answered meanwhile. However a request ends, its processor is free again.
 func TestLongRequestsWaitForAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		processors, admission := make(places, 1), NewAdmission(256<<20)
-		admission.UseProcessors(processors)
-		handler := admitting(t, discard{}, admission, 2)
+		processors, control := make(places, 1), admission.New(256<<20)
+		control.UseProcessors(processors)
+		handler := admitting(t, discard{}, control, 2)
 		send := func(key, body string) chan int {
 			answered := make(chan int, 1)
 			go func() {
@@ -74,8 +77,12 @@ func TestLongRequestsWaitForAProcessor(t *testing.T) {
 		if status := <-send("key0", long); status != 503 {
 			t.Errorf("a long request whose processor stayed busy: %d", status)
 		}
-		if processors.Give(); len(processors) != 0 || len(admission.working.apps) != 0 {
-			t.Errorf("a refused request left %d processors and %d applications behind", len(processors), len(admission.working.apps))
+		processors.Give()
+		whole := control.Reserve("probe")
+		defer whole.Release()
+		began := time.Now()
+		if err := whole.ForWork(t.Context(), 256<<20, true); err != nil || time.Since(began) > 0 {
+			t.Errorf("a refused request left something behind: all of the budget is there after %s: %v", time.Since(began), err)
 		}
 	})
 }

@@ -112,7 +112,7 @@ func (sub *submission) unpackRemote() (version2 bool, err error) {
 		return false, tooLarge("The body unpacks to more than %d bytes.", maxRemoteBytes)
 	}
 	if err == nil {
-		if err := sub.reserved.forWork(sub.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
+		if err := sub.reserved.ForWork(sub.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
 			return false, err
 		}
 		sub.body, err = snappy.Decode(nil, sub.body)

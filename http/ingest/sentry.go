@@ -138,7 +138,7 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
 	sub.telemetry = s.Collect.telemetryOf(sub.collector.Environment.Number)
-	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
+	if err := sub.reserved.Assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
 	project := sub.request.PathValue("project")
@@ -338,7 +338,7 @@ func malformed(err error) error {
 // keep hands the accepted errors to the log. They go to the spool if the log does not
 // answer, or if earlier errors wait there.
 func (s *Sentry) keep(sub *submission) error {
-	sub.reserved.releaseProcessor()
+	sub.reserved.ReleaseProcessor()
 	err := errSpooling
 	if s.Spool.Bytes() == 0 {
 		err = sub.produce()

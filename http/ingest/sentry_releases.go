@@ -136,9 +136,9 @@ func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any
 	if size < 0 || size > maxReleaseBody {
 		size = maxReleaseBody
 	}
-	reserved := reservation{admission: s.Uploads.Admission, app: "uploads " + up.org}
-	defer reserved.release()
-	if err := reserved.forWork(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
+	reserved := s.Uploads.Admission.Reserve("uploads " + up.org)
+	defer reserved.Release()
+	if err := reserved.ForWork(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
 		return err
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReleaseBody)).Decode(into)

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"svc"
+	"svc/http/admission"
 	"svc/http/route"
 	"svc/http/sentry"
 )
@@ -60,7 +61,7 @@ type Uploads struct {
 	CheckMap func(content []byte) error
 
 	// Admission bounds what pieces take of the node's memory; nil bounds nothing.
-	Admission *Admission
+	Admission *admission.Control
 
 	// assembling lets one bundle at a time into memory.
 	assembling chan struct{}
@@ -196,9 +197,9 @@ func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, e
 	if err != nil {
 		return nil, err
 	}
-	reserved := reservation{admission: u.Admission, app: "uploads " + up.org}
-	defer reserved.release()
-	if err := reserved.forWork(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
+	reserved := u.Admission.Reserve("uploads " + up.org)
+	defer reserved.Release()
+	if err := reserved.ForWork(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
 		return nil, err
 	}
 	for {

@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"svc"
+	"svc/http/admission"
 	"svc/http/route"
 	"svc/protos"
 )
@@ -23,7 +24,7 @@ type submission struct {
 	request *http.Request
 	now     time.Time
 	// reserved is the request's share of the node's memory and processors.
-	reserved reservation
+	reserved admission.Reservation
 
 	// From the key: what it may do, and the visitor to whom the connection belongs, if it does.
 	collector *svc.Collector
@@ -96,7 +97,7 @@ const keepBytes = 1 << 20
 
 func (sub *submission) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
 	sub.collect, sub.writer, sub.request, sub.now = c, w, r, arrival
-	sub.reserved.admission = c.Admission
+	sub.reserved = c.Admission.Reserve("")
 	if len(sub.payloads) != c.Shape.Total() {
 		sub.payloads = make([][]byte, c.Shape.Total())
 	}
@@ -128,6 +129,6 @@ func (sub *submission) release() {
 		sub.properties, sub.words = nil, nil
 	}
 	sub.raw.Reset()
-	sub.reserved.release()
+	sub.reserved.Release()
 	submissionPool.Put(sub)
 }

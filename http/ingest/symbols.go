@@ -27,7 +27,7 @@ func (sub *submission) symbolicate(o *svc.Occurrence) bool {
 	if sub.collect.Symbols == nil || len(sub.debugIDs) == 0 && o.Release == "" {
 		return false
 	}
-	sub.reserved.releaseProcessor() // maps may be read from the store
+	sub.reserved.ReleaseProcessor() // maps may be read from the store
 	ctx, cancel := context.WithTimeout(sub.request.Context(), symbolTime)
 	defer cancel()
 	found := false

@@ -1,4 +1,4 @@
-package ingest
+package admission
 
 import (
 	"net/netip"
@@ -71,17 +71,17 @@ func (f *fairness) of(environment uint64, now time.Time) (met []svc.FairnessMet)
 }
 
 // Fairness returns what bounds an application on this node, how much of it is used, and who met it in an environment.
-func (a *Admission) Fairness(app string, environment uint64, now time.Time) svc.Fairness {
-	out := svc.Fairness{Met: svc.SortFairness(a.met.of(environment, now))}
-	if a.sent == nil {
+func (c *Control) Fairness(app string, environment uint64, now time.Time) svc.Fairness {
+	out := svc.Fairness{Met: svc.SortFairness(c.met.of(environment, now))}
+	if c.sent == nil {
 		return out
 	}
-	parts, _ := a.sent.lately(paceTime)
+	parts, _ := c.sent.lately(paceTime)
 	out.BytesPerSecond = float64(parts[app]) / paceTime.Seconds()
-	out.Bound = a.pace.bound(app)
+	out.Bound = c.pace.bound(app)
 	var busiest string
-	out.Addresses, busiest, out.AddressBytesPerSecond = a.fromAddresses.ofApp(app)
-	out.AddressBound = a.addressPace.bound(busiest)
+	out.Addresses, busiest, out.AddressBytesPerSecond = c.fromAddresses.ofApp(app)
+	out.AddressBound = c.addressPace.bound(busiest)
 	return out
 }
 
@@ -96,10 +96,10 @@ func (p *pace) bound(sender string) *float64 {
 	return &rate
 }
 
-// meet notes that the request met a bound.
-func (sub *submission) meet(add func(met *svc.FairnessMet)) {
-	if sub.collect.Admission != nil && sub.collector != nil {
-		sub.collect.Admission.met.note(sub.collector, networkOf(sub.remoteIP), sub.now, add)
+// Meet notes that a request of a sender at an address met a bound.
+func (c *Control) Meet(collector *svc.Collector, address string, now time.Time, add func(met *svc.FairnessMet)) {
+	if c != nil && collector != nil {
+		c.met.note(collector, networkOf(address), now, add)
 	}
 }
 

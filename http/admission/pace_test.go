@@ -1,4 +1,4 @@
-package ingest
+package admission
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 )
 
 // flooding sends from many connections as one application until ctx ends, and counts the bytes of what was let in.
-func flooding(ctx context.Context, senders *sync.WaitGroup, admission *Admission, app string) (sent *atomic.Int64) {
+func flooding(ctx context.Context, senders *sync.WaitGroup, control *Control, app string) (sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	for range 50 {
 		senders.Go(func() {
 			for ctx.Err() == nil {
-				reserved := reservation{admission: admission, app: app}
-				if reserved.forLog(ctx, 0, 40<<10) == nil {
+				reserved := Reservation{control: control, app: app}
+				if reserved.ForLog(ctx, 0, 40<<10) == nil {
 					sent.Add(40 << 10)
 					time.Sleep(2 * time.Millisecond) // the log
 				}
-				reserved.release()
+				reserved.Release()
 			}
 		})
 	}
@@ -36,16 +36,16 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 		const capacity = 16 << 20
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
-		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
-			admission.pace.sleep(ctx, length)
-			if parts, _ := admission.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
+		control := New(256 << 20)
+		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
+			control.pace.sleep(ctx, length)
+			if parts, _ := control.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
 				return 3 * time.Millisecond
 			}
 			return 0
 		}
-		sent := flooding(ctx, &senders, admission, "flood")
+		sent := flooding(ctx, &senders, control, "flood")
 		perSecond := func(length time.Duration) int64 {
 			before := sent.Load()
 			time.Sleep(length)
@@ -60,12 +60,12 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 		senders.Go(func() {
 			for calm.Err() == nil {
 				began := time.Now()
-				reserved := reservation{admission: admission, app: "calm"}
-				if err := reserved.forLog(calm, 0, 200); err != nil && calm.Err() == nil {
+				reserved := Reservation{control: control, app: "calm"}
+				if err := reserved.ForLog(calm, 0, 200); err != nil && calm.Err() == nil {
 					t.Error(err)
 				}
 				longest.Store(max(longest.Load(), int64(time.Since(began))))
-				reserved.release()
+				reserved.Release()
 				time.Sleep(20 * time.Millisecond)
 			}
 		})
@@ -92,16 +92,16 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
-		admission.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
-			admission.pace.sleep(ctx, length)
+		control := New(256 << 20)
+		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
+			control.pace.sleep(ctx, length)
 			return time.Second
 		}
-		sent := flooding(ctx, &senders, admission, "flood")
+		sent := flooding(ctx, &senders, control, "flood")
 		senders.Go(func() {
 			for ctx.Err() == nil {
-				admission.sent.add("calm", 200)
+				control.sent.add("calm", 200)
 				time.Sleep(time.Second)
 			}
 		})
@@ -120,15 +120,15 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 // TestWhoIsTooFarBehindIsRefused has an application whose requests would wait longer than any may.
 func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(int) time.Duration { return 0 }, time.Second, 1, time.Now)
+		control := New(256 << 20)
+		control.Share(func(int) time.Duration { return 0 }, time.Second, 1, time.Now)
 		send := func(bytes int64) error {
-			reserved := reservation{admission: admission, app: "flood"}
-			defer reserved.release()
-			return reserved.forLog(t.Context(), 0, bytes)
+			reserved := Reservation{control: control, app: "flood"}
+			defer reserved.Release()
+			return reserved.ForLog(t.Context(), 0, bytes)
 		}
-		admission.sent.add("calm", 200)
-		admission.sent.add("flood", 1<<20)
+		control.sent.add("calm", 200)
+		control.sent.add("flood", 1<<20)
 		if err := send(10 << 20); err != nil { // five seconds of the least rate
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package ingest
+package admission
 
 import (
 	"context"
@@ -17,13 +17,13 @@ func TestPace(t *testing.T) {
 		var oldest atomic.Pointer[time.Time] // the oldest record that is not stored
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(int) time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
+		control := New(256 << 20)
+		control.Share(func(int) time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
 		send := func(app string, bytes int64) (time.Duration, error) {
 			began := time.Now()
-			_, err := admission.throttle.wait(context.Background(), app, 0)
+			_, err := control.throttle.wait(context.Background(), app, 0)
 			if err == nil {
-				admission.sent.add(app, bytes)
+				control.sent.add(app, bytes)
 			}
 			return time.Since(began), err
 		}
@@ -72,14 +72,14 @@ func TestPace(t *testing.T) {
 func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(int) time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
+		control := New(256 << 20)
+		control.Share(func(int) time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
 		for range 6 {
 			time.Sleep(100 * time.Millisecond)
-			admission.sent.add("flood", 1<<20)
-			admission.sent.add("busy", 600_000)
-			admission.sent.add("calm", 1000)
-			admission.sent.add("quiet", 1000)
+			control.sent.add("flood", 1<<20)
+			control.sent.add("busy", 600_000)
+			control.sent.add("calm", 1000)
+			control.sent.add("quiet", 1000)
 		}
 		for _, look := range []struct {
 			behind      time.Duration
@@ -87,7 +87,7 @@ func TestPaceOfAFlood(t *testing.T) {
 		}{{400 * time.Millisecond, false, false}, {600 * time.Millisecond, true, false}, {1100 * time.Millisecond, true, true}} {
 			behind.Store(int64(look.behind))
 			time.Sleep(throttleLook)
-			if flood, busy, calm := admission.throttle.holds("flood"), admission.throttle.holds("busy"), admission.throttle.holds("calm"); flood != look.flood || busy != look.busy || calm {
+			if flood, busy, calm := control.throttle.holds("flood"), control.throttle.holds("busy"), control.throttle.holds("calm"); flood != look.flood || busy != look.busy || calm {
 				t.Errorf("%s behind: flood %v, busy %v, calm %v", look.behind, flood, busy, calm)
 			}
 		}
@@ -97,15 +97,15 @@ func TestPaceOfAFlood(t *testing.T) {
 // TestPaceOfAShard holds nobody back for what a shard that is away does not store.
 func TestPaceOfAShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		admission := NewAdmission(256 << 20)
-		admission.Share(func(shard int) time.Duration { return time.Duration(shard) * time.Minute }, time.Second, 2, time.Now)
+		control := New(256 << 20)
+		control.Share(func(shard int) time.Duration { return time.Duration(shard) * time.Minute }, time.Second, 2, time.Now)
 		apps := map[string]int{"busy": 0, "calm": 0, "flood": 1, "few": 1}
 		for app, shard := range apps {
-			admission.throttle.note(app, shard)
-			admission.sent.add(app, map[string]int64{"busy": 1 << 20, "flood": 1 << 20}[app]+1)
+			control.throttle.note(app, shard)
+			control.sent.add(app, map[string]int64{"busy": 1 << 20, "flood": 1 << 20}[app]+1)
 		}
 		for app := range apps {
-			if held := admission.throttle.holds(app); held != (app == "flood") {
+			if held := control.throttle.holds(app); held != (app == "flood") {
 				t.Errorf("%s is held: %v", app, held)
 			}
 		}

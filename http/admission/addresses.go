@@ -1,0 +1,168 @@
+package admission
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// boundedAddress returns what counts as one address: an IPv4 address, or the 64 bits of an IPv6 one that are its network, within
+// which a host chooses its addresses freely. It is empty for addresses that are not public: such a connection comes from a proxy that
+// is not known as one, or from the operator's own network.
+func boundedAddress(text string) string {
+	ip, err := netip.ParseAddr(text)
+	if err != nil || !ip.IsGlobalUnicast() || ip.IsPrivate() || carrierNetwork().Contains(ip) {
+		return ""
+	}
+	if ip.Is4() {
+		return text
+	}
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return ""
+	}
+	return network.String()
+}
+
+// carrierNetwork is the shared address space between a provider and its customers.
+func carrierNetwork() netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
+}
+
+// maxAddresses bounds how many addresses are told apart in a window.
+const maxAddresses = 4096
+
+// sentAddresses counts the bytes that addresses sent in the latest time, about: in the present window, and in the part of the
+// former one that is not past yet. Its memory is bounded: of more than maxAddresses only the sum is known, but those that sent
+// much in a window are told apart in the next one.
+type sentAddresses struct {
+	now    func() time.Time
+	window time.Duration
+	// much is the number of bytes in a window up to which an address is not bounded.
+	much int64
+
+	mu              sync.Mutex
+	began           time.Time
+	present, former addressWindow
+}
+
+// addressWindow is what came in one window.
+type addressWindow struct {
+	by    map[string]*addressUse
+	total int64
+	// heavy are the addresses that may have sent much within the length of a window.
+	heavy map[string]*addressUse
+}
+
+// addressUse is what one address sent, by application.
+type addressUse struct {
+	total int64
+	apps  []appBytes
+}
+
+type appBytes struct {
+	app   string
+	bytes int64
+}
+
+// maxAddressApps bounds the applications of one address that are told apart.
+const maxAddressApps = 16
+
+func newSentAddresses(now func() time.Time, window time.Duration, much int64) *sentAddresses {
+	return &sentAddresses{now: now, window: window, much: much, present: newAddressWindow(), former: newAddressWindow()}
+}
+
+func newAddressWindow() addressWindow {
+	return addressWindow{by: map[string]*addressUse{}, heavy: map[string]*addressUse{}}
+}
+
+// add notes what an address sent to an application.
+func (s *sentAddresses) add(address, app string, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	s.present.total += bytes
+	use := s.present.by[address]
+	if use == nil {
+		if len(s.present.by) >= maxAddresses && s.former.heavy[address] == nil {
+			return
+		}
+		use = &addressUse{}
+		s.present.by[address] = use
+	}
+	if use.total += bytes; use.total > s.much/2 {
+		s.present.heavy[address] = use
+	}
+	at := slices.IndexFunc(use.apps, func(one appBytes) bool { return one.app == app })
+	if at >= 0 {
+		use.apps[at].bytes += bytes
+	} else if len(use.apps) < maxAddressApps {
+		use.apps = append(use.apps, appBytes{app, bytes})
+	}
+}
+
+// turn begins the window of the present.
+func (s *sentAddresses) turn() (past float64) {
+	now := s.now()
+	if age := now.Sub(s.began); age >= 2*s.window {
+		s.began, s.present, s.former = now, newAddressWindow(), newAddressWindow()
+	} else if age >= s.window {
+		s.began, s.former, s.present = s.began.Add(s.window), s.present, newAddressWindow()
+	}
+	return float64(now.Sub(s.began)) / float64(s.window)
+}
+
+// crowding returns the addresses that sent much, and more than an equal part, while others sent too, and the rate of the one that sent
+// most, in bytes a second.
+func (s *sentAddresses) crowding() (who map[string]bool, most float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := 1 - s.turn()
+	lately := func(address string) (bytes float64) {
+		if use := s.present.by[address]; use != nil {
+			bytes = float64(use.total)
+		}
+		if use := s.former.by[address]; use != nil {
+			bytes += left * float64(use.total)
+		}
+		return bytes
+	}
+	total := float64(s.present.total) + left*float64(s.former.total)
+	senders := max(len(s.present.by), len(s.former.by))
+	who = map[string]bool{}
+	for _, heavy := range []map[string]*addressUse{s.present.heavy, s.former.heavy} {
+		for address := range heavy {
+			bytes := lately(address)
+			most = max(most, bytes/s.window.Seconds())
+			if senders > 1 && bytes > float64(s.much) && bytes > total/float64(senders) {
+				who[address] = true
+			}
+		}
+	}
+	return who, most
+}
+
+// ofApp returns how many addresses sent to an application lately, and of the one that sent most what it is and how many
+// bytes a second it sent there.
+func (s *sentAddresses) ofApp(app string) (senders int, busiest string, rate float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := 1 - s.turn()
+	bytes := map[string]float64{}
+	for n, window := range []addressWindow{s.present, s.former} {
+		for address, use := range window.by {
+			for _, one := range use.apps {
+				if one.app == app {
+					bytes[address] += float64(one.bytes) * []float64{1, left}[n]
+				}
+			}
+		}
+	}
+	for address, sent := range bytes {
+		if sent /= s.window.Seconds(); sent > rate {
+			busiest, rate = address, sent
+		}
+	}
+	return len(bytes), busiest, rate
+}
