@@ -4,7 +4,7 @@
     scripts/recount_access_log.py access.log.gz > cmd/svc/accesslog/testdata/whole.json
 
 The tests compare these numbers with what `svc import access-log` counts. The
-rules are those of the README: a GET answered 200 or 304 whose path has no
+rules are those of docs/importing.md: a GET answered 200 or 304 whose path has no
 static extension is a page view, every other line is skipped, and a line that is
 not in the combined format is malformed.
 """

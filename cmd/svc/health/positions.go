@@ -20,7 +20,7 @@ func WarnOfForgottenPositions(ctx context.Context, log PositionsKeeper, logger *
 	kept, err := log.PositionsKept(ctx)
 	switch {
 	case err != nil:
-		logger.Info("the log does not say how long it keeps positions; see offsets.retention.minutes in the README", "error", err)
+		logger.Info("the log does not say how long it keeps positions; see offsets.retention.minutes in docs/several-nodes.md", "error", err)
 	case kept < positionsLong:
 		logger.Warn("the log forgets positions soon: a service that is off for longer stores again what the log still keeps; raise offsets.retention.minutes of its brokers",
 			"kept", kept, "advised", positionsLong)

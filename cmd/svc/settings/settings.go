@@ -81,7 +81,7 @@ const (
 // maxPartitions bounds SVC_PARTITIONS.
 const maxPartitions = 4096
 
-// settings is the configuration table: the README and `svc config` show it.
+// settings is the configuration table: docs/configuration.md and `svc config` show it.
 func settings() []setting {
 	text := func(field func(*Config) *string) func(*Config, string) error {
 		return func(c *Config, value string) error { *field(c) = value; return nil }

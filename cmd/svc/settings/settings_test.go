@@ -90,19 +90,19 @@ func TestConfigReportsEveryProblemAndShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestTheReadmeListsEverySetting holds the README's table to the program's.
-func TestTheReadmeListsEverySetting(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+// TestTheDocumentationListsEverySetting holds the table of docs/configuration.md to the program's.
+func TestTheDocumentationListsEverySetting(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range settings() {
 		row := "| `" + s.name + "` |"
-		if !strings.Contains(string(readme), row) {
-			t.Errorf("the README has no row for %s", s.name)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/configuration.md has no row for %s", s.name)
 		}
-		if s.preset != "" && !strings.Contains(string(readme), row+" `"+s.preset+"` |") {
-			t.Errorf("the README does not say that %s is %s by default", s.name, s.preset)
+		if s.preset != "" && !strings.Contains(string(page), row+" `"+s.preset+"` |") {
+			t.Errorf("docs/configuration.md does not say that %s is %s by default", s.name, s.preset)
 		}
 	}
 }
