@@ -35,7 +35,7 @@ const FlagSurfaces = 3
 // evaluation makes nothing.
 type FlagOutcome struct {
 	// encoded are the outcome's texts in each protocol; nil until the first is made, since most outcomes are never given.
-	encoded atomic.Pointer[[FlagSurfaces]atomic.Pointer[[]byte]]
+	encoded atomic.Pointer[[FlagSurfaces][]byte]
 	flag    *CompiledFlag
 	// variant and rule are places in the flag's lists, -1 where there is none.
 	variant, rule int16
@@ -59,19 +59,24 @@ const (
 // Encoded returns the text that a protocol has kept of the outcome, nil where it has kept none.
 func (o *FlagOutcome) Encoded(surface int) []byte {
 	if all := o.encoded.Load(); all != nil {
-		if text := all[surface].Load(); text != nil {
-			return *text
-		}
+		return all[surface]
 	}
 	return nil
 }
 
 // Keep keeps the text of the outcome in a protocol.
 func (o *FlagOutcome) Keep(surface int, text []byte) {
-	if o.encoded.Load() == nil {
-		o.encoded.CompareAndSwap(nil, new([FlagSurfaces]atomic.Pointer[[]byte]))
+	for {
+		known := o.encoded.Load()
+		var next [FlagSurfaces][]byte
+		if known != nil {
+			next = *known
+		}
+		next[surface] = text
+		if o.encoded.CompareAndSwap(known, &next) {
+			return
+		}
 	}
-	o.encoded.Load()[surface].Store(&text)
 }
 
 // Flag returns the flag whose outcome it is.
@@ -114,7 +119,7 @@ func (o *FlagOutcome) Variant() string {
 	if o.variant >= 0 {
 		return o.flag.variants[o.variant].key
 	}
-	if o.flag.kind == FlagBoolean {
+	if o.flag.boolean {
 		return FlagOff
 	}
 	return ""
@@ -125,7 +130,7 @@ func (o *FlagOutcome) Rule() string {
 	if o.rule < 0 {
 		return ""
 	}
-	return o.flag.rules[o.rule].id
+	return o.flag.ruleIDs[o.rule]
 }
 
 // Value returns what the flag evaluates to as JSON; null for a multivariate flag that is off.
@@ -133,7 +138,7 @@ func (o *FlagOutcome) Value() json.RawMessage {
 	if o.variant >= 0 {
 		return o.flag.variants[o.variant].value
 	}
-	if o.flag.kind == FlagBoolean {
+	if o.flag.boolean {
 		return o.flag.off
 	}
 	return json.RawMessage("null")
@@ -162,18 +167,29 @@ type CompiledFlag struct {
 	Key     string
 	Version uint64
 
-	kind     FlagKind
-	archived bool
+	// What every evaluation reads stands first and together.
+	archived, boolean bool
+	// sole is the place of the variant that has all of the weight, -1 where the weights divide it.
+	sole int16
+	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
+	bucketSlot int32
+	// place is that of the flag among those of its application.
+	place    int32
+	rules    []compiledRule
+	needs    []FlagPrerequisite
+	outcomes []FlagOutcome
 	variants []compiledVariant
-	off      json.RawMessage
+
+	kind    FlagKind
+	ruleIDs []string
+	off     json.RawMessage
 	// offNumber names the flag while it serves no variant.
 	offNumber uint64
-	rules     []compiledRule
-	needs     []FlagPrerequisite
-	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
-	bucketSlot int
-	volatile   bool
-	outcomes   []FlagOutcome
+	// stored are the fields of the person that a rule may look at; relative says that one looks at how long ago something was.
+	stored   []string
+	relative bool
+	// lineage is that of the names that gave the places.
+	lineage *flagLineage
 }
 
 type compiledVariant struct {
@@ -193,12 +209,12 @@ func nameNumber(flag, variant string) uint64 {
 }
 
 type compiledRule struct {
-	id         string
-	conditions []compiledCondition
+	// conditions are places of the names.
+	conditions []int32
 	// variant is the place of the variant that the rule serves, -1 for a draw by the weights.
-	variant int
+	variant int16
 	// rollout is -1 where the environment's counts.
-	rollout int
+	rollout int16
 }
 
 // Kind returns the flag's kind.
@@ -209,11 +225,25 @@ func (f *CompiledFlag) Archived() bool { return f.archived }
 
 // CompileFlag makes a valid, normalised flag ready; names must have the places of everything that it looks at.
 func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
-	f := &CompiledFlag{Key: flag.Key, Version: flag.Version, kind: flag.Kind, archived: flag.Archived, needs: flag.Prerequisites, bucketSlot: -1}
-	slotOf := func(name string) int { return names.index[name] }
-	if field, _ := bucketFieldOf(flag.BucketBy); field != "" {
-		f.bucketSlot = slotOf(contextName(field))
+	f := &CompiledFlag{
+		Key: flag.Key, Version: flag.Version, kind: flag.Kind, boolean: flag.Kind == FlagBoolean, archived: flag.Archived, needs: flag.Prerequisites,
+		bucketSlot: -1, sole: -1, place: names.flags[flag.Key], lineage: names.lineage,
 	}
+	if field, _ := bucketFieldOf(flag.BucketBy); field != "" {
+		f.bucketSlot = int32(names.index[contextName(field)])
+	}
+	if f.boolean {
+		f.sole = 0 // on
+	}
+	f.compileVariants(flag)
+	for n := range flag.Rules {
+		f.compileRule(&flag.Rules[n], names)
+	}
+	f.makeOutcomes()
+	return f
+}
+
+func (f *CompiledFlag) compileVariants(flag *Flag) {
 	below := 0
 	for _, key := range flag.VariantKeys() {
 		compiled := compiledVariant{key: key, value: flag.variantValue(key), number: nameNumber(flag.Key, key)}
@@ -221,33 +251,34 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 			weight, _ := hundredths(flag.Variants[n].Weight)
 			below += weight
 			compiled.valued = flag.Variants[n].Value != nil
+			if weight == fullWeight && !f.boolean {
+				f.sole = int16(len(f.variants))
+			}
 		}
 		compiled.below = below
 		f.variants = append(f.variants, compiled)
 	}
 	f.off, f.offNumber = flag.variantValue(FlagOff), nameNumber(flag.Key, "")
-	if flag.Kind == FlagBoolean {
+	if f.boolean {
 		f.offNumber = nameNumber(flag.Key, FlagOff)
 	}
-	for n := range flag.Rules {
-		f.rules = append(f.rules, f.compileRule(&flag.Rules[n], slotOf))
-	}
-	f.makeOutcomes()
-	return f
 }
 
-func (f *CompiledFlag) compileRule(rule *FlagRule, slotOf func(string) int) compiledRule {
-	compiled := compiledRule{id: rule.ID, rollout: -1, variant: slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant })}
+func (f *CompiledFlag) compileRule(rule *FlagRule, names *FlagNames) {
+	compiled := compiledRule{rollout: -1, variant: int16(slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant }))}
 	if rule.RolloutPercent != nil {
-		compiled.rollout, _ = hundredths(*rule.RolloutPercent)
+		share, _ := hundredths(*rule.RolloutPercent)
+		compiled.rollout = int16(share)
 	}
 	for n := range rule.Conditions {
-		condition := compileCondition(&rule.Conditions[n], slotOf)
-		timed := condition.op == flagWithinDays || condition.op == flagNotWithinDays
-		f.volatile = f.volatile || timed || condition.stored != ""
-		compiled.conditions = append(compiled.conditions, condition)
+		place := names.places[rule.Conditions[n].key()]
+		condition := names.conditions[place]
+		if f.relative = f.relative || condition.relative(); condition.stored != "" && !slices.Contains(f.stored, condition.stored) {
+			f.stored = append(f.stored, condition.stored)
+		}
+		compiled.conditions = append(compiled.conditions, place)
 	}
-	return compiled
+	f.rules, f.ruleIDs = append(f.rules, compiled), append(f.ruleIDs, rule.ID)
 }
 
 // Places of outcomes: the fixed ones, then for each of the reasons default, rollout and person_unknown one of each
@@ -265,7 +296,7 @@ func (f *CompiledFlag) makeOutcomes() {
 	add := func(reason reasonPlace, variant, rule int) {
 		f.outcomes = append(f.outcomes, FlagOutcome{
 			flag: f, reason: reason, variant: int16(variant), rule: int16(rule),
-			enabled: variant >= 0 && !(f.kind == FlagBoolean && f.variants[variant].key == FlagOff),
+			enabled: variant >= 0 && !(f.boolean && f.variants[variant].key == FlagOff),
 		})
 	}
 	size := fixedOutcomes + 3*len(f.variants) + len(f.rules)*(len(f.variants)+1)

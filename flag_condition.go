@@ -192,9 +192,9 @@ type compiledCondition struct {
 	list   map[string]struct{}
 }
 
-// compileCondition makes a valid condition ready; slotOf gives fields their places.
-func compileCondition(c *FlagCondition, slotOf func(name string) int) compiledCondition {
-	compiled := compiledCondition{slot: slotOf(contextName(c.Field)), op: c.Op, want: true}
+// compileCondition makes a valid condition ready; names have the place of its field.
+func compileCondition(c *FlagCondition, names *FlagNames) *compiledCondition {
+	compiled := &compiledCondition{slot: names.index[contextName(c.Field)], op: c.Op, want: true}
 	if storedField(c.Field) {
 		compiled.stored = c.Field
 	}
@@ -231,7 +231,8 @@ func plainText(value any) string {
 type verdict uint8
 
 const (
-	fails verdict = iota
+	unjudged verdict = iota
+	fails
 	holds
 	unknown
 )
@@ -241,6 +242,11 @@ func verdictOf(ok bool) verdict {
 		return holds
 	}
 	return fails
+}
+
+// relative reports whether the condition looks at how long ago something was.
+func (c *compiledCondition) relative() bool {
+	return c.op == flagWithinDays || c.op == flagNotWithinDays
 }
 
 // judge compares what is known of the caller with the condition. It is unknown where only the person would say, and

@@ -1,6 +1,9 @@
 package svc
 
 import (
+	"maps"
+	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -8,9 +11,52 @@ import (
 // MaxContextMembers bounds the members of a context that are looked at.
 const MaxContextMembers = 500
 
-// FlagNames gives the names that the flags of an application look at their places in contexts. A place, once given,
-// stays.
-type FlagNames struct{ index map[string]int }
+// FlagNames gives what the flags of an application look at its places in contexts: the names of members, the conditions, which
+// many flags share, and the flags themselves. A place, once given, stays, so flags that stayed keep their compiled form; when most conditions are of
+// former definitions, all places are given anew.
+type FlagNames struct {
+	index map[string]int
+	// slots is how many places the names have.
+	slots int
+
+	conditions []*compiledCondition
+	places     map[conditionKey]int32
+	// flags are the places of flags by their keys.
+	flags map[string]int32
+	// lineage is the same as long as places stay.
+	lineage *flagLineage
+}
+
+// flagLineage is one giving of places. It has a size, so that two of them differ.
+type flagLineage struct{ _ byte }
+
+// conditionKey is what makes two conditions the same.
+type conditionKey struct {
+	field string
+	op    FlagOp
+	kind  valueKind
+	value string
+}
+
+func (c *FlagCondition) key() conditionKey {
+	key := conditionKey{field: c.Field, op: c.Op, kind: valueString, value: plainText(c.Value)}
+	switch value := c.Value.(type) {
+	case nil:
+		key.kind = valueNull
+	case bool:
+		key.kind = valueBool
+	case []any:
+		var list strings.Builder
+		for _, one := range value {
+			text := plainText(one)
+			list.WriteString(strconv.Itoa(len(text)))
+			list.WriteByte(':')
+			list.WriteString(text)
+		}
+		key.kind, key.value = valueList, list.String()
+	}
+	return key
+}
 
 // contextAliases are other names under which contexts carry a field.
 func contextAliases(name string) []string {
@@ -29,40 +75,69 @@ func contextAliases(name string) []string {
 	return nil
 }
 
+// keptConditions is how many conditions of former definitions keep their places in any case.
+const keptConditions = 256
+
 // Grown returns the names with those of further flags, which is itself where there is nothing to add.
 func (n *FlagNames) Grown(flags []Flag) *FlagNames {
-	next := &FlagNames{index: map[string]int{}}
-	if n != nil {
-		for name, slot := range n.index {
-			next.index[name] = slot
-		}
-	}
-	places := 0
-	for _, slot := range next.index {
-		places = max(places, slot+1)
-	}
-	add := func(name string) {
-		if _, known := next.index[name]; known {
-			return
-		}
-		next.index[name] = places
-		for _, alias := range contextAliases(name) {
-			if _, taken := next.index[alias]; !taken {
-				next.index[alias] = places
+	used := map[conditionKey]*FlagCondition{}
+	for f := range flags {
+		for r := range flags[f].Rules {
+			for c := range flags[f].Rules[r].Conditions {
+				condition := &flags[f].Rules[r].Conditions[c]
+				used[condition.key()] = condition
 			}
 		}
-		places++
+	}
+	next := &FlagNames{index: map[string]int{}, places: map[conditionKey]int32{}, flags: map[string]int32{}}
+	if n != nil && len(n.conditions) <= 2*len(used)+keptConditions {
+		next.take(n)
+	} else {
+		next.lineage = new(flagLineage)
 	}
 	for f := range flags {
+		if _, known := next.flags[flags[f].Key]; !known {
+			next.flags[flags[f].Key] = int32(len(next.flags))
+		}
 		for _, field := range flags[f].fields() {
-			add(contextName(field))
+			next.add(contextName(field))
 		}
 	}
-	if n != nil && len(next.index) == len(n.index) {
+	for key, condition := range used {
+		if _, known := next.places[key]; !known {
+			next.places[key] = int32(len(next.conditions))
+			next.conditions = append(next.conditions, compileCondition(condition, next))
+		}
+	}
+	if n != nil && next.lineage == n.lineage && len(next.index) == len(n.index) && len(next.conditions) == len(n.conditions) && len(next.flags) == len(n.flags) {
 		return n
 	}
 	return next
 }
+
+// take takes the places of former names over.
+func (n *FlagNames) take(former *FlagNames) {
+	n.lineage, n.slots = former.lineage, former.slots
+	n.index, n.places, n.flags = maps.Clone(former.index), maps.Clone(former.places), maps.Clone(former.flags)
+	n.conditions = append(n.conditions, former.conditions...)
+}
+
+// add gives a name of the context a place.
+func (n *FlagNames) add(name string) {
+	if _, known := n.index[name]; known {
+		return
+	}
+	n.index[name] = n.slots
+	for _, alias := range contextAliases(name) {
+		if _, taken := n.index[alias]; !taken {
+			n.index[alias] = n.slots
+		}
+	}
+	n.slots++
+}
+
+// Serve reports whether a compiled flag has its places from these names.
+func (n *FlagNames) Serve(flag *CompiledFlag) bool { return flag.lineage == n.lineage }
 
 // fields lists the fields of callers that a flag looks at.
 func (s *FlagSpec) fields() (fields []string) {
@@ -77,14 +152,6 @@ func (s *FlagSpec) fields() (fields []string) {
 	return fields
 }
 
-// places returns how many places the names have.
-func (n *FlagNames) places() (places int) {
-	for _, slot := range n.index {
-		places = max(places, slot+1)
-	}
-	return places
-}
-
 // FlagContext describes the subject of an evaluation: the ids, the attributes that the caller sent, the stored fields of
 // the person. Its texts may alias the request. It may be used again after Reset.
 type FlagContext struct {
@@ -95,27 +162,60 @@ type FlagContext struct {
 	slots  []FlagValue
 	person *FlagPerson
 	nowMs  int64
+	// verdicts are those of the conditions that were judged already, by their places; judged says that there are any.
+	verdicts []verdict
+	judged   bool
+	// draws are those of the distinct id that are known, nil where none are kept; text is the working memory of others.
+	draws *personDraws
+	text  []byte
 }
 
 // Reset empties the context for an evaluation of a set at an instant.
 func (c *FlagContext) Reset(set *FlagSet, now time.Time) {
 	clear(c.slots)
-	if cap(c.slots) < set.places {
-		c.slots = make([]FlagValue, set.places)
+	if cap(c.slots) < set.names.slots {
+		c.slots = make([]FlagValue, set.names.slots)
 	}
-	c.slots = c.slots[:set.places]
-	c.DistinctID, c.AnonymousID, c.names, c.person, c.nowMs = "", "", set.names, nil, now.UnixMilli()
+	c.slots = c.slots[:set.names.slots]
+	clear(c.verdicts)
+	if cap(c.verdicts) < len(set.names.conditions) {
+		c.verdicts = make([]verdict, len(set.names.conditions))
+	}
+	c.verdicts, c.judged = c.verdicts[:len(set.names.conditions)], false
+	c.DistinctID, c.AnonymousID, c.names, c.person, c.draws, c.nowMs = "", "", set.names, nil, nil, now.UnixMilli()
 }
 
 // Set tells one member of the context. A member that no flag looks at is dropped.
 func (c *FlagContext) Set(name string, value FlagValue) {
 	if slot, known := c.names.index[name]; known {
 		c.slots[slot] = value
+		c.forget()
 	}
 }
 
 // Know tells what is known of the person; nil where nothing can be said.
-func (c *FlagContext) Know(person *FlagPerson) { c.person = person }
+func (c *FlagContext) Know(person *FlagPerson) {
+	c.person = person
+	c.forget()
+}
+
+// forget drops the verdicts, since what they were made of has changed.
+func (c *FlagContext) forget() {
+	if c.judged {
+		clear(c.verdicts)
+		c.judged = false
+	}
+}
+
+// judge returns the verdict of the condition of a place. It is made once, however many flags ask for it.
+func (c *FlagContext) judge(place int32) verdict {
+	if known := c.verdicts[place]; known != unjudged {
+		return known
+	}
+	c.judged = true
+	c.verdicts[place] = c.names.conditions[place].judge(c)
+	return c.verdicts[place]
+}
 
 // Identify tells the ids of the caller; they stand for the members of their names.
 func (c *FlagContext) Identify(distinctID, anonymousID string) {

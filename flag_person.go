@@ -12,6 +12,30 @@ func (p *FlagPerson) lacks(field string) bool {
 	return p == nil || p.NoSegments && field == fieldSegment
 }
 
+// stamp differs where what is known of some fields differs, and is the same on all nodes that know the same: FNV-1a over each of them in
+// turn. It is zero where nothing is known.
+func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
+	const offset, prime = 0xCBF29CE484222325, 0x100000001B3
+	if p == nil {
+		return 0
+	}
+	stamp = offset
+	mix := func(b byte) { stamp = (stamp ^ uint64(b)) * prime }
+	for _, field := range fields {
+		value, known := p.Values[field]
+		if !known && p.lacks(field) {
+			mix(0xFF) // no kind of value
+			continue
+		}
+		mix(byte(value.kind))
+		for n := range len(value.text) {
+			mix(value.text[n])
+		}
+		mix(0)
+	}
+	return stamp
+}
+
 // FlagPersonOf returns what conditions may ask about a person.
 func FlagPersonOf(p *Person) *FlagPerson {
 	stage, _ := p.Stage()

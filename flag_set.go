@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,7 @@ func (e *FlagEntry) Count(outcome *FlagOutcome) {
 	place := int(outcome.variant)
 	if place < 0 {
 		place = len(e.Flag.variants)
-		if e.Flag.kind == FlagBoolean {
+		if e.Flag.boolean {
 			place = 1 // off
 		}
 	}
@@ -65,21 +66,25 @@ type FlagSet struct {
 	Revision    uint64
 	Entries     []*FlagEntry // by key
 
-	index  map[string]int
-	names  *FlagNames
-	places int
-	// volatile is set where an answer may change without a revision: with the time, or with what is known of persons.
-	volatile bool
+	index map[string]int
+	names *FlagNames
+	// stored are the fields of the person that a flag may look at, in order; relative says that one looks at how long ago something was.
+	stored   []string
+	relative bool
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
 }
 
 // NewFlagSet returns the set of entries, which are in the order of their keys.
 func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names *FlagNames) *FlagSet {
-	set := &FlagSet{Environment: environment, Revision: revision, Entries: entries, names: names, places: names.places(), index: make(map[string]int, len(entries))}
+	set := &FlagSet{Environment: environment, Revision: revision, Entries: entries, names: names, index: make(map[string]int, len(entries))}
+	stored := map[string]struct{}{}
 	for n, entry := range entries {
 		set.index[entry.Flag.Key] = n
-		set.volatile = set.volatile || entry.Flag.volatile
+		set.relative = set.relative || entry.Flag.relative
+		for _, field := range entry.Flag.stored {
+			stored[field] = struct{}{}
+		}
 		for _, at := range []int64{entry.startMs, entry.endMs} {
 			if at != 0 {
 				set.boundaries = append(set.boundaries, at)
@@ -87,6 +92,7 @@ func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names
 		}
 	}
 	slices.Sort(set.boundaries)
+	set.stored = slices.Sorted(maps.Keys(stored))
 	return set
 }
 
@@ -104,8 +110,15 @@ func (s *FlagSet) Index(key string) (n int, found bool) {
 	return n, found
 }
 
-// Volatile reports whether an answer may change while Revision and Epoch stay.
-func (s *FlagSet) Volatile() bool { return s.volatile }
+// Personal reports whether an answer may depend on what is stored of the person.
+func (s *FlagSet) Personal() bool { return len(s.stored) > 0 }
+
+// Stamp differs where what the flags may ask about a person differs.
+func (s *FlagSet) Stamp(person *FlagPerson) uint64 { return person.stamp(s.stored) }
+
+// Relative reports whether an answer may change at any time while Revision, Epoch and the person stay, since a condition looks at
+// how long ago something was.
+func (s *FlagSet) Relative() bool { return s.relative }
 
 // Epoch counts the switches that time has thrown: an answer changes with it as with the revision.
 func (s *FlagSet) Epoch(now time.Time) int {
@@ -148,12 +161,12 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 		case holds:
 			rollout := entry.rollout
 			if rule.rollout >= 0 {
-				rollout = rule.rollout
+				rollout = int(rule.rollout)
 			}
 			return f.serve(n, rule, rollout, context)
 		case unknown:
 			guessed = true
-		case fails:
+		case fails, unjudged:
 		}
 	}
 	return f.fallthroughTo(entry.rollout, guessed, context)
@@ -161,13 +174,12 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 
 // serve answers by a rule that matched.
 func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, context *FlagContext) *FlagOutcome {
-	id := f.bucketID(context)
-	if !within(f.Key, id, rollout) {
+	if !f.within(rollout, context) {
 		return f.ruled(n, len(f.variants))
 	}
-	variant := rule.variant
+	variant := int(rule.variant)
 	if variant < 0 {
-		variant = f.draw(id)
+		variant = f.draw(context)
 	}
 	return f.ruled(n, variant)
 }
@@ -175,8 +187,7 @@ func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, context *Fl
 // fallthroughTo answers where no rule matched; guessed says that one could not be judged.
 func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagContext) *FlagOutcome {
 	const byDefault, byRollout, byGuess = 0, 1, 2
-	id := f.bucketID(context)
-	on := within(f.Key, id, rollout)
+	on := f.within(rollout, context)
 	reason := byRollout
 	switch {
 	case guessed && !on:
@@ -185,29 +196,29 @@ func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagCon
 		return &f.outcomes[outcomeOff]
 	case guessed:
 		reason = byGuess
-	case f.kind == FlagBoolean && rollout == fullWeight:
+	case f.boolean && rollout == fullWeight:
 		reason = byDefault
 	}
-	return f.general(reason, f.draw(id))
+	return f.general(reason, f.draw(context))
 }
 
-// within reports whether an id is in a rollout of hundredths of a percent.
-func within(flag, id string, rollout int) bool {
+// within reports whether the caller is in a rollout of hundredths of a percent. Nobody's place is asked for where all are or none is.
+func (f *CompiledFlag) within(rollout int, context *FlagContext) bool {
 	switch rollout {
 	case 0:
 		return false
 	case fullWeight:
 		return true
 	}
-	return FlagBucket(flag, id) < rollout
+	return f.bucket(rolloutDraw, context) < rollout
 }
 
-// draw returns the place of the variant that the weights give an id; on for a boolean flag.
-func (f *CompiledFlag) draw(id string) int {
-	if f.kind == FlagBoolean {
-		return 0
+// draw returns the place of the variant that the weights give the caller; on for a boolean flag.
+func (f *CompiledFlag) draw(context *FlagContext) int {
+	if f.sole >= 0 {
+		return int(f.sole)
 	}
-	bucket := FlagVariantBucket(f.Key, id)
+	bucket := f.bucket(variantDraw, context)
 	for n := range f.variants {
 		if bucket < f.variants[n].below {
 			return n
@@ -244,12 +255,12 @@ func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) boo
 func (r *compiledRule) judge(context *FlagContext) verdict {
 	result := holds
 	for n := range r.conditions {
-		switch r.conditions[n].judge(context) {
+		switch context.judge(r.conditions[n]) {
 		case fails:
 			return fails
 		case unknown:
 			result = unknown
-		case holds:
+		case holds, unjudged:
 		}
 	}
 	return result
@@ -264,14 +275,14 @@ type FlagRuleVerdict struct {
 // Explain returns how each rule of a flag is judged, up to the one that decides.
 func (s *FlagSet) Explain(entry *FlagEntry, context *FlagContext) (verdicts []FlagRuleVerdict) {
 	for n := range entry.Flag.rules {
-		rule := &entry.Flag.rules[n]
+		rule, id := &entry.Flag.rules[n], entry.Flag.ruleIDs[n]
 		switch rule.judge(context) {
 		case holds:
-			return append(verdicts, FlagRuleVerdict{rule.id, "matched"})
+			return append(verdicts, FlagRuleVerdict{id, "matched"})
 		case unknown:
-			verdicts = append(verdicts, FlagRuleVerdict{rule.id, "unknown"})
-		case fails:
-			verdicts = append(verdicts, FlagRuleVerdict{rule.id, "failed"})
+			verdicts = append(verdicts, FlagRuleVerdict{id, "unknown"})
+		case fails, unjudged:
+			verdicts = append(verdicts, FlagRuleVerdict{id, "failed"})
 		}
 	}
 	return verdicts

@@ -140,9 +140,11 @@ func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.F
 	next.names = next.names.Grown(flags)
 	for n := range flags {
 		key := flags[n].Key
-		if known != nil && known.flags[key] != nil && known.flags[key].Version == flags[n].Version {
-			next.flags[key] = known.flags[key]
-			continue
+		if known != nil {
+			if stayed := known.flags[key]; stayed != nil && stayed.Version == flags[n].Version && next.names.Serve(stayed) {
+				next.flags[key] = stayed
+				continue
+			}
 		}
 		next.flags[key] = svc.CompileFlag(&flags[n], next.names)
 	}

@@ -65,34 +65,40 @@ func (r *Recorder) Recording(environment uint64) svc.FlagsPolicy {
 	return r.Policy(environment).Policy.Flags
 }
 
-// LeaveOut counts an evaluation that is not recorded, for its fate. The caller has counted it as one of its flag before.
-func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate) {
+// LeaveOut counts evaluations that are not recorded, for their fate. The caller has counted each as one of its flag before.
+func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 	found, known := r.left.Load(environment)
 	if !known {
 		found, _ = r.left.LoadOrStore(environment, &leftOut{})
 	}
 	if fate == svc.FateSampled {
-		found.(*leftOut).sampled.Add(1)
+		found.(*leftOut).sampled.Add(count)
 		return
 	}
-	found.(*leftOut).disabled.Add(1)
+	found.(*leftOut).disabled.Add(count)
 }
 
-// Expose notes that a visitor of an environment was served an outcome. It neither waits nor fails.
-func (r *Recorder) Expose(environment, visitor uint64, outcome *svc.FlagOutcome, now time.Time) {
-	sum := visitor ^ environment*0x9E3779B97F4A7C15 ^ outcome.Number()*0xC2B2AE3D27D4EB4F
-	sum ^= sum >> 29
-	place := &r.seen[sum%remembered]
-	if place.Load() == sum {
-		return
+// Expose notes that a visitor of an environment was served outcomes. It neither waits nor fails.
+func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) {
+	who, noting := visitor^environment*0x9E3779B97F4A7C15, false
+	for _, outcome := range outcomes {
+		sum := who ^ outcome.Number()*0xC2B2AE3D27D4EB4F
+		sum ^= sum >> 29
+		place := &r.seen[sum%remembered]
+		if place.Load() == sum {
+			continue
+		}
+		if !noting {
+			noting = true
+			r.mu.Lock()
+			defer r.mu.Unlock()
+		}
+		if len(r.waiting) >= waitingExposures {
+			return
+		}
+		place.Store(sum)
+		r.waiting = append(r.waiting, svc.FlagExposure{Environment: environment, Flag: outcome.Flag().Key, Variant: outcome.Variant(), Visitor: visitor, At: now})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.waiting) >= waitingExposures {
-		return
-	}
-	place.Store(sum)
-	r.waiting = append(r.waiting, svc.FlagExposure{Environment: environment, Flag: outcome.Flag().Key, Variant: outcome.Variant(), Visitor: visitor, At: now})
 }
 
 // Run stores what was counted until ctx ends, and then what is left.

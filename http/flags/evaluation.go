@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,13 +34,17 @@ type evaluation struct {
 	// number is that of the visitor, zero until it is asked for.
 	number uint64
 	// fate is what becomes of the evaluations, empty until it is asked for.
-	fate    svc.Fate
+	fate svc.Fate
+	// exposed are the outcomes that are to be recorded, left is how many evaluations are not.
+	exposed []*svc.FlagOutcome
+	left    int64
 	id      []byte
 	context svc.FlagContext
+	person  *svc.FlagPerson
 	body    []byte
 	out     []byte
-	// picked has a bit for each flag of the set that was asked for; all is set where none was named.
-	picked []bool
+	// picked are the places in the set of the flags that were asked for, in order; all is set where none was named.
+	picked []int
 	all    bool
 }
 
@@ -52,7 +57,7 @@ var (
 
 func begin(now time.Time) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.now, e.number, e.fate, e.all = now, 0, "", true
+	e.now, e.number, e.fate, e.left, e.person, e.picked, e.all = now, 0, "", 0, nil, e.picked[:0], true
 	return e
 }
 
@@ -64,7 +69,8 @@ func (e *evaluation) end() {
 	if e.set != nil {
 		e.context.Reset(e.set, e.now)
 	}
-	e.collector, e.set = nil, nil
+	clear(e.exposed)
+	e.exposed, e.collector, e.set, e.person = e.exposed[:0], nil, nil, nil
 	evaluations.Put(e)
 }
 
@@ -153,33 +159,67 @@ func (e *evaluation) unform() {
 
 // pick asks for one flag; one that does not exist is left out of the answer.
 func (e *evaluation) pick(key string) {
-	if e.all {
-		e.all = false
-		if cap(e.picked) < len(e.set.Entries) {
-			e.picked = make([]bool, len(e.set.Entries))
-		}
-		e.picked = e.picked[:len(e.set.Entries)]
-		clear(e.picked)
-	}
 	if n, found := e.set.Index(key); found {
-		e.picked[n] = true
+		e.picked = append(e.picked, n)
 	}
 }
 
-// wants reports whether the flag at a place of the set was asked for.
-func (e *evaluation) wants(n int) bool { return e.all || e.picked[n] }
+// picks ends the asking for flags by their names.
+func (e *evaluation) picks() {
+	slices.Sort(e.picked)
+	e.picked, e.all = slices.Compact(e.picked), false
+}
 
-// tagged answers 304 where the caller has the answer already, and else sets its tag. The tag is made of the revision and
-// of everything that the caller said; where an answer may change without a revision, of the answer
-// as well, which is then given.
-func (e *evaluation) tagged(w *route.Response, r *http.Request, answer []byte) (known bool) {
-	var head [24]byte
+// asked returns how many flags were asked for.
+func (e *evaluation) asked() int {
+	if e.all {
+		return len(e.set.Entries)
+	}
+	return len(e.picked)
+}
+
+// entry returns one of those that were asked for.
+func (e *evaluation) entry(n int) *svc.FlagEntry {
+	if !e.all {
+		n = e.picked[n]
+	}
+	return e.set.Entries[n]
+}
+
+// moment is when enough is known of an answer for its tag.
+type moment uint8
+
+const (
+	onArrival moment = iota
+	personKnown
+	answered
+)
+
+// moment returns when the answer has its tag: that is made of the revision and of everything that the caller said, with what
+// flags may ask about the person; where a flag looks at how long ago something was, of the answer as well.
+func (e *evaluation) moment() moment {
+	switch {
+	case e.set.Relative():
+		return answered
+	case e.set.Personal():
+		return personKnown
+	}
+	return onArrival
+}
+
+// tagged sets the answer's tag where now is the moment for it, and answers 304 where the caller has the answer already.
+func (e *evaluation) tagged(w *route.Response, r *http.Request, now moment) (known bool) {
+	if e.moment() != now {
+		return false
+	}
+	var head [32]byte
 	binary.LittleEndian.PutUint64(head[:], e.collector.Environment.Number)
 	binary.LittleEndian.PutUint64(head[8:], e.set.Revision)
 	binary.LittleEndian.PutUint64(head[16:], uint64(e.set.Epoch(e.now)))
+	binary.LittleEndian.PutUint64(head[24:], e.set.Stamp(e.person))
 	sum := xxh3.Hash(e.body) ^ xxh3.Hash(head[:])*0x9E3779B97F4A7C15
-	if answer != nil {
-		sum ^= xxh3.Hash(answer) * 0xC2B2AE3D27D4EB4F
+	if now == answered {
+		sum ^= xxh3.Hash(e.out) * 0xC2B2AE3D27D4EB4F
 	}
 	tag := make([]byte, 0, 48)
 	tag = append(tag, '"')
@@ -211,9 +251,16 @@ func holdsTag(list, tag string) bool {
 	return false
 }
 
+// wholeAnswer is the length up to which net/http finds the length of an answer by itself.
+const wholeAnswer = 2048
+
 // send answers 200 with what was written into out.
 func (e *evaluation) send(w *route.Response) {
-	w.Header()["Content-Type"] = jsonType
+	header := w.Header()
+	header["Content-Type"] = jsonType
+	if len(e.out) > wholeAnswer {
+		header["Content-Length"] = []string{strconv.Itoa(len(e.out))} // else it would be sent in chunks
+	}
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(e.out)
 }

@@ -34,10 +34,10 @@ type Persons interface {
 type Exposures interface {
 	// Recording returns what is recorded of the evaluations in an environment.
 	Recording(environment uint64) svc.FlagsPolicy
-	// LeaveOut counts an evaluation that is not recorded, for its fate.
-	LeaveOut(environment uint64, fate svc.Fate)
-	// Expose notes that a visitor of an environment was served an outcome. It neither waits nor fails.
-	Expose(environment, visitor uint64, outcome *svc.FlagOutcome, now time.Time)
+	// LeaveOut counts evaluations that are not recorded, for their fate.
+	LeaveOut(environment uint64, fate svc.Fate, count int64)
+	// Expose notes that a visitor of an environment was served outcomes, which it does not keep. It neither waits nor fails.
+	Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time)
 }
 
 // Flags answers evaluations.
@@ -52,7 +52,12 @@ type Flags struct {
 	Now    func() time.Time
 	// Origin returns the address under which clients reach the service, empty where only the request knows it.
 	Origin string
+
+	draws svc.FlagDraws
 }
+
+// manyFlags is from how many on the draws of a person are remembered.
+const manyFlags = 64
 
 // retryAfter is how long clients of a stream wait before they come back.
 const retryAfter = 2 * time.Second
@@ -102,27 +107,41 @@ func allowed(collector *svc.Collector) error {
 	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
 }
 
-// know tells the context what is known of the person, where a flag of the set may ask for it.
+// know tells the context what is known of the person, where a flag of the set may ask for it, and of draws, where many are asked for.
 func (f *Flags) know(e *evaluation) {
-	if f.Persons != nil && e.set.Volatile() && slices.Contains(e.collector.Modules, svc.ModulePeople) {
-		e.context.Know(f.Persons.Person(e.collector.Environment.Number, e.visitor()))
+	if e.asked() >= manyFlags {
+		e.context.Recall(&f.draws, e.visitor())
+	}
+	if f.Persons != nil && e.set.Personal() && slices.Contains(e.collector.Modules, svc.ModulePeople) {
+		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
+		e.context.Know(e.person)
 	}
 }
 
-// evaluate answers one flag, counts the answer and has it recorded.
+// evaluate answers one flag and counts the answer. What is to be recorded of it waits for record.
 func (f *Flags) evaluate(e *evaluation, entry *svc.FlagEntry) *svc.FlagOutcome {
 	outcome := e.set.Evaluate(entry, &e.context)
 	entry.Count(outcome)
 	if f.Exposures == nil {
 		return outcome
 	}
-	switch environment := e.collector.Environment.Number; {
+	switch {
 	case f.fate(e) != svc.FateStored:
-		f.Exposures.LeaveOut(environment, e.fate)
+		e.left++
 	case outcome.Exposed():
-		f.Exposures.Expose(environment, e.visitor(), outcome, e.now)
+		e.exposed = append(e.exposed, outcome)
 	}
 	return outcome
+}
+
+// record has the evaluations of a request recorded.
+func (f *Flags) record(e *evaluation) {
+	if e.left > 0 {
+		f.Exposures.LeaveOut(e.collector.Environment.Number, e.fate, e.left)
+	}
+	if len(e.exposed) > 0 {
+		f.Exposures.Expose(e.collector.Environment.Number, e.visitor(), e.exposed, e.now)
+	}
 }
 
 // fate returns what becomes of the evaluations of a request: all are of one visitor, so all meet the same fate.

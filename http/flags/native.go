@@ -88,7 +88,7 @@ func (f *Flags) serveNative(w *route.Response, r *http.Request) {
 		e.use(f, collector)
 		err = e.read(r)
 	}
-	if err == nil && !e.set.Volatile() && e.tagged(w, r, nil) {
+	if err == nil && e.tagged(w, r, onArrival) {
 		return
 	}
 	if err == nil {
@@ -99,8 +99,11 @@ func (f *Flags) serveNative(w *route.Response, r *http.Request) {
 		return
 	}
 	f.know(e)
+	if e.tagged(w, r, personKnown) {
+		return
+	}
 	f.appendNative(e)
-	if e.set.Volatile() && e.tagged(w, r, e.out) {
+	if e.tagged(w, r, answered) {
 		return
 	}
 	e.send(w)
@@ -109,16 +112,13 @@ func (f *Flags) serveNative(w *route.Response, r *http.Request) {
 // appendNative evaluates what was asked for and writes the answer.
 func (f *Flags) appendNative(e *evaluation) {
 	e.out = append(e.out[:0], `{"flags":{`...)
-	first := len(e.out)
-	for n, entry := range e.set.Entries {
-		if !e.wants(n) {
-			continue
-		}
-		if len(e.out) > first {
+	for n := range e.asked() {
+		if n > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.out = append(e.out, fragment(f.evaluate(e, entry), surfaceNative, encodeNative)...)
+		e.out = append(e.out, fragment(f.evaluate(e, e.entry(n)), surfaceNative, encodeNative)...)
 	}
+	f.record(e)
 	e.out = append(e.out, `},"revision":`...)
 	e.out = strconv.AppendUint(e.out, e.set.Revision, 10)
 	e.out = append(e.out, `,"environment":"`...)
@@ -187,7 +187,6 @@ func (e *evaluation) pickAll(field string, keys svc.FlagValue) error {
 		return nil
 	}
 	bad := false
-	e.pick("")
 	list := keys.Elements(func(element svc.FlagValue) {
 		text, ok := element.Text()
 		bad = bad || !ok
@@ -196,5 +195,6 @@ func (e *evaluation) pickAll(field string, keys svc.FlagValue) error {
 	if !list || bad {
 		return invalid(field, "invalid_type", "The field "+field+" must be a list of strings.")
 	}
+	e.picks()
 	return nil
 }

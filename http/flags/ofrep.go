@@ -202,6 +202,7 @@ func (f *Flags) serveOFREP(w *route.Response, r *http.Request) {
 	}
 	f.know(e)
 	e.out = append(e.out[:0], fragment(f.evaluate(e, entry), surfaceOFREP, encodeOFREP)...)
+	f.record(e)
 	e.send(w)
 }
 
@@ -214,7 +215,7 @@ func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
 	if !f.beginOFREP(e, w, r) {
 		return
 	}
-	if !e.set.Volatile() && e.tagged(w, r, nil) {
+	if e.tagged(w, r, onArrival) {
 		return
 	}
 	if failure := e.readOFREP(""); failure != nil {
@@ -223,6 +224,18 @@ func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
 		return
 	}
 	f.know(e)
+	if e.tagged(w, r, personKnown) {
+		return
+	}
+	f.appendOFREP(e, r)
+	if e.tagged(w, r, answered) {
+		return
+	}
+	e.send(w)
+}
+
+// appendOFREP evaluates all flags and writes the answer.
+func (f *Flags) appendOFREP(e *evaluation, r *http.Request) {
 	e.out = append(e.out[:0], `{"flags":[`...)
 	first := len(e.out)
 	for _, entry := range e.set.Entries {
@@ -234,15 +247,12 @@ func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
 		}
 		e.out = append(e.out, fragment(f.evaluate(e, entry), surfaceOFREP, encodeOFREP)...)
 	}
+	f.record(e)
 	e.out = append(e.out, `],"metadata":{"revision":`...)
 	e.out = strconv.AppendUint(e.out, e.set.Revision, 10)
 	e.out = append(append(e.out, `,"environment":"`...), e.collector.Environment.Slug...)
 	e.out = append(append(e.out, `"},"eventStreams":[{"type":"sse","url":`...), f.streamURL(r, e)...)
 	e.out = append(e.out, `,"inactivityDelaySec":`+streamQuiet+`}]}`...)
-	if e.set.Volatile() && e.tagged(w, r, e.out) {
-		return
-	}
-	e.send(w)
 }
 
 // streamURL returns the address of the stream that tells the caller of changes, as JSON.

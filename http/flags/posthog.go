@@ -136,8 +136,9 @@ func (f *Flags) appendPostHog(e *evaluation, values bool) {
 	var outcomes []*svc.FlagOutcome
 	e.out = append(e.out[:0], `{"flags":{`...)
 	first := len(e.out)
-	for n, entry := range e.set.Entries {
-		if !e.wants(n) || entry.Flag.Archived() {
+	for n := range e.asked() {
+		entry := e.entry(n)
+		if entry.Flag.Archived() {
 			continue
 		}
 		outcome := f.evaluate(e, entry)
@@ -149,6 +150,7 @@ func (f *Flags) appendPostHog(e *evaluation, values bool) {
 			outcomes = append(outcomes, outcome)
 		}
 	}
+	f.record(e)
 	e.out = append(e.out, '}')
 	if values {
 		e.appendValues(outcomes)

@@ -81,25 +81,37 @@ type recorded struct{}
 func (recorded) Recording(uint64) svc.FlagsPolicy {
 	return svc.FlagsPolicy{RecordEvaluations: true, SampleRate: 1}
 }
-func (recorded) LeaveOut(uint64, svc.Fate)                          {}
-func (recorded) Expose(uint64, uint64, *svc.FlagOutcome, time.Time) {}
+func (recorded) LeaveOut(uint64, svc.Fate, int64)                     {}
+func (recorded) Expose(uint64, uint64, []*svc.FlagOutcome, time.Time) {}
 
 // serving returns a handler of all paths over definitions, with the keys "public" and "secret".
 func serving(tb testing.TB, definitions *defined) http.Handler {
 	tb.Helper()
+	return servingOf(tb, definitions, nil)
+}
+
+// servingOf is serving by a node that knows people.
+func servingOf(tb testing.TB, definitions *defined, persons Persons) http.Handler {
+	tb.Helper()
+	return servingAt(tb, definitions, persons, time.Now)
+}
+
+// servingAt is servingOf by another clock.
+func servingAt(tb testing.TB, definitions *defined, persons Persons, now func() time.Time) http.Handler {
+	tb.Helper()
 	known := keys{}
 	for _, kind := range []svc.KeyKind{svc.KeyPublic, svc.KeySecret} {
 		known[svc.HashSecret(string(kind))] = &svc.Collector{
-			Kind: kind, App: svc.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_" + string(kind), Modules: []svc.Module{svc.ModuleFlags},
+			Kind: kind, App: svc.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_" + string(kind), Modules: []svc.Module{svc.ModuleFlags, svc.ModulePeople},
 			Environment: svc.Environment{Number: 7, Slug: "production"}, Origins: []string{"*"},
 		}
 	}
 	surface := &Flags{
-		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Exposures: recorded{}, Now: time.Now, Origin: "https://svc.example",
+		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: recorded{}, Now: now, Origin: "https://svc.example",
 		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")},
 	}
 	handler, err := route.New(route.Config{
-		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: time.Now,
+		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: now,
 	})
 	if err != nil {
 		tb.Fatal(err)

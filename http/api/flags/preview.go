@@ -84,7 +84,7 @@ func (p previews) preview(ctx context.Context, call *route.Call, in previewFlag)
 	}
 	svc.ReadObject(encoded, func(name string, value svc.FlagValue) bool { who.Set(name, value); return true })
 	who.Identify(in.Body.DistinctID, in.Body.AnonymousID)
-	if set.Volatile() && call.App.Has(svc.ModulePeople) {
+	if set.Personal() && call.App.Has(svc.ModulePeople) {
 		who.Know(p.previews.Known(ctx, in.Env.Number, in.Body.DistinctID))
 	}
 	outcome := set.Evaluate(entry, &who)

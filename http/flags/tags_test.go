@@ -1,0 +1,120 @@
+package flags
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// knownAs is what a node knows of everybody.
+type knownAs struct{ person *svc.FlagPerson }
+
+func (k *knownAs) Person(uint64, uint64) *svc.FlagPerson { return k.person }
+
+// asking sends requests to a handler, each with the tag of the last answer, and returns their status.
+type asking struct {
+	handler http.Handler
+	tag     string
+}
+
+func (a *asking) ask(body string) int {
+	request := httptest.NewRequest(http.MethodPost, "/api/v1/flags/evaluate", strings.NewReader(body))
+	request.Header.Set("Authorization", "Bearer public")
+	request.Header.Set("If-None-Match", a.tag)
+	answer := httptest.NewRecorder()
+	a.handler.ServeHTTP(answer, request)
+	a.tag = answer.Header().Get("Etag")
+	return answer.Code
+}
+
+// counted returns how often flags were evaluated since the last call.
+func counted(set *svc.FlagSet) (count uint64) {
+	for _, entry := range set.Entries {
+		entry.Take(func(_ string, n uint64) { count += n })
+	}
+	return count
+}
+
+// TestWhatDidNotChangeIsNotEvaluated asks again with the tag of the last answer: only where the request, the definitions, or what flags
+// may ask about the person changed is there another evaluation.
+func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
+	specs := map[string]svc.FlagSpec{"f": {
+		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
+		Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "pro"}}}},
+	}}
+	definitions, known := &defined{}, &knownAs{}
+	definitions.define(t, specs)
+	a := &asking{handler: servingOf(t, definitions, known)}
+	person := func(plan, seen string) *svc.FlagPerson {
+		return &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(plan), "last_seen_at": svc.TextFlagValue(seen)}}
+	}
+	const body, other = `{"distinctId":"u"}`, `{"distinctId":"v"}`
+	for step, c := range []struct {
+		what   string
+		change func()
+		body   string
+		status int
+		count  uint64
+	}{
+		{"the first request", func() {}, body, 200, 1},
+		{"the same again", func() {}, body, 304, 0},
+		{"the person becomes known", func() { known.person = person("free", "1") }, body, 200, 1},
+		{"nothing that a flag asks for changes", func() { known.person = person("free", "2") }, body, 304, 0},
+		{"what a flag asks for changes", func() { known.person = person("pro", "2") }, body, 200, 1},
+		{"another request", func() {}, other, 200, 1},
+		{"another revision", func() { definitions.define(t, specs) }, other, 200, 1},
+		{"and again", func() {}, other, 304, 0},
+	} {
+		c.change()
+		status := a.ask(c.body)
+		if count := counted(definitions.Set(svc.AppRef{}, "")); status != c.status || count != c.count {
+			t.Errorf("step %d, %s: status %d and %d evaluations, want %d and %d", step, c.what, status, count, c.status, c.count)
+		}
+	}
+}
+
+// TestTimeChangesTags has a flag look at how long ago somebody signed up: the answer is the same until time changes it.
+func TestTimeChangesTags(t *testing.T) {
+	definitions := &defined{}
+	definitions.define(t, map[string]svc.FlagSpec{"f": {
+		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
+		Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "property.since", Op: "within_days", Value: 1.0}}}},
+	}})
+	now := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
+	a := &asking{handler: servingAt(t, definitions, nil, func() time.Time { return now })}
+	body := fmt.Sprintf(`{"distinctId":"u","context":{"since":%q}}`, now.Add(-23*time.Hour).Format(time.RFC3339))
+	var got []int
+	for range 4 {
+		got = append(got, a.ask(body))
+		now = now.Add(25 * time.Minute)
+	}
+	if want := []int{200, 304, 304, 200}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the answers are %v, want %v", got, want)
+	}
+}
+
+// TestLongAnswersSayTheirLength asks for an answer that is longer than the buffer of net/http.
+func TestLongAnswersSayTheirLength(t *testing.T) {
+	definitions := &defined{}
+	definitions.define(t, many(100, 1))
+	server := httptest.NewServer(serving(t, definitions))
+	t.Cleanup(server.Close)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/v1/flags/evaluate", strings.NewReader(`{"distinctId":"u"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer public")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.ContentLength < 5000 {
+		t.Errorf("the length of the answer is %d", response.ContentLength)
+	}
+}
