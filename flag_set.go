@@ -68,9 +68,11 @@ type FlagSet struct {
 
 	index map[string]int
 	names *FlagNames
-	// stored are the fields of the person that a flag may look at, in order; relative says that one looks at how long ago something was.
-	stored   []string
-	relative bool
+	// stored are the fields of the person that a flag may look at, in order, and storedSlots their places in contexts; relative says
+	// that a flag looks at how long ago something was.
+	stored      []string
+	storedSlots []int
+	relative    bool
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
 }
@@ -93,6 +95,9 @@ func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names
 	}
 	slices.Sort(set.boundaries)
 	set.stored = slices.Sorted(maps.Keys(stored))
+	for _, field := range set.stored {
+		set.storedSlots = append(set.storedSlots, names.index[contextName(field)])
+	}
 	return set
 }
 
@@ -112,6 +117,11 @@ func (s *FlagSet) Index(key string) (n int, found bool) {
 
 // Personal reports whether an answer may depend on what is stored of the person.
 func (s *FlagSet) Personal() bool { return len(s.stored) > 0 }
+
+// Asks reports whether a flag may ask what is stored of the person, since the context does not say it.
+func (s *FlagSet) Asks(context *FlagContext) bool {
+	return slices.ContainsFunc(s.storedSlots, func(slot int) bool { return context.slots[slot].kind == valueAbsent })
+}
 
 // Stamp differs where what the flags may ask about a person differs.
 func (s *FlagSet) Stamp(person *FlagPerson) uint64 { return person.stamp(s.stored) }

@@ -182,6 +182,7 @@ func innerImports() map[string][]string {
 		"svc/bench/cluster":           {"svc/bench/harness"},
 		"svc/bench/crash":             {"svc/bench/harness"},
 		"svc/bench/errors":            {"svc/bench/harness"},
+		"svc/bench/flags":             {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/ingest":            {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/limits":            {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/metrics":           {"svc/bench/harness"},

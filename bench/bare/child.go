@@ -37,6 +37,8 @@ func Main() (ran bool, err error) {
 		return true, serveStreams(os.Getenv(addressVariable))
 	case roleRelay:
 		return true, serveRelay(os.Getenv(addressVariable))
+	case Flags:
+		return true, serveFlags(os.Getenv(addressVariable))
 	default:
 		return true, serve(role, os.Getenv(addressVariable))
 	}

@@ -142,15 +142,20 @@ func HTTP(ctx context.Context, role string, cpu int, dir string, load harness.Lo
 		return harness.Measurement{}, err
 	}
 	defer handler.Kill()
-	meter, err := harness.StartMeter(handler.process.PID())
+	return handler.Measure(ctx, "http "+role, load)
+}
+
+// Measure measures a handler under a load; the load's address is filled here.
+func (h *Handler) Measure(ctx context.Context, name string, load harness.Load) (harness.Measurement, error) {
+	meter, err := harness.StartMeter(h.process.PID())
 	if err != nil {
 		return harness.Measurement{}, err
 	}
-	load.Address, load.Key = handler.Address, "none"
+	load.Address, load.Key = h.Address, "none"
 	outcome := load.Run(ctx)
 	usage, err := meter.Read()
 	if err != nil {
 		return harness.Measurement{}, err
 	}
-	return outcome.Fill("http "+role, harness.KindLimit, usage), nil
+	return outcome.Fill(name, harness.KindLimit, usage), nil
 }

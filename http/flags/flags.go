@@ -107,12 +107,13 @@ func allowed(collector *svc.Collector) error {
 	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
 }
 
-// know tells the context what is known of the person, where a flag of the set may ask for it, and of draws, where many are asked for.
+// know tells the context what is known of the person, where a flag of the set may ask for it and the caller has not said it, and of
+// draws, where many are asked for.
 func (f *Flags) know(e *evaluation) {
 	if e.asked() >= manyFlags {
 		e.context.Recall(&f.draws, e.visitor())
 	}
-	if f.Persons != nil && e.set.Personal() && slices.Contains(e.collector.Modules, svc.ModulePeople) {
+	if f.Persons != nil && e.set.Asks(&e.context) && slices.Contains(e.collector.Modules, svc.ModulePeople) {
 		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
 		e.context.Know(e.person)
 	}

@@ -53,7 +53,7 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	person := func(plan, seen string) *svc.FlagPerson {
 		return &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(plan), "last_seen_at": svc.TextFlagValue(seen)}}
 	}
-	const body, other = `{"distinctId":"u"}`, `{"distinctId":"v"}`
+	const body, other, said = `{"distinctId":"u"}`, `{"distinctId":"v"}`, `{"distinctId":"u","context":{"plan":"pro"}}`
 	for step, c := range []struct {
 		what   string
 		change func()
@@ -67,6 +67,8 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 		{"nothing that a flag asks for changes", func() { known.person = person("free", "2") }, body, 304, 0},
 		{"what a flag asks for changes", func() { known.person = person("pro", "2") }, body, 200, 1},
 		{"another request", func() {}, other, 200, 1},
+		{"the request says what a flag asks for", func() {}, said, 200, 1},
+		{"nobody asks for the person any more", func() { known.person = person("free", "2") }, said, 304, 0},
 		{"another revision", func() { definitions.define(t, specs) }, other, 200, 1},
 		{"and again", func() {}, other, 304, 0},
 	} {

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc/bench/bare"
+	"svc/bench/harness"
+)
+
+// twenty is how many flags the small application has.
+const twenty = 20
+
+// condition, rule, variant and definition are a flag as it is put.
+type (
+	condition struct {
+		Field string `json:"field"`
+		Op    string `json:"op"`
+		Value any    `json:"value"`
+	}
+	rule struct {
+		ID         string      `json:"id"`
+		Conditions []condition `json:"conditions"`
+		Variant    string      `json:"variant,omitempty"`
+	}
+	variant struct {
+		Key    string  `json:"key"`
+		Weight float64 `json:"weight"`
+	}
+	definition struct {
+		Name         string                    `json:"name"`
+		Kind         string                    `json:"kind"`
+		Variants     []variant                 `json:"variants"`
+		Rules        []rule                    `json:"rules"`
+		Environments map[string]map[string]any `json:"environments"`
+	}
+)
+
+// flagOf is a flag of three variants and four rules, of which the last decides about everybody: staff, a country with a plan, a plan,
+// and a draw; a flag of five rules asks for a group of its own as well.
+func flagOf(n int, own bool, rollout float64) definition {
+	rules := []rule{
+		{ID: "staff", Conditions: []condition{{"trait.email", "ends_with", "@example.com"}}, Variant: "a"},
+		{ID: "german", Conditions: []condition{{"country", "eq", "DE"}, {"trait.plan", "eq", "pro"}}, Variant: "b"},
+		{ID: "beta", Conditions: []condition{{"trait.plan", "eq", "beta"}}},
+	}
+	if own {
+		rules = append(rules, rule{ID: "group", Conditions: []condition{{"property.version", "eq", fmt.Sprint("9.", n)}}, Variant: "a"})
+	}
+	return definition{
+		Name: "Flag", Kind: "multivariate", Variants: []variant{{"control", 50}, {"a", 25}, {"b", 25}},
+		Rules:        append(rules, rule{ID: "rest", Conditions: []condition{}}),
+		Environments: map[string]map[string]any{"production": {"enabled": true, "rolloutPercent": rollout}},
+	}
+}
+
+// The row of what the large application takes.
+const largeRow = "definitions of the large application"
+
+// define makes both applications: twenty flags, and many, whose rollouts are partial.
+func (b *bench) define(ctx context.Context) error {
+	b.small = application{"/apps/" + b.server.Organization + "/" + b.server.App, b.server.Keys["production"].Public}
+	for n := range twenty {
+		if err := b.call(ctx, http.MethodPut, fmt.Sprintf("%s/flags/flag-%d", b.small.path, n), flagOf(n, false, 100), nil); err != nil {
+			return err
+		}
+	}
+	if err := b.call(ctx, http.MethodPost, "/orgs/"+b.server.Organization+"/apps", map[string]any{"name": "Large", "slug": "large", "platform": "web"}, nil); err != nil {
+		return err
+	}
+	b.large.path = "/apps/" + b.server.Organization + "/large"
+	var made struct{ Key string }
+	if err := b.call(ctx, http.MethodPost, b.large.path+"/keys", map[string]any{"kind": "public", "environment": "production", "label": "bench"}, &made); err != nil {
+		return err
+	}
+	b.large.key = made.Key
+	before, err := b.memory(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	for n := range b.flags {
+		if err := b.call(ctx, http.MethodPut, fmt.Sprintf("%s/flags/flag-%d", b.large.path, n), flagOf(n, true, 50), nil); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began)
+	after, err := b.memory(ctx)
+	if err != nil {
+		return err
+	}
+	b.add(harness.Measurement{Name: largeRow, Kind: harness.KindService, Events: uint64(b.flags), Seconds: took.Seconds(), Extra: map[string]float64{
+		"flags": float64(b.flags), "liveBytes": after.live - before.live, "putMs": took.Seconds() * 1000 / float64(b.flags),
+	}})
+	return nil
+}
+
+// againPeople is how many persons ask for all of many flags again and again.
+const againPeople = 50
+
+// load is a load of requests. ofrep says the protocol, keys the flags that are asked for, people how many persons ask; zero is a new one
+// for each call.
+func (b *bench) load(path, key string, ofrep bool, keys []string, people int) harness.Load {
+	asked := ""
+	if len(keys) > 0 {
+		asked = `,"keys":["` + strings.Join(keys, `","`) + `"]`
+	}
+	return harness.Load{
+		Path: path, Key: key, Connections: 64, Batch: 1, Duration: time.Duration(b.seconds) * time.Second,
+		Bodies: func(stream int) func(out []byte, size int, ts time.Time) []byte {
+			random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(stream)))
+			return func(out []byte, _ int, _ time.Time) []byte {
+				who := random.IntN(1 << 40)
+				if people > 0 {
+					who %= people
+				}
+				id := `{"distinctId":"user-%012d","context":{`
+				if ofrep {
+					id = `{"context":{"targetingKey":"user-%012d",`
+				}
+				out = fmt.Appendf(out, id+`"country":"FR","plan":"free","email":"user-%012d@mail.example","device":"mobile","version":"3.14.1"}`, who, who)
+				return append(append(out, asked...), '}')
+			}
+		},
+	}
+}
+
+func names(flags int) (keys []string) {
+	for n := range flags {
+		keys = append(keys, fmt.Sprint("flag-", n))
+	}
+	return keys
+}
+
+// Names of rows that are compared.
+const (
+	bareNativeRow = "bare handler, one flag, native"
+	bareOFREPRow  = "bare handler, one flag, OFREP"
+	bareTwentyRow = "bare handler, 20 flags"
+	nativeRow     = "one flag, native"
+	ofrepRow      = "one flag, OFREP"
+	twentyRow     = "20 flags"
+	someRow       = "20 of the large application"
+	againRow      = "all of the large application, again"
+	newRow        = "all of the large application, new"
+	halfLoad      = ", half load"
+)
+
+// turn is one load of a round, against the bare handler or the server.
+type turn struct {
+	name string
+	bare bool
+	load harness.Load
+}
+
+func (b *bench) turns() []turn {
+	one := names(1)
+	native, ofrep := b.load(bare.FlagsPath, b.small.key, false, one, b.people), b.load(bare.OFREPPath, b.small.key, true, nil, b.people)
+	all := b.load(bare.FlagsPath, b.small.key, false, nil, b.people)
+	bareAll := all
+	bareAll.Path = bare.AllFlagsPath
+	return []turn{
+		{bareNativeRow, true, native}, {nativeRow, false, native}, {bareOFREPRow, true, ofrep}, {ofrepRow, false, ofrep}, {bareTwentyRow, true, bareAll}, {twentyRow, false, all},
+		{someRow, false, b.load(bare.FlagsPath, b.large.key, false, names(twenty), b.people)},
+		{againRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, againPeople)},
+		{newRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, 0)},
+	}
+}
+
+// alternate measures the bare handler and the server in turns, so that a slow minute of the machine meets both.
+func (b *bench) alternate(ctx context.Context) error {
+	for round := range b.rounds {
+		for _, turn := range b.turns() {
+			row, err := b.drive(ctx, turn)
+			if err != nil {
+				return err
+			}
+			row.Round = round + 1
+			b.add(row)
+		}
+	}
+	return nil
+}
+
+// drive runs one load. The server is warm: it answered the same before.
+func (b *bench) drive(ctx context.Context, turn turn) (row harness.Measurement, err error) {
+	warm := turn.load
+	warm.Duration = time.Second / 2
+	if turn.bare {
+		if _, err := b.bare.Measure(ctx, turn.name, warm); err != nil {
+			return row, err
+		}
+		row, err = b.bare.Measure(ctx, turn.name, turn.load)
+	} else {
+		warm.Address = b.server.Address
+		warm.Run(ctx)
+		row, err = b.evaluate(ctx, turn)
+	}
+	if err == nil && (row.Failures > 0 || row.Events == 0) {
+		err = fmt.Errorf("%s: %d of %d requests failed: %s", turn.name, row.Failures, row.Failures+row.Events, row.Failure)
+	}
+	if row.CPUPerEvent > 0 {
+		row.Extra = map[string]float64{"perCore": 1e6 / row.CPUPerEvent}
+	}
+	return row, err
+}
+
+func (b *bench) evaluate(ctx context.Context, turn turn) (harness.Measurement, error) {
+	load := turn.load
+	load.Address = b.server.Address
+	meter, err := harness.StartMeter(b.server.PID())
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	outcome := load.Run(ctx)
+	usage, err := meter.Read()
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	return outcome.Fill(turn.name, harness.KindService, usage), nil
+}
+
+// paced measures latency at half of the rate that the server reached, with the bare handler at the same rate as the floor.
+func (b *bench) paced(ctx context.Context) error {
+	for _, name := range []string{nativeRow, ofrepRow} {
+		rate := b.result.Median(name, func(m *harness.Measurement) float64 { return m.EventsPerSecond }) / 2
+		for _, turn := range b.turns() {
+			if turn.name != name && turn.name != "bare handler, "+name {
+				continue
+			}
+			turn.name += halfLoad
+			turn.load.Rate = rate
+			row, err := b.drive(ctx, turn)
+			if err != nil {
+				return err
+			}
+			b.add(row)
+		}
+	}
+	return nil
+}
