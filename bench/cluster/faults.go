@@ -60,9 +60,12 @@ func (f *faults) run(ctx context.Context, o *options) error {
 		}
 		f.load.listen()
 		acked, changes := f.load.acked.Load(), f.load.changes.Load()
+		gone, deaf := f.hit(kind, victim)
+		f.load.flips.force.begin(kind, gone, deaf)
 		if err := f.strike(ctx, kind, victim); err != nil {
 			return fmt.Errorf("%s of %s: %w", kind, victim.name, err)
 		}
+		f.load.flips.force.end()
 		f.linger(ctx, 2*time.Second)
 		f.count[kind]++
 		silence := f.load.silence()
@@ -71,6 +74,21 @@ func (f *faults) run(ctx context.Context, o *options) error {
 			n+1, kind, victim.name, f.load.acked.Load()-acked, f.load.changes.Load()-changes, silence.Round(time.Millisecond))
 	}
 	return ctx.Err()
+}
+
+// hit returns which nodes give no answers during a fault, and which cannot hear of changes, since the log is away from them.
+func (f *faults) hit(kind string, victim *node) (gone, deaf []*node) {
+	switch {
+	case kind == faultCut:
+		return nil, []*node{victim}
+	case kind == faultRolling:
+		return f.nodes.all, nil
+	case kind == faultAway && victim.log != nil:
+		return nil, f.nodes.all
+	case kind == faultAway, kind == faultBroker:
+		return []*node{victim}, f.nodes.all
+	}
+	return []*node{victim}, nil
 }
 
 // strike does one harm and undoes it.
@@ -179,6 +197,7 @@ func (f *faults) report(result *harness.Result) {
 		row.Extra[fmt.Sprintf("status_%d", status)] = float64(count)
 	}
 	result.Rows = append(result.Rows, row)
+	f.load.flips.force.report(result)
 	result.Violations = f.load.problems
 	result.Bottleneck = "the session time-out of the log's consumer group, after which the partitions of a node that says nothing are given to others"
 	for _, kind := range slices.Sorted(maps.Keys(f.count)) {

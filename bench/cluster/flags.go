@@ -26,19 +26,24 @@ type flips struct {
 	// values holds the flag's answer at each revision, seen the latest revision that each node has shown.
 	values map[uint64]int
 	seen   map[string]uint64
+	// force measures when changes are in force; nil where that is not measured.
+	force *inForce
 }
+
+// lookEvery is how often each node is asked for the flag.
+const lookEvery = 10 * time.Millisecond
 
 const flipped = "/apps/acme/web/flags/flip"
 
 // startFlips begins the changes, and a reader of each node.
 func (l *load) startFlips(ctx context.Context, random *rand.Rand) {
-	l.flips = &flips{enabled: map[int]bool{0: true}, values: map[uint64]int{}, seen: map[string]uint64{}}
+	l.flips = &flips{enabled: map[int]bool{0: true}, values: map[uint64]int{}, seen: map[string]uint64{}, force: newInForce()}
 	own := rand.New(rand.NewPCG(random.Uint64(), 3))
 	l.wg.Go(func() { l.flip(ctx, own) })
 	for _, n := range l.nodes.all {
 		l.wg.Go(func() {
 			for ctx.Err() == nil {
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(lookEvery)
 				l.lookAtFlag(ctx, n)
 			}
 		})
@@ -73,6 +78,7 @@ func (l *load) heard(ctx context.Context, at *node, number int, answer []byte) {
 		l.problem("change %d of the flag answers %.200s", number, answer)
 		return
 	}
+	l.flips.force.answered(flag.Version, l.nodes.all)
 	for began := time.Now(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		revision, answered := l.lookAtFlag(ctx, at)
 		if !answered || revision >= flag.Version {
@@ -90,10 +96,14 @@ func (l *load) lookAtFlag(ctx context.Context, at *node) (revision uint64, answe
 	l.flips.mu.Lock()
 	least := l.flips.seen[at.name]
 	l.flips.mu.Unlock()
+	serves := l.flips.force.serves(at.name)
 	status, body := l.call(ctx, at, http.MethodPost, "/flags/evaluate", at.Keys["production"].Secret, []byte(`{"distinctId":"u","keys":["flip"]}`))
 	var answer struct {
 		Revision uint64
 		Flags    map[string]struct{ Value int }
+	}
+	if serves && ctx.Err() == nil && l.flips.force.evaluated(at.name, status == http.StatusOK) {
+		l.problem("%s serves, and answers an evaluation %d %.200s", at.name, status, body)
 	}
 	if status != http.StatusOK {
 		return 0, false
@@ -113,6 +123,7 @@ func (l *load) lookAtFlag(ctx context.Context, at *node) (revision uint64, answe
 	}
 	l.flips.values[answer.Revision] = value
 	l.flips.seen[at.name] = max(l.flips.seen[at.name], answer.Revision)
+	l.flips.force.shows(at.name, answer.Revision)
 	return answer.Revision, true
 }
 
