@@ -73,7 +73,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	b.result.Notes = []string{
 		"a second and core: calls divided by the CPU time of the server's process while they were answered, which is what the bounds are held to",
 		"again: " + fmt.Sprint(againPeople) + " persons; new: a person who was never seen, for each call",
-		"told: from the answer to the change until a subscriber has read of it; the subscribers share the generator's processor",
+		"told: from the answer to the change until a subscriber has read of it, zero for who hears before the answer; the subscribers share the generator's processor",
 		"bytes a subscriber: live is heap and stacks after a collection, resident the process's own memory, connections included, less those before",
 	}
 	if b.bare, err = bare.StartHandler(ctx, bare.Flags, o.CPU(), dir); err != nil {
