@@ -147,6 +147,7 @@ func (b *book) onPut(now time.Time, m putFlag) (grain.Outcome[changedFlag], erro
 	if problems := svc.CheckPrerequisites(b.flags, m.Key, &m.Spec); len(problems) > 0 {
 		return grain.Outcome[changedFlag]{}, svc.Invalid(problems...)
 	}
+	m.Spec.Normalise() // its lists keep no room, which decoding has left
 	return b.changed(svc.ReplaceFlag(present, m.Key, &m.Spec, m.By, now)), nil
 }
 

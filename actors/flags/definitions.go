@@ -205,6 +205,7 @@ func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipp
 	}
 	flags := map[string]svc.Flag{}
 	for i := range stored {
+		stored[i].Normalise() // its lists keep no room, which decoding has left
 		flags[stored[i].Key] = stored[i]
 	}
 	d.Publish(version, refOf(identity), svc.SortFlags(flags))
