@@ -149,6 +149,40 @@ func (s *FlagSpec) Normalise() {
 	}
 }
 
+// FlagTexts are texts that the definitions of an application repeat: fields, operators, variants, values.
+type FlagTexts map[string]any
+
+// of returns the text that was met first among equal ones.
+func (t FlagTexts) of(text string) any {
+	known, met := t[text]
+	if !met {
+		known = text
+		t[text] = known
+	}
+	return known
+}
+
+// Share has a definition that nobody reads yet hold texts once that it or others repeat.
+func (s *FlagSpec) Share(texts FlagTexts) {
+	share := func(text *string) { *text = texts.of(*text).(string) }
+	for n := range s.Variants {
+		share(&s.Variants[n].Key)
+	}
+	for n := range s.Rules {
+		rule := &s.Rules[n]
+		share(&rule.ID)
+		share(&rule.Variant)
+		for c := range rule.Conditions {
+			condition := &rule.Conditions[c]
+			share(&condition.Field)
+			condition.Op = FlagOp(texts.of(string(condition.Op)).(string))
+			if text, is := condition.Value.(string); is {
+				condition.Value = texts.of(text)
+			}
+		}
+	}
+}
+
 // FlagReading is a flag beside what was counted of it.
 type FlagReading struct {
 	// Spark is the evaluations of each of the last seven days, the oldest first.
@@ -250,7 +284,9 @@ func FlagRevision(flags []Flag) (revision uint64) {
 
 // SortFlags puts flags in the order of their keys.
 func SortFlags(flags map[string]Flag) []Flag {
-	return slices.SortedFunc(maps.Values(flags), func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+	sorted := slices.AppendSeq(make([]Flag, 0, len(flags)), maps.Values(flags))
+	slices.SortFunc(sorted, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+	return sorted
 }
 
 // variantValue returns what a flag evaluates to as JSON where it serves a variant.

@@ -236,6 +236,7 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 		f.sole = 0 // on
 	}
 	f.compileVariants(flag)
+	f.rules, f.ruleIDs = make([]compiledRule, 0, len(flag.Rules)), make([]string, 0, len(flag.Rules))
 	for n := range flag.Rules {
 		f.compileRule(&flag.Rules[n], names)
 	}
@@ -244,8 +245,9 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 }
 
 func (f *CompiledFlag) compileVariants(flag *Flag) {
-	below := 0
-	for _, key := range flag.VariantKeys() {
+	below, keys := 0, flag.VariantKeys()
+	f.variants = make([]compiledVariant, 0, len(keys))
+	for _, key := range keys {
 		compiled := compiledVariant{key: key, value: flag.variantValue(key), number: nameNumber(flag.Key, key)}
 		if n := slices.IndexFunc(flag.Variants, func(v FlagVariant) bool { return v.Key == key }); n >= 0 {
 			weight, _ := hundredths(flag.Variants[n].Weight)
@@ -266,6 +268,7 @@ func (f *CompiledFlag) compileVariants(flag *Flag) {
 
 func (f *CompiledFlag) compileRule(rule *FlagRule, names *FlagNames) {
 	compiled := compiledRule{rollout: -1, variant: int16(slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant }))}
+	compiled.conditions = make([]int32, 0, len(rule.Conditions))
 	if rule.RolloutPercent != nil {
 		share, _ := hundredths(*rule.RolloutPercent)
 		compiled.rollout = int16(share)

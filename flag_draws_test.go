@@ -3,6 +3,7 @@ package svc_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"svc"
@@ -147,5 +148,25 @@ func TestAContextForgetsWhatItHasJudged(t *testing.T) {
 	evaluate()
 	if want := []bool{false, true, false}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the flag is %v, want %v", got, want)
+	}
+}
+
+// TestSharedTextsSayTheSame has definitions share their texts: they stay what they were.
+func TestSharedTextsSayTheSame(t *testing.T) {
+	t.Parallel()
+	spec := func() svc.FlagSpec {
+		s := abTest(50, svc.FlagRule{ID: "a", Variant: "b", Conditions: []svc.FlagCondition{
+			when("trait.plan", "eq", "a"), when("country", "in", []any{"DE", 7.0}), when("trait.plan", "exists", nil), when("trait.plan", "neq", "country"), when("trait.plan", "eq", true),
+		}})
+		s.Normalise()
+		return s
+	}
+	texts := svc.FlagTexts{}
+	for range 2 {
+		shared := spec()
+		shared.Share(texts)
+		if want := spec(); !reflect.DeepEqual(shared, want) {
+			t.Errorf("shared is %+v, want %+v", shared, want)
+		}
 	}
 }

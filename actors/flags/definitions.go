@@ -203,9 +203,10 @@ func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipp
 	if !ours {
 		return
 	}
-	flags := map[string]svc.Flag{}
+	flags, texts := map[string]svc.Flag{}, svc.FlagTexts{}
 	for i := range stored {
 		stored[i].Normalise() // its lists keep no room, which decoding has left
+		stored[i].Share(texts)
 		flags[stored[i].Key] = stored[i]
 	}
 	d.Publish(version, refOf(identity), svc.SortFlags(flags))
