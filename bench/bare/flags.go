@@ -16,11 +16,12 @@ import (
 // Flags is the child that answers evaluations of flags without evaluating: it decodes a request and writes an answer that is there.
 const Flags = "flags"
 
-// Paths of bare evaluations. The second decodes what OFREP asks.
+// Paths of bare evaluations. The second decodes what OFREP asks; the others answer 20 and 1,000 flags.
 const (
-	FlagsPath    = "/api/v1/flags/evaluate"
-	OFREPPath    = "/ofrep/v1/evaluate/flags/flag-0"
-	AllFlagsPath = "/api/v1/flags/evaluate-all"
+	FlagsPath     = "/api/v1/flags/evaluate"
+	OFREPPath     = "/ofrep/v1/evaluate/flags/flag-0"
+	AllFlagsPath  = "/api/v1/flags/evaluate-all"
+	ManyFlagsPath = "/api/v1/flags/evaluate-many"
 )
 
 // traits is the context of an evaluation as a bare handler decodes it.
@@ -55,7 +56,7 @@ func constantFlags(flags int) []byte {
 func serveFlags(address string) error {
 	router := httprouter.New()
 	for path, answer := range map[string][]byte{
-		FlagsPath: constantFlags(1), AllFlagsPath: constantFlags(20),
+		FlagsPath: constantFlags(1), AllFlagsPath: constantFlags(20), ManyFlagsPath: constantFlags(1000),
 		OFREPPath: []byte(`{"key":"flag-0","value":"control","variant":"control","reason":"TARGETING_MATCH","metadata":{"flagVersion":1,"ruleId":"rest"}}`),
 	} {
 		router.POST(path, evaluating(answer))

@@ -157,6 +157,7 @@ const (
 	bareNativeRow = "bare handler, one flag, native"
 	bareOFREPRow  = "bare handler, one flag, OFREP"
 	bareTwentyRow = "bare handler, 20 flags"
+	bareLargeRow  = "bare handler, 1,000 flags"
 	nativeRow     = "one flag, native"
 	ofrepRow      = "one flag, OFREP"
 	twentyRow     = "20 flags"
@@ -179,10 +180,12 @@ func (b *bench) turns() []turn {
 	all := b.load(bare.FlagsPath, b.small.key, false, nil, b.people)
 	bareAll := all
 	bareAll.Path = bare.AllFlagsPath
+	bareLarge := bareAll
+	bareLarge.Path = bare.ManyFlagsPath
 	return []turn{
 		{bareNativeRow, true, native}, {nativeRow, false, native}, {bareOFREPRow, true, ofrep}, {ofrepRow, false, ofrep}, {bareTwentyRow, true, bareAll}, {twentyRow, false, all},
 		{someRow, false, b.load(bare.FlagsPath, b.large.key, false, names(twenty), b.people)},
-		{againRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, againPeople)},
+		{bareLargeRow, true, bareLarge}, {againRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, againPeople)},
 		{newRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, 0)},
 	}
 }
