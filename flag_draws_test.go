@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"sync"
 	"testing"
 
 	"svc"
@@ -69,6 +70,39 @@ func TestWhatIsRememberedOfDrawsChangesNoAnswer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRequestsAtOnceRememberTheSame has requests about the same people at once, each with a context of its own: all have the published
+// answers.
+func TestRequestsAtOnceRememberTheSame(t *testing.T) {
+	t.Parallel()
+	specs := map[string]svc.FlagSpec{}
+	for n := range 80 {
+		specs[fmt.Sprint("flag-", n)] = svc.FlagSpec{
+			Name: "F", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "a", Weight: 30}, {Key: "b", Weight: 70}}, Environments: on(60),
+		}
+	}
+	set := setOf(t, specs)
+	var draws svc.FlagDraws
+	var requests sync.WaitGroup
+	for range 4 {
+		requests.Go(func() {
+			var context svc.FlagContext
+			for n := range 100 {
+				id := fmt.Sprint("user-", n%3)
+				context.Reset(set, flagClock())
+				context.Identify(id, "")
+				context.Recall(&draws, 5) // all share a place in memory
+				for _, entry := range set.Entries {
+					if got, want := set.Evaluate(entry, &context).Variant(), published(entry.Flag.Key, id, 6000, 3000); got != want {
+						t.Errorf("%s is served %q of %s, want %q", id, got, entry.Flag.Key, want)
+						return
+					}
+				}
+			}
+		})
+	}
+	requests.Wait()
 }
 
 // TestConditionsAreJudgedByTheirOwnValues edits a flag many times beside others that share its conditions: each definition is evaluated
