@@ -114,13 +114,13 @@ func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
 	anew := 0
 	for edit := range 1000 {
 		flags := map[string]svc.Flag{}
-		for n, value := range []any{fmt.Sprint("plan-", edit), []any{fmt.Sprint("plan-", edit), "x"}, "plan-7", []any{"plan-7"}, true, "true"} {
+		for n, condition := range []svc.FlagCondition{
+			when("property.plan", "eq", fmt.Sprint("plan-", edit)), when("property.plan", "in", []any{fmt.Sprint("plan-", edit), "x"}), when("property.plan", "eq", "plan-7"),
+			when("property.plan", "in", []any{"plan-7"}), when("property.plan", "eq", true), when("property.plan", "eq", "true"),
+			when("property.plan", "neq", "plan-7"), when("property.tier", "eq", "plan-7"),
+		} {
 			key := fmt.Sprint("flag-", n)
-			op := svc.FlagOp("eq")
-			if _, list := value.([]any); list {
-				op = "in"
-			}
-			spec := toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{when("property.plan", op, value)}, RolloutPercent: percent(100)})
+			spec := toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{condition}, RolloutPercent: percent(100)})
 			spec.Normalise()
 			version := uint64(1)
 			if n < 2 {
@@ -143,10 +143,10 @@ func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
 		}
 		set := svc.NewFlagSet("production", svc.FlagRevision(sorted), entries, names)
 		for context, want := range map[string]string{
-			fmt.Sprintf(`{"plan":"plan-%d"}`, edit): fmt.Sprint(true, true, edit == 7, edit == 7, false, false),
-			`{"plan":"plan-7"}`:                     fmt.Sprint(edit == 7, edit == 7, true, true, false, false),
-			`{"plan":"x"}`:                          fmt.Sprint(false, true, false, false, false, false),
-			`{"plan":true}`:                         fmt.Sprint(false, false, false, false, true, true),
+			fmt.Sprintf(`{"plan":"plan-%d"}`, edit): fmt.Sprint(true, true, edit == 7, edit == 7, false, false, edit != 7, false),
+			`{"plan":"plan-7"}`:                     fmt.Sprint(edit == 7, edit == 7, true, true, false, false, false, false),
+			`{"plan":"x"}`:                          fmt.Sprint(false, true, false, false, false, false, true, false),
+			`{"plan":true}`:                         fmt.Sprint(false, false, false, false, true, true, true, false),
 		} {
 			var c svc.FlagContext
 			c.Reset(set, flagClock())
