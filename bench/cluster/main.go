@@ -63,7 +63,11 @@ func run(ctx context.Context, o *options) (err error) {
 		return fmt.Errorf("making a directory: %w", err)
 	}
 	fmt.Printf("seed %d, %d nodes, %s, data in %s\n", o.seed, o.nodes, o.duration, dir)
-	result := harness.NewResult(ctx, "cluster", o.binary, false)
+	scenario := "cluster"
+	if o.only != "" {
+		scenario = "cluster-only" // it stands beside the last run with all faults, and does not replace it in the table
+	}
+	result := harness.NewResult(ctx, scenario, o.binary, false)
 	result.Seed = o.seed
 	m := newModel()
 	defer m.server.CloseClientConnections()
