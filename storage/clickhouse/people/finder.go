@@ -3,6 +3,7 @@ package people
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -34,7 +35,10 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	var keys []svc.PersonKey
 	found := false
 	if known {
-		keys, found, err = f.among(ctx, visitors)
+		var q queue
+		if q, err = f.known(ctx, visitors); err == nil {
+			keys, found, err = f.fill(ctx, q, nil)
+		}
 	} else {
 		keys, found, err = f.walk(ctx)
 	}
@@ -97,56 +101,121 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 	return visitors, err
 }
 
+// sighting is when a visitor was first seen, in milliseconds since the epoch.
+type sighting struct {
+	visitor uint64
+	firstMs int64
+}
+
+// queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
+// lead to people whom the question asks for. step is how many are looked at first.
+type queue struct {
+	sightings []sighting
+	complete  bool
+	step      int
+}
+
+// known returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
+// without events of its own was never seen, so both come first.
+func (f *finder) known(ctx context.Context, visitors []uint64) (queue, error) {
+	q := queue{complete: true, step: len(visitors)}
+	first := make(map[uint64]int64, len(visitors))
+	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
+		q.step = f.db.bounds.first
+		args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
+		err := f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["candidates.Seen"], args, func(rows driver.Rows) (bool, error) {
+			var one sighting
+			err := rows.Scan(&one.visitor, &one.firstMs)
+			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
+				first[one.visitor] = one.firstMs
+			}
+			return true, err
+		})
+		if err != nil {
+			return q, err
+		}
+	}
+	for _, visitor := range visitors {
+		at, seen := first[visitor]
+		if !seen {
+			at = math.MaxInt64
+		}
+		q.sightings = append(q.sightings, sighting{visitor, at})
+	}
+	slices.SortFunc(q.sightings, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(b.firstMs, a.firstMs), cmp.Compare(b.visitor, a.visitor))
+	})
+	return q, nil
+}
+
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
 // persons who have no such visitor there are strays. It gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
+	bounds := f.db.bounds
+	if bounds.most < bounds.first {
+		return nil, false, nil
+	}
 	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
-		clickhouse.Args{"environment": f.q.Environment.Number, "limit": f.db.bounds.most + 1})
-	if err != nil || len(strays) > f.db.bounds.most {
+		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
+	if err != nil || len(strays) > bounds.most {
 		return nil, false, err
 	}
-	for rows := f.db.bounds.first; rows <= f.db.bounds.most; rows *= 4 {
-		latest, floor, err := f.latest(ctx, rows)
-		if err != nil {
-			return nil, false, err
+	latest, err := f.latest(ctx, bounds.most)
+	if err != nil {
+		return nil, false, err
+	}
+	return f.fill(ctx, latest, strays)
+}
+
+// latest returns the visitors that were first seen last before the place of the page.
+func (f *finder) latest(ctx context.Context, limit int) (q queue, err error) {
+	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(rows driver.Rows) (bool, error) {
+		var one sighting
+		err := rows.Scan(&one.visitor, &one.firstMs)
+		q.sightings = append(q.sightings, one)
+		return true, err
+	})
+	q.complete, q.step = len(q.sightings) < limit, f.db.bounds.first
+	return q, err
+}
+
+// fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
+// more visitors than those of the queue are needed.
+func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
+	folded, batch := map[uint64]svc.PersonKey{}, slices.Clone(strays)
+	for from, size := 0, q.step; ; size *= 4 {
+		to := min(from+size, len(q.sightings))
+		for _, one := range q.sightings[from:to] {
+			batch = append(batch, one.visitor)
 		}
-		keys, few, err := f.among(ctx, slices.Concat(latest, strays))
+		slices.Sort(batch)
+		more, few, err := f.among(ctx, slices.Compact(batch))
 		if err != nil || !few {
 			return nil, false, err
 		}
-		keys = slices.DeleteFunc(keys, func(key svc.PersonKey) bool { return key.BeganMs <= floor })
-		if len(keys) > f.q.Limit || floor == math.MinInt64 {
-			return keys, true, nil
+		for _, key := range more {
+			folded[key.Number] = key
 		}
+		over := to == len(q.sightings)
+		floor := int64(math.MinInt64)
+		if !over || !q.complete {
+			floor = q.sightings[to-1].firstMs
+		}
+		keys = slices.DeleteFunc(slices.Collect(maps.Values(folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
+		if len(keys) > f.q.Limit || over {
+			sortKeys(keys)
+			return keys, len(keys) > f.q.Limit || q.complete, nil
+		}
+		from, batch = to, batch[:0]
 	}
-	return nil, false, nil
 }
 
-// latest returns the visitors that were first seen after an instant, which is such that a number of rows tells them; it is
-// math.MinInt64 where these are all.
-func (f *finder) latest(ctx context.Context, limit int) (visitors []uint64, floor int64, err error) {
-	rows, parts := 0, map[uint64]bool{}
-	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(row driver.Rows) (bool, error) {
-		var visitor uint64
-		err := row.Scan(&visitor, &floor)
-		parts[visitor] = true
-		rows++
-		return true, err
+// sortKeys puts keys in the order of the list.
+func sortKeys(keys []svc.PersonKey) {
+	slices.SortFunc(keys, func(a, b svc.PersonKey) int {
+		return cmp.Or(cmp.Compare(b.BeganMs, a.BeganMs), cmp.Compare(b.Number, a.Number))
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	for visitor := range parts {
-		visitors = append(visitors, visitor)
-	}
-	slices.Sort(visitors)
-	if rows < limit {
-		return visitors, math.MinInt64, nil
-	}
-	visitors, err = f.db.visitors(ctx, "reading who came first then", f.db.queries["persons.Began"],
-		clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors, "floor": floor})
-	return visitors, floor, err
 }
 
 // args are the values of the place of the page and of its length.
@@ -221,8 +290,6 @@ func (f *finder) rank(ctx context.Context, rank *rankQuery, shared bool, args cl
 		keys = append(keys, key)
 		return true, err
 	})
-	slices.SortFunc(keys, func(a, b svc.PersonKey) int {
-		return cmp.Or(cmp.Compare(b.BeganMs, a.BeganMs), cmp.Compare(b.Number, a.Number))
-	})
+	sortKeys(keys)
 	return keys, err
 }

@@ -1,6 +1,12 @@
 -- The known ids that share an anonymous id. Key: environment of links. Rows read: one per link. Part of other queries.
-SELECT arrayJoin(groupUniqArray(known)) AS behind
+SELECT known AS behind
 FROM links
 WHERE environment = {environment:UInt64} AND anonymous != known
-GROUP BY anonymous
-HAVING min(known) != max(known)
+    AND anonymous IN
+    (
+        SELECT anonymous
+        FROM links
+        WHERE environment = {environment:UInt64} AND anonymous != known
+        GROUP BY anonymous
+        HAVING min(known) != max(known)
+    )

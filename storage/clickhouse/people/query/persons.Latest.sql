@@ -1,7 +1,25 @@
--- The latest of the instants at which parts of profiles were first seen, with their visitors. A visitor may have several parts
--- until they are merged. Key: environment of profiles. Rows read: one per visitor or more; returned: at most limit.
-SELECT visitor, toUnixTimestamp64Milli(first_seen)
+-- The visitors that were first seen last, before the place of the page, without the anonymous ids that belong to known ones: a known id that was
+-- first seen before the place, too, stands for its person, and was first seen when the person was or later. Key: environment of profiles and links.
+-- Rows read: one per visitor or more, twice, and one per link, three times; returned: at most limit. Sets as large as all links skip no granule,
+-- so none is looked for.
+SELECT visitor, toUnixTimestamp64Milli(min(first_seen)) AS first
 FROM profiles
-WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
-ORDER BY first_seen DESC
+WHERE environment = {environment:UInt64} AND visitor NOT IN
+    (
+        SELECT anonymous
+        FROM links
+        WHERE environment = {environment:UInt64} AND anonymous IN (SELECT anonymous FROM links WHERE environment = {environment:UInt64} AND anonymous != known)
+        GROUP BY anonymous
+        HAVING min(known != anonymous AND known IN
+        (
+            SELECT visitor
+            FROM profiles
+            WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
+                AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous != known)
+        )) = 1
+    )
+GROUP BY visitor
+HAVING {first_page:Bool} OR first <= {after_began:Int64}
+ORDER BY first DESC
 LIMIT {limit:UInt32}
+SETTINGS use_index_for_in_with_subqueries = 0
