@@ -61,7 +61,10 @@ func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) er
 		return fmt.Errorf("reading the migration %s: %w", name, err)
 	}
 	for try := 1; ; try++ {
-		err := c.execAll(ctx, newDefinitions(c.config.Cluster).of(string(text)))
+		err := c.dropLeftovers(ctx, queries)
+		if err == nil {
+			err = c.execAll(ctx, newDefinitions(c.config.Cluster).of(string(text)))
+		}
 		if err == nil {
 			break
 		}
@@ -71,6 +74,27 @@ func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) er
 	}
 	if err := c.Exec(ctx, queries["migrations.Append"], Args{"name": name}); err != nil {
 		return WriteError("recording the migration "+name, err)
+	}
+	return nil
+}
+
+// dropLeftovers removes what a replacement that was killed left beside the table or view that it was to replace: a copy would keep rows that
+// erasures do not know, and a view would write everything twice. Where another node replaces at this moment, that one tries again.
+func (c *Conn) dropLeftovers(ctx context.Context, queries Queries) error {
+	var names []string
+	err := c.ReadFirst(ctx, "looking for interrupted replacements", queries["migrations.Leftovers"], nil, func(rows driver.Rows) (bool, error) {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := c.Exec(ctx, newDefinitions(c.config.Cluster).of(queries["migrations.Drop"]), Args{"table": name}); err != nil {
+			return WriteError("removing an interrupted replacement", err)
+		}
 	}
 	return nil
 }

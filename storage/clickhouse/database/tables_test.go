@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
 )
 
 // documented returns the tables of storage/doc.go with what they are ordered by and whether they
@@ -55,5 +59,42 @@ func TestTheTableOfTablesIsTrue(t *testing.T) {
 		if there[name] == "" {
 			t.Errorf("storage/doc.go has %s, which is no table", name)
 		}
+	}
+}
+
+// TestAKilledReplacementLeavesNothing repeats the migration that makes tables again, after a kill that left the copies it was making, and
+// compares the rows.
+func TestAKilledReplacementLeavesNothing(t *testing.T) {
+	db := open(t)
+	b, at := hourly(t, db, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 30), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	told := clickhousetest.Row(7, at, "told", "u1", "s30")
+	told.Name, told.Properties = svc.IdentifyEvent, []byte(`{"plan":"pro","seats":3,"$set_once":{"first":1}}`)
+	b.Append(told)
+	insert(t, db, b)
+	const rows = `SELECT arrayMap(x -> toUInt64(assumeNotNull(x)), [(SELECT groupBitXor(cityHash64(visitor, id, finalizeAggregation(sessions), finalizeAggregation(first_touch), finalizeAggregation(last_touch), finalizeAggregation(place))) FROM arrivals FINAL),
+		(SELECT groupBitXor(cityHash64(visitor, identified, email, toString(mapSort(traits)), toString(mapSort(once)))) FROM traits FINAL), (SELECT count() FROM arrivals FINAL), (SELECT sum(length(traits)) FROM traits FINAL)])`
+	want := ask[[]uint64](t, db, rows)
+	for _, statement := range []string{
+		"CREATE TABLE _tmp_replace_1 AS arrivals", "INSERT INTO _tmp_replace_1 SELECT * FROM arrivals",
+		"CREATE MATERIALIZED VIEW _tmp_replace_2 TO arrivals AS SELECT environment, visitor, any(id) AS id FROM events GROUP BY environment, visitor",
+		"ALTER TABLE migrations DELETE WHERE name = '20261126_50_people_granules' SETTINGS mutations_sync = 1",
+	} {
+		exec(t, db, statement)
+	}
+	openNamed(t, db.Database())
+	if left := ask[[]string](t, db, "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND name LIKE '%replace%'"); len(left) > 0 {
+		t.Errorf("there are still %q", left)
+	}
+	if got := ask[[]uint64](t, db, rows); !slices.Equal(got, want) || got[2] != 5 || got[3] != 2 {
+		t.Errorf("after the second migration the rows are %d, want %d", got, want)
+	}
+	// What is inserted later is in the tables that were made again.
+	later := db.NewBlock()
+	later.Append(clickhousetest.Row(7, at, "later", "u9", "s31"))
+	if err := db.Insert(deadline(t), "t2", 2, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[[]uint64](t, db, rows); got[2] != want[2]+1 {
+		t.Errorf("%d visitors after another one, %d before", got[2], want[2])
 	}
 }

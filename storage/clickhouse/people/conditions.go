@@ -86,7 +86,8 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 func (c *conditions) trait(key string) string {
 	key = c.bind(key)
 	told := "max(" + c.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "", "''"}) + ")"
-	once := c.add(fact{sourceTraits, "minIf(traits.once[" + key + "], mapContains(traits.once, " + key + "))", "", "''"})
+	// A value begins with the time of its event, so the empty text is one that is not there; to ask the map whether it has the key would read all keys.
+	once := c.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "", "''"})
 	return c.fold(plainText("substring(if(" + told + " != '', " + told + ", minIf(" + once + ", " + once + " != '')), 15)"))
 }
 

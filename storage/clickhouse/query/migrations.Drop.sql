@@ -1,0 +1,2 @@
+-- Removes a table or view.
+DROP TABLE IF EXISTS {table:Identifier} SYNC
