@@ -1,8 +1,8 @@
 -- To whom the visitors belong that are not persons by themselves: spans of (milliseconds since which,
 -- person), ascending. An event belongs to the person of the last span that began before it, else to
 -- that of the first one. Visitors with more than one span are shared. Links of an id that was identified
--- itself do not count. Key: environment of links and roots. Rows read: one per link and alias;
--- returned: at most as many. Part of other queries.
+-- itself do not count. A known id that nobody else was identified with has no spans of links. Key: environment of links and roots. Rows read: one
+-- per link, twice, and one per alias; returned: at most as many. Part of other queries.
 SELECT visitor, spans
 FROM
 (
@@ -20,7 +20,7 @@ FROM
         (
             SELECT anonymous, known, min(first) AS since
             FROM links
-            WHERE environment = {environment:UInt64}
+            WHERE environment = {environment:UInt64} AND anonymous IN (SELECT anonymous FROM links WHERE environment = {environment:UInt64} AND anonymous != known)
             GROUP BY anonymous, known
         ) AS l
         LEFT JOIN ($(persons.Roots)) AS r ON r.visitor = l.known
