@@ -24,11 +24,13 @@ func defaultBounds() bounds { return bounds{first: 128, most: 8192} }
 type finder struct {
 	db *Store
 	q  svc.PersonQuery
+	// members are the visitors of the people who were folded one by one.
+	members members
 }
 
 // find returns the keys of the people of the page, and of one more.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
-	visitors, known, err := f.candidates(ctx)
+	of, known, err := f.candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,7 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	found := false
 	if known {
 		var q queue
-		if q, err = f.known(ctx, visitors); err == nil {
+		if q, err = f.queued(ctx, of); err == nil {
 			keys, found, err = f.fill(ctx, q, nil)
 		}
 	} else {
@@ -53,14 +55,35 @@ func (f *finder) page(keys []svc.PersonKey) []svc.PersonKey {
 	return keys[:min(len(keys), f.q.Limit+1)]
 }
 
-// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few
-// enough.
-func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool, err error) {
+// rows returns the rows of the people of the page.
+func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, error) {
+	for _, person := range persons {
+		if f.members[person] == nil { // all people were folded
+			return f.db.persons(ctx, f.q.Environment.Number, persons)
+		}
+	}
+	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
+}
+
+// candidates are visitors among whom there is one of each person that a question asks for, with the query that finds them.
+type candidates struct {
+	visitors []uint64
+	query    string
+	args     clickhouse.Args
+}
+
+// given returns candidates that the question lists.
+func (f *finder) given(visitors []uint64) candidates {
+	return candidates{visitors, f.db.queries["candidates.Given"], clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}}
+}
+
+// candidates returns candidates, if anything in the question tells few enough.
+func (f *finder) candidates(ctx context.Context) (found candidates, known bool, err error) {
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
-		return f.q.Persons, true, nil
+		return f.given(f.q.Persons), true, nil
 	}
 	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
-		return f.q.Segment.Members, true, nil
+		return f.given(f.q.Segment.Members), true, nil
 	}
 	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{
 		"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": "", "limit": f.db.bounds.most + 1,
@@ -83,10 +106,10 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool,
 		query := strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[source.query])
 		visitors, err := f.db.visitors(ctx, "looking for people", query, rank.args)
 		if err != nil || len(visitors) <= f.db.bounds.most {
-			return visitors, true, err
+			return candidates{visitors, query, rank.args}, true, err
 		}
 	}
-	return nil, false, nil
+	return candidates{}, false, nil
 }
 
 // visitors reads a column of visitors.
@@ -115,15 +138,15 @@ type queue struct {
 	step      int
 }
 
-// known returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
+// queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
 // without events of its own was never seen, so both come first.
-func (f *finder) known(ctx context.Context, visitors []uint64) (queue, error) {
-	q := queue{complete: true, step: len(visitors)}
-	first := make(map[uint64]int64, len(visitors))
-	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
+func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
+	q := queue{complete: true, step: len(of.visitors)}
+	first := make(map[uint64]int64, len(of.visitors))
+	if len(of.visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
 		q.step = f.db.bounds.first
-		args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
-		err := f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["candidates.Seen"], args, func(rows driver.Rows) (bool, error) {
+		query := strings.ReplaceAll(f.db.queries["candidates.Seen"], "$(candidates)", of.query)
+		err := f.db.conn.Read(ctx, "reading when people were first seen", query, of.args, func(rows driver.Rows) (bool, error) {
 			var one sighting
 			err := rows.Scan(&one.visitor, &one.firstMs)
 			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
@@ -135,7 +158,7 @@ func (f *finder) known(ctx context.Context, visitors []uint64) (queue, error) {
 			return q, err
 		}
 	}
-	for _, visitor := range visitors {
+	for _, visitor := range of.visitors {
 		at, seen := first[visitor]
 		if !seen {
 			at = math.MaxInt64
@@ -255,6 +278,7 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	if err != nil {
 		return nil, false, err
 	}
+	maps.Copy(f.members, members)
 	own, shared := members.lists()
 	only := slices.Concat(own, shared)
 	if len(only) > 2*f.db.bounds.most {

@@ -18,7 +18,8 @@ func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList,
 // page is People without regard to inserts under way.
 func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
 	list := svc.PersonList{Rows: []svc.Person{}}
-	keys, err := (&finder{db, q}).find(ctx)
+	f := &finder{db: db, q: q, members: members{}}
+	keys, err := f.find(ctx)
 	if err != nil || len(keys) == 0 {
 		return list, err
 	}
@@ -29,7 +30,7 @@ func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, e
 	for i, key := range keys {
 		persons[i] = key.Number
 	}
-	list.Rows, err = db.persons(ctx, q.Environment.Number, persons)
+	list.Rows, err = f.rows(ctx, persons)
 	return list, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,9 @@ type members map[uint64][]span
 // membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
 // person may be that of a visitor who was linked to another one.
 func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64) (members, error) {
-	found, near, asked := members{}, slices.Clone(persons), make(map[uint64]bool, len(persons))
+	found, near := members{}, slices.Clone(persons)
 	for _, person := range persons {
-		found[person], asked[person] = []span{{0, person}}, true
+		found[person] = []span{{0, person}}
 	}
 	args := clickhouse.Args{"environment": environment, "persons": persons}
 	err := db.conn.Read(ctx, "finding what may belong to people", db.queries["persons.Near"], args, func(rows driver.Rows) (bool, error) {
@@ -43,12 +44,22 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 	}
 	slices.Sort(near)
 	spans, err := db.spansOf(ctx, environment, slices.Compact(near))
-	for visitor, of := range spans {
+	maps.Copy(found, spans)
+	return found.near(persons), err
+}
+
+// near returns those among the visitors that belong to persons or have their numbers.
+func (m members) near(persons []uint64) members {
+	asked, found := make(map[uint64]bool, len(persons)), members{}
+	for _, person := range persons {
+		asked[person] = true
+	}
+	for visitor, of := range m {
 		if asked[visitor] || slices.ContainsFunc(of, func(s span) bool { return asked[s.person] }) {
 			found[visitor] = of
 		}
 	}
-	return found, err
+	return found
 }
 
 // spansOf returns the spans of those among some visitors that are no persons by themselves.
