@@ -284,6 +284,10 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	if len(only) > 2*f.db.bounds.most {
 		return nil, false, nil
 	}
+	if f.asksNothing() && len(shared) == 0 {
+		keys, err = f.seen(ctx, persons, own, members)
+		return keys, true, err
+	}
 	rank := newRank(f.q)
 	rank.single = true
 	// Of others who share a visitor not all visitors are here.
@@ -294,6 +298,35 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	}
 	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)).With(clickhouse.Args{"only": only, "owners": owners}))
 	return keys, true, err
+}
+
+// asksNothing reports whether all people are asked for.
+func (f *finder) asksNothing() bool {
+	return f.q.Search == "" && f.q.Stage == "" && len(f.q.Tags) == 0 && f.q.Persons == nil && f.q.Segment == nil
+}
+
+// seen returns the keys of persons by when their visitors, whom nobody shares, were seen, after the place of the page.
+func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of members) (keys []svc.PersonKey, err error) {
+	parts := map[share]*svc.PersonVisitor{}
+	r := &personRows{db: f.db, environment: f.q.Environment.Number, members: of}
+	if err := r.readSeen(ctx, visitors, parts); err != nil {
+		return nil, err
+	}
+	began := map[uint64]int64{}
+	for part, seen := range parts {
+		if at, twice := began[part.person]; seen.Events > 0 && (!twice || seen.FirstMs < at) {
+			began[part.person] = seen.FirstMs
+		}
+	}
+	for _, person := range persons {
+		at, found := began[person]
+		after := f.q.After
+		if found && (after == nil || at < after.BeganMs || at == after.BeganMs && person < after.Number) {
+			keys = append(keys, svc.PersonKey{Number: person, BeganMs: at})
+		}
+	}
+	sortKeys(keys)
+	return keys, nil
 }
 
 // all folds the facts of all people.
