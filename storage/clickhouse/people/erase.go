@@ -83,13 +83,7 @@ func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []
 // ForgetIssues has issues say what others met, and no issue be that nobody else met. It does so once for each
 // turn of an erasure; the counts follow in Remove.
 func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn string) error {
-	var empty []uint64
-	err := db.conn.All().Read(ctx, "finding issues of one person", db.queries["erasures.EmptyIssues"], erasureArgs(erasure), func(rows driver.Rows) (bool, error) {
-		var issue uint64
-		err := rows.Scan(&issue)
-		empty = append(empty, issue)
-		return true, err
-	})
+	empty, err := db.numbers(ctx, "finding issues of one person", db.conn.All(), db.queries["erasures.EmptyIssues"], erasureArgs(erasure))
 	if err != nil {
 		return err
 	}
@@ -110,22 +104,44 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 	if err := mutate(ctx, db.conn.Home(), db.queries["erasures.RemoveDeliveries"], erasureArgs(erasure)); err != nil {
 		return err
 	}
+	if err := db.removeRoots(ctx, erasure); err != nil {
+		return err
+	}
 	if err := mutate(ctx, db.conn, db.queries["erasures.Remove"], erasureArgs(erasure)); err != nil {
+		return err
+	}
+	// Aliases among others of those whom the roots stood for still tie them.
+	if err := db.Unite(ctx, erasure.EnvironmentNumber); err != nil {
 		return err
 	}
 	return db.removeCounts(ctx, erasure.EnvironmentNumber)
 }
 
+// removeRoots removes what is noted of all that aliases tied to the visitors of an erasure: it was made of aliases that go
+// with them (D540).
+func (db *Store) removeRoots(ctx context.Context, erasure svc.Erasure) error {
+	roots, err := db.numbers(ctx, "finding whom erased visitors stood for", db.conn.All(), db.queries["erasures.Roots"], erasureArgs(erasure))
+	if err != nil || len(roots) == 0 {
+		return err
+	}
+	return mutate(ctx, db.conn, db.queries["erasures.RemoveRoots"], clickhouse.Args{"environment": erasure.EnvironmentNumber, "roots": roots})
+}
+
+// numbers reads a column of numbers.
+func (db *Store) numbers(ctx context.Context, what string, conn *clickhouse.Conn, query string, args clickhouse.Args) (numbers []uint64, err error) {
+	err = conn.Read(ctx, what, query, args, func(rows driver.Rows) (bool, error) {
+		var number uint64
+		err := rows.Scan(&number)
+		numbers = append(numbers, number)
+		return true, err
+	})
+	return numbers, err
+}
+
 // removeCounts removes the counts of zero of an environment, whose names and paths may tell of a person.
 func (db *Store) removeCounts(ctx context.Context, environment uint64) error {
 	args := clickhouse.Args{"environment": environment}
-	var digests []uint64
-	err := db.conn.All().Read(ctx, "finding counts of nobody", db.queries["erasures.Uncounted"], args, func(rows driver.Rows) (bool, error) {
-		var digest uint64
-		err := rows.Scan(&digest)
-		digests = append(digests, digest)
-		return true, err
-	})
+	digests, err := db.numbers(ctx, "finding counts of nobody", db.conn.All(), db.queries["erasures.Uncounted"], args)
 	for some := range slices.Chunk(digests, countsAtOnce) {
 		if err == nil {
 			err = mutate(ctx, db.conn, db.queries["erasures.RemoveCounts"], args.With(clickhouse.Args{"digests": some}))

@@ -28,6 +28,7 @@ const (
 	sourceSeen       = "profiles"
 	sourceArrivals   = "arrivals"
 	sourceIDs        = "ids"
+	sourceWords      = "words"
 	sourceTraits     = "traits"
 	sourceGoals      = "activations"
 	sourceStates     = "states"
@@ -37,7 +38,7 @@ const (
 )
 
 func sources() []string {
-	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties, sourceBilling}
+	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceWords, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties, sourceBilling}
 }
 
 // source returns the query and the table of a source, and whether its rows are split.
@@ -51,6 +52,8 @@ func source(name string) (query, table string, split bool) {
 		return "facts.Properties", name, true
 	case sourceIDs:
 		return "facts.Own", sourceArrivals, false
+	case sourceWords: // those of shared visitors come with what sourceSeen reads of these
+		return "facts.Own", sourceArrivals, true
 	case sourceStates:
 		return "facts.States", "", false
 	case sourceBilling:
@@ -166,9 +169,14 @@ const tagMarks = "CAST(arrayMap(pair -> (pair.1, JSONExtractInt(pair.2, 'at'), J
 // search adds the condition of a search.
 func (q *rankQuery) search(text string, masked bool) {
 	word := q.bind(text)
-	id, company := q.visible("any(arrivals.id)", masked), q.visible(q.told("company"), masked)
+	has := func(text string) string {
+		return "positionCaseInsensitiveUTF8(" + q.visible(text, masked) + ", " + word + ") > 0"
+	}
+	company := q.visible(q.told("company"), masked)
 	matches := []string{
-		"max(" + q.add(fact{sourceIDs, "positionCaseInsensitiveUTF8(" + id + ", " + word + ") > 0", "", "false"}) + ")",
+		"max(" + q.add(fact{sourceWords, has("any(arrivals.id)"), "", "false"}) + ")",
+		// Everybody who used a shared visitor has its id.
+		"max(" + q.add(fact{sourceSeen, "false", has("any(if(distinct_id != '', distinct_id, anonymous_id))"), "false"}) + ")",
 		"positionCaseInsensitiveUTF8(" + company + ", " + word + ") > 0",
 	}
 	if !masked {
@@ -201,7 +209,7 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		}
 		query, table, split := source(name)
 		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
-		if split && shared {
+		if split && shared && name != sourceWords {
 			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only, "$(shared)", q.shared(parts)).Replace(parts["facts.Shared"]))
 		}
 	}

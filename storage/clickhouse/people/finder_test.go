@@ -90,3 +90,43 @@ func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
 		query.After = &list.Last
 	}
 }
+
+// TestASearchFindsEverybodyWhoUsedADevice looks for the ids of devices: whoever shows an id is found by it, and nobody else.
+func TestASearchFindsEverybodyWhoUsedADevice(t *testing.T) {
+	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	block := db.blocks.NewBlock()
+	for i, one := range []struct{ name, distinct, device string }{
+		{svc.PageView, "", "handed"},
+		{svc.IdentifyEvent, "first", "handed"},
+		{svc.PageView, "", "handed"},
+		{svc.IdentifyEvent, "second", "handed"},
+		{svc.PageView, "", "handed"},
+		{svc.PageView, "", "left"},
+		{svc.IdentifyEvent, "third", "left"},
+		{svc.IdentifyEvent, "fourth", "left"},
+	} {
+		row := clickhousetest.Row(environment, at.Add(time.Duration(i)*time.Hour), fmt.Sprint("e", i), "", "")
+		row.Name, row.DistinctID, row.AnonymousID = one.name, one.distinct, one.device
+		row.SessionID = fmt.Sprint("s", i)
+		block.Append(row)
+	}
+	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []int{0, 8192} {
+		db.LookAmong(128, look)
+		for search, want := range map[string][]string{"HAND": {"second", "first"}, "left": {"third"}, "fourth": {"fourth"}} {
+			var got []string
+			list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Search: search, Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range list.Rows {
+				got = append(got, list.Rows[i].DistinctID)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("looking at %d: %q finds %v, want %v", look, search, got, want)
+			}
+		}
+	}
+}
