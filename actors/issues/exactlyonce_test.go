@@ -23,6 +23,7 @@ import (
 	"svc/actors/alerting"
 	"svc/actors/enrich"
 	"svc/actors/live"
+	"svc/actors/people"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/protos"
@@ -92,7 +93,8 @@ type world struct {
 	heard map[string]int
 	calls []string
 	// slow is how long it takes to read the ids of the recent past.
-	slow time.Duration
+	slow   time.Duration
+	people worldPeople
 	// stale counts what was refused because it came from an ended generation.
 	stale int
 	// claimed are the claims of the partitions. refused counts the writes of processes without
@@ -114,7 +116,7 @@ func newWorld(seed uint64, partitions, shards int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, shards: shards, log: make([][]svc.LogRecord, shards*partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		claimed: map[int]*worldClaim{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		claimed: map[int]*worldClaim{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, people: newWorldPeople(), owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range w.log {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -656,6 +658,8 @@ func (w *world) start(t *testing.T) *process {
 			},
 			&alerting.CountListener{Rules: p.book, Alerts: &alerting.Alerts{Actors: p.cluster}, Now: time.Now, Logger: logger},
 			&live.Listener{Subscriptions: &live.Subscriptions{}, Updates: &live.Updates{Actors: p, Logger: logger}, Logger: logger},
+			&people.AliasListener{Store: uniter{p}},
+			&tieListener{w: w},
 			&toyListener{p: p},
 		},
 		NewBlockID: func(now time.Time) uint64 { return pipeline.NewBlockNumber(now, rand.Uint32()) },
@@ -853,7 +857,7 @@ func faults(t *testing.T, seed uint64) {
 		nodes[i] = w.start(t)
 	}
 	w.rebalance(nodes)
-	var people sync.WaitGroup
+	var members sync.WaitGroup
 	for range 12 {
 		for _, p := range nodes {
 			w.mu.Lock()
@@ -879,8 +883,10 @@ func faults(t *testing.T, seed uint64) {
 				w.producePoison(time.Now())
 			}
 			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
-				people.Go(p.change)
+				members.Go(p.change)
+				members.Go(p.merge)
 			}
+			w.produceIdentity(time.Now())
 			time.Sleep(time.Duration(w.n(10_000_000)))
 		}
 		w.setAway(w.n(3) == 0)
@@ -906,7 +912,7 @@ func faults(t *testing.T, seed uint64) {
 		p.steps = -1
 		w.mu.Unlock()
 	}
-	people.Wait()
+	members.Wait()
 	w.setAside(false)
 	w.spoil(false)
 	time.Sleep(time.Minute) // those who stand still come back
@@ -919,6 +925,7 @@ func faults(t *testing.T, seed uint64) {
 	w.checkMetrics(t)
 	w.checkPoison(t)
 	w.checkListener(t)
+	w.checkPeople(t)
 	for _, p := range nodes {
 		if uneven := countOf(t, p.metrics.Uneven); uneven != 0 {
 			t.Errorf("%v completed blocks have another number of rows than they were made of", uneven)
