@@ -42,6 +42,8 @@ func start(ctx context.Context) error {
 	flag.Uint64Var(&o.Seed, "seed", 0, "seed of traffic and questions, chosen where it is 0")
 	flag.IntVar(&o.Combinations, "combinations", 10_000, "number of questions")
 	flag.IntVar(&o.Visitors, "visitors", 1500, "visitors of each of the three applications")
+	flag.IntVar(&o.Families, "families", 120, "families whose members identify themselves on shared devices")
+	flag.IntVar(&o.Rounds, "rounds", 4, "rounds in which they send; the server starts again after each")
 	flag.IntVar(&o.Workers, "workers", 2, "questions under way at a time")
 	flag.IntVar(&o.Only, "only", 0, "ask this one combination")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
@@ -75,7 +77,7 @@ func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 	}
 	server, err := harness.NewServer(ctx, harness.Settings{
 		Binary: o.binary, Dir: dir, Sync: "os", Flush: "100ms", CPU: harness.Unpinned,
-		Environment: []string{"SVC_PARTITIONS=4", "SVC_GEO_DB=" + places},
+		Environment: []string{"SVC_PARTITIONS=4", "SVC_GEO_DB=" + places, "SVC_ERASURE_DELAY=300ms"},
 	})
 	if err != nil {
 		return nil, err
@@ -87,8 +89,20 @@ func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 	settings := o.Settings
 	settings.Now = time.Now()
 	settings.Drained = func(ctx context.Context) error { return server.AwaitDrained(ctx, drainTime) }
+	settings.Restart = func(ctx context.Context, round int) error { return restart(ctx, server, round) }
 	report, err := suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)
 	return report, errors.Join(err, server.Stop())
+}
+
+// restart ends the server, in order or as a crash does in turns, and starts it again.
+func restart(ctx context.Context, server *harness.Server, round int) error {
+	if round%2 == 0 {
+		server.Kill()
+	} else if err := server.Stop(); err != nil {
+		return err
+	}
+	_, err := server.Open(ctx)
+	return err
 }
 
 func summary(report *suite.Report) string {

@@ -45,9 +45,9 @@ func (d *Data) FunnelSteps(q Query, w Window, f *Funnel) (steps []any, capped bo
 		w, capped = w.Capped(map[string]string{"": ""})
 	}
 	q.From, q.To = w.From, w.To.Add(f.window()+time.Millisecond)
-	people := map[string][]*Row{}
+	people, persons := map[Visitor][]*Row{}, d.identities(q.Environment)
 	for _, row := range d.selected(&q) {
-		people[row.person()] = append(people[row.person()], row)
+		people[persons.of(row)] = append(people[persons.of(row)], row)
 	}
 	reached := make([]int, len(f.Steps)+1)
 	for _, rows := range people {

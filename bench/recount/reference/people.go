@@ -11,20 +11,20 @@ import (
 func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	q.From, q.To = covered.From, covered.To
-	persons := d.persons(q.Environment)
+	persons := d.identities(q.Environment)
 	first := d.firstEvents(&q, persons)
-	active, did := map[time.Time]set{}, map[time.Time]set{}
+	active, did := map[time.Time]people{}, map[time.Time]people{}
 	for _, row := range d.selected(&q) {
 		period := d.floor(row.Ts, cohortBy)
-		put(active, period, persons.of(row))
+		join(active, period, persons.of(row))
 		if event == "" || row.Name == event {
-			put(did, period, persons.of(row))
+			join(did, period, persons.of(row))
 		}
 	}
 	cohorts := []any{}
 	buckets := d.buckets(covered, cohortBy)
 	for i, cohort := range buckets {
-		members := set{}
+		members := people{}
 		for person := range active[cohort] {
 			if !first[person].Before(q.From) && d.floor(first[person], cohortBy).Equal(cohort) {
 				members[person] = true
@@ -45,32 +45,9 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	return map[string]any{"cohortBy": cohortBy, "capped": capped, "environment": q.Environment, "cohorts": cohorts}
 }
 
-// persons are the distinct ids of an environment by the anonymous ids that were identified with them.
-type persons map[string]string
-
-// persons returns who is one person. Each visitor of the traffic has one anonymous and one distinct id.
-func (d *Data) persons(environment string) persons {
-	found := persons{}
-	for _, row := range d.Rows {
-		if row.Environment == environment && row.Name == "$identify" && row.DistinctID != "" && row.AnonymousID != "" {
-			found[row.AnonymousID] = row.DistinctID
-		}
-	}
-	return found
-}
-
-// of returns the person of a row, who is the visitor where nothing else is known.
-func (p persons) of(row *Row) string {
-	visitor := row.Visitor()
-	if known, ok := p[visitor]; ok {
-		return known
-	}
-	return visitor
-}
-
 // firstEvents is when each person of an environment was first there.
-func (d *Data) firstEvents(q *Query, persons persons) map[string]time.Time {
-	first := map[string]time.Time{}
+func (d *Data) firstEvents(q *Query, persons *identities) map[Visitor]time.Time {
+	first := map[Visitor]time.Time{}
 	for _, row := range d.Rows {
 		if row.Environment != q.Environment || row.IsBot && !q.IncludeBots {
 			continue
@@ -81,6 +58,16 @@ func (d *Data) firstEvents(q *Query, persons persons) map[string]time.Time {
 		}
 	}
 	return first
+}
+
+// people are some persons, each by who stands for the person.
+type people map[Visitor]bool
+
+func join(sets map[time.Time]people, at time.Time, person Visitor) {
+	if sets[at] == nil {
+		sets[at] = people{}
+	}
+	sets[at][person] = true
 }
 
 func put(sets map[time.Time]set, at time.Time, word string) {

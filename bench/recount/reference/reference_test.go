@@ -335,3 +335,76 @@ func TestOriginsByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentitiesByHand has a device that two people share, an alias that arrived first, and a visitor alone.
+func TestIdentitiesByHand(t *testing.T) {
+	t.Parallel()
+	all := rows(t,
+		"2026-11-19T12:00:00 ada s1 $alias",
+		"2026-11-19T08:00:00 - s2 page_view /a",
+		"2026-11-19T09:00:00 ada s3 $identify",
+		"2026-11-19T10:00:00 - s4 page_view /b",
+		"2026-11-19T11:00:00 bert s5 $identify",
+		"2026-11-19T13:00:00 - s6 page_view /c",
+		"2026-11-19T07:00:00 countess s7 signup",
+		"2026-11-19T06:00:00 carl s8 page_view /d",
+	)
+	for i, row := range all {
+		if row.DistinctID == "-" {
+			row.DistinctID = ""
+		}
+		if i > 0 && i < 6 {
+			row.AnonymousID = "device"
+		}
+	}
+	all[0].AnonymousID = "countess"
+	all[2].Properties = map[string]any{"email": "ada@example.com", "plan": "pro", "$set_once": map[string]any{"plan": "free", "from": "here"}}
+	d := New(time.UTC, all)
+	d.Decisions = []Decision{{Place: Place{"production", Visitor{ID: "countess"}}, Tags: map[string]bool{"vip": true}}}
+	d.Merges = []Merge{{"production", Visitor{ID: "carl"}, Visitor{ID: "nobody"}}}
+	type brief struct {
+		id       string
+		ids      string
+		events   int
+		tags     string
+		stage    string
+		timeline int
+	}
+	var got []brief
+	for _, p := range d.People("production") {
+		stage, _ := p.stage()
+		got = append(got, brief{p.Key.ID, strings.Join(p.ids(), " "), len(p.rows), strings.Join(p.Tags(), " "), stage, len(d.Timeline("production", p, "event"))})
+	}
+	want := []brief{
+		{"bert", "bert device", 2, "", "signup", 2}, // first seen last
+		{"ada", "ada countess device", 5, "vip", "signup", 5},
+		{"carl", "carl", 1, "", "visitor", 1},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got  %v\nwant %v", got, want)
+	}
+	ada := d.People("production")[1]
+	if !reflect.DeepEqual(ada.facts.traits, map[string]any{"email": "ada@example.com", "plan": "pro", "from": "here"}) {
+		t.Errorf("the traits are %v", ada.facts.traits)
+	}
+	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for definition, in := range map[*map[string]any]bool{
+		{"all": []any{map[string]any{"field": "trait.plan", "op": "eq", "value": "pro"}}}:                                                                                    true,
+		{"any": []any{map[string]any{"field": "tag", "op": "neq", "value": "vip"}, map[string]any{"field": "events", "op": "gt", "value": 5.0}}}:                             false,
+		{"all": []any{map[string]any{"field": "did_event", "op": "within_days", "value": 1.0, "event": map[string]any{"name": "signup", "count": 1.0}}}}:                     true,
+		{"all": []any{map[string]any{"field": "not_did_event", "op": "gte", "value": 2.0, "event": map[string]any{"name": "page_view"}}}}:                                    false,
+		{"all": []any{map[string]any{"field": "last_seen_at", "op": "not_within_days", "value": 0.5}, map[string]any{"field": "trait.from", "op": "exists", "value": true}}}: false,
+	} {
+		if (&Segment{Definition: *definition}).Has(d, "production", ada, now) != in {
+			t.Errorf("%v: not %v", *definition, in)
+		}
+	}
+	d.Gone = map[Place]bool{}
+	for _, member := range ada.Members {
+		d.Gone[Place{"production", member}] = true
+	}
+	d.Erase()
+	if left := d.People("production"); len(left) != 2 || strings.Join(left[0].ids(), " ") != "bert" {
+		t.Errorf("after the erasure %d people are left", len(left))
+	}
+}

@@ -51,8 +51,13 @@ type Row struct {
 	Arrival int `json:"-"`
 	// EngagedMs is the engagement that the event stated.
 	EngagedMs int64 `json:"-"`
+	// Erased and OtherErased are how often the ids of the visitor and of the device beside it had been erased before.
+	Erased      int `json:"-"`
+	OtherErased int `json:"-"`
 
 	session *session
+	// began says that no event of the visit that was there before is older.
+	began bool
 }
 
 // Visitor is who the row counts for.
@@ -61,14 +66,6 @@ func (r *Row) Visitor() string {
 		return r.DistinctID
 	}
 	return r.AnonymousID
-}
-
-// person is who the row counts for in a funnel.
-func (r *Row) person() string {
-	if r.PersonID != "" {
-		return "person " + r.PersonID
-	}
-	return "visitor " + r.Visitor()
 }
 
 func (r *Row) pageview() bool { return r.Name == "page_view" || r.Name == "$pageview" }
@@ -191,6 +188,15 @@ type Data struct {
 	Rows  []*Row
 	Goals []Goal
 
+	// Merges, Decisions and Activities are what members did, in their order.
+	Merges     []Merge
+	Decisions  []Decision
+	Activities []Activity
+	// Gone are the visitors who were erased.
+	Gone map[Place]bool
+
+	// who and people remember who is who, by environment.
+	who, people sync.Map
 	// days remembers when a day of the zone began.
 	days sync.Map
 }
@@ -210,14 +216,18 @@ type Query struct {
 	From, To    time.Time
 	Filters     map[string]string
 	IncludeBots bool
+	// Segment narrows the rows to those of the people who are in a segment at an instant; nil does not.
+	Segment *Segment
+	Now     time.Time
 }
 
 // selected are the rows that a query is about, in the order of their arrival.
 func (d *Data) selected(q *Query) []*Row {
 	var rows []*Row
 	ends := d.ends(q)
+	inside := d.inside(q)
 	for _, row := range d.Rows {
-		if row.Environment == q.Environment && !row.Ts.Before(q.From) && row.Ts.Before(q.To) && (q.IncludeBots || !row.IsBot) && row.matches(q.Filters, ends) {
+		if inside(row) && row.Environment == q.Environment && !row.Ts.Before(q.From) && row.Ts.Before(q.To) && (q.IncludeBots || !row.IsBot) && row.matches(q.Filters, ends) {
 			rows = append(rows, row)
 		}
 	}
@@ -226,7 +236,7 @@ func (d *Data) selected(q *Query) []*Row {
 
 func (r *Row) matches(filters map[string]string, ends ends) bool {
 	for dimension, value := range filters {
-		if r.dimension(dimension, ends) != value {
+		if dimension != "segment" && r.dimension(dimension, ends) != value {
 			return false
 		}
 	}

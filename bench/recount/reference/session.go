@@ -28,19 +28,23 @@ type session struct {
 // sessionKey tells sessions apart: one id may have been given for two visitors, and to a
 // person and a bot.
 type sessionKey struct {
-	environment, visitor, id string
-	bot                      bool
+	environment, id string
+	visitor         Visitor
+	bot             bool
 }
 
 // findSessions groups the rows by the session that the feed names.
 func (d *Data) findSessions() {
 	sessions := map[sessionKey]*session{}
 	for _, row := range d.Rows {
-		key := sessionKey{row.Environment, row.Visitor(), row.SessionID, row.IsBot}
+		key := sessionKey{row.Environment, row.SessionID, row.visitor(), row.IsBot}
 		if sessions[key] == nil {
-			sessions[key] = &session{id: row.SessionID, seen: row.Ts}
+			sessions[key] = &session{id: row.SessionID, seen: row.Ts, first: row.Ts}
 		}
 		row.session = sessions[key]
+		if row.began = !row.Ts.After(row.session.first); row.began {
+			row.session.first = row.Ts
+		}
 		row.session.rows = append(row.session.rows, row)
 	}
 	for _, s := range sessions {
@@ -77,12 +81,13 @@ func (s *session) sum() {
 // named says which session the client gave for a row.
 func (d *Data) CheckSessions(named func(*Row) string) error {
 	type who struct {
-		environment, visitor string
-		bot                  bool
+		environment string
+		visitor     Visitor
+		bot         bool
 	}
 	open := map[who][]*session{}
 	for _, row := range d.Rows {
-		at := who{row.Environment, row.Visitor(), row.IsBot}
+		at := who{row.Environment, row.visitor(), row.IsBot}
 		found := find(open[at], named(row), row.Ts)
 		if found == nil {
 			found = &session{id: row.SessionID, first: row.Ts, last: row.Ts}

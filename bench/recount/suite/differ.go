@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"svc/bench/recount/reference"
 )
 
 // tolerance is how far two numbers may differ that were added in different orders,
@@ -15,6 +17,15 @@ const tolerance = 1e-9
 // wanted may be there: answers grow.
 func differ(path string, got, want any) []string {
 	switch want := want.(type) {
+	case reference.Exact:
+		found := differ(path, got, map[string]any(want))
+		object, _ := got.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if _, wanted := want[name]; !wanted {
+				found = append(found, fmt.Sprintf("%s.%s is too much: %v", path, name, object[name]))
+			}
+		}
+		return found
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {

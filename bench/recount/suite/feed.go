@@ -41,6 +41,7 @@ func (s *Suite) readBack(ctx context.Context, a *app) error {
 	goals := a.data.Goals
 	a.data = reference.New(a.zone, f.rows)
 	a.data.Goals = goals
+	a.know()
 	if err := a.data.CheckSessions(func(row *reference.Row) string { return f.sentAs[row].SessionID }); err != nil {
 		return err
 	}
@@ -91,6 +92,7 @@ func (f *feedReader) take(row *reference.Row) error {
 		return fmt.Errorf("event %s: %w", row.ID, err)
 	}
 	row.Arrival, row.EngagedMs, row.PropertiesText = at, sent.EngagedMs, string(sent.SentProperties())
+	row.Erased, row.OtherErased = sent.Erased, sent.OtherErased
 	f.firsts[at], f.sentAs[row] = nil, sent
 	f.rows = append(f.rows, row)
 	return nil
@@ -102,7 +104,7 @@ func index(all []*traffic.Sent) (byID map[string]int, byMarker map[int]int, firs
 	byID, byMarker, firsts = map[string]int{}, map[int]int{}, map[int]*traffic.Sent{}
 	for i, sent := range all {
 		switch {
-		case sent.Again:
+		case sent.Again, sent.Gone:
 			continue
 		case sent.ID == "":
 			byMarker[sent.Marker] = i

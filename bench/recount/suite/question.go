@@ -19,6 +19,8 @@ type question struct {
 	route string
 	path  string
 	query url.Values
+	// body is what is asked by POST, nil for GET.
+	body any
 	// want returns the whole answer for a request at a moment; where the answer
 	// says its own window, that one counts.
 	want func(now time.Time, own *reference.Window) (any, error)
@@ -42,11 +44,18 @@ func pick[T any](k *asker, from []T) T { return from[k.IntN(len(from))] }
 // next makes the next question.
 func (k *asker) next() question {
 	q := question{app: pick(k, k.suite.apps), query: url.Values{}}
+	families := k.suite.families != nil && k.chance(50)
+	if families {
+		q.app = k.suite.families
+	}
 	environment := pick(k, []string{"production", "production", "production", "staging", "development", ""})
 	if environment != "" {
 		q.query.Set("env", environment)
 	}
 	kinds := k.suite.kinds()
+	if families && k.chance(75) {
+		kinds = peopleKinds()
+	}
 	pick(k, kinds)(k, &q)
 	if q.path == "" {
 		q.path = q.route
@@ -100,6 +109,9 @@ func (k *asker) covered(q *question) (reference.Query, string) {
 		value := k.valueOf(q.app, dimension)
 		about.Filters[dimension] = value
 		q.query.Add("filter", dimension+":"+value)
+	}
+	if q.app.members != nil && k.chance(30) {
+		k.inSegment(q, &about)
 	}
 	if k.chance(25) {
 		about.IncludeBots = true
@@ -299,7 +311,7 @@ func (k *asker) funnel(q *question) {
 	funnel := pick(k, q.app.funnels)
 	q.route, q.path = "/funnels/{id}/results", "/funnels/"+funnel.ID+"/results"
 	about, word := k.covered(q)
-	about.Filters, about.IncludeBots = nil, false
+	about.Filters, about.IncludeBots, about.Segment = nil, false, nil
 	q.query.Del("filter")
 	q.query.Del("includeBots")
 	q.want = over(q, word, func(w reference.Window) any {

@@ -19,6 +19,7 @@ func required() []string {
 	return []string{
 		"/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/analytics/retention", "/analytics/active-users",
 		"/analytics/goals", "/events", "/events/names", "/goals", "/funnels", "/funnels/{id}/results",
+		"/people", "/people/{id}", "/people/{id}/timeline", "/people/{id}/merge", "/segments", "/segments/preview", "/segments/{id}/members", "/erasures",
 	}
 }
 
@@ -37,6 +38,8 @@ type app struct {
 	sent    []*traffic.Sent
 	data    *reference.Data
 	funnels []reference.Funnel
+	// members is nil but for the application of the families.
+	members *members
 }
 
 // routes asks the server which of the suite's routes it has.
@@ -59,15 +62,16 @@ func (s *Suite) findRoutes(ctx context.Context) error {
 	return nil
 }
 
-// open makes an application in a zone, with its keys, goals and funnels.
-func (s *Suite) open(ctx context.Context, zone string) (*app, error) {
+// open makes an application in a zone, with its keys and funnels, and with goals unless it is that of the families: who
+// reached a goal is looked at every hour, so it takes one to tell the stages of people.
+func (s *Suite) open(ctx context.Context, zone, name string) (*app, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		return nil, err
 	}
 	a := &app{zone: location, keys: map[string]string{}}
 	var made struct{ Slug string }
-	body := map[string]any{"name": "Recount " + zone, "timezone": zone, "modules": []string{"analytics", "people"}}
+	body := map[string]any{"name": "Recount " + name, "timezone": zone, "modules": []string{"analytics", "people"}}
 	if err := s.server.change(ctx, http.MethodPost, "/orgs/"+s.server.Organization+"/apps", s.server.Token, body, &made); err != nil {
 		return nil, err
 	}
@@ -84,7 +88,13 @@ func (s *Suite) open(ctx context.Context, zone string) (*app, error) {
 		}
 		a.keys[environment] = key.Key
 	}
-	return a, s.define(ctx, a, below)
+	a.data = &reference.Data{}
+	if name == zone {
+		if err := s.defineGoals(ctx, a, below); err != nil {
+			return nil, err
+		}
+	}
+	return a, s.defineFunnels(ctx, a, below)
 }
 
 // goals are of both kinds, some matching the same events.
@@ -128,9 +138,8 @@ func funnels() []reference.Funnel {
 	}
 }
 
-// define saves goals and funnels where the server has them.
-func (s *Suite) define(ctx context.Context, a *app, below string) error {
-	a.data = &reference.Data{}
+// defineGoals saves goals where the server has them.
+func (s *Suite) defineGoals(ctx context.Context, a *app, below string) error {
 	for _, goal := range goals() {
 		if !s.routes["/goals"] {
 			break
@@ -141,6 +150,11 @@ func (s *Suite) define(ctx context.Context, a *app, below string) error {
 		}
 		a.data.Goals = append(a.data.Goals, goal)
 	}
+	return nil
+}
+
+// defineFunnels saves funnels where the server has them.
+func (s *Suite) defineFunnels(ctx context.Context, a *app, below string) error {
 	for _, funnel := range funnels() {
 		if !s.routes["/funnels"] {
 			break

@@ -2,8 +2,10 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -18,6 +20,11 @@ type Settings struct {
 	Seed uint64
 	// Visitors are made up for each application.
 	Visitors int
+	// Families are made up for one more application, who send in Rounds; members change people after each, and after
+	// each the server is started again.
+	Families, Rounds int
+	// Restart ends the server after a round, in order or as a crash does, and starts it again.
+	Restart func(ctx context.Context, round int) error
 	// Combinations is how many questions are asked, by Workers at a time.
 	Combinations int
 	Workers      int
@@ -39,6 +46,8 @@ type Suite struct {
 	routes  map[string]bool
 	missing []string
 	apps    []*app
+	// families is the application of the families, nil where there are none.
+	families *app
 
 	lock  sync.Mutex
 	asked map[string]int
@@ -86,7 +95,7 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	}
 	report := &Report{Asked: s.asked, Missing: s.missing}
 	for n, zone := range zones() {
-		a, err := s.open(ctx, zone)
+		a, err := s.open(ctx, zone, zone)
 		if err != nil {
 			return nil, fmt.Errorf("opening an application in %s: %w", zone, err)
 		}
@@ -109,8 +118,7 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 		}
 	}
 	s.Tell("sent %d items, the feed shows each of them once", report.Events)
-	var err error
-	if report.Failures, err = s.ask(ctx); err != nil {
+	if err := s.rounds(ctx, report); err != nil {
 		return nil, err
 	}
 	if s.Only == 0 {
@@ -121,8 +129,34 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// ask asks all questions, several at a time.
-func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
+// rounds has families send round by round, and asks a part of the questions after each.
+func (s *Suite) rounds(ctx context.Context, report *Report) (err error) {
+	if s.Families == 0 {
+		report.Failures, err = s.ask(ctx, 1, s.Combinations)
+		return err
+	}
+	if s.families, err = s.openFamilies(ctx); err != nil {
+		return fmt.Errorf("opening the application of families: %w", err)
+	}
+	for number := range s.Rounds {
+		found, err := s.round(ctx, s.families, number)
+		if err != nil {
+			return fmt.Errorf("round %d: %w", number, err)
+		}
+		report.Failures = append(report.Failures, found...)
+		s.Tell("round %d: %d items of families", number, len(s.families.sent))
+		found, err = s.ask(ctx, s.Combinations*number/s.Rounds+1, s.Combinations*(number+1)/s.Rounds)
+		report.Failures = append(report.Failures, found...)
+		if err != nil {
+			return err
+		}
+	}
+	report.Events += len(s.families.sent)
+	return nil
+}
+
+// ask asks the questions of some numbers, several at a time.
+func (s *Suite) ask(ctx context.Context, first, last int) ([]Failure, error) {
 	var (
 		group    sync.WaitGroup
 		failures []Failure
@@ -145,7 +179,7 @@ func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
 			}
 		})
 	}
-	for n := 1; n <= s.Combinations; n++ {
+	for n := first; n <= last; n++ {
 		if s.Only == 0 || s.Only == n {
 			numbers <- n
 		}
@@ -170,7 +204,7 @@ func (s *Suite) one(ctx context.Context, number int) (*Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	failure := &Failure{Number: number, Question: "/apps/" + s.server.Organization + "/" + q.app.slug + q.path + "?" + readable(q.query)}
+	failure := &Failure{Number: number, Question: "/apps/" + s.server.Organization + "/" + q.app.slug + q.path + "?" + readable(q.query) + asked(q.body)}
 	switch {
 	case q.refused != "":
 		failure.Differences = differRefusal(status, got, q.refused)
@@ -183,6 +217,15 @@ func (s *Suite) one(ctx context.Context, number int) (*Failure, error) {
 		return nil, err
 	}
 	return failure, nil
+}
+
+// asked is a body as a person reads it.
+func asked(body any) string {
+	text, err := json.Marshal(body)
+	if body == nil || err != nil {
+		return ""
+	}
+	return " " + string(text)
 }
 
 // readable is a query as a person writes it.
@@ -205,6 +248,10 @@ func differRefusal(status int, got map[string]any, code string) []string {
 
 // answer reads an answer, all pages of a list as one.
 func (s *Suite) answer(ctx context.Context, q *question) (map[string]any, int, error) {
+	if q.body != nil {
+		status, got, err := s.server.do(ctx, http.MethodPost, "/apps/"+s.server.Organization+"/"+q.app.slug+q.path+"?"+q.query.Encode(), s.server.Token, q.body)
+		return got, status, err
+	}
 	status, got, err := s.server.read(ctx, q.app.slug, q.path, q.query)
 	if err != nil || status != 200 || q.pages == 0 {
 		return got, status, err

@@ -3,6 +3,8 @@ package suite
 import (
 	"strings"
 	"testing"
+
+	"svc/bench/recount/reference"
 )
 
 func TestDifferSaysWhere(t *testing.T) {
@@ -23,6 +25,7 @@ func TestDifferSaysWhere(t *testing.T) {
 		{"a row too few", list(), list("a"), ".data has 0 rows, want 1|.data[0] is missing, want a"},
 		{"a member", map[string]any{}, map[string]any{"a": 1.0}, ".a is missing, want 1"},
 		{"a member of another kind", map[string]any{"a": "1"}, map[string]any{"a": 1.0}, ".a: got 1, want 1"},
+		{"exactly these members", map[string]any{"a": 1.0, "b": 2.0}, reference.Exact{"a": 1.0}, ".b is too much: 2"},
 		{"no list", map[string]any{"data": nil}, list(), ".data: got <nil>, want []"},
 	} {
 		if got := strings.Join(differ("", test.got, test.want), "|"); got != test.found {

@@ -56,6 +56,11 @@ type Sent struct {
 	Bot bool
 	// Again marks the repetition of an item that was sent before.
 	Again bool
+	// Erased and OtherErased are how often the id of the visitor, and the anonymous id beside it, were erased when the
+	// item was sent; the one who sends is another person each time.
+	Erased, OtherErased int
+	// Gone says that the person was erased since.
+	Gone bool
 
 	arrives time.Time
 }
@@ -71,6 +76,14 @@ func (s *Sent) StoredName() string {
 		return "page_view"
 	}
 	return s.Name
+}
+
+// Visitor is the id that the item counts for.
+func (s *Sent) Visitor() string {
+	if s.DistinctID != "" {
+		return s.DistinctID
+	}
+	return s.AnonymousID
 }
 
 // SentProperties are the properties of the event that the item becomes, empty

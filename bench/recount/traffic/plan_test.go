@@ -58,3 +58,50 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 		}
 	}
 }
+
+func TestFamiliesAreDeterministicAndHard(t *testing.T) {
+	t.Parallel()
+	settings := Settings{Seed: 3, Zone: time.UTC, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	instants, ids := map[time.Time]string{}, map[string]bool{}
+	found := map[string]int{}
+	for round := range 3 {
+		sent := Families(settings, round, 40, 16)
+		if again := Families(settings, round, 40, 16); !reflect.DeepEqual(sent, again) {
+			t.Fatal("one seed gives two plans")
+		}
+		latest := time.Time{}
+		for _, s := range sent {
+			if s.Again {
+				found["repeated"]++
+				continue
+			}
+			if other, taken := instants[s.Ts]; taken {
+				t.Errorf("%s and %s are of one instant", other, s.ID)
+			}
+			if s.ID != "" && ids[s.ID] {
+				t.Errorf("two items are called %s", s.ID)
+			}
+			instants[s.Ts], ids[s.ID] = s.ID, true
+			for name, is := range map[string]bool{
+				"late": s.Ts.Before(latest), "alias": s.Type == "alias", "alias of a ghost": strings.HasPrefix(s.PreviousID, "ghost"),
+				"identify of a device": s.Type == "identify" && strings.HasPrefix(s.AnonymousID, "device"), "identify of a member": s.Type == "identify" && strings.HasPrefix(s.AnonymousID, "member"),
+				"of a ghost": strings.HasPrefix(s.DistinctID, "ghost"), "of a device": s.DistinctID == "" && s.AnonymousID != "", "bot": s.Bot,
+				"trait taken away": strings.Contains(string(s.Traits), "null"), "trait told once": strings.Contains(string(s.Traits), "$set_once"),
+			} {
+				if is {
+					found[name]++
+				}
+			}
+			if s.Ts.After(latest) {
+				latest = s.Ts
+			}
+		}
+	}
+	for _, name := range []string{
+		"repeated", "late", "alias", "alias of a ghost", "identify of a device", "identify of a member", "of a ghost", "of a device", "bot", "trait taken away", "trait told once",
+	} {
+		if found[name] < 3 {
+			t.Errorf("%d items are %s", found[name], name)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package reference
+
+import "slices"
+
+// Visitor is one id, and how often it had been erased before: whoever uses it afterwards is another one.
+type Visitor struct {
+	ID     string
+	Erased int
+}
+
+// Place is a visitor of an environment.
+type Place struct {
+	Environment string
+	Visitor     Visitor
+}
+
+// Merge is the word of a member that two visitors are one person.
+type Merge struct {
+	Environment string
+	One, Other  Visitor
+}
+
+// visitor is who the row counts for.
+func (r *Row) visitor() Visitor { return Visitor{r.Visitor(), r.Erased} }
+
+// beside is the anonymous id that the row names beside a distinct one.
+func (r *Row) beside() Visitor { return Visitor{r.AnonymousID, r.OtherErased} }
+
+// link says that an identify tied a device to a known id.
+type link struct {
+	known Visitor
+	row   *Row
+}
+
+// identities are who is who in an environment.
+type identities struct {
+	known map[Visitor]bool
+	// links are those of each device, in the order of time, each known id once.
+	links map[Visitor][]link
+	tied  map[Visitor]Visitor
+}
+
+// identities finds who is who: the rows are gone through in the order of their times, whenever they arrived.
+func (d *Data) identities(environment string) *identities {
+	if found, ok := d.who.Load(environment); ok {
+		return found.(*identities)
+	}
+	var told []*Row
+	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}}
+	for _, row := range d.Rows {
+		if row.Environment != environment || row.DistinctID == "" || row.Name != "$identify" && row.Name != "$alias" {
+			continue
+		}
+		if row.Name == "$identify" {
+			is.known[row.visitor()] = true
+		}
+		told = append(told, row)
+	}
+	slices.SortFunc(told, newer)
+	slices.Reverse(told)
+	for _, row := range told {
+		device := row.beside()
+		if device.ID == "" || d.Gone[Place{environment, device}] {
+			continue
+		}
+		if row.Name == "$alias" {
+			is.tie(row.visitor(), device)
+			continue
+		}
+		if !is.known[device] && !slices.ContainsFunc(is.links[device], func(l link) bool { return l.known == row.visitor() }) {
+			is.links[device] = append(is.links[device], link{row.visitor(), row})
+		}
+	}
+	for _, merge := range d.Merges {
+		if merge.Environment == environment && !d.Gone[Place{environment, merge.One}] && !d.Gone[Place{environment, merge.Other}] {
+			is.tie(merge.One, merge.Other)
+		}
+	}
+	d.who.Store(environment, is)
+	return is
+}
+
+// root is who stands for all that are tied to a visitor.
+func (is *identities) root(visitor Visitor) Visitor {
+	for {
+		up, tied := is.tied[visitor]
+		if !tied {
+			return visitor
+		}
+		visitor = up
+	}
+}
+
+func (is *identities) tie(one, other Visitor) {
+	if a, b := is.root(one), is.root(other); a != b {
+		is.tied[a] = b
+	}
+}
+
+// of is who a row belongs to: of a device, whoever was identified on it last before, else the first one.
+func (is *identities) of(row *Row) Visitor {
+	links := is.links[row.visitor()]
+	if len(links) == 0 {
+		return is.root(row.visitor())
+	}
+	at := links[0]
+	for _, l := range links[1:] {
+		if !l.row.Ts.After(row.Ts) {
+			at = l
+		}
+	}
+	return is.root(at.known)
+}
+
+// now is who a visitor belongs to after everything that happened.
+func (is *identities) now(visitor Visitor) Visitor {
+	if links := is.links[visitor]; len(links) > 0 {
+		return is.root(links[len(links)-1].known)
+	}
+	return is.root(visitor)
+}
+
+// owners are all whom a visitor ever belonged to.
+func (is *identities) owners(visitor Visitor) (owners []Visitor) {
+	links := is.links[visitor]
+	if len(links) == 0 {
+		return []Visitor{is.root(visitor)}
+	}
+	for _, l := range links {
+		owners = append(owners, is.root(l.known))
+	}
+	return owners
+}
+
+// Now is who stands for the person whom a visitor belongs to after everything that happened.
+func (d *Data) Now(environment string, visitor Visitor) Visitor {
+	return d.identities(environment).now(visitor)
+}
+
+// Change forgets who is who, after members did something.
+func (d *Data) Change() {
+	d.who.Clear()
+	d.people.Clear()
+}
+
+// Erase takes the rows of visitors who are gone away.
+func (d *Data) Erase() {
+	d.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(row *Row) bool { return d.Gone[Place{row.Environment, row.visitor()}] })
+	d.Change()
+}
