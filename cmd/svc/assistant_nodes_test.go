@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,41 +31,50 @@ func freeAddress(t *testing.T) string {
 // store of all; every node takes part in the cluster when startNodes returns.
 func startNodes(t *testing.T, env map[string]string) (nodes []*server) {
 	t.Helper()
+	return startNodesWith(t, env, startChild)
+}
+
+// startNodesWith starts nodes of which a function starts the first one.
+func startNodesWith(t *testing.T, env map[string]string, start func(t *testing.T, dir string, env map[string]string) *server) (nodes []*server) {
+	t.Helper()
 	log, store := freeAddress(t), freeAddress(t)
 	var first []byte
 	for i := range 3 {
 		dir := t.TempDir()
 		more := map[string]string{"SVC_NODE_ADDR": freeAddress(t), "SVC_CLUSTER_SECRET": "the secret of the nodes", "SVC_MASTER_KEY": "the master key of the nodes"}
-		for name, value := range env {
-			more[name] = value
-		}
+		maps.Copy(more, env)
 		if i == 0 {
 			more["SVC_KAFKA_LISTEN"], more["SVC_CLICKHOUSE_LISTEN"] = log, store
+			nodes = append(nodes, start(t, dir, more))
+			var err error
+			if first, err = os.ReadFile(filepath.Join(dir, "bootstrap.json")); err != nil {
+				t.Fatal(err)
+			}
 		} else {
 			more["SVC_KAFKA_BROKERS"], more["SVC_CLICKHOUSE_DSN"] = log, "http://"+store+"/svc"
 			// The first node alone makes the first organization; the file tells of it.
 			if err := os.WriteFile(filepath.Join(dir, "bootstrap.json"), first, 0o600); err != nil {
 				t.Fatal(err)
 			}
+			nodes = append(nodes, startChild(t, dir, more))
 		}
-		s := startChild(t, dir, more)
-		nodes = append(nodes, s)
-		if i == 0 {
-			var err error
-			if first, err = os.ReadFile(filepath.Join(dir, "bootstrap.json")); err != nil {
-				t.Fatal(err)
-			}
-		}
+		nodes[i].env = more
 	}
 	for i, s := range nodes {
-		eventually(t, fmt.Sprintf("node %d answers", i), func() error {
-			if got := s.call("GET", appPath+"/goals", s.boot.Token, nil, nil); got.status != 200 {
-				return fmt.Errorf("%d %s", got.status, got.body)
-			}
-			return nil
-		})
+		s.serves(t, fmt.Sprintf("node %d answers", i))
 	}
 	return nodes
+}
+
+// serves waits until a node takes part in the cluster.
+func (s *server) serves(t *testing.T, what string) {
+	t.Helper()
+	eventually(t, what, func() error {
+		if got, err := s.try("GET", appPath+"/goals", s.boot.Token, nil, nil); err != nil || got.status != 200 {
+			return fmt.Errorf("%d %s: %w", got.status, got.body, err)
+		}
+		return nil
+	})
 }
 
 // again asks at a node until the actor that is asked has an owner again.

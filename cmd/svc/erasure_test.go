@@ -167,7 +167,13 @@ func (s *server) numbersAgree(t *testing.T, before map[string]any) {
 // nowhereInAnswers asks every row that reads with the owner's token.
 func (s *server) nowhereInAnswers(t *testing.T, ids map[string]string) {
 	t.Helper()
-	for _, row := range s.node.handler.Routes() {
+	s.showsNobody(t, s.node.handler.Routes(), ids)
+}
+
+// showsNobody asks those of some rows that read.
+func (s *server) showsNobody(t *testing.T, rows []route.Route, ids map[string]string) {
+	t.Helper()
+	for _, row := range rows {
 		if row.Surface != route.Manage || row.Method != http.MethodGet {
 			continue
 		}

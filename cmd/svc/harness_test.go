@@ -27,6 +27,8 @@ type server struct {
 	boot    firststart.Secrets
 	output  *lockedBuffer
 	stopped func()
+	// env is what a node of startNodes was started with.
+	env map[string]string
 }
 
 // lockedBuffer holds the output of the server.
