@@ -3,6 +3,7 @@ package svc
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"time"
 )
 
@@ -49,6 +50,33 @@ type Incident struct {
 	RegressedAt time.Time `json:"regressedAt,omitzero"`
 	// SilenceID is the silence because of which the channels were not told of it, empty if none.
 	SilenceID string `json:"silenceId,omitempty"`
+}
+
+// Masked returns the incident as callers without people.pii.read see it: what measurements and errors say in it may reach a person.
+func (i Incident) Masked() Incident {
+	i.Title = MaskEmails(i.Title)
+	labels := make(map[string]string, len(i.Labels))
+	for name, value := range i.Labels {
+		labels[name] = MaskEmails(value)
+		if IsPersonal(name) {
+			labels[name] = MaskText(value)
+		}
+	}
+	i.Labels = labels
+	return i
+}
+
+// Without returns the incident without words of an erased person, and whether it had any.
+func (i Incident) Without(words []string) (Incident, bool) {
+	title, labels := BlankWords(i.Title, words), make(map[string]string, len(i.Labels))
+	for name, value := range i.Labels {
+		labels[BlankWords(name, words)] = BlankWords(value, words)
+	}
+	if title == i.Title && maps.Equal(labels, i.Labels) {
+		return i, false
+	}
+	i.Title, i.Labels = title, labels
+	return i, true
 }
 
 // Live reports whether the incident is not resolved.

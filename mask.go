@@ -178,10 +178,13 @@ func replaceWords(text string, words []string, replace func(word string) string)
 // null.
 func BlankWordsIn(document json.RawMessage, words []string) json.RawMessage {
 	return rewritten(document, "null", func(value any) any {
-		return eachText(value, func(text string) string {
-			return replaceWords(text, words, func(string) string { return "[erased]" })
-		})
+		return eachText(value, func(text string) string { return BlankWords(text, words) })
 	})
+}
+
+// BlankWords replaces words in a text, in any case.
+func BlankWords(text string, words []string) string {
+	return replaceWords(text, words, func(string) string { return "[erased]" })
 }
 
 // MaskWordsIn is MaskWords of every text of a JSON document; one that does not parse becomes null.

@@ -80,3 +80,16 @@ func FuzzMaskEmails(f *testing.F) {
 		}
 	})
 }
+
+func TestAnIncidentIsMasked(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"user": "ada@example.com", "phone": "0170", "plan": "pro"}
+	incident := svc.Incident{ID: "inc_1", Title: "Slow — p95 of ada@example.com", Labels: labels}
+	want := svc.Incident{ID: "inc_1", Title: "Slow — p95 of a**************", Labels: map[string]string{"user": "a**************", "phone": "0***", "plan": "pro"}}
+	if got := incident.Masked(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if labels["phone"] != "0170" {
+		t.Error("masking changed the incident itself")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/conversations"
 	"svc/actors/people"
@@ -119,7 +120,15 @@ func (e erasing) Erase(ctx context.Context, person *svc.Person, erasure svc.Eras
 	if err != nil {
 		return erasure, err
 	}
-	erasure.Removed.Texts = uint64(texts)
+	quoting, err := e.node.db.QuotingAlerts(ctx, erasure.App, words)
+	if err != nil {
+		return erasure, err
+	}
+	incidents, err := (&alerting.Alerts{Actors: e.node.cluster}).Forget(ctx, erasure.App, erasure.Environment, words, quoting)
+	if err != nil {
+		return erasure, err
+	}
+	erasure.Removed.Texts = uint64(texts + incidents)
 	if err := e.node.db.ForgetLetters(ctx, erasure.EnvironmentNumber, words); err != nil {
 		return erasure, err
 	}

@@ -76,10 +76,15 @@ type notice struct {
 	Answer      *string         `json:"answer" doc:"Why the latest attempt failed."`
 }
 
-func noticeOf(n *svc.NoticeRecord) notice {
+func noticeOf(call *route.Call) func(n *svc.NoticeRecord) notice {
+	text := textOf(call)
+	return func(n *svc.NoticeRecord) notice { return shownNotice(n, text(n.Answer)) }
+}
+
+func shownNotice(n *svc.NoticeRecord, answer string) notice {
 	row := notice{
 		ID: n.ID, Event: n.Event, ChannelID: n.ChannelID, ChannelName: n.ChannelName, ChannelKind: n.ChannelKind, State: n.State, Attempts: n.Attempts,
-		CreatedAt: route.Time(n.CreatedAt), Answer: api.OrNull(n.Answer),
+		CreatedAt: route.Time(n.CreatedAt), Answer: api.OrNull(answer),
 	}
 	if !n.AttemptedAt.IsZero() {
 		row.AttemptedAt = route.TimeOf(&n.AttemptedAt)
@@ -101,7 +106,7 @@ func (d details) incident(ctx context.Context, call *route.Call, in incidentPath
 	if err != nil {
 		return incidentDetail{}, err
 	}
-	return incidentDetail{Incident: incidentOf(call)(&found), Notices: api.Convert(notices, noticeOf)}, nil
+	return incidentDetail{Incident: incidentOf(call)(&found), Notices: api.Convert(notices, noticeOf(call))}, nil
 }
 
 // monitorDay is one day of a monitor.

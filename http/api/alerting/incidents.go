@@ -42,7 +42,21 @@ func incidentRoutes(ports Ports) []route.Route {
 
 // incidentOf returns the function that shows an incident of the call's application.
 func incidentOf(call *route.Call) func(i *svc.Incident) views.Incident {
-	return func(i *svc.Incident) views.Incident { return views.IncidentOf(call.Origin(), call.Ref(), i) }
+	return func(i *svc.Incident) views.Incident {
+		shown := *i
+		if !call.Grant.May(svc.PermPeoplePIIRead) {
+			shown = shown.Masked()
+		}
+		return views.IncidentOf(call.Origin(), call.Ref(), &shown)
+	}
+}
+
+// textOf returns the function that shows a text which may quote what measurements and errors say.
+func textOf(call *route.Call) func(text string) string {
+	if call.Grant.May(svc.PermPeoplePIIRead) {
+		return func(text string) string { return text }
+	}
+	return svc.MaskEmails
 }
 
 // incidentStatus is the parameter status of the list.

@@ -78,10 +78,11 @@ func (p previews) preview(ctx context.Context, call *route.Call, in previewAlert
 	if err != nil {
 		return alertPreview{}, err
 	}
+	text := textOf(call)
 	out := alertPreview{
 		From: route.Time(found.From), To: route.Time(found.To),
 		Firings: api.Convert(found.Firings, func(f *svc.PreviewFiring) firing {
-			return firing{StartedAt: route.Time(f.StartedAt), ResolvedAt: route.TimeOf(f.ResolvedAt), Title: f.Title, Value: f.Value, Occurrences: f.Occurrences, Notices: f.Notices}
+			return firing{StartedAt: route.Time(f.StartedAt), ResolvedAt: route.TimeOf(f.ResolvedAt), Title: text(f.Title), Value: f.Value, Occurrences: f.Occurrences, Notices: f.Notices}
 		}),
 		Points: api.Convert(found.Points, func(p *svc.PreviewPoint) previewPoint { return previewPoint{T: route.Time(p.At), Value: p.Value} }),
 	}

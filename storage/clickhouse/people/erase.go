@@ -214,3 +214,20 @@ func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (c
 	})
 	return conversations, inboxes, err
 }
+
+// QuotingAlerts returns what the alert rules of an application keep that quotes words, incidents among it.
+func (db *Store) QuotingAlerts(ctx context.Context, app svc.AppRef, words []string) (entities []svc.Entity, err error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	args := clickhouse.Args{"owner": "alerting/" + app.String(), "words": words}
+	err = db.conn.Read(ctx, "finding incidents that quote a person", db.queries["erasures.QuotingAlerts"], args, func(rows driver.Rows) (bool, error) {
+		entity := svc.Entity{Owner: "alerting/" + app.String()}
+		var payload string
+		err := rows.Scan(&entity.Kind, &entity.ID, &payload)
+		entity.Payload = []byte(payload)
+		entities = append(entities, entity)
+		return true, err
+	})
+	return entities, err
+}
