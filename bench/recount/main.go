@@ -44,6 +44,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.Visitors, "visitors", 1500, "visitors of each of the three applications")
 	flag.IntVar(&o.Families, "families", 120, "families whose members identify themselves on shared devices")
 	flag.IntVar(&o.Rounds, "rounds", 4, "rounds in which they send; the server starts again after each")
+	flag.IntVar(&o.Erasures, "erasures", 4, "people who are erased after each round")
 	flag.IntVar(&o.Workers, "workers", 2, "questions under way at a time")
 	flag.IntVar(&o.Only, "only", 0, "ask this one combination")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")

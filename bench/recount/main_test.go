@@ -22,12 +22,12 @@ func TestTheServerCountsRight(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the server: %v\n%s", err, out)
 	}
-	combinations, families, rounds := 400, 20, 2
+	combinations, families, rounds, erasures := 400, 20, 2, 1
 	if testing.Short() {
-		combinations, families, rounds = 120, 8, 1
+		combinations, families, rounds, erasures = 120, 8, 1, 0
 	}
 	o := options{binary: binary, Settings: suite.Settings{
-		Seed: 20261120, Combinations: combinations, Visitors: 220, Families: families, Rounds: rounds, Workers: 2, Tell: t.Logf,
+		Seed: 20261120, Combinations: combinations, Visitors: 220, Families: families, Rounds: rounds, Erasures: erasures, Workers: 2, Tell: t.Logf,
 	}}
 	report, err := run(ctx, &o, dir)
 	if err != nil {

@@ -30,7 +30,7 @@ func newDeeds(s *Suite, a *app, round int) *deeds {
 	return &deeds{asker: &asker{newRandom(s.Seed, uint64(5000+round)), s}, app: a}
 }
 
-// do merges and changes some people, a tenth of the families, and erases a fourth as many: each erasure rewrites tables.
+// do merges and changes some people, a tenth of the families, and erases as many as are asked for: each erasure rewrites tables.
 func (d *deeds) do(ctx context.Context) error {
 	d.app.know()
 	if err := d.suite.learn(ctx, d.app); err != nil {
@@ -41,9 +41,9 @@ func (d *deeds) do(ctx context.Context) error {
 			return err
 		}
 	}
-	for n := range 2 + d.suite.Families/10 {
+	for n := range max(2+d.suite.Families/10, d.suite.Erasures) {
 		deeds := []func(context.Context, string) error{d.merge, d.decide, d.decide, d.note}
-		if n%4 == 1 {
+		if n < d.suite.Erasures {
 			deeds = append(deeds, d.erase)
 		}
 		for _, deed := range deeds {

@@ -67,8 +67,10 @@ func (s *Suite) round(ctx context.Context, a *app, number int) ([]Failure, error
 	if err := s.awaitErasures(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := s.Restart(ctx, number); err != nil {
-		return nil, fmt.Errorf("starting again: %w", err)
+	if s.Rounds > 1 {
+		if err := s.Restart(ctx, number); err != nil {
+			return nil, fmt.Errorf("starting again: %w", err)
+		}
 	}
 	if err := s.readBack(ctx, a); err != nil {
 		return nil, fmt.Errorf("the feed of families after round %d: %w", number, err)

@@ -20,9 +20,9 @@ type Settings struct {
 	Seed uint64
 	// Visitors are made up for each application.
 	Visitors int
-	// Families are made up for one more application, who send in Rounds; members change people after each, and after
-	// each the server is started again.
-	Families, Rounds int
+	// Families are made up for one more application, who send in Rounds; members change people after each and erase some, and
+	// after each the server is started again, unless there is one round only.
+	Families, Rounds, Erasures int
 	// Restart ends the server after a round, in order or as a crash does, and starts it again.
 	Restart func(ctx context.Context, round int) error
 	// Combinations is how many questions are asked, by Workers at a time.
