@@ -45,30 +45,16 @@ func (d *Data) identities(environment string) *identities {
 	if found, ok := d.who.Load(environment); ok {
 		return found.(*identities)
 	}
-	var told []*Row
 	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}}
-	for _, row := range d.Rows {
-		if row.Environment != environment || row.DistinctID == "" || row.Name != "$identify" && row.Name != "$alias" {
-			continue
-		}
+	told := d.told(environment)
+	for _, row := range told {
 		if row.Name == "$identify" {
 			is.known[row.visitor()] = true
 		}
-		told = append(told, row)
 	}
-	slices.SortFunc(told, newer)
-	slices.Reverse(told)
 	for _, row := range told {
-		device := row.beside()
-		if device.ID == "" || d.Gone[Place{environment, device}] {
-			continue
-		}
-		if row.Name == "$alias" {
-			is.tie(row.visitor(), device)
-			continue
-		}
-		if !is.known[device] && !slices.ContainsFunc(is.links[device], func(l link) bool { return l.known == row.visitor() }) {
-			is.links[device] = append(is.links[device], link{row.visitor(), row})
+		if device := row.beside(); device.ID != "" && !d.Gone[Place{environment, device}] {
+			is.hear(row, device)
 		}
 	}
 	for _, merge := range d.Merges {
@@ -78,6 +64,29 @@ func (d *Data) identities(environment string) *identities {
 	}
 	d.who.Store(environment, is)
 	return is
+}
+
+// told are the rows of an environment that tell who known ids are, in the order of time.
+func (d *Data) told(environment string) (told []*Row) {
+	for _, row := range d.Rows {
+		if row.Environment == environment && row.DistinctID != "" && row.tells() {
+			told = append(told, row)
+		}
+	}
+	slices.SortFunc(told, newer)
+	slices.Reverse(told)
+	return told
+}
+
+// hear takes in what a row tells of the device beside its visitor.
+func (is *identities) hear(row *Row, device Visitor) {
+	if row.Name == "$alias" {
+		is.tie(row.visitor(), device)
+		return
+	}
+	if !is.known[device] && !slices.ContainsFunc(is.links[device], func(l link) bool { return l.known == row.visitor() }) {
+		is.links[device] = append(is.links[device], link{row.visitor(), row})
+	}
 }
 
 // root is who stands for all that are tied to a visitor.

@@ -78,11 +78,7 @@ func (p *Person) fold(is *identities) {
 		visitor := row.visitor()
 		if visits[visitor] == nil {
 			visits[visitor] = set{}
-			p.Members = append(p.Members, visitor)
-			if is.known[visitor] && !p.known || p.Key.ID == "" {
-				p.Key = visitor
-			}
-			p.known = p.known || is.known[visitor]
+			p.join(visitor, is.known[visitor])
 		}
 		shared := is.shared(visitor)
 		// A visit that began with a bot of the same id counts only where it is one of several people's.
@@ -92,20 +88,33 @@ func (p *Person) fold(is *identities) {
 		if row.pageview() {
 			p.facts.pageviews++
 		}
-		if row.tells() {
-			continue
-		}
-		if p.facts.first == nil && (row.began || shared) {
-			p.facts.first = row
-		}
-		if row.began {
-			p.facts.last = row
+		if !row.tells() {
+			p.touch(row, shared)
 		}
 	}
 	for _, sessions := range visits {
 		p.facts.sessions += len(sessions)
 	}
 	p.foldTraits()
+}
+
+// join adds a visitor; they come in the order in which they were first there.
+func (p *Person) join(visitor Visitor, known bool) {
+	p.Members = append(p.Members, visitor)
+	if known && !p.known || p.Key.ID == "" {
+		p.Key = visitor
+	}
+	p.known = p.known || known
+}
+
+// touch notes where the person came from; rows come in the order of time.
+func (p *Person) touch(row *Row, shared bool) {
+	if p.facts.first == nil && (row.began || shared) {
+		p.facts.first = row
+	}
+	if row.began {
+		p.facts.last = row
+	}
 }
 
 // shared says whether a device belonged to several people.
