@@ -226,7 +226,7 @@ func (d *dispatcher) forget(c actor.Context, now time.Time) {
 // drop has the queue drop a delivery that must not be made any more.
 func (d *dispatcher) drop(c actor.Context, item *entry) {
 	d.sending[item.EventID] = true
-	d.record(c.ActorSystem().Root, c.Self(), conclusion{result: result{EventID: item.EventID}})
+	d.record(c.ActorSystem().Root, c.Self(), conclusion{result: result{EventID: item.EventID, Turn: item.turn()}})
 }
 
 // orphan waits for the definition of a destination, which this node may not have heard of yet, and forgets
@@ -290,16 +290,17 @@ func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *
 			items = append(items, more)
 		}
 	}
-	group := make([]svc.DispatchItem, len(items))
+	one := request{definition: definition, items: make([]svc.DispatchItem, len(items)), turns: make([]turn, len(items))}
 	for i, item := range items {
 		d.sending[item.EventID] = true
-		group[i] = svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts + 1, Conversion: &item.Conversion}
+		one.items[i] = svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts + 1, Conversion: &item.Conversion}
+		one.turns[i] = item.turn()
 	}
 	d.active++
-	questions := d.ask(definition, items, now)
+	one.questions = d.ask(definition, items, now)
 	root, self := c.ActorSystem().Root, c.Self()
 	d.node.Workers.Go(func(ctx context.Context) {
-		ok, tried := d.attempt(ctx, root, self, definition, group, questions)
+		ok, tried := d.attempt(ctx, root, self, one)
 		<-d.ports.Slots
 		if ok || !tried {
 			done(nil)
@@ -314,34 +315,45 @@ func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *
 // errUnanswered counts against a destination in its breaker.
 var errUnanswered = errors.New("an attempt may succeed later")
 
+// request is an attempt for some deliveries that one request carries, each at its turn.
+type request struct {
+	definition *svc.Destination
+	items      []svc.DispatchItem
+	turns      []turn
+	questions  []*question
+}
+
 // attempt sends conversions and has the outcomes recorded. tried is false where nothing was sent; ok says that
 // the destination is there.
-func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self *actor.PID, definition *svc.Destination, group []svc.DispatchItem, questions []*question) (ok, tried bool) {
+func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self *actor.PID, one request) (ok, tried bool) {
 	now := d.node.Now()
 	var send []svc.DispatchItem
-	for i := range group {
-		if c := group[i].Conversion; d.erased(c, now) {
-			d.record(root, self, conclusion{result: result{EventID: c.EventID}})
+	var turns []turn
+	for i := range one.items {
+		if c := one.items[i].Conversion; d.erased(c, now) {
+			d.record(root, self, conclusion{result: result{EventID: c.EventID, Turn: one.turns[i]}})
 			continue
 		}
-		send = append(send, group[i])
+		send, turns = append(send, one.items[i]), append(turns, one.turns[i])
 	}
 	if len(send) == 0 {
 		return true, false
 	}
-	if err := contact(ctx, questions, send); err != nil {
+	if err := contact(ctx, one.questions, send); err != nil {
 		d.ports.Logger.Warn("looking up the people of conversions failed", "destination", d.id, "error", err)
 		for i := range send {
-			d.record(root, self, conclusion{result: result{EventID: send[i].Conversion.EventID, Status: svc.DispatchRetrying, Attempts: send[i].Attempt - 1, Next: now.Add(again)}})
+			d.record(root, self, conclusion{result: result{
+				EventID: send[i].Conversion.EventID, Turn: turns[i], Status: svc.DispatchRetrying, Attempts: turns[i].Before, Next: now.Add(again),
+			}})
 		}
 		return true, false
 	}
-	outcomes := d.send(ctx, definition, send)
+	outcomes := d.send(ctx, one.definition, send)
 	ok = true
 	ended := d.node.Now()
 	for i := range outcomes {
 		ok = ok && !outcomes[i].Retry
-		d.record(root, self, d.outcome(&send[i], &outcomes[i], ended))
+		d.record(root, self, d.outcome(&send[i], turns[i], &outcomes[i], ended))
 	}
 	return ok, true
 }

@@ -72,6 +72,16 @@ type entry struct {
 	place int
 }
 
+// turn names an attempt of a delivery: the batch in which the queue took the delivery, which a replay has of its own, and how many
+// attempts were made before.
+type turn struct {
+	Batch  string `json:"batch"`
+	Before int    `json:"before"`
+}
+
+// turn returns the attempt that is due, or under way.
+func (e *entry) turn() turn { return turn{e.batch.ID, e.Attempts} }
+
 // takenBlocks are the parts of blocks that were taken in one minute.
 type takenBlocks struct {
 	Parts []blockPart `json:"parts"`
@@ -107,6 +117,8 @@ type (
 	}
 	result struct {
 		EventID string `json:"eventId"`
+		// Turn is the attempt that the result is of; where the delivery is at another one, it changes nothing.
+		Turn turn `json:"turn"`
 		// Status is empty for a delivery that must not be made any more.
 		Status   svc.DispatchStatus `json:"status"`
 		Attempts int                `json:"attempts"`
@@ -245,7 +257,8 @@ func (q *queue) wakeups(now time.Time) []svc.Wakeup {
 	return []svc.Wakeup{wakeup}
 }
 
-// onEnded records what became of deliveries. What it does not know is over already.
+// onEnded records what became of deliveries. What it does not know is over already, and the outcome of an attempt before the present
+// one is a repetition whose first answer was lost.
 func (q *queue) onEnded(now time.Time, m ended) (grain.Outcome[grain.None], error) {
 	touched := map[*batch]bool{}
 	for i := range m.Results {
@@ -254,7 +267,7 @@ func (q *queue) onEnded(now time.Time, m ended) (grain.Outcome[grain.None], erro
 			q.state.LastDispatchAt, q.state.LastError = m.At, r.Error
 		}
 		item := q.entries[r.EventID]
-		if item == nil {
+		if item == nil || item.turn() != r.Turn {
 			continue
 		}
 		touched[item.batch] = true

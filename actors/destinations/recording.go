@@ -17,11 +17,11 @@ type conclusion struct {
 }
 
 // outcome is the record of an attempt.
-func (d *dispatcher) outcome(item *svc.DispatchItem, outcome *svc.DispatchOutcome, now time.Time) conclusion {
+func (d *dispatcher) outcome(item *svc.DispatchItem, of turn, outcome *svc.DispatchOutcome, now time.Time) conclusion {
 	record := recordOf(d.ref, d.id, item, outcome, now)
 	record.Status, record.NextAt = svc.NextDispatch(outcome, item.Attempt, now)
 	return conclusion{record, result{
-		EventID: record.EventID, Status: record.Status, Attempts: record.Attempts, Next: record.NextAt, Error: record.Error, Sent: true,
+		EventID: record.EventID, Turn: of, Status: record.Status, Attempts: record.Attempts, Next: record.NextAt, Error: record.Error, Sent: true,
 	}}
 }
 
@@ -35,7 +35,7 @@ func (d *dispatcher) park(c actor.Context, definition *svc.Destination, item *en
 	now := d.node.Now()
 	record := recordOf(d.ref, d.id, &svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts, Conversion: &item.Conversion}, &svc.DispatchOutcome{Error: problem}, now)
 	record.Status = svc.DispatchParked
-	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Status: svc.DispatchParked, Attempts: item.Attempts, Error: problem}})
+	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Turn: item.turn(), Status: svc.DispatchParked, Attempts: item.Attempts, Error: problem}})
 }
 
 // recordAtOnce is how many outcomes are recorded at a time.
