@@ -36,7 +36,7 @@ const (
 	// keptContents is how many versions of the texts are kept; the book names the one that counts.
 	keptContents = 8
 	// wakeAfter is how long after a save the sender is woken if nothing else happens, as after a crash.
-	wakeAfter = 15 * time.Second
+	wakeAfter = 5 * time.Second
 	// detailBytes is how much of a mail server's answer is kept.
 	detailBytes = 160
 )
