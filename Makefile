@@ -200,6 +200,7 @@ bench: deps build ## run the benchmarks in their short form, and update their ta
 	$(GO) run ./bench/state $(BENCH)
 	$(GO) run ./bench/revenue -subscriptions 5000 $(BENCH)
 	$(GO) run ./bench/flags $(BENCH)
+	$(GO) run ./bench/campaigns -people 3000 -rate 300 -every 8s $(BENCH)
 	$(GO) run ./bench/report
 
 # Flags of it: make bench-assistant ASSISTANT='-pin -turns 1000 -seconds 30 -idle 10000'

@@ -26,7 +26,7 @@ func allowedImports() map[string][]string {
 		"actors":  {"svc", "protos", "cluster"},
 		"http":    {"svc", "protos"},
 		"cmd":     {"svc", "protos", "cluster", "actors", "storage", "http"},
-		"bench":   nil,
+		"bench":   {"http"}, // its servers and devices for tests only, see TestImportsFollowTheTable
 	}
 }
 
@@ -179,6 +179,7 @@ func innerImports() map[string][]string {
 		"svc/bench/harness":           nil,
 		"svc/bench/bare":              {"svc/bench/harness"},
 		"svc/bench/assistant":         {"svc/bench/bare", "svc/bench/harness"},
+		"svc/bench/campaigns":         {"svc/bench/harness"},
 		"svc/bench/cluster":           {"svc/bench/harness"},
 		"svc/bench/crash":             {"svc/bench/harness"},
 		"svc/bench/errors":            {"svc/bench/harness"},
@@ -292,6 +293,9 @@ func TestImportsFollowTheTable(t *testing.T) {
 			to, ours := folder(path)
 			if ours && to != from && !slices.Contains(targets, to) {
 				t.Errorf("%s must not import %s: declare a small interface where it is used, and have cmd/svc plug it in", p.ImportPath, path)
+			}
+			if from == "bench" && to == "http" && !strings.HasSuffix(path, "test") {
+				t.Errorf("%s must not import %s: a benchmark reaches the service as its clients do", p.ImportPath, path)
 			}
 			if ours {
 				used[[2]string{from, to}] = true

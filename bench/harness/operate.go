@@ -15,10 +15,16 @@ import (
 // NewMember makes a member of the first organization and returns a token that acts as
 // them.
 func (s *Server) NewMember(ctx context.Context, email string) (token string, err error) {
-	if _, err := s.operate(ctx, "members.put", map[string]any{"org": s.Organization, "email": email, "name": "Bench", "role": "member"}); err != nil {
+	if err := s.Seat(ctx, email, "member"); err != nil {
 		return "", err
 	}
 	return s.operate(ctx, "tokens.mint", map[string]any{"email": email, "name": "bench", "scopes": []string{"read", "write"}})
+}
+
+// Seat makes a person a member of the first organization, in a role.
+func (s *Server) Seat(ctx context.Context, email, role string) error {
+	_, err := s.operate(ctx, "members.put", map[string]any{"org": s.Organization, "email": email, "name": "Bench", "role": role})
+	return err
 }
 
 // Login opens a console session of a person.

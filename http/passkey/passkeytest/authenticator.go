@@ -1,4 +1,4 @@
-// Package passkeytest is an authenticator in software, for tests: it does what a browser and a
+// Package passkeytest is an authenticator in software, for tests and benchmarks: it does what a browser and a
 // passkey do together.
 package passkeytest
 
@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"testing"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -21,6 +20,13 @@ const (
 	verified = 0x04
 	attested = 0x40
 )
+
+// T is told of what cannot be answered; a testing.TB is one.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
 
 // Authenticator holds one key. Its fields may be changed to have it misbehave.
 type Authenticator struct {
@@ -34,13 +40,13 @@ type Authenticator struct {
 	// Handle is by what the authenticator names its owner; it comes with a registration.
 	Handle []byte
 
-	t   testing.TB
+	t   T
 	id  []byte
 	key *ecdsa.PrivateKey
 }
 
 // New returns an authenticator with a key of its own.
-func New(t testing.TB, origin, party string) *Authenticator {
+func New(t T, origin, party string) *Authenticator {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

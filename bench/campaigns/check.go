@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"svc/bench/harness"
+)
+
+//go:embed fates.sql
+var fatesQuery string
+
+// found is what a sending came to: what the mail server took, beside what the service says.
+type found struct {
+	people int
+	// taken counts messages, repeated those who got more than one, unnamed those of whom the service does not say what became.
+	taken, repeated, unnamed int
+	sent, uncertain          int
+	// window counts the uncertain who did get the message.
+	window int
+}
+
+// row is the measurement of a sending.
+func (f *found) row(name string, took time.Duration) harness.Measurement {
+	return harness.Measurement{
+		Name: name, Kind: harness.KindService, Events: uint64(f.taken), Seconds: took.Seconds(), EventsPerSecond: float64(f.taken) / took.Seconds(),
+		Extra: map[string]float64{
+			"recipients": float64(f.people), "sent": float64(f.sent), "uncertain": float64(f.uncertain), "inTheWindow": float64(f.window), "repeated": float64(f.repeated), "unnamed": float64(f.unnamed),
+		},
+	}
+}
+
+// check holds what the mail server took to what the service says of each recipient, and that to its statistics.
+func (b *bench) check(ctx context.Context, id string, kills int) (*found, error) {
+	fates, err := b.fates(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	taken := b.mail.Taken()
+	for to, count := range b.before {
+		taken[to] -= count
+	}
+	f, violations := judge(b.people, taken, fates, kills > 0)
+	for _, violation := range violations {
+		b.violate("%s", violation)
+	}
+	var read stats
+	if err := b.server.Read(ctx, "/campaigns/"+id, nil, &read); err != nil {
+		return nil, err
+	}
+	if s := &read.Stats; s.Sent != f.sent || s.Failures.Uncertain != f.uncertain || s.Failed != f.uncertain || s.Skipped != 0 || s.Queued != 0 {
+		b.violate("the statistics are %+v, recipient by recipient %d are sent and %d uncertain", *s, f.sent, f.uncertain)
+	}
+	return f, nil
+}
+
+// judge looks at each recipient. Who was sent to has one message, who is uncertain one or none, and nobody anything else; nobody is
+// uncertain where nothing was killed.
+func judge(people int, taken map[string]int, fates map[string]string, killed bool) (f *found, violations []string) {
+	f = &found{people: people}
+	wrong := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
+	for n := range people {
+		to := address(n)
+		got, fate := taken[to], fates[to]
+		f.taken += got
+		if got > 1 {
+			f.repeated++
+			wrong("%s got %d messages", to, got)
+		}
+		switch {
+		case fate == "sent":
+			f.sent++
+			if got == 0 {
+				wrong("%s was sent to, and got nothing", to)
+			}
+		case fate == "uncertain" && killed:
+			f.uncertain++
+			f.window += got
+		default:
+			f.unnamed++
+			wrong("of %s, who got %d messages, the service says %q", to, got, fate)
+		}
+	}
+	if strangers := len(taken) - people; strangers > 0 {
+		wrong("%d addresses of nobody got messages", strangers)
+	}
+	return f, violations
+}
+
+// fates asks the store what became of each recipient, by address.
+func (b *bench) fates(ctx context.Context, id string) (map[string]string, error) {
+	target := "http://" + b.store + "/?database=svc&param_campaign=" + url.QueryEscape(id)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(fatesQuery))
+	if err != nil {
+		return nil, fmt.Errorf("making a request: %w", err)
+	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking the store: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // it is read
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking the store: %d %.300s (%w)", response.StatusCode, answer, err)
+	}
+	fates := make(map[string]string, b.people)
+	decoder := json.NewDecoder(bytes.NewReader(answer))
+	for {
+		var row struct{ Address, Fate string }
+		switch err := decoder.Decode(&row); {
+		case errors.Is(err, io.EOF):
+			return fates, nil
+		case err != nil:
+			return nil, fmt.Errorf("decoding what became of recipients: %w", err)
+		}
+		if before, known := fates[row.Address]; known {
+			b.violate("of %s, the service says %q and %q", row.Address, before, row.Fate)
+		}
+		fates[row.Address] = row.Fate
+	}
+}
