@@ -189,6 +189,8 @@ func (f *faults) report(result *harness.Result) {
 	}
 	conversions, repeated := f.load.deliveries.repeated()
 	row.Extra["conversions"], row.Extra["conversionsRepeated"] = float64(conversions), float64(repeated)
+	bills := f.load.bills
+	row.Extra["billingItems"], row.Extra["billingAsked"], row.Extra["billingMovements"] = float64(len(bills.fates)), float64(bills.asked), float64(bills.moved)
 	for kind, count := range f.count {
 		row.Extra["faults_"+kind] = float64(count)
 		row.Extra["longestSilenceMs_"+kind] = float64(f.slowest[kind].Milliseconds())

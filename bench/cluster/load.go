@@ -53,6 +53,7 @@ type load struct {
 	// deliveries are the conversions and their receiver.
 	deliveries *deliveries
 	people     *people
+	bills      *bills
 }
 
 // writer changes one application, one change after the other.
@@ -131,7 +132,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random)); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random), l.startBills(ctx, seed, random)); err != nil {
 		return err
 	}
 	l.startFlips(ctx, random)
@@ -292,6 +293,7 @@ func (l *load) check(ctx context.Context) error {
 	l.checkTalks()
 	l.checkDeliveries(ctx)
 	l.checkPeople(ctx)
+	l.checkBills(ctx)
 	return nil
 }
 

@@ -3,7 +3,8 @@
 // off and restarts nodes at random. Afterwards it counts: every acknowledged event
 // is stored once, every acknowledged change is there and in order, no read went
 // after an acknowledged write, what can be had once was acknowledged once, every acknowledged conversion was
-// forwarded, under one delivery id, and every device belongs to its member, through every node.
+// forwarded, under one delivery id, every device belongs to its member, and the revenue is that of the stored billing items, through
+// every node.
 package main
 
 import (

@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"svc/bench/harness"
+	"svc/bench/subscriptions"
 )
 
 // billing sends what a billing system says, into an environment in which nothing else is counted, through all kills: late, in no order and
@@ -22,16 +22,14 @@ import (
 type billing struct {
 	server *harness.Server
 	store  string
-	prefix string
-	// base is before all items; what they announce has come to pass as well.
-	base   time.Time
+	*subscriptions.History
 	random *rand.Rand
 	// tickets allow so many items each.
 	tickets chan int
 	senders sync.WaitGroup
 
 	mu       sync.Mutex // guards the rest
-	fates    []fate
+	fates    []subscriptions.Fate
 	acked    int
 	problems []string
 	// asked counts the answers with a revenue while the load ran.
@@ -40,141 +38,18 @@ type billing struct {
 
 const (
 	billingEnvironment = "development"
-	// billingSpread is a prime number of instants: the n-th item has one of its own, far from those of its neighbours.
-	billingSpread = 100_003
-	billingStep   = 280 * time.Second // about 324 days in all
-	billingDays   = 380               // from base until now
-	// subscriptions are in the hands of half as many customers.
-	billingSubscriptions = 80
-	billingBatch         = 20
+	billingBatch       = 20
 	// readPause is the time between two questions for the revenue.
 	readPause = 200 * time.Millisecond
 	// billingShare is how many events of the load there are for one item.
 	billingShare = 20
-	// currencies: one that is reported, one with rates, one without.
-	reported, rated, unrated = "USD", "EUR", "GBP"
 )
 
 func newBilling(server *harness.Server, store string, seed uint64) *billing {
 	return &billing{
-		server: server, store: store, prefix: "bill-" + strconv.FormatUint(seed, 36) + "-", base: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -billingDays),
+		server: server, store: store, History: subscriptions.NewHistory(seed),
 		random: rand.New(rand.NewPCG(seed, 1<<33)), tickets: make(chan int, 1000),
 	}
-}
-
-// billingItem is one item as it is sent.
-type billingItem struct {
-	Type           string            `json:"type"`
-	ID             string            `json:"id,omitempty"`
-	Ts             string            `json:"ts,omitempty"`
-	SubscriptionID string            `json:"subscriptionId,omitempty"`
-	CustomerID     string            `json:"customerId,omitempty"`
-	Plan           string            `json:"plan,omitempty"`
-	Status         string            `json:"status,omitempty"`
-	Currency       string            `json:"currency"`
-	AmountCents    int64             `json:"amountCents,omitempty"`
-	Quantity       int64             `json:"quantity,omitempty"`
-	Interval       string            `json:"interval,omitempty"`
-	Discounts      []billingDiscount `json:"discounts,omitempty"`
-	TrialEndsAt    string            `json:"trialEndsAt,omitempty"`
-	EndsAt         string            `json:"endsAt,omitempty"`
-	PaymentID      string            `json:"paymentId,omitempty"`
-	RefundID       string            `json:"refundId,omitempty"`
-	To             string            `json:"to,omitempty"`
-	Rate           json.Number       `json:"rate,omitempty"`
-	Day            string            `json:"day,omitempty"`
-}
-
-type billingDiscount struct {
-	PercentOff int    `json:"percentOff"`
-	EndsAt     string `json:"endsAt"`
-}
-
-// item returns the n-th item, always the same, and the row that it becomes. The first one names the reporting currency, the second one the rate
-// before all others.
-func (b *billing) item(n int) (item billingItem, row billingRow) {
-	random := rand.New(rand.NewPCG(uint64(n), 77))
-	at := b.base.Add(24*time.Hour + time.Duration(n*7919%billingSpread)*billingStep)
-	id := b.prefix + strconv.Itoa(n)
-	item = billingItem{ID: id, Ts: stamp(at), Currency: currencyOf(random.IntN(billingSubscriptions))}
-	row = billingRow{ID: id, Subject: id, Ts: at.UnixMilli()}
-	kind := random.IntN(100)
-	switch n {
-	case 0:
-		item.Currency, kind = reported, 75
-	case 1:
-		kind = 99
-	}
-	switch {
-	case kind < 70:
-		b.subscription(random, at, &item, &row)
-	case kind < 90:
-		item.Type, item.PaymentID, item.AmountCents = "payment", id, 1+random.Int64N(100_000)
-		row.Cents = item.AmountCents
-	case kind < 95:
-		item.Type, item.RefundID, item.AmountCents = "refund", id, 1+random.Int64N(5_000)
-		row.Cents = item.AmountCents
-	default:
-		b.rate(n, &item, &row)
-	}
-	row.Kind, row.Currency = item.Type, item.Currency
-	return item, row
-}
-
-// rate makes the only rate of a day.
-func (b *billing) rate(n int, item *billingItem, row *billingRow) {
-	day := b.base
-	if n > 1 {
-		day = b.base.AddDate(0, 0, 1+n%(billingDays-2))
-	}
-	rate := 10_000 + int64(day.YearDay())*13
-	*item = billingItem{Type: "rate", Currency: rated, To: reported, Day: day.Format(time.DateOnly), Rate: json.Number(fmt.Sprintf("%d.%04d", rate/10_000, rate%10_000))}
-	*row = billingRow{ID: reported + item.Day, Subject: rated, Ts: day.UnixMilli(), Target: reported, Rate: rate * 100_000_000}
-}
-
-// subscription makes a change of a subscription. What it announces has an instant of its own, too.
-func (b *billing) subscription(random *rand.Rand, at time.Time, item *billingItem, row *billingRow) {
-	number := random.IntN(billingSubscriptions)
-	item.Type, item.SubscriptionID, item.CustomerID = "subscription", fmt.Sprint(b.prefix, "sub-", number), fmt.Sprint("payer-", number/2)
-	item.Plan, item.Currency = []string{"Solo", "Team", "Whole"}[random.IntN(3)], currencyOf(number)
-	item.AmountCents, item.Quantity, item.Interval = 24*(1+random.Int64N(500)), 1+random.Int64N(3), "month"
-	row.Subject, row.Customer, row.Plan, row.Cents = item.SubscriptionID, item.CustomerID, item.Plan, item.AmountCents*item.Quantity
-	if random.IntN(3) == 0 {
-		item.Interval = "year"
-		row.Cents /= 12
-	}
-	switch state := random.IntN(100); {
-	case state < 60:
-		item.Status = "active"
-	case state < 67:
-		item.Status = "past_due"
-	case state < 79:
-		item.Status = "trialing"
-		ends := at.Add(7*24*time.Hour + time.Millisecond)
-		item.TrialEndsAt, row.TrialEnd = stamp(ends), ends.UnixMilli()
-	case state < 86:
-		item.Status = "paused"
-	default:
-		item.Status = "canceled"
-	}
-	if random.IntN(8) == 0 {
-		ends := at.Add(9*24*time.Hour + 2*time.Millisecond)
-		item.EndsAt, row.Ended = stamp(ends), ends.UnixMilli()
-	}
-	if random.IntN(8) == 0 {
-		ends := at.Add(5*24*time.Hour + 3*time.Millisecond)
-		item.Discounts = []billingDiscount{{50, stamp(ends)}}
-		row.ChangeMs, row.ChangeCents = []int64{ends.UnixMilli()}, []int64{row.Cents}
-		row.Cents /= 2
-	}
-	row.Status = item.Status
-}
-
-func stamp(at time.Time) string { return at.Format(harness.TimeFormat) }
-
-// currencyOf spreads currencies over subscriptions.
-func currencyOf(number int) string {
-	return []string{reported, reported, reported, rated, unrated, rated}[number%6]
 }
 
 // prepare sends the first items and waits for their answer: what the reporting currency is must not depend on the load.
@@ -197,9 +72,9 @@ func (b *billing) take(count int) []int {
 	defer b.mu.Unlock()
 	numbers := make([]int, 0, count)
 	for range count {
-		if len(b.fates) < billingSpread {
+		if len(b.fates) < subscriptions.Spread {
 			numbers = append(numbers, len(b.fates))
-			b.fates = append(b.fates, unsent)
+			b.fates = append(b.fates, subscriptions.Unsent)
 		}
 	}
 	return numbers
@@ -252,9 +127,9 @@ func (b *billing) finish(ctx context.Context) error {
 
 // deliver sends items until they are acknowledged, or, where it may, gives up after a connection broke.
 func (b *billing) deliver(ctx context.Context, conn *harness.Conn, numbers []int, mayGiveUp bool) bool {
-	items := make([]billingItem, len(numbers))
+	items := make([]subscriptions.Item, len(numbers))
 	for at, n := range numbers {
-		items[at], _ = b.item(n)
+		items[at], _ = b.Item(n)
 	}
 	body, err := json.Marshal(items)
 	if err != nil {
@@ -263,10 +138,10 @@ func (b *billing) deliver(ctx context.Context, conn *harness.Conn, numbers []int
 	for ctx.Err() == nil && len(numbers) > 0 {
 		reply, err := conn.Post(body)
 		if !errors.Is(err, harness.ErrNotSent) {
-			b.note(numbers, unknown)
+			b.note(numbers, subscriptions.Unknown)
 		}
 		if err == nil && b.judge(reply, len(numbers)) {
-			b.note(numbers, acknowledged)
+			b.note(numbers, subscriptions.Acknowledged)
 			return true
 		}
 		if err != nil && !errors.Is(err, harness.ErrNotSent) && mayGiveUp && b.random.IntN(3) == 0 {
@@ -281,13 +156,13 @@ func (b *billing) deliver(ctx context.Context, conn *harness.Conn, numbers []int
 }
 
 // note raises the fate of items.
-func (b *billing) note(numbers []int, to fate) {
+func (b *billing) note(numbers []int, to subscriptions.Fate) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range numbers {
 		if b.fates[n] < to {
 			b.fates[n] = to
-			if to == acknowledged {
+			if to == subscriptions.Acknowledged {
 				b.acked++
 			}
 		}
@@ -337,4 +212,31 @@ func (b *billing) read(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// check compares the stored items with those that were sent. It compares the revenue with the stored items twice: as the running server
+// has it, and after a restart.
+func (b *billing) check(ctx context.Context, found *findings) error {
+	for _, problem := range b.problems {
+		found.violate(answered, "%s", problem)
+	}
+	rows, err := b.Settled(ctx, b.store, b.fates)
+	if err != nil {
+		return err
+	}
+	b.CompareRows(b.fates, rows, found.violate)
+	if err := b.compareRevenue(ctx, rows, found, "the revenue that followed"); err != nil {
+		return err
+	}
+	b.server.Kill()
+	if _, err := b.server.Open(ctx); err != nil {
+		return fmt.Errorf("restarting: %w", err)
+	}
+	return b.compareRevenue(ctx, rows, found, "the revenue after a start")
+}
+
+func (b *billing) compareRevenue(ctx context.Context, rows []subscriptions.Row, found *findings, which string) error {
+	moves, err := b.CompareRevenue(ctx, b.server, billingEnvironment, rows, which, found.violate)
+	found.moves += moves
+	return err
 }

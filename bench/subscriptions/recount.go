@@ -1,4 +1,4 @@
-package main
+package subscriptions
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// billingRow is a billing item as it is stored.
-type billingRow struct {
+// Row is a billing item as it is stored.
+type Row struct {
 	Kind        string  `json:"kind"`
 	Subject     string  `json:"subject"`
 	ID          string  `json:"id"`
@@ -27,11 +27,11 @@ type billingRow struct {
 	Rate        int64   `json:"rate"`
 }
 
-// billingTotals are the figures of an overview that are counted again, by the names that they have there.
-type billingTotals map[string]int64
+// Totals are the figures of an overview that are counted again, by the names that they have there.
+type Totals map[string]int64
 
-// billingMove is a movement that is counted again. Cents is nil where there is no rate.
-type billingMove struct {
+// Move is a movement that is counted again. Cents is nil where there is no rate.
+type Move struct {
 	Ts                 int64
 	Kind, Subscription string
 	Customer, Plan     string
@@ -40,18 +40,19 @@ type billingMove struct {
 	Original           int64
 }
 
-// billingBook counts revenue by looking, at every instant at which anything may change, at what each subscription costs just before it
+// Book counts revenue by looking, at every instant at which anything may change, at what each subscription costs just before it
 // and at it. No two items have one instant.
-type billingBook struct {
-	subscriptions map[string][]billingRow // by time
-	payers        map[string][]string     // the subscriptions of each customer
-	rates         []billingRow            // by day
-	flows         []billingRow
+type Book struct {
+	subscriptions map[string][]Row    // by time
+	payers        map[string][]string // the subscriptions of each customer
+	rates         []Row               // by day
+	flows         []Row
 }
 
-func newBillingBook(rows []billingRow) *billingBook {
-	b := &billingBook{subscriptions: map[string][]billingRow{}, payers: map[string][]string{}}
-	rows = slices.SortedFunc(slices.Values(rows), func(x, y billingRow) int { return cmp.Compare(x.Ts, y.Ts) })
+// NewBook returns the book of some rows.
+func NewBook(rows []Row) *Book {
+	b := &Book{subscriptions: map[string][]Row{}, payers: map[string][]string{}}
+	rows = slices.SortedFunc(slices.Values(rows), func(x, y Row) int { return cmp.Compare(x.Ts, y.Ts) })
 	for _, row := range rows {
 		switch row.Kind {
 		case "subscription":
@@ -69,8 +70,8 @@ func newBillingBook(rows []billingRow) *billingBook {
 }
 
 // state returns what a subscription is and costs at an instant.
-func (b *billingBook) state(subscription string, at int64) (status, plan, currency string, cents int64) {
-	var last *billingRow
+func (b *Book) state(subscription string, at int64) (status, plan, currency string, cents int64) {
+	var last *Row
 	for n := range b.subscriptions[subscription] {
 		if row := &b.subscriptions[subscription][n]; row.Ts <= at {
 			last = row
@@ -97,13 +98,13 @@ func (b *billingBook) state(subscription string, at int64) (status, plan, curren
 	return status, last.Plan, last.Currency, cents
 }
 
-// worth returns an amount in the reported currency by the last rate until its day, rounded, halves away from zero.
-func (b *billingBook) worth(cents int64, currency string, at int64) (int64, bool) {
+// worth returns an amount in the Reported currency by the last rate until its day, rounded, halves away from zero.
+func (b *Book) worth(cents int64, currency string, at int64) (int64, bool) {
 	const dayMs = 86_400_000
 	switch currency {
-	case reported:
+	case Reported:
 		return cents, true
-	case unrated:
+	case Unrated:
 		return 0, false
 	}
 	rate := int64(0)
@@ -124,9 +125,9 @@ func (b *billingBook) worth(cents int64, currency string, at int64) (int64, bool
 	return new(big.Int).Quo(value.Num(), value.Denom()).Int64(), true
 }
 
-// count returns the figures of [from, to) and its movements, the newest first.
-func (b *billingBook) count(from, to int64) (billingTotals, []billingMove) {
-	totals, moves, customers := billingTotals{}, []billingMove(nil), int64(0)
+// Count returns the figures of [from, to) and its movements, the newest first.
+func (b *Book) Count(from, to int64) (Totals, []Move) {
+	totals, moves, customers := Totals{}, []Move(nil), int64(0)
 	for _, name := range []string{
 		"mrrCents", "activeSubscriptions", "trialing", "newCents", "expansionCents", "contractionCents", "churnCents", "churnedSubscriptions", "newSubscriptions",
 		"paymentsCents", "refundsCents",
@@ -138,7 +139,7 @@ func (b *billingBook) count(from, to int64) (billingTotals, []billingMove) {
 			totals["mrrCents"] += move.value()
 			if move.Ts >= from {
 				totals.move(&move)
-				moves = append(moves, move.billingMove)
+				moves = append(moves, move.Move)
 			}
 		}
 		if b.levels(of, to-1, totals) {
@@ -152,14 +153,14 @@ func (b *billingBook) count(from, to int64) (billingTotals, []billingMove) {
 	if customers > 0 {
 		totals["arpaCents"] = (totals["mrrCents"] + customers/2) / customers
 	}
-	slices.SortFunc(moves, func(x, y billingMove) int {
+	slices.SortFunc(moves, func(x, y Move) int {
 		return cmp.Or(cmp.Compare(y.Ts, x.Ts), strings.Compare(y.Subscription, x.Subscription))
 	})
 	return totals, moves
 }
 
 // levels adds what subscriptions of one customer are at an instant, and reports whether the customer pays.
-func (b *billingBook) levels(subscriptions []string, at int64, totals billingTotals) (pays bool) {
+func (b *Book) levels(subscriptions []string, at int64, totals Totals) (pays bool) {
 	for _, subscription := range subscriptions {
 		status, _, currency, cents := b.state(subscription, at)
 		if cents > 0 {
@@ -175,7 +176,7 @@ func (b *billingBook) levels(subscriptions []string, at int64, totals billingTot
 }
 
 // flow adds the payments and refunds of [from, to).
-func (b *billingBook) flow(from, to int64, totals billingTotals) {
+func (b *Book) flow(from, to int64, totals Totals) {
 	for _, flow := range b.flows {
 		if flow.Ts < from || flow.Ts >= to {
 			continue
@@ -190,7 +191,7 @@ func (b *billingBook) flow(from, to int64, totals billingTotals) {
 
 // countedMove is a movement with what it counts besides.
 type countedMove struct {
-	billingMove
+	Move
 	begins, ends bool
 }
 
@@ -203,7 +204,7 @@ func (m *countedMove) value() int64 {
 }
 
 // move adds a movement within the window.
-func (t billingTotals) move(m *countedMove) {
+func (t Totals) move(m *countedMove) {
 	switch m.Kind {
 	case "new", "expansion":
 		t[m.Kind+"Cents"] += m.value()
@@ -219,7 +220,7 @@ func (t billingTotals) move(m *countedMove) {
 }
 
 // payer returns the movements of the subscriptions of one customer before an instant, by time.
-func (b *billingBook) payer(subscriptions []string, to int64) (moves []countedMove) {
+func (b *Book) payer(subscriptions []string, to int64) (moves []countedMove) {
 	carried := map[string]int64{}
 	for _, at := range b.instants(subscriptions) {
 		if at == 0 || at >= to {
@@ -245,7 +246,7 @@ func (b *billingBook) payer(subscriptions []string, to int64) (moves []countedMo
 }
 
 // instants returns when anything may change, by time.
-func (b *billingBook) instants(subscriptions []string) []int64 {
+func (b *Book) instants(subscriptions []string) []int64 {
 	instants := map[int64]bool{}
 	for _, subscription := range subscriptions {
 		for _, row := range b.subscriptions[subscription] {
@@ -259,10 +260,10 @@ func (b *billingBook) instants(subscriptions []string) []int64 {
 }
 
 // moved returns how a subscription changes at an instant, of a customer who paid for anything before and pays after it, or not. It is not valued yet.
-func (b *billingBook) moved(subscription string, at int64, paid, pays bool) countedMove {
+func (b *Book) moved(subscription string, at int64, paid, pays bool) countedMove {
 	_, _, was, before := b.state(subscription, at-1)
 	_, plan, currency, after := b.state(subscription, at)
-	move := countedMove{billingMove: billingMove{
+	move := countedMove{Move: Move{
 		Ts: at, Subscription: subscription, Customer: b.subscriptions[subscription][0].Customer, Plan: plan, Currency: cmp.Or(was, currency), Original: after - before,
 	}, begins: before == 0, ends: after == 0}
 	switch {
@@ -279,7 +280,7 @@ func (b *billingBook) moved(subscription string, at int64, paid, pays bool) coun
 }
 
 // pays reports whether one of the subscriptions costs anything at an instant.
-func (b *billingBook) pays(subscriptions []string, at int64) bool {
+func (b *Book) pays(subscriptions []string, at int64) bool {
 	return slices.ContainsFunc(subscriptions, func(subscription string) bool {
 		_, _, _, cents := b.state(subscription, at)
 		return cents > 0

@@ -1,4 +1,4 @@
-package main
+package subscriptions
 
 import (
 	"fmt"
@@ -10,24 +10,24 @@ import (
 // TestBillingIsCountedByItsDefinitions counts a history whose figures were worked out by hand.
 func TestBillingIsCountedByItsDefinitions(t *testing.T) {
 	day := func(n int) int64 { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).UnixMilli() }
-	sub := func(at int, subject, customer, status, currency string, cents int64) billingRow {
-		return billingRow{Kind: "subscription", Subject: subject, ID: fmt.Sprint(subject, at), Ts: day(at), Customer: customer, Plan: "Solo", Status: status, Currency: currency, Cents: cents}
+	sub := func(at int, subject, customer, status, currency string, cents int64) Row {
+		return Row{Kind: "subscription", Subject: subject, ID: fmt.Sprint(subject, at), Ts: day(at), Customer: customer, Plan: "Solo", Status: status, Currency: currency, Cents: cents}
 	}
-	trial := sub(3, "b", "ada", "trialing", reported, 200)
+	trial := sub(3, "b", "ada", "trialing", Reported, 200)
 	trial.TrialEnd, trial.Ended = day(10), day(20)
-	coupon := sub(4, "c", "bob", "active", rated, 1001)
+	coupon := sub(4, "c", "bob", "active", Rated, 1001)
 	coupon.ChangeMs, coupon.ChangeCents = []int64{day(12)}, []int64{2002}
-	rows := []billingRow{
-		trial, coupon, sub(2, "a", "ada", "active", reported, 1000), sub(15, "a", "ada", "canceled", reported, 0), sub(16, "c", "bob", "paused", rated, 0), sub(5, "d", "eve", "active", unrated, 700),
-		{Kind: "rate", Subject: rated, ID: "r1", Ts: day(1), Target: reported, Rate: 1_500_000_000_000},
-		{Kind: "rate", Subject: rated, ID: "r2", Ts: day(12), Target: reported, Rate: 2_000_000_000_000},
-		{Kind: "payment", Subject: "p", ID: "p", Ts: day(11), Currency: rated, Cents: 3},
-		{Kind: "refund", Subject: "q", ID: "q", Ts: day(13), Currency: reported, Cents: 4},
+	rows := []Row{
+		trial, coupon, sub(2, "a", "ada", "active", Reported, 1000), sub(15, "a", "ada", "canceled", Reported, 0), sub(16, "c", "bob", "paused", Rated, 0), sub(5, "d", "eve", "active", Unrated, 700),
+		{Kind: "rate", Subject: Rated, ID: "r1", Ts: day(1), Target: Reported, Rate: 1_500_000_000_000},
+		{Kind: "rate", Subject: Rated, ID: "r2", Ts: day(12), Target: Reported, Rate: 2_000_000_000_000},
+		{Kind: "payment", Subject: "p", ID: "p", Ts: day(11), Currency: Rated, Cents: 3},
+		{Kind: "refund", Subject: "q", ID: "q", Ts: day(13), Currency: Reported, Cents: 4},
 	}
-	totals, moves := newBillingBook(rows).count(day(4), day(18))
-	want := billingTotals{
+	totals, moves := NewBook(rows).Count(day(4), day(18))
+	want := Totals{
 		"mrrCents": 200, "arrCents": 2400, "arpaCents": 100, "activeSubscriptions": 2, "trialing": 0, "newCents": 1502, "expansionCents": 200 + 2002, "contractionCents": 1000, "churnCents": 3504,
-		"churnedSubscriptions": 2, "newSubscriptions": 3, "paymentsCents": 5, "refundsCents": 4, "netNewMrrCents": 1502 + 2202 - 4504, "mrr " + reported: 200, "mrr " + unrated: 700, "payments " + rated: 3,
+		"churnedSubscriptions": 2, "newSubscriptions": 3, "paymentsCents": 5, "refundsCents": 4, "netNewMrrCents": 1502 + 2202 - 4504, "mrr " + Reported: 200, "mrr " + Unrated: 700, "payments " + Rated: 3,
 	}
 	if !maps.Equal(totals, want) {
 		t.Errorf("the figures are\n%v, want\n%v", totals, want)
@@ -47,7 +47,7 @@ func TestBillingIsCountedByItsDefinitions(t *testing.T) {
 
 // TestBillingItemsHaveInstantsOfTheirOwn looks whether anything of two items happens at one instant, which would leave open what comes first.
 func TestBillingItemsHaveInstantsOfTheirOwn(t *testing.T) {
-	b := newBilling(nil, "", 7)
+	b := NewHistory(7)
 	names, instants := map[string]bool{}, map[int64]bool{}
 	own := func(n int, at int64) {
 		if at != 0 && instants[at] {
@@ -56,7 +56,7 @@ func TestBillingItemsHaveInstantsOfTheirOwn(t *testing.T) {
 		instants[at] = true
 	}
 	for n := range 5000 {
-		_, row := b.item(n)
+		_, row := b.Item(n)
 		if row.Kind == "subscription" {
 			own(n, row.Ts)
 			own(n, row.TrialEnd)
