@@ -46,7 +46,7 @@ func (b *bench) round(ctx context.Context, name, event string, rate int, to *rec
 	}
 	row := harness.Measurement{
 		Name: name, Kind: harness.KindService, Events: uint64(sent), Seconds: usage.Elapsed.Seconds(), EventsPerSecond: float64(sent) / usage.Elapsed.Seconds(),
-		CPUPerEvent: float64(usage.Server.Microseconds()) / float64(sent), Extra: map[string]float64{tailSeconds: tail},
+		CPUPerEvent: float64(usage.Server.Microseconds()) / float64(sent), Foreign: usage.Foreign, Extra: map[string]float64{tailSeconds: tail},
 	}
 	if to != nil {
 		to.mu.Lock()

@@ -82,6 +82,10 @@ func (b *bench) first(ctx context.Context) error {
 func (b *bench) steady(ctx context.Context) error {
 	var whole, spans harness.Latency
 	var cpu time.Duration
+	meter, err := harness.StartMeter(b.server.PID())
+	if err != nil {
+		return err
+	}
 	for range b.reads {
 		before, err := harness.ProcessCPU(b.server.PID())
 		if err != nil {
@@ -103,14 +107,18 @@ func (b *bench) steady(ctx context.Context) error {
 		}
 		spans.Record(time.Since(began))
 	}
-	b.addLatency(steadyRow, harness.KindService, &whole, cpu)
-	b.addLatency(spansRow, harness.KindLimit, &spans, 0)
+	usage, err := meter.Read()
+	if err != nil {
+		return err
+	}
+	b.addLatency(steadyRow, harness.KindService, &whole, cpu, usage.Foreign)
+	b.addLatency(spansRow, harness.KindLimit, &spans, 0, usage.Foreign)
 	return nil
 }
 
-func (b *bench) addLatency(name, kind string, latency *harness.Latency, cpu time.Duration) {
+func (b *bench) addLatency(name, kind string, latency *harness.Latency, cpu time.Duration, foreign float64) {
 	spread := latency.Spread()
-	row := harness.Measurement{Name: name, Kind: kind, Events: latency.Count(), Latency: &spread, Extra: map[string]float64{"subscriptions": float64(b.subscriptions)}}
+	row := harness.Measurement{Name: name, Kind: kind, Events: latency.Count(), Latency: &spread, Foreign: foreign, Extra: map[string]float64{"subscriptions": float64(b.subscriptions)}}
 	if cpu > 0 {
 		row.CPUPerEvent = float64(cpu.Microseconds()) / float64(latency.Count())
 	}
@@ -123,6 +131,10 @@ func (b *bench) change(ctx context.Context) error {
 	defer conn.Close()
 	var after harness.Latency
 	var cpu time.Duration
+	meter, err := harness.StartMeter(b.server.PID())
+	if err != nil {
+		return err
+	}
 	for n := range b.changes {
 		one := item{Type: "payment", Ts: stamp(time.Now()), CustomerID: "payer-1", Currency: "USD", AmountCents: 7, PaymentID: fmt.Sprint("late-", n)}
 		paid := b.payments + 7
@@ -155,6 +167,10 @@ func (b *bench) change(ctx context.Context) error {
 		after.Record(took)
 		cpu += used - before
 	}
-	b.addLatency(changeRow, harness.KindService, &after, cpu)
+	usage, err := meter.Read()
+	if err != nil {
+		return err
+	}
+	b.addLatency(changeRow, harness.KindService, &after, cpu, usage.Foreign)
 	return nil
 }
