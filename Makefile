@@ -112,6 +112,7 @@ test-plain: deps
 proofs: deps ## run what takes long: random histories of nodes that fail, servers that are killed, all combinations of questions
 	$(TEST) $(RACE) $(SHORT) -run '$(PROOFS)' -count=1 $(PROVING)
 	$(PLAIN) $(SHORT) -run '$(LONG)' -skip '$(PROOFS)' -count=1 $(LONG_IN)
+	$(PLAIN) -tags norevenue -run 'WithoutTheModule' -count=1 ./cmd/svc
 	$(if $(SHORT),,$(PLAIN) -count=1 $(SAMPLED))
 
 .PHONY: race

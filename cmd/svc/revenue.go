@@ -47,7 +47,7 @@ func (n *node) revenueModule() module {
 		kinds: func(node *grain.Node) []cluster.Kind { return billing.Kinds(node, of.ports) },
 		routes: func() ([]route.Route, error) {
 			hooks := &billinghooks.Hooks{Connectors: of.connectors, Provider: of.stripe, Signed: stripe.Signed, Log: of.log, Allowed: n.bills, Now: n.now}
-			return append(revenueapi.Routes(revenueapi.Ports{Ledgers: of.store, Connectors: of.connectors, Coverage: of.index}), hooks.Routes()...), nil
+			return append(revenueapi.Routes(revenueapi.Ports{Ledgers: of.store, Connectors: of.connectors, Coverage: of.index, Log: of.log}), hooks.Routes()...), nil
 		},
 	}
 }

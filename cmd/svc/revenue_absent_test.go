@@ -12,6 +12,10 @@ func TestWithoutTheModuleOfRevenue(t *testing.T) {
 			t.Errorf("%s answers %d: %s", path, status, text)
 		}
 	}
+	session, billing := s.session(), "/apps/acme/web/billing"
+	s.console(t, session, "GET", billing, "", 501)
+	s.console(t, session, "PUT", billing+"/own", `{"provider":"generic","rates":[{"currency":"EUR","to":"USD","day":"2026-03-01","rate":"1.08"}]}`, 501)
+	s.console(t, session, "DELETE", billing+"/own", "", 501)
 	if status, text, _ := s.sendFlags("POST", "/api/v1/revenue", s.boot.Keys["production"].Secret, `{"type":"payment"}`); status != 501 {
 		t.Errorf("sending answers %d: %s", status, text)
 	}

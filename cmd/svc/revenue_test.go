@@ -65,6 +65,7 @@ func TestRevenueFromABillingSystem(t *testing.T) {
 	}
 	t.Run("people", func(t *testing.T) { revenueOfPeople(t, s) })
 	t.Run("refusals", func(t *testing.T) { billingRefusals(t, s) })
+	t.Run("rates", func(t *testing.T) { ratesOfTheConsole(t, s) })
 }
 
 // revenueOfPeople looks for those who pay, paid, and never did, as people, by stages and in segments.
@@ -96,6 +97,30 @@ func revenueOfPeople(t *testing.T, s *server) {
 			t.Errorf("the segment of %s has %v", status, got)
 		}
 	}
+}
+
+// ratesOfTheConsole gives the rate of a currency that had none, with a connector that is removed again.
+func ratesOfTheConsole(t *testing.T, s *server) {
+	if status, answer := s.sendBilling(`{"type":"payment","ts":"2026-03-03T00:00:00Z","paymentId":"chf","customerId":"eve","amountCents":1000,"currency":"CHF"}`); status != 202 {
+		t.Fatalf("sending answers %d: %v", status, answer)
+	}
+	paid := func(cents float64, converted bool) {
+		t.Helper()
+		eventually(t, "the payment is counted", func() error {
+			got := s.get(revenuePath + "/overview?range=custom:2026-03-02..2026-03-04")
+			others := got["otherCurrencies"].([]any)
+			if len(others) == 1 && others[0].(map[string]any)["converted"] == converted && got["totals"].(map[string]any)["paymentsCents"] == cents {
+				return nil
+			}
+			return fmt.Errorf("%v, %v", got["totals"], others)
+		})
+	}
+	paid(0, false)
+	session, path := s.seated("bo@acme.example", "admin"), "/apps/acme/web/billing/own"
+	s.console(t, session, "PUT", path, `{"provider":"generic","rates":[{"currency":"CHF","to":"USD","day":"2026-03-01","rate":"1.5"},{"currency":"CHF","to":"USD","day":"2026-03-02","rate":"1.2"}]}`, 200)
+	paid(1200, true)
+	s.console(t, session, "DELETE", path, "", 200)
+	paid(1200, true)
 }
 
 // billingRefusals sends what is not taken.

@@ -237,10 +237,11 @@ func (it *billingItem) fillRate(billing *protos.Billing) *refusal {
 	if refused != nil {
 		return refused
 	}
-	if rate.Mul(rate, new(big.Rat).SetInt64(svc.RateUnit)); !rate.IsInt() || rate.Sign() <= 0 || !rate.Num().IsInt64() {
-		return &refusal{"invalid_value", "rate must be a positive number below 9 million with at most 12 decimals."}
+	exact, ok := svc.RateOf(rate)
+	if !ok {
+		return &refusal{"invalid_value", svc.RateProblem}
 	}
-	billing.Subject, billing.TsMs, billing.Rate, billing.Customer, billing.Plan = billing.Currency, day.UnixMilli(), rate.Num().Int64(), "", ""
+	billing.Subject, billing.TsMs, billing.Rate, billing.Customer, billing.Plan = billing.Currency, day.UnixMilli(), exact, "", ""
 	billing.Id = billing.Target + it.Day
 	return nil
 }

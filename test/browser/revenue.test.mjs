@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole } from "./console.mjs";
 import { accessible } from "./page.mjs";
-import { until } from "./server.mjs";
+import { call, until } from "./server.mjs";
 
 let world, page, until0, bills;
 const usd = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
@@ -86,6 +86,24 @@ describe("revenue", () => {
     await world.visit(page, "settings/billing");
     await page.getByRole("button", { name: "Delete stripe" }).click();
     await page.getByText(/All billing items that it brought/).waitFor();
+  });
+
+  it("exchange rates are given, and what is no rate is refused", async () => {
+    const converted = async () => (await world.api("/revenue/overview?range=30d")).otherCurrencies.find((one) => one.currency === "CHF")?.converted;
+    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/revenue", [{ type: "payment", paymentId: "chf-1", customerId: "payer", amountCents: 500, currency: "CHF" }]);
+    await until("there is no rate", async () => ((await converted()) === false ? true : undefined));
+    await world.visit(page, "settings/billing");
+    await page.getByLabel("Provider", { exact: true }).selectOption("generic");
+    await page.getByLabel("Exchange rates").fill("2026-03-01 CHF CHF 1.12");
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.getByRole("alert").getByText("to is not a code of another currency.").waitFor();
+    await page.getByLabel("Exchange rates").fill("2026-03-01 CHF USD 1.1275\n2026-03-02, CHF, USD, 1.13");
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.getByRole("button", { name: "Delete generic" }).waitFor();
+    assert.equal(await page.getByLabel("Exchange rates").inputValue(), "");
+    await until("the rate holds", async () => ((await converted()) === true ? true : undefined));
+    await page.getByRole("button", { name: "Delete generic" }).click();
+    await page.getByText(/All billing items that were sent/).waitFor();
   });
 
   it("is read by everybody: axe, both themes, 360 pixels, roles", async () => {

@@ -27,6 +27,8 @@ func revenueSteps() []step {
 		{name: "console.billing.put", as: session, method: "PUT", path: billing + "/stripe", body: `{"provider":"stripe","environment":"staging","enabled":false,"customers":"email","apiKey":"rk_test_51Mabc","signingSecret":"whsec_abc"}`},
 		{name: "console.billing.put-keeps-secrets", as: session, method: "PUT", path: billing + "/stripe", body: `{"provider":"stripe","environment":"staging","enabled":false}`},
 		{name: "console.billing.put-generic", as: session, method: "PUT", path: billing + "/invoices", body: `{"provider":"generic"}`},
+		{name: "console.billing.put-rates", as: session, method: "PUT", path: billing + "/invoices", body: `{"provider":"generic","rates":[{"currency":"CHF","to":"USD","day":"2026-03-01","rate":"1.1275"}]}`},
+		{name: "console.billing.put-rates-invalid", as: session, method: "PUT", path: billing + "/invoices", body: `{"provider":"generic","rates":[{"currency":"CHF","to":"CHF","day":"1.3.2026","rate":"1/3"}]}`},
 		{name: "console.billing.put-test-mode", as: session, method: "PUT", path: billing + "/live", body: `{"provider":"stripe","apiKey":"rk_test_51Mabc"}`},
 		{name: "console.billing.put-no-key", as: session, method: "PUT", path: billing + "/live", body: `{"provider":"stripe"}`},
 		{name: "console.billing.put-invalid", as: session, method: "PUT", path: billing + "/Live", body: `{"provider":"paddle","environment":"moon","customers":"phone","apiKey":"abc"}`},

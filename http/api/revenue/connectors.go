@@ -3,6 +3,7 @@ package revenue
 import (
 	"context"
 	"regexp"
+	"strconv"
 	"time"
 
 	"svc"
@@ -136,17 +137,38 @@ type newBillingConnector struct {
 	Customers     *svc.BillingCustomers `json:"customers" doc:"By what a customer is known as a person: metadata (default) takes distinct_id of the metadata; email takes the e-mail address where there is none."`
 	APIKey        *string               `json:"apiKey" doc:"A restricted key of Stripe that reads subscriptions, customers, prices, products, invoices, charges, refunds and events. What is absent stays."`
 	SigningSecret *string               `json:"signingSecret" doc:"The signing secret of the webhook; one that it replaces verifies for a day beside it. What is absent stays."`
+	Rates         []svc.ExchangeRate    `json:"rates" doc:"Exchange rates for the environment, at most 1000: the last one given for a day holds, and all are kept, whatever becomes of the connector."`
+}
+
+// maxRates bounds the rates of a request.
+const maxRates = 1000
+
+// rateRows returns the billing items of the rates, and what is wrong with them.
+func (b *newBillingConnector) rateRows(environment uint64) (rows []svc.BillingRow, problems []svc.FieldError) {
+	if len(b.Rates) > maxRates {
+		return nil, []svc.FieldError{{Field: "rates", Code: "out_of_range", Message: "At most 1000 rates are taken at a time."}}
+	}
+	for n, rate := range b.Rates {
+		row, wrong := rate.Row(environment)
+		for _, problem := range wrong {
+			problem.Field = "rates[" + strconv.Itoa(n) + "]." + problem.Field
+			problems = append(problems, problem)
+		}
+		rows = append(rows, row)
+	}
+	return rows, problems
 }
 
 // connectorID matches the ids of connectors.
 func connectorID() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`) }
 
-// Check refuses ids that cannot be those of a connector.
+// Check refuses ids that cannot be those of a connector, and rates that are none.
 func (p *putConnector) Check(*route.Call) []svc.FieldError {
+	_, problems := p.Body.rateRows(0)
 	if !connectorID().MatchString(p.ID) {
-		return []svc.FieldError{{Field: "id", Code: "invalid_value", Message: "An id has 1 to 40 lower-case letters, digits and dashes, and begins with no dash."}}
+		problems = append(problems, svc.FieldError{Field: "id", Code: "invalid_value", Message: "An id has 1 to 40 lower-case letters, digits and dashes, and begins with no dash."})
 	}
-	return nil
+	return problems
 }
 
 func (r revenue) putConnector(ctx context.Context, call *route.Call, in putConnector) (billingConnector, error) {
@@ -160,6 +182,11 @@ func (r revenue) putConnector(ctx context.Context, call *route.Call, in putConne
 	put, err := r.ports.Connectors.Put(ctx, &call.App, in.ID, spec, secretOf(in.Body.APIKey), secretOf(in.Body.SigningSecret))
 	if err != nil {
 		return billingConnector{}, err
+	}
+	if rows, _ := in.Body.rateRows(put.Number); len(rows) > 0 { // Check has looked at them
+		if err := r.ports.Log.AppendBilling(ctx, rows); err != nil {
+			return billingConnector{}, err
+		}
 	}
 	return r.connectorOf(call, &put, false), nil
 }

@@ -20,6 +20,13 @@ type Ports struct {
 	Ledgers    Ledgers
 	Connectors Connectors
 	Coverage   Coverage
+	Log        Log
+}
+
+// Log takes billing items.
+type Log interface {
+	// AppendBilling returns once the log has acknowledged the items.
+	AppendBilling(ctx context.Context, items []svc.BillingRow) error
 }
 
 // Routes returns the rows of the package.

@@ -53,17 +53,27 @@ function List() {
   );
 }
 
+// ratesOf reads exchange rates, one a line; the service says what is wrong with them.
+function ratesOf(text: string) {
+  return text.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
+    const [day = "", currency = "", to = "", rate = ""] = line.split(/[\s,;]+/);
+    return { day, currency, to, rate };
+  });
+}
+
 function Form({ connector, done }: { connector?: Connector; done: () => void }) {
   const { at, env, app } = useHere();
   const [id, name] = useState(connector?.id ?? "stripe"), [provider, choose] = useState<string>(connector?.provider ?? "stripe"), [environment, fill] = useState(connector?.environment ?? env);
   const [customers, know] = useState<string>(connector?.customers ?? "metadata"), [enabled, enable] = useState(connector?.enabled ?? true), [apiKey, setKey] = useState(""), [signingSecret, setSecret] = useState("");
+  const [rates, rate] = useState("");
   const { busy, error, run } = useAct();
   const save = async (event: Event) => {
     event.preventDefault();
-    const body = { provider, environment, enabled, customers, ...(apiKey ? { apiKey } : {}), ...(signingSecret ? { signingSecret } : {}) };
+    const body = { provider, environment, enabled, customers, ...(apiKey ? { apiKey } : {}), ...(signingSecret ? { signingSecret } : {}), ...(rates.trim() ? { rates: ratesOf(rates) } : {}) };
     if (!(await run(() => call("put", "/console/api/v1/apps/{org}/{app}/billing/{id}", { path: { ...at, id }, body: body as never })))) return;
     setKey("");
     setSecret("");
+    rate("");
     done();
   };
   return (
@@ -78,6 +88,7 @@ function Form({ connector, done }: { connector?: Connector; done: () => void }) 
           <Field label={t.billing.customers}><select value={customers} onChange={(event) => know(event.currentTarget.value)}>{Object.entries(t.billing.customersBy).map(([key, text]) => <option key={key} value={key}>{text}</option>)}</select></Field>
         </>}
       </div>
+      <Field label={t.billing.rates} hint={t.billing.ratesHint}><textarea rows={3} spellcheck={false} placeholder="2026-03-01 EUR USD 1.0832" value={rates} onInput={(event) => rate(event.currentTarget.value)} /></Field>
       {provider === "generic" && <p class="quiet">{t.billing.genericHint}</p>}
       <label class="check"><input type="checkbox" checked={enabled} onChange={(event) => enable(event.currentTarget.checked)} /> {t.billing.enabled}</label>
       {error && <Failure error={error} />}
