@@ -89,11 +89,11 @@ describe("revenue", () => {
   });
 
   it("exchange rates are given, and what is no rate is refused", async () => {
-    const converted = async () => (await world.api("/revenue/overview?range=30d")).otherCurrencies.find((one) => one.currency === "CHF")?.converted;
-    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/revenue", [{ type: "payment", paymentId: "chf-1", customerId: "payer", amountCents: 500, currency: "CHF" }]);
+    const converted = async () => (await world.api("/revenue/overview?range=30d", "web")).otherCurrencies.find((one) => one.currency === "CHF")?.converted;
+    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/revenue", [{ type: "payment", paymentId: "usd-1", customerId: "payer", amountCents: 100, currency: "USD" }, { type: "payment", paymentId: "chf-1", customerId: "payer", amountCents: 500, currency: "CHF" }]);
     await until("there is no rate", async () => ((await converted()) === false ? true : undefined));
-    await world.visit(page, "settings/billing");
-    await page.getByLabel("Provider", { exact: true }).selectOption("generic");
+    await world.visit(page, "settings/billing", "web");
+    await page.getByRole("combobox", { name: "Provider" }).selectOption("generic");
     await page.getByLabel("Exchange rates").fill("2026-03-01 CHF CHF 1.12");
     await page.getByRole("button", { name: "Connect", exact: true }).click();
     await page.getByRole("alert").getByText("to is not a code of another currency.").waitFor();
