@@ -43,6 +43,27 @@ func (s *Server) SignAsOperator(request *http.Request) error {
 	return nil
 }
 
+// Profile returns a profile of the server's processor time over some seconds.
+func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.Admin, seconds), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.SignAsOperator(request); err != nil {
+		return nil, err
+	}
+	response, err := (&http.Client{}).Do(request) // the context bounds it
+	if err != nil {
+		return nil, fmt.Errorf("profiling: %w", err)
+	}
+	defer response.Body.Close()
+	profile, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("profiling: status %d: %.300s", response.StatusCode, profile)
+	}
+	return profile, err
+}
+
 // operate gives the operator's listener a command and returns the secret of its answer.
 func (s *Server) operate(ctx context.Context, command string, body any) (secret string, err error) {
 	encoded, err := json.Marshal(body)
