@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"svc/bench/harness"
-	"svc/http/passkey/passkeytest"
+	"svc/http/passkey/passkeytest" //nolint:depguard // a device, no part of the service
 )
 
 const (
@@ -97,16 +97,16 @@ func (b *bench) signIn(ctx context.Context) (err error) {
 	}
 	device := passkeytest.New(broken{}, b.origin(), party)
 	var asked challenge
-	if _, err := b.console(ctx, linked, http.MethodPost, "/me/passkeys/challenge", nil, &asked); err != nil {
+	if _, err := b.post(ctx, linked, "/me/passkeys/challenge", nil, &asked); err != nil {
 		return err
 	}
-	if _, err := b.console(ctx, linked, http.MethodPost, "/me/passkeys", proof{"Key", asked.Ceremony, device.Create(asked.Options)}, nil); err != nil {
+	if _, err := b.post(ctx, linked, "/me/passkeys", proof{"Key", asked.Ceremony, device.Create(asked.Options)}, nil); err != nil {
 		return err
 	}
-	if _, err := b.console(ctx, "", http.MethodPost, "/sessions/challenge", nil, &asked); err != nil {
+	if _, err := b.post(ctx, "", "/sessions/challenge", nil, &asked); err != nil {
 		return err
 	}
-	b.second, err = b.console(ctx, "", http.MethodPost, "/sessions", proof{"", asked.Ceremony, device.Get(asked.Options)}, nil)
+	b.second, err = b.post(ctx, "", "/sessions", proof{"", asked.Ceremony, device.Get(asked.Options)}, nil)
 	return err
 }
 
@@ -122,32 +122,32 @@ func (b *bench) approved(ctx context.Context, name string) (id string, err error
 		} `json:"campaign"`
 	}
 	draft := map[string]any{"name": name, "subject": "Hello {{firstName|friend}}", "text": "Dear {{name}}, see https://shop.example/a.", "ratePerSecond": b.rate}
-	if _, err := b.console(ctx, b.author, http.MethodPost, campaigns, draft, &made); err != nil {
+	if _, err := b.post(ctx, b.author, campaigns, draft, &made); err != nil {
 		return "", err
 	}
 	path := campaigns + "/" + made.Campaign.ID
-	if _, err := b.console(ctx, b.author, http.MethodPost, path+"/submit", nil, &submitted); err != nil {
+	if _, err := b.post(ctx, b.author, path+"/submit", nil, &submitted); err != nil {
 		return "", err
 	}
-	_, err = b.console(ctx, b.second, http.MethodPost, path+"/decide", map[string]any{"decision": "approve", "revision": submitted.Campaign.Revision}, nil)
+	_, err = b.post(ctx, b.second, path+"/decide", map[string]any{"decision": "approve", "revision": submitted.Campaign.Revision}, nil)
 	return made.Campaign.ID, err
 }
 
 // control changes what a campaign does.
 func (b *bench) control(ctx context.Context, id, action string) error {
-	_, err := b.console(ctx, b.author, http.MethodPost, campaigns+"/"+id+"/control", map[string]any{"action": action}, nil)
+	_, err := b.post(ctx, b.author, campaigns+"/"+id+"/control", map[string]any{"action": action}, nil)
 	return err
 }
 
-// console sends a request of the console and decodes the answer. It returns the session that the answer opens.
-func (b *bench) console(ctx context.Context, session, method, path string, body, into any) (opened string, err error) {
+// post sends a request of the console and decodes the answer. It returns the session that the answer opens.
+func (b *bench) post(ctx context.Context, session, path string, body, into any) (opened string, err error) {
 	var encoded []byte
 	if body != nil {
 		if encoded, err = json.Marshal(body); err != nil {
 			return "", fmt.Errorf("encoding a request: %w", err)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+b.server.Address+"/console/api/v1"+path, bytes.NewReader(encoded))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.server.Address+"/console/api/v1"+path, bytes.NewReader(encoded))
 	if err != nil {
 		return "", fmt.Errorf("making a request: %w", err)
 	}
@@ -164,7 +164,7 @@ func (b *bench) console(ctx context.Context, session, method, path string, body,
 	defer func() { _ = response.Body.Close() }() // it is read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
-		return "", fmt.Errorf("%s %s: %d %.300s (%w)", method, path, response.StatusCode, answer, err)
+		return "", fmt.Errorf("%s: %d %.300s (%w)", path, response.StatusCode, answer, err)
 	}
 	for _, cookie := range response.Cookies() {
 		opened = cookie.Value

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"svc/bench/harness"
-	"svc/http/mailing/mailtest"
+	"svc/http/mailing/mailtest" //nolint:depguard // a mail server, no part of the service
 )
 
 // options are the flags.

@@ -124,11 +124,11 @@ func (b *bench) cost(ctx context.Context) error {
 		return err
 	}
 	for n := range rounds {
-		if _, err := b.round(ctx, bareRow, "viewed", b.rate, nil); err != nil {
+		if err := b.round(ctx, bareRow, "viewed", b.rate, nil); err != nil {
 			return err
 		}
 		profiled := b.profile(ctx, n)
-		if _, err := b.round(ctx, forwardedRow, "purchase", b.rate, r); err != nil {
+		if err := b.round(ctx, forwardedRow, "purchase", b.rate, r); err != nil {
 			return err
 		}
 		if err := <-profiled; err != nil {
@@ -180,12 +180,12 @@ func (b *bench) hanging(ctx context.Context) error {
 	if err := b.destination(ctx, "Hangs", slow, "beside"); err != nil {
 		return err
 	}
-	if _, err := b.round(ctx, "warm up", "alone", b.slow, well); err != nil {
+	if err := b.round(ctx, "warm up", "alone", b.slow, well); err != nil {
 		return err
 	}
 	for range rounds {
 		for name, event := range map[string]string{aloneRow: "alone", besideRow: "beside"} {
-			if _, err := b.round(ctx, name, event, b.slow, well); err != nil {
+			if err := b.round(ctx, name, event, b.slow, well); err != nil {
 				return err
 			}
 		}

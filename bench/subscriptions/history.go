@@ -21,8 +21,12 @@ const (
 	Days = 380
 	// subscriptions are in the hands of half as many customers.
 	subscriptions = 80
-	// Currencies: one that is reported, one with rates, one without.
-	Reported, Rated, Unrated = "USD", "EUR", "GBP"
+	// Reported is the currency of the figures.
+	Reported = "USD"
+	// Rated is one with rates.
+	Rated = "EUR"
+	// Unrated is one without.
+	Unrated = "GBP"
 )
 
 // History is what a billing system says, item by item.
