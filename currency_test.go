@@ -20,9 +20,15 @@ func TestAnExchangeRateIsABillingItem(t *testing.T) {
 		rate  ExchangeRate
 		field string
 	}{
-		{ExchangeRate{"euro", "USD", "2026-03-01", "1"}, "currency"}, {ExchangeRate{"EUR", "eur", "2026-03-01", "1"}, "to"}, {ExchangeRate{"EUR", "USD", "1.3.2026", "1"}, "day"},
-		{ExchangeRate{"EUR", "USD", "2026-03-01", "0"}, "rate"}, {ExchangeRate{"EUR", "USD", "2026-03-01", "-1"}, "rate"}, {ExchangeRate{"EUR", "USD", "2026-03-01", "1e3"}, "rate"},
-		{ExchangeRate{"EUR", "USD", "2026-03-01", "1/3"}, "rate"}, {ExchangeRate{"EUR", "USD", "2026-03-01", "0.0000000000001"}, "rate"}, {ExchangeRate{"EUR", "USD", "2026-03-01", "9300000"}, "rate"},
+		{ExchangeRate{"euro", "USD", "2026-03-01", "1"}, "currency"},
+		{ExchangeRate{"EUR", "eur", "2026-03-01", "1"}, "to"},
+		{ExchangeRate{"EUR", "USD", "1.3.2026", "1"}, "day"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "0"}, "rate"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "-1"}, "rate"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "1e3"}, "rate"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "1/3"}, "rate"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "0.0000000000001"}, "rate"},
+		{ExchangeRate{"EUR", "USD", "2026-03-01", "9300000"}, "rate"},
 		{ExchangeRate{"EUR", "USD", "2026-03-01", ""}, "rate"},
 	} {
 		if _, problems := c.rate.Row(7); len(problems) != 1 || problems[0].Field != c.field {
