@@ -155,6 +155,16 @@ func (s *Store) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
 	return s.list(func(e svc.Entity) bool { return e.Kind == kind && !e.Deleted }), nil
 }
 
+// LoadKinds returns the present entities of some kinds of all owners.
+func (s *Store) LoadKinds(_ context.Context, kinds []string) ([]svc.Entity, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.failLoads.take(); err != nil {
+		return nil, err
+	}
+	return s.list(func(e svc.Entity) bool { return slices.Contains(kinds, e.Kind) && !e.Deleted }), nil
+}
+
 func (s *Store) list(wanted func(svc.Entity) bool) []svc.Entity {
 	var out []svc.Entity
 	for _, entity := range s.entities {

@@ -113,7 +113,7 @@ func TestCollectorsReportAStoreThatFails(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		c.Store.FailLoads(1, actorstest.ErrAway)
 		err := (&apps.SnapshotSync{Collectors: c.Collectors}).LoadAll(t.Context(), c.Store)
-		if want := "loading entities of the kind application: the store is away"; err == nil || err.Error() != want {
+		if want := "loading the entities of the snapshots: the store is away"; err == nil || err.Error() != want {
 			t.Errorf("LoadAll fails with %v, want %s", err, want)
 		}
 	})

@@ -55,15 +55,16 @@ func (c *SnapshotSync) entityKinds() (kinds []string) {
 	return slices.Compact(kinds)
 }
 
+// KindsLister loads the present entities of some kinds of all owners.
+type KindsLister interface {
+	LoadKinds(ctx context.Context, kinds []string) ([]svc.Entity, error)
+}
+
 // LoadAll loads the snapshots of a starting node, which hears of changes already.
-func (c *SnapshotSync) LoadAll(ctx context.Context, store grain.KindLister) error {
-	var loaded []svc.Entity
-	for _, kind := range c.entityKinds() {
-		entities, err := store.LoadKind(ctx, kind)
-		if err != nil {
-			return fmt.Errorf("loading entities of the kind %s: %w", kind, err)
-		}
-		loaded = append(loaded, entities...)
+func (c *SnapshotSync) LoadAll(ctx context.Context, store KindsLister) error {
+	loaded, err := store.LoadKinds(ctx, c.entityKinds())
+	if err != nil {
+		return fmt.Errorf("loading the entities of the snapshots: %w", err)
 	}
 	c.Apply(loaded)
 	return nil

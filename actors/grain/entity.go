@@ -19,11 +19,6 @@ type Entities interface {
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
 }
 
-// KindLister reads the last versions of all entities of a kind of all owners.
-type KindLister interface {
-	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
-}
-
 // Decode reads one entity.
 func Decode[T any](entity svc.Entity) (T, error) {
 	var value T

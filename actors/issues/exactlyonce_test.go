@@ -624,6 +624,7 @@ func (p *process) receive(ctx context.Context) {
 // noMoves is a store without moved environments.
 type noMoves struct{}
 
+func (noMoves) Hear(uint64, int)                        {}
 func (noMoves) Note(context.Context, uint64, int) error { return errors.New("nothing is moved") }
 func (noMoves) Learn(context.Context, int) error        { return nil }
 

@@ -214,28 +214,43 @@ func parseMove(text string) (environment uint64, shard int, ok bool) {
 	return environment, shard, err == nil
 }
 
-// settleMoves carries out the moves of environments that an earlier generation decided and did not note
-// everywhere, and returns the positions without their words.
-func (s *shardStream) settleMoves(ctx context.Context, g *generation, positions []svc.LogPosition) ([]svc.LogPosition, error) {
-	var settled []svc.LogPosition
+// moved is an environment and the shard on which it lives since a move.
+type moved struct {
+	environment uint64
+	shard       int
+}
+
+// hearMoves finds the moves of environments that an earlier generation decided and did not note everywhere, has
+// this node know them, and returns the positions without their words. It asks no store, so that one that is away
+// delays its own partitions only.
+func (s *shardStream) hearMoves(g *generation, positions []svc.LogPosition) []svc.LogPosition {
 	for i, position := range positions {
-		environment, shard, moved := parseMove(position.Metadata)
-		if !moved {
+		environment, shard, found := parseMove(position.Metadata)
+		if !found {
 			continue
 		}
-		if err := s.config.Moves.Note(ctx, environment, shard); err != nil {
-			return nil, fmt.Errorf("noting where an environment lives: %w", err)
-		}
+		s.config.Moves.Hear(environment, shard)
+		g.moves = append(g.moves, moved{environment, shard})
 		positions[i].Metadata = ""
 		if g.owns(position.Partition) {
-			settled = append(settled, positions[i])
+			g.words = append(g.words, positions[i])
 		}
 	}
-	if len(settled) == 0 {
-		return positions, nil
+	return positions
+}
+
+// noteMoves notes the moves that were heard of, and takes their words away.
+func (s *shardStream) noteMoves(ctx context.Context, g *generation) error {
+	for _, one := range g.moves {
+		if err := s.config.Moves.Note(ctx, one.environment, one.shard); err != nil {
+			return fmt.Errorf("noting where an environment lives: %w", err)
+		}
 	}
-	if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
-		return nil, fmt.Errorf("committing after a move: %w", err)
+	if len(g.words) > 0 {
+		if err := s.sink.commit(ctx, g.number, g.words); err != nil {
+			return fmt.Errorf("committing after a move: %w", err)
+		}
 	}
-	return positions, nil
+	g.moves, g.words = nil, nil
+	return nil
 }

@@ -37,10 +37,7 @@ func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPo
 			return nil, fmt.Errorf("looking for interrupted blocks: %w", err)
 		}
 	}
-	all, err := s.settleMoves(ctx, g, slices.Clone(all))
-	if err != nil {
-		return nil, err
-	}
+	all = s.hearMoves(g, slices.Clone(all))
 	blocks, err := pendingBlocks(all)
 	if err != nil {
 		return nil, err
@@ -93,7 +90,10 @@ func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingB
 // last state of their former owners, completes the interrupted blocks, has the listeners prepare, and gives every intake its
 // state. It is repeated when it fails, and continues with the block that it failed at.
 func (s *shardStream) prepare(ctx context.Context, g *generation) error {
-	// What this generation stores goes where the moves before it say: their words were looked for already.
+	// What this generation stores goes where the moves before it say.
+	if err := s.noteMoves(ctx, g); err != nil {
+		return err
+	}
 	if err := s.config.Moves.Learn(ctx, s.shard); err != nil {
 		return fmt.Errorf("learning where the environments of shard %d live: %w", s.shard, err)
 	}

@@ -95,7 +95,9 @@ type StreamConfig struct {
 
 // Moves are the environments that live on another shard than their numbers name.
 type Moves interface {
-	// Note notes durably, and for this node, on which shard an environment lives. It may be repeated.
+	// Hear has this node know on which shard an environment lives.
+	Hear(environment uint64, shard int)
+	// Note notes that durably. It may be repeated, and needs the stores of both shards.
 	Note(ctx context.Context, environment uint64, shard int) error
 	// Learn has this node know where the environments live whose numbers name a shard.
 	Learn(ctx context.Context, shard int) error
@@ -162,6 +164,10 @@ type generation struct {
 	// undecided are the blocks whose insert may or may not have happened, unbegun
 	// those whose texts must be gone before anything goes past them.
 	undecided, unbegun []pendingBlock
+	// moves are those that an earlier generation decided and may not have noted, words the positions of this node
+	// that say so, without their text.
+	moves []moved
+	words []svc.LogPosition
 	// states are those of partitions that were read, until their intakes have them.
 	states map[int]*begin
 	// kept are the partitions whose intakes go on with the state they have.

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func TestWakeupsAreDeliveredWhileTheStoreIsAway(t *testing.T) {
 }
 
 // TestColdActorsWhileTheStoreIsAway stops all actors while the store is cut off: those that were in memory
-// before go on, with all that they had, and others are refused for a moment.
+// before go on, with all that they had, and so do others, which the log of state has.
 func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -111,6 +112,7 @@ func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 			t.Fatalf("%d %s", made.status, made.body)
 		}
 	}
+	s.stateIsWhole()
 	store.pull()
 	for partition := range s.node.config.Partitions {
 		s.node.cluster.Evict(partition)
@@ -123,9 +125,8 @@ func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 			t.Errorf("a change of what was in memory: %d %s", made.status, made.body)
 		}
 	}
-	_, err = s.node.identity.Organization(ctx, "other")
-	if refusal, _ := errors.AsType[*svc.Error](err); refusal == nil || refusal.Code != svc.CodeUnavailable || refusal.RetryAfter == 0 {
-		t.Errorf("an organization that was not in memory: %v", err)
+	if other, err := s.node.identity.Organization(ctx, "other"); err != nil || other.Name != "Other" {
+		t.Errorf("an organization that was not in memory is %+v: %v", other, err)
 	}
 	store.plug()
 	for path, want := range map[string]int{"/goals": 3, "/alerts": 3} {
@@ -140,4 +141,175 @@ func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// TestAStartGoesOnWithoutAStoreThatIsAway starts a server while one of two stores refuses connections, and again while it
+// takes them and does not answer. What belongs to the other store is stored at once, changes are made, and readiness
+// names what is waited for. When the store is back it gets everything, once.
+func TestAStartGoesOnWithoutAStoreThatIsAway(t *testing.T) {
+	first, second := startStore(t), startStore(t)
+	gate := &storeGate{}
+	store := newCable(t, func() (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", second)
+		return gatedConn{conn, gate}, err
+	})
+	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + first + "/, http://" + store.listener.Addr().String() + "/"}
+	s := startServer(t, dir, env)
+	other := s.another(t)
+	one := &tenant{server: s, path: appPath, key: s.boot.Keys["production"].Secret}
+	goals := 0
+	for _, way := range []struct{ hold, release func() }{
+		{store.pull, store.plug},
+		{gate.mu.Lock, gate.mu.Unlock},
+	} {
+		one.publish(10)
+		other.publish(10)
+		one.stored()
+		other.stored()
+		s.stopped()
+		way.hold()
+		s = startServer(t, dir, env)
+		one.server, other.server = s, s
+		other.publish(10)
+		one.publish(5)
+		one.stored()
+		goals++
+		if got := s.call("POST", other.path+"/goals", s.boot.Token, fmt.Appendf(nil, `{"name":"Goal %d","kind":"event","match":"e%d"}`, goals, goals), nil); got.status != http.StatusCreated {
+			t.Errorf("a change in an application of the store that is away: %d %s", got.status, got.body)
+		}
+		if got := s.call("GET", other.path+"/analytics/overview?range=24h", s.boot.Token, nil, nil); got.status != http.StatusServiceUnavailable {
+			t.Errorf("a question to the store that is away: %d %s", got.status, got.body)
+		}
+		if waits := s.node.db.PingShards(t.Context()); !s.node.db.Away(1) || svc.CodeOf(waits) != svc.CodeUnavailable || !strings.Contains(fmt.Sprint(waits), "shard 1: ") {
+			t.Errorf("readiness says that it waits for %v", waits)
+		}
+		way.release()
+		other.stored()
+		if s.node.db.Away(1) {
+			t.Error("the store is in use and counts as away")
+		}
+	}
+	if kept, _ := s.get(other.path + "/goals")["data"].([]any); len(kept) != goals {
+		t.Errorf("%d goals, %d were made", len(kept), goals)
+	}
+	s.settled()
+	wantStored(t, map[string]int{first: one.sent, second: other.sent})
+}
+
+// TestAStartWithoutAStoreThatIsAway starts a server, twice, while its first or only store is away: events are taken, changes
+// of what no actor has in memory are answered, and of two stores the other one takes what is its own at once. When the
+// store is back it gets everything, once.
+func TestAStartWithoutAStoreThatIsAway(t *testing.T) {
+	for _, stores := range []int{1, 2} {
+		t.Run(fmt.Sprint(stores), func(t *testing.T) { startWithoutStore(t, stores) })
+	}
+}
+
+func startWithoutStore(t *testing.T, stores int) {
+	first := startStore(t)
+	store := newCable(t, func() (net.Conn, error) { return (&net.Dialer{}).DialContext(context.Background(), "tcp", first) })
+	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"}
+	second := ""
+	if stores > 1 {
+		second = startStore(t)
+		env["SVC_CLICKHOUSE_DSN"] += " http://" + second + "/"
+	}
+	s := startServer(t, dir, env)
+	one, other := &tenant{server: s, path: appPath, key: s.boot.Keys["production"].Secret}, &tenant{}
+	tenants := []*tenant{one}
+	if stores > 1 {
+		other = s.another(t)
+		tenants = append(tenants, other)
+	}
+	for _, tenant := range tenants {
+		tenant.publish(10)
+		tenant.stored()
+	}
+	s.settled()
+	s.stateIsWhole()
+	goals := 0
+	for range 2 {
+		s.stopped()
+		store.pull()
+		s = startServer(t, dir, env)
+		for _, tenant := range tenants {
+			tenant.server = s
+			tenant.publish(10)
+			goals++
+			if got := s.call("POST", tenant.path+"/goals", s.boot.Token, fmt.Appendf(nil, `{"name":"Goal %d","kind":"event","match":"e%d"}`, goals, goals), nil); got.status != http.StatusCreated {
+				t.Errorf("a change while the store is away: %d %s", got.status, got.body)
+			}
+		}
+		if err := s.node.db.Ping(t.Context()); svc.CodeOf(err) != svc.CodeUnavailable {
+			t.Errorf("readiness says of the store %v", err)
+		}
+		if stores > 1 {
+			eventually(t, "the other store has what is its own", func() error {
+				if got, err := countIn(second, "SELECT uniqExact(id) FROM svc.events"); err != nil || got != other.sent {
+					return fmt.Errorf("%d of %d: %w", got, other.sent, err)
+				}
+				return nil
+			})
+		}
+	}
+	store.plug()
+	made, want := 0, map[string]int{first: one.sent}
+	for _, tenant := range tenants {
+		tenant.stored()
+		kept, _ := s.get(tenant.path + "/goals")["data"].([]any)
+		made += len(kept)
+	}
+	if made != goals {
+		t.Errorf("%d goals, %d were made", made, goals)
+	}
+	if stores > 1 {
+		want[second] = other.sent
+	}
+	s.settled()
+	wantStored(t, want)
+}
+
+// wantStored holds the tables of stores to the events that were sent to each.
+func wantStored(t *testing.T, sent map[string]int) {
+	t.Helper()
+	for addr, want := range sent {
+		for _, query := range []string{"SELECT sum(events) FROM svc.traffic", "SELECT sum(items) FROM svc.usage WHERE fate = 'stored'", "SELECT count() FROM svc.events", "SELECT uniqExact(id) FROM svc.events"} {
+			if got, err := countIn(addr, query); err != nil || got != want {
+				t.Errorf("%s: %d, want %d: %v", query, got, want, err)
+			}
+		}
+	}
+}
+
+// TestAStoreThatIsAwayAtTheStartIsTheRightOne has another store in the place of one that was away: nothing is stored there.
+func TestAStoreThatIsAwayAtTheStartIsTheRightOne(t *testing.T) {
+	first, second, foreign := startStore(t), startStore(t), startStore(t)
+	var far atomic.Pointer[string]
+	far.Store(&second)
+	store := newCable(t, func() (net.Conn, error) { return (&net.Dialer{}).DialContext(context.Background(), "tcp", *far.Load()) })
+	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + first + "/, http://" + store.listener.Addr().String() + "/"}
+	s := startServer(t, dir, env)
+	other := s.another(t)
+	s.stopped()
+	store.pull()
+	s = startServer(t, dir, env)
+	other.server = s
+	other.publish(5)
+	far.Store(&foreign)
+	store.plug()
+	eventually(t, "the store is looked at", func() error {
+		if waits := s.node.db.PingShards(t.Context()); !strings.Contains(fmt.Sprint(waits), "it was lost") {
+			return fmt.Errorf("readiness says that it waits for %v", waits)
+		}
+		return nil
+	})
+	if got, err := countIn(foreign, "SELECT count() FROM svc.events"); err != nil || got != 0 {
+		t.Errorf("the store in its place has %d events: %v", got, err)
+	}
+	store.pull()
+	far.Store(&second)
+	store.plug()
+	other.stored()
+	s.settled()
+	wantStored(t, map[string]int{second: other.sent})
 }

@@ -54,6 +54,8 @@ const (
 	keyFile = backup.KeyFile
 	// partsFile notes the parts of the embedded store.
 	partsFile = "parts.json"
+	// knownFile notes whose data this is.
+	knownFile = "known.json"
 	// progressFile notes how far the log was stored.
 	progressFile = "progress.json"
 )
@@ -139,6 +141,7 @@ type node struct {
 	publicAddr, operatorAddr net.Addr
 
 	inspection  integrity.Inspection
+	belongs     *integrity.Identity
 	start       health.Start
 	unreadable  *health.Unreadable
 	disk        *health.Disk

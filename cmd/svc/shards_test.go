@@ -245,13 +245,7 @@ func TestAStoreThatIsAwayHoldsUpNoOther(t *testing.T) {
 		other.stored()
 	}
 	s.settled()
-	for addr, want := range map[string]int{first: one.sent, second: other.sent} {
-		for _, query := range []string{"SELECT sum(events) FROM svc.traffic", "SELECT sum(items) FROM svc.usage WHERE fate = 'stored'", "SELECT count() FROM svc.events", "SELECT uniqExact(id) FROM svc.events"} {
-			if got, err := countIn(addr, query); err != nil || got != want {
-				t.Errorf("%s: %d, want %d: %v", query, got, want, err)
-			}
-		}
-	}
+	wantStored(t, map[string]int{first: one.sent, second: other.sent})
 }
 
 // stateIsWhole waits until the log of state holds all of it.

@@ -94,6 +94,9 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 // firstStart makes and shows what a first start makes. It tries again for as long as the
 // store is away or parts of the group have no owner.
 func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err error) {
+	if n.belongs.FirstStarted() {
+		return false, nil
+	}
 	const doing = "looking whether this is the first start"
 	first := &firststart.FirstStart{
 		Store: n.db, Identity: n.identity, Applications: n.apps, Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), SetupLink: n.setupLink,
@@ -102,7 +105,10 @@ func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err
 	n.start.Note(doing, nil)
 	for pause := greetPause; ; pause = min(2*pause, greetLongPause) {
 		made, err = first.Run(ctx, stdout)
-		if err == nil || svc.CodeOf(err) != svc.CodeUnavailable {
+		if err == nil {
+			return made, n.belongs.NoteFirstStart()
+		}
+		if svc.CodeOf(err) != svc.CodeUnavailable {
 			return made, err
 		}
 		n.start.Note(doing, err)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"svc"
 	"svc/cmd/svc/health"
@@ -17,6 +19,7 @@ import (
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
 	config := n.stores()
+	config.Late = !n.inspection.Repairing()
 	config.Cluster, config.Durable, config.Skipped = n.config.ClickHouseCluster, n.config.LogSync == settings.SyncAlways, n.unreadable.Skipped
 	n.disk = health.NewDisk(health.DiskConfig{
 		Free: health.SpaceOf(n.config.DataDir), Floor: uint64(n.config.DiskFloor) << 20,
@@ -34,7 +37,9 @@ func (n *node) openStore(ctx context.Context) error {
 		return err
 	}
 	for shard := range n.db.ShardCount() {
-		if err := n.db.LearnPlaces(ctx, shard); err != nil {
+		if n.db.Away(shard) {
+			n.logger.Warn("a store is away; what goes there waits in the log", "shard", shard)
+		} else if err := n.db.LearnPlaces(ctx, shard); err != nil {
 			return err
 		}
 	}
@@ -96,11 +101,53 @@ func (n *node) leastShard() int {
 
 // checkIdentity compares log, store and key.
 func (n *node) checkIdentity(ctx context.Context) error {
-	identity := &integrity.Identity{
+	n.belongs = &integrity.Identity{
 		Inspection: &n.inspection, Store: n.db, Log: n.topic, Consumer: n.consumer, Key: n.vault.Fingerprint,
 		Group: intakeGroup, Partitions: n.partitions(), Progress: n.dir.Join(progressFile), NewID: n.random.ID,
+		Known: n.dir.Join(knownFile), Returned: n.returned,
 	}
-	return identity.Check(ctx)
+	return n.belongs.Check(ctx)
+}
+
+// returned completes the opening of a store that was away.
+func (n *node) returned(ctx context.Context, shard int) error {
+	if shard == 0 {
+		if err := n.db.Returned(ctx); err != nil {
+			return err
+		}
+	}
+	return n.db.LearnPlaces(ctx, shard)
+}
+
+// admitStores lets the stores in that were away at the start, each as soon as it is back and is the right one. As a
+// start would be, the node is ended where shard 0 shows that something does not belong together.
+func (n *node) admitStores(ctx context.Context) error {
+	for pause := startPause; ; pause = min(2*pause, startLongPause) {
+		away := false
+		for shard := range n.db.ShardCount() {
+			if !n.db.Away(shard) {
+				continue
+			}
+			err := n.belongs.Admit(ctx, shard)
+			if errors.Is(err, integrity.ErrRefused) {
+				return err
+			}
+			if away = away || err != nil; err != nil {
+				n.logger.Warn("a store is waited for", "shard", shard, "error", err)
+			} else {
+				n.logger.Info("a store is back", "shard", shard)
+			}
+		}
+		if !away {
+			<-ctx.Done()
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // partitions returns the numbers of the log's partitions.

@@ -49,6 +49,8 @@ type Config struct {
 	// Others are the stores of the shards after the first, in the order of their numbers. Of them only
 	// the place and the database count.
 	Others []Config
+	// Late has servers be away at the opening: their statements fail until [Conn.Admit] has opened them.
+	Late bool
 	// Database is created if it does not exist; empty means svc.
 	Database string
 	// Cluster is the name by which the servers know the replicas of a shard; empty means one server without
@@ -119,7 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := openOne(ctx, cfg, queries)
+	conn, err := openLate(ctx, cfg, queries)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -79,7 +80,8 @@ func (c *Conn) addShard(ctx context.Context, other Config, queries Queries) erro
 	if other.Database == "" {
 		other.Database = c.config.Database
 	}
-	opened, err := openOne(ctx, other, queries)
+	other.Late = c.config.Late
+	opened, err := openLate(ctx, other, queries)
 	if err != nil {
 		return fmt.Errorf("opening shard %d: %w", number, err)
 	}
@@ -88,14 +90,20 @@ func (c *Conn) addShard(ctx context.Context, other Config, queries Queries) erro
 	return nil
 }
 
-// PingShards returns the first error of the shards that do not answer.
+// PingShards returns the errors of the shards that do not answer.
 func (c *Conn) PingShards(ctx context.Context) error {
-	for shard, conn := range c.Shards() {
-		if err := conn.Ping(ctx); err != nil {
-			return fmt.Errorf("shard %d: %w", shard, err)
-		}
+	shards := c.Shards()
+	problems := make([]error, len(shards))
+	var asking sync.WaitGroup
+	for shard, conn := range shards {
+		asking.Go(func() {
+			if err := conn.Ping(ctx); err != nil {
+				problems[shard] = fmt.Errorf("shard %d: %w", shard, err)
+			}
+		})
 	}
-	return nil
+	asking.Wait()
+	return errors.Join(problems...)
 }
 
 // Shards returns the connections of the shards, by their numbers; without shards the connection itself.

@@ -67,6 +67,44 @@ func (n *node) saveAll(t *testing.T, sequence uint32) {
 	}
 }
 
+// recalls holds what the log answers for the tables against them: about all owners, about one of them and one kind, and
+// about wake-ups.
+func (n *node) recalls(t *testing.T, tables *memory) {
+	t.Helper()
+	for _, one := range []struct {
+		owners []string
+		keep   func(e *svc.Entity) bool
+	}{
+		{nil, func(*svc.Entity) bool { return true }},
+		{[]string{anOwner}, func(e *svc.Entity) bool { return e.Owner == anOwner }},
+		{[]string{anOwner, "app/2"}, func(e *svc.Entity) bool { return e.ID == "old" && (e.Owner == anOwner || e.Owner == "app/2") }},
+	} {
+		found, err := n.Recall(t.Context(), one.owners, one.keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := map[string]svc.Entity{}, maps.Clone(tables.entities)
+		for _, e := range found {
+			got[e.Owner+"|"+e.Kind+"|"+e.ID] = e
+		}
+		maps.DeleteFunc(want, func(_ string, e svc.Entity) bool { return !one.keep(&e) })
+		if len(got) != len(found) || len(want) == 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("of %v the log has %+v, the tables have %+v", one.owners, found, want)
+		}
+	}
+	wanted, got, due := make([]bool, testPartitions), map[string]svc.Wakeup{}, map[string]svc.Wakeup{}
+	wanted[n.cfg.PartitionOf("app/1")] = true
+	err := n.recallWakeups(t.Context(), wanted, func(w svc.Wakeup, _ uint64) { got[w.Kind+"|"+w.Identity+"|"+w.Name] = w })
+	for key, w := range tables.wakeups {
+		if wanted[n.cfg.PartitionOf(w.Kind+"/"+w.Identity)] {
+			due[key] = w
+		}
+	}
+	if err != nil || len(due) == 0 || !reflect.DeepEqual(got, due) {
+		t.Errorf("the log has the wake-ups %v, the tables have %v: %v", got, due, err)
+	}
+}
+
 // same compares what two tables hold.
 func same(t *testing.T, got, want *memory) {
 	t.Helper()
@@ -94,6 +132,9 @@ func TestTheLogHoldsTheWholeState(t *testing.T) {
 	if _, err := n.rebuilt(t); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("a log without the state fills tables: %v", err)
 	}
+	if _, err := n.Recall(t.Context(), nil, func(*svc.Entity) bool { return true }); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("a log without the state answers for the tables: %v", err)
+	}
 	for partition := range testPartitions {
 		if _, err := n.Take(t.Context(), partition); err != nil {
 			t.Fatal(err)
@@ -111,6 +152,7 @@ func TestTheLogHoldsTheWholeState(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, tables)
+		n.recalls(t, tables)
 	}
 	check()
 

@@ -168,18 +168,26 @@ type learning struct {
 }
 
 // readWakeups reads the wake-ups of some partitions, all at once: the table does not know
-// partitions.
+// partitions. While the store is away the log is read.
 func (s *Store) readWakeups(ctx context.Context, wanted []learning) error {
 	read := make(map[int][]versionedWakeup, len(wanted))
 	for _, one := range wanted {
 		read[one.partition] = nil
 	}
-	err := s.tables.Wakeups(ctx, func(w svc.Wakeup, version uint64) {
+	note := func(w svc.Wakeup, version uint64) {
 		partition := s.cfg.PartitionOf(w.Kind + "/" + w.Identity)
 		if some, asked := read[partition]; asked {
 			read[partition] = append(some, versionedWakeup{w, version})
 		}
-	})
+	}
+	err := s.tables.Wakeups(ctx, note)
+	if svc.CodeOf(err) == svc.CodeUnavailable {
+		partitions := make([]bool, s.cfg.Partitions)
+		for partition := range read {
+			partitions[partition] = true
+		}
+		err = s.recallWakeups(ctx, partitions, note)
+	}
 	if err != nil {
 		return err
 	}

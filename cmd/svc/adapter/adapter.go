@@ -101,7 +101,10 @@ func (s BlockStore) CountRows(ctx context.Context, id uint64, b pipeline.Block) 
 // Moves are the environments that were moved between shards, as the stream sees them.
 type Moves struct{ *database.DB }
 
-// Note notes on which shard an environment lives.
+// Hear has this node know on which shard an environment lives.
+func (m Moves) Hear(environment uint64, shard int) { m.Place(environment, shard) }
+
+// Note notes durably on which shard an environment lives.
 func (m Moves) Note(ctx context.Context, environment uint64, shard int) error {
 	return m.NotePlace(ctx, environment, shard)
 }

@@ -34,6 +34,9 @@ func Repair(out io.Writer, apply bool) Inspection {
 	return Inspection{repairing: true, applying: apply, out: out}
 }
 
+// Repairing reports whether this is the inspection of a repair.
+func (i *Inspection) Repairing() bool { return i.repairing }
+
 // Found is how many findings were reported.
 func (i *Inspection) Found() int { return i.found }
 

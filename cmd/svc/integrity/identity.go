@@ -44,6 +44,14 @@ type Identity struct {
 	Progress string
 	// NewID returns a random id with a prefix.
 	NewID func(prefix string) string
+
+	// Known is the file of what the node knows while the store is away.
+	Known string
+	// Returned completes the opening of a shard's store that was away.
+	Returned func(ctx context.Context, shard int) error
+
+	set   string // the id of what is stored, once Check knows it
+	known known
 }
 
 // Store keeps the facts of an installation.
@@ -59,6 +67,9 @@ type Store interface {
 	ShardCount() int
 	ShardFacts(ctx context.Context, shard int) (map[string]string, error)
 	NoteShardFact(ctx context.Context, shard int, name, value string) error
+	// Away reports whether a shard was away so far. Admit opens it and has a function look at it before others may.
+	Away(shard int) bool
+	Admit(ctx context.Context, shard int, look func(ctx context.Context) error) error
 }
 
 // Log is the topic that events are accepted into.
@@ -74,8 +85,18 @@ type Consumer interface {
 }
 
 // Check notes whose data this is where the store is new, and compares it in others:
-// the store, the log and the key belong together, and the log still has what was not stored.
+// the store, the log and the key belong together, and the log still has what was not stored. While the store of shard 0 is
+// away, a node goes by what it noted when it compared them last.
 func (i *Identity) Check(ctx context.Context) error {
+	if i.Store.Away(0) {
+		i.Inspection.refused = nil // of an attempt before
+		return i.checkKnown(ctx)
+	}
+	return i.check(ctx)
+}
+
+// check asks the store.
+func (i *Identity) check(ctx context.Context) error {
 	i.Inspection.refused = nil // of an attempt before
 	facts, err := i.Store.Facts(ctx)
 	if err != nil {
@@ -111,7 +132,11 @@ func (i *Identity) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return i.checkShards(ctx, facts, set)
+	if err := i.checkShards(ctx, facts, set); err != nil {
+		return err
+	}
+	_, shown := facts[FirstStartFact]
+	return i.note(ctx, shown || used && !known)
 }
 
 // checkKey compares the master key with the one that sealed what is stored.

@@ -8,7 +8,8 @@ import (
 )
 
 // checkShards compares the listed shards with those that there were: an environment is looked for at its
-// place in the list, so the list may only grow at its end.
+// place in the list, so the list may only grow at its end. One that is new in the list is waited for; one that was
+// there and is away is looked at when it is back.
 func (i *Identity) checkShards(ctx context.Context, facts map[string]string, set string) error {
 	if shard, other := facts[shardFact]; other {
 		return fmt.Errorf("SVC_CLICKHOUSE_DSN begins with the store of shard %s; list the stores in their order", shard)
@@ -23,7 +24,16 @@ func (i *Identity) checkShards(ctx context.Context, facts map[string]string, set
 	if count < there {
 		return fmt.Errorf("SVC_CLICKHOUSE_DSN lists %d of %d stores, and environments live on all of them; append the others, in their order", count, there)
 	}
+	i.set = set
 	for shard := 1; shard < count; shard++ {
+		if i.Store.Away(shard) {
+			if shard < there {
+				continue // Admit looks at it
+			}
+			if err := i.Store.Admit(ctx, shard, func(ctx context.Context) error { return i.Returned(ctx, shard) }); err != nil {
+				return fmt.Errorf("looking at shard %d: %w", shard, err)
+			}
+		}
 		if err := i.checkShard(ctx, shard, set, shard < there); err != nil {
 			return err
 		}

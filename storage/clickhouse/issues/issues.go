@@ -2,6 +2,8 @@ package issues
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -310,7 +312,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // WatchedIssues returns the states of the resolved or merged issues whose occurrences are in the
-// owned ones of the log's partitions.
+// owned ones of the log's partitions. While the store is away, those of others are among them.
 func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
 	if len(owned) == 0 {
 		return nil, nil
@@ -325,7 +327,20 @@ func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int)
 		out = append(out, e)
 		return true, err
 	})
+	if svc.CodeOf(err) == svc.CodeUnavailable {
+		return db.issuesOf(ctx, partitions, owned)
+	}
 	return out, err
+}
+
+// issuesOf returns the issues that members or releases ever changed, in some partitions: what [Store.WatchedIssues] looks
+// for is among them.
+func (db *Store) issuesOf(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
+	entities, err := db.state.LoadKind(ctx, "issue")
+	return slices.DeleteFunc(entities, func(e svc.Entity) bool {
+		var record struct{ Issue uint64 }
+		return json.Unmarshal(e.Payload, &record) == nil && !slices.Contains(owned, int(record.Issue%uint64(partitions)))
+	}), err
 }
 
 // bindRank puts the value that a list is sorted by, and a condition on its groups, in the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -111,8 +112,7 @@ func (db *Store) load(ctx context.Context, owners, without []string) (found map[
 	}
 	found = make(map[string][]svc.Entity, len(owners))
 	if len(asked) > 0 {
-		read := entityScan(func(entity svc.Entity) { found[entity.Owner] = append(found[entity.Owner], entity) })
-		if err := db.conn.ReadUnflushed(ctx, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": asked, "kinds": without}, read); err != nil {
+		if err := db.loadStored(ctx, asked, without, found); err != nil {
 			waiting.Loaded(nil)
 			return nil, err
 		}
@@ -122,6 +122,35 @@ func (db *Store) load(ctx context.Context, owners, without []string) (found map[
 	}
 	waiting.Loaded(found)
 	return found, nil
+}
+
+// tableTime is how long a load waits for the table where the journal can answer in its place.
+const tableTime = 3 * time.Second
+
+// loadStored adds what is stored of owners to found: from the table or, while that is away, from the journal.
+func (db *Store) loadStored(ctx context.Context, owners, without []string, found map[string][]svc.Entity) error {
+	asking, cancel := ctx, func() {}
+	if db.journal != nil {
+		asking, cancel = context.WithTimeout(ctx, tableTime)
+	}
+	defer cancel()
+	read := entityScan(func(entity svc.Entity) { found[entity.Owner] = append(found[entity.Owner], entity) })
+	err := db.conn.ReadUnflushed(asking, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": owners, "kinds": without}, read)
+	if err == nil || db.journal == nil || ctx.Err() != nil || asking.Err() == nil && svc.CodeOf(err) != svc.CodeUnavailable {
+		return err
+	}
+	recalled, failed := db.journal.Recall(ctx, owners, func(e *svc.Entity) bool {
+		return slices.Contains(owners, e.Owner) && !slices.Contains(without, e.Kind)
+	})
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	clear(found)
+	slices.SortFunc(recalled, func(a, b svc.Entity) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID)) })
+	for n := range recalled {
+		found[recalled[n].Owner] = append(found[recalled[n].Owner], recalled[n])
+	}
+	return nil
 }
 
 // merged returns the stored entities of an owner, ordered by kind and id, merged with those
@@ -145,9 +174,30 @@ func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
 }
 
 // LoadKind returns the present entities of a kind of all owners, without the deleted
-// ones.
+// ones: from the table or, while that is away, from the journal.
 func (db *Store) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
-	return db.entities(ctx, db.queries["entities.LoadKind"], clickhouse.Args{"kind": kind})
+	return db.LoadKinds(ctx, []string{kind})
+}
+
+// LoadKinds is LoadKind for several kinds.
+func (db *Store) LoadKinds(ctx context.Context, kinds []string) ([]svc.Entity, error) {
+	var all []svc.Entity
+	var err error
+	for _, kind := range kinds {
+		var found []svc.Entity
+		if found, err = db.entities(ctx, db.queries["entities.LoadKind"], clickhouse.Args{"kind": kind}); err != nil {
+			break
+		}
+		all = append(all, found...)
+	}
+	if err == nil || db.journal == nil || svc.CodeOf(err) != svc.CodeUnavailable {
+		return all, err
+	}
+	recalled, failed := db.journal.Recall(ctx, nil, func(e *svc.Entity) bool { return slices.Contains(kinds, e.Kind) })
+	if failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	return slices.DeleteFunc(recalled, func(e svc.Entity) bool { return e.Deleted }), nil
 }
 
 func (db *Store) entities(ctx context.Context, query string, args clickhouse.Args) ([]svc.Entity, error) {

@@ -62,6 +62,9 @@ type Journal interface {
 	// Waiting returns what the journal knows of owners: all that was appended before the call and
 	// may not be in its table yet. Entities of some kinds may be left out.
 	Waiting(ctx context.Context, owners, without []string) (Waiting, error)
+	// Recall returns the last versions of the entities that keep names, also the deleted ones, of some owners or, where
+	// these are nil, of all, as they were appended before the call. It needs no tables, and takes time.
+	Recall(ctx context.Context, owners []string, keep func(e *svc.Entity) bool) ([]svc.Entity, error)
 	// Seal returns once every entry that a change left before the call has its place in its ledger.
 	Seal(ctx context.Context) error
 	// Flush returns once all that was appended before the call is in its tables.

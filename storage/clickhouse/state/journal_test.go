@@ -133,6 +133,11 @@ func (j *waitingJournal) Waiting(context.Context, []string, []string) (Waiting, 
 	return Waiting{Entities: waiting, Loaded: func(map[string][]svc.Entity) {}}, nil
 }
 
+// Recall is not asked: the tables are there.
+func (j *waitingJournal) Recall(context.Context, []string, func(*svc.Entity) bool) ([]svc.Entity, error) {
+	return nil, errors.ErrUnsupported
+}
+
 func (j *waitingJournal) Seal(context.Context) error { return nil }
 
 func (j *waitingJournal) Flush(ctx context.Context) error {

@@ -31,7 +31,7 @@ type Store struct {
 }
 
 // Open returns the state in a database. What the journal of an earlier version holds is in the
-// tables then.
+// tables then, unless the store is away: see [Store.Returned].
 func Open(ctx context.Context, conn *clickhouse.Conn, cfg Config) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles)
 	if err != nil {
@@ -44,10 +44,21 @@ func Open(ctx context.Context, conn *clickhouse.Conn, cfg Config) (*Store, error
 	}
 	db := &Store{conn: conn.Flushing(flush), queries: queries, tables: t, journal: cfg.Journal, inserts: groupcommit.New(t.writeWhole)}
 	db.loads = groupcommit.New(db.loadAll)
-	if err := db.emptyFormerJournal(ctx); err != nil {
-		return nil, fmt.Errorf("opening the state in the database %s: %w", conn.Database(), err)
+	if conn.Away(0) {
+		return db, nil
+	}
+	if err := db.Returned(ctx); err != nil {
+		return nil, err
 	}
 	return db, nil
+}
+
+// Returned completes the opening of a store that was away.
+func (db *Store) Returned(ctx context.Context) error {
+	if err := db.emptyFormerJournal(ctx); err != nil {
+		return fmt.Errorf("opening the state in the database %s: %w", db.conn.Database(), err)
+	}
+	return nil
 }
 
 // Conn returns the connection on which reads find all that was stored before them.

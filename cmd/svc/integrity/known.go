@@ -1,0 +1,124 @@
+package integrity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"svc/storage/datadir"
+)
+
+// known is what a node notes in its folder of the last comparison that passed. By it the node knows whose data this is
+// while the store of shard 0, which says so, is away.
+type known struct {
+	Set    string `json:"dataSet"`
+	Key    string `json:"key"`
+	Log    string `json:"log"`
+	Shards int    `json:"shards"`
+	// FirstStart says that its secrets were shown.
+	FirstStart bool `json:"firstStart"`
+}
+
+// checkKnown compares the log, the key and the list of shards with what the node noted, and leaves the store for
+// [Identity.Admit]. What was not noted, or is not the same, waits for the store.
+func (i *Identity) checkKnown(ctx context.Context) error {
+	own, err := i.present(ctx)
+	if err != nil {
+		return err
+	}
+	noted, err := i.readKnown()
+	if err != nil {
+		return err
+	}
+	own.Set, own.FirstStart = noted.Set, noted.FirstStart
+	if noted.Set == "" || own != noted {
+		return i.Admit(ctx, 0)
+	}
+	if err := i.checkPositions(ctx, true); err != nil {
+		return err
+	}
+	if err := i.Inspection.Verdict(); err != nil {
+		return err
+	}
+	i.set, i.known = noted.Set, noted
+	for shard := 1; shard < noted.Shards; shard++ {
+		if i.Store.Away(shard) {
+			continue
+		}
+		if err := i.checkShard(ctx, shard, i.set, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Admit lets a store in that was away: it is completed, and compared with what belongs to it.
+func (i *Identity) Admit(ctx context.Context, shard int) error {
+	return i.Store.Admit(ctx, shard, func(ctx context.Context) error {
+		if err := i.Returned(ctx, shard); err != nil {
+			return err
+		}
+		if shard == 0 {
+			return i.check(ctx)
+		}
+		return i.checkShard(ctx, shard, i.set, true)
+	})
+}
+
+// present returns what is so now.
+func (i *Identity) present(ctx context.Context) (now known, err error) {
+	if now.Key, err = i.Key(); err != nil {
+		return now, err
+	}
+	now.Log, err = i.Log.ClusterID(ctx)
+	now.Shards = i.Store.ShardCount()
+	return now, err
+}
+
+// note notes a comparison that passed.
+func (i *Identity) note(ctx context.Context, firstStart bool) error {
+	now, err := i.present(ctx)
+	if err != nil {
+		return err
+	}
+	now.Set, now.FirstStart = i.set, firstStart
+	i.known = now
+	return i.writeKnown()
+}
+
+// FirstStarted reports whether it is certain that the secrets of the first start were shown.
+func (i *Identity) FirstStarted() bool { return i.known.FirstStart }
+
+// NoteFirstStart notes that the secrets of the first start were shown.
+func (i *Identity) NoteFirstStart() error {
+	if i.known.FirstStart {
+		return nil
+	}
+	i.known.FirstStart = true
+	return i.writeKnown()
+}
+
+func (i *Identity) readKnown() (noted known, err error) {
+	encoded, err := os.ReadFile(i.Known)
+	if errors.Is(err, fs.ErrNotExist) {
+		return noted, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(encoded, &noted)
+	}
+	if err != nil {
+		return noted, fmt.Errorf("reading whose data this is: %w", err)
+	}
+	return noted, nil
+}
+
+func (i *Identity) writeKnown() error {
+	encoded, err := json.Marshal(i.known)
+	if err != nil {
+		return err
+	}
+	return datadir.Replace(i.Known, encoded)
+}
