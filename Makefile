@@ -166,8 +166,12 @@ cluster: deps build ## start three nodes on this machine over one log and one st
 	@exec scripts/cluster.sh
 
 .PHONY: cluster-test
-cluster-test: deps build ## kill, pause, cut off and restart nodes under load, and count
+cluster-test: deps build build-store ## kill, pause, cut off and restart nodes and the store under load, and count
 	$(GO) run ./bench/cluster $(CLUSTER)
+
+.PHONY: build-store
+build-store:
+	CGO_ENABLED=0 $(GO) build -o bin/svc-store ./storage/chdb/serve
 
 # Where Apache Kafka listens: make kafka KAFKA_PORT=9092
 KAFKA_PORT ?= 9092
@@ -177,7 +181,7 @@ kafka: ## fetch Apache Kafka with Maven, once, and run it on loopback
 	@PORT=$(KAFKA_PORT) exec scripts/kafka.sh
 
 .PHONY: test-kafka
-test-kafka: deps build ## run the log's contract and the cluster test on Apache Kafka
+test-kafka: deps build build-store ## run the log's contract and the cluster test on Apache Kafka
 	@GO='$(GO)' scripts/test-kafka.sh $(CLUSTER)
 
 # Flags of the recount: make recount RECOUNT='-seed 7 -combinations 2000'

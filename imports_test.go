@@ -64,6 +64,7 @@ func innerImports() map[string][]string {
 
 		"svc/storage":             nil,
 		"svc/storage/chdb":        nil,
+		"svc/storage/chdb/serve":  {"svc/storage/chdb"},
 		"svc/storage/datadir":     nil,
 		"svc/storage/geo":         nil,
 		"svc/storage/groupcommit": nil,

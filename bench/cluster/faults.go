@@ -20,6 +20,8 @@ type faults struct {
 	random  *rand.Rand
 	count   map[string]int
 	slowest map[string]time.Duration
+	// absence is for how long the store is away.
+	absence time.Duration
 }
 
 // Kinds of faults.
@@ -29,6 +31,8 @@ const (
 	faultCut     = "cut"
 	faultRestart = "restart"
 	faultBroker  = "broker"
+	// faultStore kills the store and has it stay away for a tenth of the whole time, a minute at most.
+	faultStore = "store"
 	// faultAway takes the log from all nodes for a minute, faultRolling restarts one
 	// node after the other. They are made where they are named only.
 	faultAway    = "away"
@@ -36,7 +40,7 @@ const (
 )
 
 func kinds(only string) []string {
-	all := []string{faultKill, faultPause, faultCut, faultRestart, faultBroker}
+	all := []string{faultKill, faultPause, faultCut, faultRestart, faultBroker, faultStore}
 	named := strings.Split(only, ",")
 	every := append(slices.Clone(all), faultAway, faultRolling)
 	if chosen := slices.DeleteFunc(every, func(kind string) bool { return !slices.Contains(named, kind) }); len(chosen) > 0 {
@@ -55,7 +59,7 @@ func (f *faults) run(ctx context.Context, o *options) error {
 		}
 		kind := chosen[n%len(chosen)]
 		victim := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
-		if kind == faultBroker || kind == faultAway || kind == faultRolling {
+		if kind == faultBroker || kind == faultAway || kind == faultRolling || kind == faultStore {
 			victim = f.nodes.all[0]
 		}
 		f.load.listen()
@@ -103,6 +107,8 @@ func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 		return f.away(ctx, n)
 	case faultRolling:
 		return f.roll(ctx)
+	case faultStore:
+		return f.takeStore(ctx)
 	case faultRestart:
 		if err := n.Stop(); err != nil {
 			return err
@@ -148,6 +154,35 @@ func (f *faults) away(ctx context.Context, first *node) error {
 			n.log.mend()
 		}
 	}
+	return f.awaitAll(ctx)
+}
+
+// takeStore kills the store and starts it again after a while, in which changes are made. Before it returns, a node is lost
+// and starts: the others take its part over, and it joins them, without the store.
+func (f *faults) takeStore(ctx context.Context) error {
+	if err := f.load.warm(ctx); err != nil {
+		return err
+	}
+	f.nodes.apart.kill()
+	f.load.changeAway(ctx, time.Now().Add(f.absence), f.random)
+	lost := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
+	lost.Kill()
+	if err := lost.Start(); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := f.load.warm(ctx); err != nil {
+		f.load.problem("without the store, and %s lost: %v", lost.name, err)
+	}
+	f.slowest["takeOverWithoutStore"] = max(f.slowest["takeOverWithoutStore"], time.Since(began))
+	if err := f.nodes.apart.open(ctx); err != nil {
+		return err
+	}
+	return f.awaitAll(ctx)
+}
+
+// awaitAll waits until all nodes are ready.
+func (f *faults) awaitAll(ctx context.Context) error {
 	for _, n := range f.nodes.all {
 		if err := n.AwaitReady(ctx); err != nil {
 			return err
@@ -191,6 +226,12 @@ func (f *faults) report(result *harness.Result) {
 	row.Extra["conversions"], row.Extra["conversionsRepeated"] = float64(conversions), float64(repeated)
 	bills := f.load.bills
 	row.Extra["billingItems"], row.Extra["billingAsked"], row.Extra["billingMovements"] = float64(len(bills.fates)), float64(bills.asked), float64(bills.moved)
+	if away := f.load.outage; away.latency.Count() > 0 {
+		row.Extra["changesWithoutStore"], row.Extra["changesWithoutStoreRefused"] = float64(away.latency.Count()), float64(away.refused)
+		row.Extra["changesWithoutStoreP50Ms"] = float64(away.latency.Percentile(0.5).Microseconds()) / 1000
+		row.Extra["changesWithoutStoreP99Ms"] = float64(away.latency.Percentile(0.99).Microseconds()) / 1000
+	}
+	row.Extra["takeOverWithoutStoreMs"] = float64(f.slowest["takeOverWithoutStore"].Milliseconds())
 	for kind, count := range f.count {
 		row.Extra["faults_"+kind] = float64(count)
 		row.Extra["longestSilenceMs_"+kind] = float64(f.slowest[kind].Milliseconds())

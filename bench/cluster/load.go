@@ -54,6 +54,7 @@ type load struct {
 	deliveries *deliveries
 	people     *people
 	bills      *bills
+	outage     *outage
 }
 
 // writer changes one application, one change after the other.
@@ -132,7 +133,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random), l.startBills(ctx, seed, random)); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random), l.startBills(ctx, seed, random), l.startOutage(ctx)); err != nil {
 		return err
 	}
 	l.startFlips(ctx, random)
@@ -288,6 +289,7 @@ func (l *load) check(ctx context.Context) error {
 		l.checkWriter(ctx, w)
 	}
 	l.checkState(ctx)
+	l.checkOutage(ctx)
 	l.checkFlips(ctx)
 	l.checkWatched(ctx)
 	l.checkTalks()

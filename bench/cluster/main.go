@@ -1,6 +1,6 @@
-// Command cluster runs several nodes as processes of their own, lets clients send
+// Command cluster runs several nodes and their store as processes of their own, lets clients send
 // events and change state through all of them, and meanwhile kills, pauses, cuts
-// off and restarts nodes at random. Afterwards it counts: every acknowledged event
+// off and restarts nodes at random, and kills the store and has it stay away. Afterwards it counts: every acknowledged event
 // is stored once, every acknowledged change is there and in order, no read went
 // after an acknowledged write, what can be had once was acknowledged once, every acknowledged conversion was
 // forwarded, under one delivery id, every device belongs to its member, and the revenue is that of the stored billing items, through
@@ -22,6 +22,7 @@ import (
 // options are the flags.
 type options struct {
 	binary, results, sync   string
+	storeProgram            string
 	nodes, writers, senders int
 	rate, batch             int
 	duration                time.Duration
@@ -35,6 +36,7 @@ func main() { harness.Main("cluster", start) }
 func start(ctx context.Context) error {
 	var o options
 	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
+	flag.StringVar(&o.storeProgram, "store", "bin/svc-store", "the program of the store: storage/chdb/serve")
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
 	flag.StringVar(&o.sync, "sync", "os", "SVC_LOG_SYNC of the first node: os or always")
 	flag.IntVar(&o.nodes, "nodes", 3, "number of nodes")
@@ -44,7 +46,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.batch, "batch", 10, "events a request")
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long faults are made")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the faults, chosen where it is 0")
-	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order)")
+	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, store, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order)")
 	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.BoolVar(&o.figures, "figures", false, "make no random faults; measure the cost of events on 1 to -nodes nodes, calls to actors, and interruptions")
@@ -83,7 +85,7 @@ func run(ctx context.Context, o *options) (err error) {
 	if err := l.start(loading, o.seed, o); err != nil {
 		return err
 	}
-	f := &faults{nodes: c, load: l, random: rand.New(rand.NewPCG(o.seed, 1)), count: map[string]int{}, slowest: map[string]time.Duration{}}
+	f := &faults{nodes: c, load: l, random: rand.New(rand.NewPCG(o.seed, 1)), count: map[string]int{}, slowest: map[string]time.Duration{}, absence: min(o.duration/10, time.Minute)}
 	if err := f.run(ctx, o); err != nil {
 		return err
 	}

@@ -21,11 +21,12 @@ type node struct {
 	up bool
 }
 
-// nodes is the cluster: the first node serves the log and the store to the others.
+// nodes is the cluster: the first node serves the log to the others, and the store where that is not apart.
 type nodes struct {
 	all    []*node
 	common []string
-	store  string // where the first node's store is asked
+	store  string // where the store is asked
+	apart  *apartStore
 }
 
 // openNodes starts count nodes with settings of their own, the first one first.
@@ -44,6 +45,12 @@ func openNodes(ctx context.Context, o *options, dir string, count int, settings 
 	c := &nodes{store: store, common: append([]string{
 		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
 	}, settings...)}
+	if !o.figures {
+		c.apart = &apartStore{program: o.storeProgram, dir: filepath.Join(dir, "store"), addr: store}
+		if err := c.apart.open(ctx); err != nil {
+			return c, err
+		}
+	}
 	for i := range count {
 		n, err := c.add(ctx, o, filepath.Join(dir, fmt.Sprintf("node%d", i+1)), kafka, store)
 		if err != nil {
@@ -65,22 +72,21 @@ func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (
 	}
 	n := &node{name: filepath.Base(dir)}
 	environment := append([]string{"SVC_NODE_ADDR=" + peer}, c.common...)
-	switch {
-	case len(c.all) == 0 && o.kafka == "":
-		environment = append(environment, "SVC_KAFKA_LISTEN="+kafka, "SVC_CLICKHOUSE_LISTEN="+store)
-	case len(c.all) == 0:
+	if len(c.all) == 0 && o.kafka == "" {
+		environment = append(environment, "SVC_KAFKA_LISTEN="+kafka)
+	} else {
 		if n.log, err = newProxy(ctx, kafka, true); err != nil {
 			return nil, err
 		}
-		environment = append(environment, "SVC_KAFKA_BROKERS="+n.log.addr(), "SVC_CLICKHOUSE_LISTEN="+store)
-	default:
-		if n.log, err = newProxy(ctx, kafka, true); err != nil {
-			return nil, err
-		}
+		environment = append(environment, "SVC_KAFKA_BROKERS="+n.log.addr())
+	}
+	if len(c.all) == 0 && c.apart == nil {
+		environment = append(environment, "SVC_CLICKHOUSE_LISTEN="+store)
+	} else {
 		if n.store, err = newProxy(ctx, store, false); err != nil {
 			return nil, err
 		}
-		environment = append(environment, "SVC_KAFKA_BROKERS="+n.log.addr(), "SVC_CLICKHOUSE_DSN=http://"+n.store.addr()+"/svc")
+		environment = append(environment, "SVC_CLICKHOUSE_DSN=http://"+n.store.addr()+"/svc")
 	}
 	n.Server, err = harness.NewServer(ctx, harness.Settings{
 		Binary: o.binary, Dir: dir, Sync: o.sync, Flush: "200ms", CPU: harness.Unpinned, Environment: environment,
@@ -102,14 +108,14 @@ func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (
 	return n, nil
 }
 
-// stop ends all nodes in order, the first one last.
+// stop ends all nodes in order, the first one last, and then the store.
 func (c *nodes) stop() error {
 	for i := len(c.all) - 1; i >= 0; i-- {
 		if err := c.all[i].Stop(); err != nil {
 			return fmt.Errorf("%s: %w", c.all[i].name, err)
 		}
 	}
-	return nil
+	return c.apart.stop()
 }
 
 func (c *nodes) kill() {
@@ -117,4 +123,5 @@ func (c *nodes) kill() {
 		_ = syscall.Kill(n.PID(), syscall.SIGCONT)
 		n.Kill()
 	}
+	c.apart.kill()
 }

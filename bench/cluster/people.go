@@ -169,6 +169,9 @@ func (l *load) listPeople(ctx context.Context, at *node) (found map[string]perso
 // mergedAtRest is how many of the first members are made one person in twos when all nodes are back, where faults kept them from it.
 const mergedAtRest = 8
 
+// mergeTime is how long two members may take to become one person at rest: a request may be told to come again.
+const mergeTime = 30 * time.Second
+
 // checkPeople reads all members through every node.
 func (l *load) checkPeople(ctx context.Context) {
 	l.mergeAtRest(ctx)
@@ -188,8 +191,14 @@ func (l *load) mergeAtRest(ctx context.Context) {
 	members := l.people.members
 	random := rand.New(rand.NewPCG(uint64(len(members)), 8))
 	for n := 1; n < min(mergedAtRest, len(members)); n += 2 {
-		if !members[n].merged && !l.mergeMembers(ctx, n, members[n], random) {
-			l.problem("%s and %s cannot be made one person at rest", memberName(n-1), memberName(n))
+		if members[n].merged {
+			continue
+		}
+		err := harness.Poll(ctx, "two members to be made one person at rest", mergeTime, mergePause, func(ctx context.Context) (bool, string) {
+			return l.mergeMembers(ctx, n, members[n], random), "a list that lacks one, or an answer that says to come again"
+		})
+		if err != nil {
+			l.problem("%s and %s: %v", memberName(n-1), memberName(n), err)
 		}
 	}
 }

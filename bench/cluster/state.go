@@ -221,10 +221,11 @@ func (l *load) makeIssues(ctx context.Context) error {
 	return fmt.Errorf("the errors that were sent are not listed after 30 s")
 }
 
-// row holds the members that the lists of goals and issues have in common.
+// row holds members of goals, issues and rules.
 type row struct {
-	ID    string `json:"id"`
-	Match string `json:"match"`
+	ID        string  `json:"id"`
+	Match     string  `json:"match"`
+	Threshold float64 `json:"threshold"`
 }
 
 // list reads a list of up to 200 rows.
