@@ -58,6 +58,7 @@ func innerImports() map[string][]string {
 		"svc/actors/campaigns":     {"svc/actors/grain"},
 		"svc/actors/destinations":  {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/connector":     {"svc/actors/grain"},
+		"svc/actors/move":          {"svc/actors/pipeline"},
 		"svc/actors/live":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/actorstest":    {"svc/actors/grain"},
 		"svc/actors/nodetest":      {"svc/actors/actorstest", "svc/actors/apps", "svc/actors/grain", "svc/actors/identity"},

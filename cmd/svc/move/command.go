@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc/actors/move"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/operator"
 	"svc/http/admin"
@@ -57,7 +58,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var moved Moved
+	var moved move.Moved
 	if err := json.Unmarshal(answer, &moved); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}

@@ -1,5 +1,4 @@
-// Package move moves an environment from one shard to another while a server serves it: the rows are
-// copied, the last of them while nothing of them is stored, and the decision stands in the log.
+// Package move is the operator's command that moves an environment from one store to another while a server serves it.
 package move
 
 import (
@@ -11,24 +10,19 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/move"
 	"svc/actors/pipeline"
 	"svc/http/admin"
 	"svc/storage/clickhouse/moves"
 )
 
-const (
-	// DefaultHold bounds each span of time in which nothing of a shard is stored.
-	DefaultHold = 20 * time.Second
-	// quick is the time in which what came meanwhile is copied before the last span begins, if rounds are
-	// enough for that.
-	quick  = time.Second
-	rounds = 20
-)
+// DefaultHold bounds each span of time in which nothing of a shard is stored.
+const DefaultHold = 20 * time.Second
 
 // Mover moves the environments of a running server.
 type Mover struct {
 	Store  Store
-	Stream Stream
+	Stream move.Stream
 	// Environment finds an environment of an application by its address and slug.
 	Environment func(app, slug string) (svc.Environment, error)
 	// Erasing reports whether rows of people of an environment are being removed.
@@ -59,31 +53,14 @@ type Store interface {
 	WithoutRows(run func() error) error
 }
 
-// Stream stores what comes in.
-type Stream interface {
-	Hold(ctx context.Context, shard int) (*pipeline.Held, error)
+// copies hands the store's copies to the mover.
+type copies struct{ Store }
+
+func (c copies) CopyOf(ctx context.Context, environment uint64, to int) (move.Copy, error) {
+	return c.Store.CopyOf(ctx, environment, to)
 }
 
-// Moved is what a move did.
-type Moved struct {
-	Environment uint64 `json:"environment"`
-	From        int    `json:"from"`
-	To          int    `json:"to"`
-	// HeldMs is the longest time in which nothing of the environment's home was stored, in milliseconds.
-	HeldMs int64 `json:"heldMs"`
-}
-
-// Move implements [admin.Moves]:
-//
-//  1. What an earlier attempt left on the new shard is removed.
-//  2. The tables of the old one are linked while the shard is held, and copied while it is not.
-//  3. What came meanwhile is copied, round after round, until that is quick.
-//  4. The shard is held: the rest is copied, the decision is committed beside the log's positions, and the place
-//     is noted.
-//  5. What is left on other shards is removed.
-//
-// Until the decision the old place is in force, and after it the new one, whatever ends the process; the same
-// command goes on. Reads are answered from the place that is in force.
+// Move implements [admin.Moves].
 func (m *Mover) Move(ctx context.Context, spec admin.MoveSpec) (any, error) {
 	if !m.running.TryLock() {
 		return nil, svc.Errorf(svc.CodeConflict, "Another environment is being moved.")
@@ -93,23 +70,13 @@ func (m *Mover) Move(ctx context.Context, spec admin.MoveSpec) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	moved := &Moved{Environment: environment, From: m.Store.ShardOf(environment), To: *spec.Store}
+	mover := move.Mover{Store: copies{m.Store}, Stream: m.Stream, BlockAt: m.BlockAt, Hold: m.Hold, Now: m.Now, Step: m.Step}
+	moved, err := mover.Move(ctx, environment, *spec.Store)
+	if err != nil {
+		return nil, told(err)
+	}
 	if moved.From != moved.To {
-		if err := m.Store.WithoutChanges(func() error { return m.move(ctx, moved) }); err != nil {
-			return nil, told(err)
-		}
 		m.Logger.Info("an environment was moved", "environment", environment, "from", moved.From, "to", moved.To)
-	}
-	if err := m.step("clear"); err != nil {
-		return nil, err
-	}
-	for shard := range m.Store.ShardCount() {
-		if shard == moved.To {
-			continue
-		}
-		if err := m.Store.ClearMoved(ctx, environment, shard); err != nil {
-			return nil, fmt.Errorf("the environment lives on shard %d, and what shard %d has of it is not removed yet; repeat the command: %w", moved.To, shard, err)
-		}
 	}
 	return moved, nil
 }
@@ -142,100 +109,6 @@ func told(err error) error {
 		return svc.Errorf(svc.CodeConflict, "Another node stores items of this shard. Stop all nodes but this one for the time of the move; what is sent meanwhile is taken by this one.")
 	case errors.Is(err, svc.ErrFenced), errors.Is(err, pipeline.ErrUndecided):
 		return svc.Errorf(svc.CodeUnavailable, "The partitions of the log changed hands at the moment of the move, and it is not known yet whether it took place; repeat the command.")
-	}
-	return err
-}
-
-func (m *Mover) step(name string) error {
-	if m.Step == nil {
-		return nil
-	}
-	return m.Step(name)
-}
-
-// move copies the environment and has it live on the new shard.
-func (m *Mover) move(ctx context.Context, moved *Moved) error {
-	if err := m.Store.ClearMoved(ctx, moved.Environment, moved.To); err != nil {
-		return err
-	}
-	if err := m.step("copy"); err != nil {
-		return err
-	}
-	c, err := m.Store.CopyOf(ctx, moved.Environment, moved.To)
-	if err != nil {
-		return err
-	}
-	if err := m.held(ctx, moved, func(ctx context.Context, _ *pipeline.Held) error { return c.Link(ctx, m.Now(), m.BlockAt) }); err != nil {
-		return err
-	}
-	if err := m.step("fill"); err != nil {
-		return err
-	}
-	if err := c.Fill(ctx); err != nil {
-		return err
-	}
-	for range rounds {
-		begun := m.Now()
-		if err := m.step("add"); err != nil {
-			return err
-		}
-		if err := m.held(ctx, moved, func(ctx context.Context, _ *pipeline.Held) error { return c.List(ctx) }); err != nil {
-			return err
-		}
-		if err := c.Add(ctx); err != nil {
-			return err
-		}
-		if m.Now().Sub(begun) < quick {
-			break
-		}
-	}
-	if err := m.step("finish"); err != nil {
-		return err
-	}
-	return m.held(ctx, moved, func(ctx context.Context, held *pipeline.Held) error {
-		return m.Store.WithoutRows(func() error { return m.finish(ctx, moved, c, held) })
-	})
-}
-
-// finish copies the rest and decides.
-func (m *Mover) finish(ctx context.Context, moved *Moved, c *moves.Copy, held *pipeline.Held) error {
-	if err := c.Finish(ctx); err != nil {
-		return err
-	}
-	if err := m.step("decide"); err != nil {
-		return err
-	}
-	if err := held.Decide(ctx, moved.Environment, moved.To); err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx) // it took place
-	err := m.step("note")
-	if err == nil {
-		err = m.Store.NotePlace(ctx, moved.Environment, moved.To)
-	}
-	if err == nil {
-		err = held.Decided(ctx)
-	}
-	if err != nil {
-		held.Abandon() // the word of it stays until the next generation has noted it
-		return fmt.Errorf("%w: %w", pipeline.ErrUndecided, err)
-	}
-	return nil
-}
-
-// held runs a function while nothing of the shard is stored whose partitions have the environment's items.
-func (m *Mover) held(ctx context.Context, moved *Moved, run func(ctx context.Context, held *pipeline.Held) error) error {
-	ctx, cancel := context.WithTimeout(ctx, m.Hold)
-	defer cancel()
-	begun := m.Now()
-	held, err := m.Stream.Hold(ctx, svc.ShardOf(moved.Environment))
-	if err == nil {
-		err = run(ctx, held)
-		held.Release()
-	}
-	moved.HeldMs = max(moved.HeldMs, m.Now().Sub(begun).Milliseconds())
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !errors.Is(err, pipeline.ErrUndecided) {
-		return svc.Errorf(svc.CodeUnavailable, "Nothing was moved: the shard cannot be held for longer than %s, and that was not enough. Repeat the command when less is sent.", m.Hold)
 	}
 	return err
 }
