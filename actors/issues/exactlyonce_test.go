@@ -101,11 +101,14 @@ type world struct {
 	// the claim, overtaken those that counted although their writer did not know the last ones.
 	claimed            map[int]*worldClaim
 	refused, overtaken int
+	// places are noted in the stores: where environments live that were moved.
+	places map[uint64]int
 }
 
 type storedRow struct {
 	svc.EventRow
 	block uint64
+	shard int // of the store that has it
 }
 
 var errDead = fmt.Errorf("the process is dead: %w", svc.ErrFenced)
@@ -116,7 +119,7 @@ func newWorld(seed uint64, partitions, shards int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, shards: shards, log: make([][]svc.LogRecord, shards*partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		claimed: map[int]*worldClaim{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, people: newWorldPeople(), owners: make([]string, partitions), nodes: map[string]*process{},
+		claimed: map[int]*worldClaim{}, places: map[uint64]int{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, people: newWorldPeople(), owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range w.log {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -193,23 +196,24 @@ func (b *fakeBlock) Reset() {
 	b.rows, b.occurrences, b.points = b.rows[:0], b.occurrences[:0], b.points[:0]
 }
 
-// part appends rows to a table unless their token is known there.
-func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow) []storedRow {
+// part appends rows to a table of a shard unless their token is known there.
+func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow, shard int) []storedRow {
+	token = fmt.Sprint(token, " on ", shard)
 	if w.notes[token] {
 		return table
 	}
 	w.notes[token] = true
 	for _, row := range rows {
-		table = append(table, storedRow{row, id})
+		table = append(table, storedRow{row, id, shard})
 	}
 	return table
 }
 
-// sessions returns what each stored row knows of its session.
-func (w *world) sessions(except uint64) []svc.OpenSession {
+// sessions returns what each stored row knows of its session, as a node finds the rows.
+func (p *process) sessions(except uint64) []svc.OpenSession {
 	var found []svc.OpenSession
-	for _, row := range w.rows {
-		if row.block == except {
+	for _, row := range p.w.rows {
+		if row.block == except || !p.finds(&row) {
 			continue
 		}
 		found = append(found, svc.OpenSession{
@@ -382,7 +386,7 @@ func (p *process) CountRows(_ context.Context, id uint64, _ pipeline.Block) (sto
 	}
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.rows {
-		if row.block == id {
+		if row.block == id && p.finds(&row) {
 			stored++
 		}
 	}
@@ -443,6 +447,7 @@ type process struct {
 	dead   bool
 	paused bool
 	taken  map[int]*worldClaim // the claims that the node took last
+	places map[uint64]int      // where environments live that were moved, as far as the node knows
 	// end ends the node's present generation, ended is closed when it has.
 	end   context.CancelFunc
 	ended chan struct{}
@@ -527,16 +532,23 @@ func (p *process) Read(_ context.Context, partition int, first, last int64) ([]s
 // Insert stores one part per month, each once per token. It does not ask who is
 // the owner, as no store does.
 func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.Block) error {
-	parts := map[string][]svc.EventRow{}
-	for _, row := range b.(*fakeBlock).rows {
-		month := row.Ts.UTC().Format("200601")
-		parts[month] = append(parts[month], row)
+	type part struct {
+		month string
+		shard int
 	}
-	for month, rows := range parts {
+	parts := map[part][]svc.EventRow{}
+	p.w.mu.Lock()
+	for _, row := range b.(*fakeBlock).rows {
+		at := part{row.Ts.UTC().Format("200601"), p.shardOf(row.EnvironmentNumber)}
+		parts[at] = append(parts[at], row)
+	}
+	p.w.mu.Unlock()
+	for at, rows := range parts {
+		month := at.month
 		if err := p.step(); err != nil {
 			return err
 		}
-		if p.w.missing(b.(*fakeBlock).shard) {
+		if p.w.missing(at.shard) {
 			p.w.mu.Unlock()
 			return errStoreAway
 		}
@@ -544,12 +556,12 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.
 			p.w.mu.Unlock()
 			return svc.ErrRefused // other months may be stored
 		}
-		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows)
+		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows, at.shard)
 		p.w.mu.Unlock()
 		if err := p.step(); err != nil {
 			return err
 		}
-		p.w.view = p.w.part(p.w.view, "view "+token+month, id, rows)
+		p.w.view = p.w.part(p.w.view, "view "+token+month, id, rows, at.shard)
 		p.w.mu.Unlock()
 	}
 	if err := p.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
@@ -572,7 +584,7 @@ func (p *process) RecentIDs(ctx context.Context, _ time.Time, except uint64, _ i
 	}
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.rows {
-		if !p.w.forgetful && row.block != except {
+		if !p.w.forgetful && row.block != except && p.finds(&row) {
 			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.Visitor(), row.ID))
 		}
 	}
@@ -584,7 +596,7 @@ func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc
 		return err
 	}
 	defer p.w.mu.Unlock()
-	for _, session := range p.w.sessions(q.ExceptBlock) {
+	for _, session := range p.sessions(q.ExceptBlock) {
 		open(session)
 	}
 	return nil
@@ -621,13 +633,6 @@ func (p *process) receive(ctx context.Context) {
 	}
 }
 
-// noMoves is a store without moved environments.
-type noMoves struct{}
-
-func (noMoves) Hear(uint64, int)                        {}
-func (noMoves) Note(context.Context, uint64, int) error { return errors.New("nothing is moved") }
-func (noMoves) Learn(context.Context, int) error        { return nil }
-
 type nowhere struct{}
 
 func (nowhere) Locate(ip netip.Addr) (country, region, city string) {
@@ -643,7 +648,7 @@ func (w *world) start(t *testing.T) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
 	logger := slog.New(slog.DiscardHandler)
-	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, taken: map[int]*worldClaim{}, name: fmt.Sprintf("node-%d", len(w.nodes))}
+	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, taken: map[int]*worldClaim{}, places: map[uint64]int{}, name: fmt.Sprintf("node-%d", len(w.nodes))}
 	w.nodes[p.name] = p
 	ownership := &pipeline.Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
@@ -677,7 +682,7 @@ func (w *world) start(t *testing.T) *process {
 			p.cluster.Evict(partition)
 			_ = p.Tell("", strconv.Itoa(partition), &cluster.Released{})
 		},
-		Claims: p.claim, Moves: noMoves{}, Now: time.Now, Logger: logger,
+		Claims: p.claim, Moves: placing{p}, Now: time.Now, Logger: logger,
 	})
 	go func() { _ = p.sinks.Run(ctx) }()
 	go func() { _ = p.outbox.Run(ctx) }()
@@ -860,20 +865,7 @@ func faults(t *testing.T, seed uint64) {
 	w.rebalance(nodes)
 	var members sync.WaitGroup
 	for range 12 {
-		for _, p := range nodes {
-			w.mu.Lock()
-			switch p.steps = w.rng.IntN(60); w.rng.IntN(4) {
-			case 0:
-				p.steps = -1
-			case 1:
-				p.pause = 0
-			case 2:
-				p.pause = 20 * time.Second
-			case 3:
-				p.pause = time.Duration(w.rng.IntN(200)) * time.Millisecond
-			}
-			w.mu.Unlock()
-		}
+		w.doom(nodes, 60)
 		for range 20 {
 			w.produce(time.Now())
 			w.produceError()
@@ -893,17 +885,7 @@ func faults(t *testing.T, seed uint64) {
 		w.setAway(w.n(3) == 0)
 		w.setAside(w.n(2) == 0)
 		w.spoil(w.n(3) == 0)
-		able := w.alive(t, nodes)
-		var leaving *process
-		if len(able) > 1 && w.n(3) == 0 {
-			leaving, able = able[0], able[1:]
-		}
-		if len(able) > 0 {
-			w.rebalance(able)
-		}
-		if leaving != nil {
-			leaving.leave()
-		}
+		w.turn(t, nodes)
 		w.setAway(false)
 		w.setAside(w.n(3) == 0)
 		time.Sleep(time.Duration(w.n(200_000_000)))
@@ -935,6 +917,39 @@ func faults(t *testing.T, seed uint64) {
 	}
 	synctest.Wait()
 	time.Sleep(time.Minute)
+}
+
+// doom draws after how many steps, up to a limit, each node dies, stands still, or neither.
+func (w *world) doom(nodes []*process, limit int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range nodes {
+		switch p.steps = w.rng.IntN(limit); w.rng.IntN(4) {
+		case 0:
+			p.steps = -1
+		case 1:
+			p.pause = 0
+		case 2:
+			p.pause = 20 * time.Second
+		case 3:
+			p.pause = time.Duration(w.rng.IntN(200)) * time.Millisecond
+		}
+	}
+}
+
+// turn begins the next generation of those who are able, without one of them now and then.
+func (w *world) turn(t *testing.T, nodes []*process) {
+	able := w.alive(t, nodes)
+	var leaving *process
+	if len(able) > 1 && w.n(3) == 0 {
+		leaving, able = able[0], able[1:]
+	}
+	if len(able) > 0 {
+		w.rebalance(able)
+	}
+	if leaving != nil {
+		leaving.leave()
+	}
 }
 
 // settle waits until everything is stored and committed and everybody knows, longer than an outbox rests

@@ -83,7 +83,12 @@ type Moved struct {
 // Until the decision the old place is in force, and after it the new one, whatever ends the process; the same
 // call goes on. Reads are answered from the place that is in force. An environment is moved by one process at a time.
 func (m *Mover) Move(ctx context.Context, environment uint64, to int) (*Moved, error) {
-	moved := &Moved{Environment: environment, From: m.Store.ShardOf(environment), To: to}
+	moved := &Moved{Environment: environment, To: to}
+	// Before the shard can be held it is not certain where the environment lives: a decision may not have been heard of.
+	err := m.held(ctx, moved, func(context.Context, *pipeline.Held) error { moved.From = m.Store.ShardOf(environment); return nil })
+	if err != nil {
+		return nil, err
+	}
 	if moved.From != moved.To {
 		if err := m.Store.WithoutChanges(func() error { return m.move(ctx, moved) }); err != nil {
 			return nil, err

@@ -162,8 +162,11 @@ func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 	return true, nil
 }
 
-// Release goes on with the shard.
+// Release goes on with the shard. A nil Held holds none.
 func (h *Held) Release() {
+	if h == nil {
+		return
+	}
 	h.resume()
 	h.shard.door.open()
 }

@@ -136,8 +136,8 @@ func TestAShardThatCannotBeHeld(t *testing.T) {
 				if got := problem(err); moved != nil || !strings.HasPrefix(got, one.want) {
 					t.Errorf("%v, %q, want %q", moved, got, one.want)
 				}
-				if got := fmt.Sprint(some.done); got != "[clear 1 copy]" {
-					t.Errorf("the stores did %s", got)
+				if len(some.done) > 0 {
+					t.Errorf("the stores did %s, and where the environment lives is not known", some.done)
 				}
 				if !m.running.TryLock() {
 					t.Error("no other move can begin")
@@ -147,12 +147,14 @@ func TestAShardThatCannotBeHeld(t *testing.T) {
 	}
 }
 
-// TestAMoveToItsPlace finishes an earlier move: an environment that is at its place is removed from all others.
+// TestAMoveToItsPlace finishes an earlier move: an environment that is at its place is removed from all others. The place is
+// certain once the shard was held.
 func TestAMoveToItsPlace(t *testing.T) {
-	m, some := mover(func(context.Context) error { t.Error("the shard was held"); return nil })
+	held := 0
+	m, some := mover(func(context.Context) error { held++; return nil })
 	some.count = 3
 	m.Erasing = func(uint64) bool { return true } // does not matter, as nothing is copied
-	if _, err := m.Move(t.Context(), to(0)); err != nil || fmt.Sprint(some.done) != "[clear 1 clear 2]" {
-		t.Errorf("%v, the stores did %q", err, some.done)
+	if _, err := m.Move(t.Context(), to(0)); err != nil || fmt.Sprint(some.done) != "[clear 1 clear 2]" || held != 1 {
+		t.Errorf("%v, the stores did %q, the shard was held %d times", err, some.done, held)
 	}
 }
