@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,13 +24,28 @@ func figures(ctx context.Context, o *options) error {
 		return fmt.Errorf("making a directory: %w", err)
 	}
 	result := harness.NewResult(ctx, "cluster-figures", o.binary, false)
+	wanted := func(part string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), part) }
 	for count := range o.nodes {
+		if !wanted("cost") {
+			break
+		}
 		if err := measure(ctx, o, filepath.Join(dir, fmt.Sprintf("cost%d", count+1)), count+1, result, cost); err != nil {
 			return err
 		}
 	}
-	for _, part := range []func(context.Context, *options, *nodes, *harness.Result) error{remote, changesInForce, interruptions} {
-		if err := measure(ctx, o, filepath.Join(dir, fmt.Sprintf("part%d", len(result.Rows))), o.nodes, result, part); err != nil {
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, *options, *nodes, *harness.Result) error
+	}{{"remote", remote}, {"changes", changesInForce}, {"keys", keysInForce}, {"interruptions", interruptions}} {
+		if !wanted(part.name) {
+			continue
+		}
+		if err := measure(ctx, o, filepath.Join(dir, part.name), o.nodes, result, part.run); err != nil {
+			return err
+		}
+	}
+	if wanted("shards") {
+		if err := slowShard(ctx, o, filepath.Join(dir, "shards"), result); err != nil {
 			return err
 		}
 	}

@@ -46,10 +46,10 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.batch, "batch", 10, "events a request")
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long faults are made")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the faults, chosen where it is 0")
-	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, store, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order)")
+	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, store, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order); with -figures, these parts only: cost, remote, changes, keys, interruptions, shards")
 	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
-	flag.BoolVar(&o.figures, "figures", false, "make no random faults; measure the cost of events on 1 to -nodes nodes, calls to actors, and interruptions")
+	flag.BoolVar(&o.figures, "figures", false, "make no random faults; measure the cost of events on 1 to -nodes nodes, calls to actors, changes and keys in force, interruptions, and a slow shard")
 	flag.Parse()
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000_007

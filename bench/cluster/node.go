@@ -27,6 +27,7 @@ type nodes struct {
 	common []string
 	store  string // where the store is asked
 	apart  *apartStore
+	second *apartStore // of the measurement of two shards
 }
 
 // openNodes starts count nodes with settings of their own, the first one first.
@@ -124,4 +125,5 @@ func (c *nodes) kill() {
 		n.Kill()
 	}
 	c.apart.kill()
+	c.second.kill()
 }

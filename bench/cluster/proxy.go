@@ -9,6 +9,8 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -20,6 +22,9 @@ type proxy struct {
 	listener net.Listener
 	target   string
 	kafka    bool
+
+	// delay is by how many nanoseconds what the node sends is late.
+	delay atomic.Int64
 
 	mu    sync.Mutex
 	cut   bool
@@ -96,13 +101,13 @@ func (p *proxy) carry(ctx context.Context, near net.Conn) {
 	}()
 	calls := &calls{versions: map[int32][2]int16{}}
 	done := make(chan struct{}, 2)
-	go func() { p.copy(far, near, calls.note); done <- struct{}{} }()
-	go func() { p.copy(near, far, p.rewrite(calls)); done <- struct{}{} }()
+	go func() { p.copy(far, near, &p.delay, calls.note); done <- struct{}{} }()
+	go func() { p.copy(near, far, new(atomic.Int64), p.rewrite(calls)); done <- struct{}{} }()
 	<-done
 }
 
-// copy carries frames of Kafka, or bytes, from one end to the other.
-func (p *proxy) copy(to io.Writer, from io.Reader, change func([]byte) ([]byte, error)) {
+// copy carries frames of Kafka, or bytes, from one end to the other, late by a delay.
+func (p *proxy) copy(to io.Writer, from io.Reader, delay *atomic.Int64, change func([]byte) ([]byte, error)) {
 	buffer := make([]byte, 64<<10)
 	for {
 		var piece []byte
@@ -128,6 +133,7 @@ func (p *proxy) copy(to io.Writer, from io.Reader, change func([]byte) ([]byte, 
 			piece = buffer[:n]
 		}
 		p.pass()
+		time.Sleep(time.Duration(delay.Load()))
 		if _, err := to.Write(piece); err != nil {
 			return
 		}
