@@ -23,7 +23,11 @@ func figures(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making a directory: %w", err)
 	}
-	result := harness.NewResult(ctx, "cluster-figures", o.binary, false)
+	scenario := "cluster-figures"
+	if o.only != "" {
+		scenario += "." + strings.ReplaceAll(o.only, ",", ".")
+	}
+	result := harness.NewResult(ctx, scenario, o.binary, false)
 	wanted := func(part string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), part) }
 	for count := range o.nodes {
 		if !wanted("cost") {
