@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
 )
 
 // lookTime bounds the look whether a store answers before it is opened.
@@ -103,8 +105,8 @@ func answers(ctx context.Context, cfg Config) error {
 
 // openLate opens the store of one shard, behind a gate where it may be away and is.
 func openLate(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
-	if !cfg.Late || cfg.Engine != nil || answers(ctx, cfg) == nil || ctx.Err() != nil {
-		return openOne(ctx, cfg, queries)
+	if !cfg.Late || cfg.Engine != nil || svc.CodeOf(answers(ctx, cfg)) != svc.CodeUnavailable || ctx.Err() != nil {
+		return openOne(ctx, cfg, queries) // which tells why a store refuses
 	}
 	conn, err := Connect(cfg)
 	if err != nil {
