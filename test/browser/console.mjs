@@ -1,18 +1,6 @@
 // The console in a browser, signed in as whom a test names, over a server of its own.
-import { createServer } from "node:http";
 import { launch } from "./page.mjs";
-import { call, start } from "./server.mjs";
-
-// freePort returns a port of loopback that nobody listens on: the origin of passkeys is named before the
-// server starts.
-function freePort() {
-  return new Promise((done) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => done(port));
-    });
-  });
-}
+import { call, freePort, start } from "./server.mjs";
 
 // A browser without a window calls itself one, and overviews leave robots out.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
@@ -20,7 +8,7 @@ const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, li
 // startConsole starts server and browser, and returns how pages are opened. complaints gathers what the browser says
 // against any of them.
 export async function startConsole(settings = {}) {
-  const port = await freePort();
+  const port = await freePort(); // the origin of passkeys is named before the server starts
   const base = `http://localhost:${port}`;
   const browser = await launch();
   const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base, ...settings }).catch(async (error) => {

@@ -1,23 +1,11 @@
 // Uses the console as people do: from the first start's link to the last setting, with a passkey, with keys,
 // as every role, on small screens, in both themes.
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { accessible, launch, shoot } from "./page.mjs";
-import { call, start, traffic, until } from "./server.mjs";
+import { call, freePort, start, traffic, until } from "./server.mjs";
 
 let server, browser, page, port, base, complaints;
-
-// freePort returns a port of loopback that nobody listens on: the origin of passkeys is
-// named before the server starts.
-function freePort() {
-  return new Promise((done) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => done(port));
-    });
-  });
-}
 
 // A browser without a window calls itself one, and overviews leave robots out.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
@@ -76,7 +64,7 @@ async function propose(name) {
 
 before(async () => {
   complaints = [];
-  port = await freePort();
+  port = await freePort(); // the origin of passkeys is named before the server starts
   base = `http://localhost:${port}`;
   server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base });
   browser = await launch();

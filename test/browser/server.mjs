@@ -2,6 +2,7 @@
 // sixty days that is the same on every run but for its dates.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,6 +19,16 @@ export async function until(what, ask) {
     if (Date.now() > end) throw new Error("waiting until " + what);
     await new Promise((done) => setTimeout(done, 50));
   }
+}
+
+// freePort returns a port of loopback that nobody listens on.
+export function freePort() {
+  return new Promise((done) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
 }
 
 // start runs a server, with settings of its own if there are any, and returns what
@@ -45,16 +56,22 @@ export async function start(settings = {}) {
       return printed.match(/operator: (http:\S+)\)/)?.[1];
     });
     const boot = JSON.parse(await readFile(bootstrap, "utf8"));
-    // admin sends an operator's command and returns what it prints.
-    const admin = async (...args) => {
-      const command = spawn(binary, ["admin", ...args, "--addr", new URL(operator).host], { env });
+    // run runs a command of the program against the server and returns what it prints.
+    const run = async (...args) => {
+      const command = spawn(binary, [...args, "--addr", new URL(operator).host], { env });
       let said = "";
       command.stdout.on("data", (part) => (said += part));
       await new Promise((done) => command.on("close", done));
       return said;
     };
+    const admin = (...args) => run("admin", ...args);
+    // demo fills the application demo.
+    const demo = async () => {
+      const said = await run("demo", "--url", boot.url);
+      if (!said.includes("/apps/acme/demo/")) throw new Error("svc demo: " + said + logged);
+    };
     const session = await admin("login", "--email", "owner@acme.example");
-    return { url: boot.url, operator, token: boot.token, secret: boot.keys.production.secret, console: boot.console, session: session.match(/svc_con_\w+/)[0], admin, stop, log: () => logged };
+    return { url: boot.url, operator, token: boot.token, secret: boot.keys.production.secret, console: boot.console, session: session.match(/svc_con_\w+/)[0], admin, demo, stop, log: () => logged };
   } catch (error) {
     await stop();
     throw error;

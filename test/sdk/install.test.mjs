@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
-import { call, start, until } from "../browser/server.mjs";
+import { call, freePort, start, until } from "../browser/server.mjs";
 
 const run = promisify(execFile);
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -94,16 +94,6 @@ test("the module of react sends views, events and errors", async () => {
   assert.equal((await event("the event is in the feed", (row) => row.name === "from_module")).distinctId, "ann");
   await until("the error is an issue", async () => (await call(server, server.token, "GET", `${app}/errors?limit=10`)).data.some((row) => row.title.includes("the module told of it")));
 });
-
-// freePort returns a port of loopback that nobody listens on.
-function freePort() {
-  return new Promise((done) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => done(port));
-    });
-  });
-}
 
 // serving runs the program of a framework as its guide gives it, on a port that is free. It returns what the program answers to
 // an order, and stops it once what it sends has arrived.

@@ -4,3 +4,10 @@ export async function register() {
   const Sentry = await import("@sentry/node");
   Sentry.init({ dsn: process.env.SVC_DSN, environment: "{{.Environment}}" }); // {{.DSN}}
 }
+
+// Next.js calls this with what a request failed of.
+export async function onRequestError(error) {
+  if (process.env.NEXT_RUNTIME !== "nodejs") return;
+  const Sentry = await import("@sentry/node");
+  Sentry.captureException(error);
+}
