@@ -135,6 +135,22 @@ browser: deps build ## use the console, read the public page and follow the assi
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
+# How long: make browser-soak MINUTES=30
+MINUTES ?= 30
+
+.PHONY: browser-soak
+browser-soak: deps build ## keep the live pages of the console open for MINUTES, and measure what they hold
+	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
+	MINUTES=$(MINUTES) node --test --test-reporter=spec test/browser/soak.mjs
+
+# make lighthouse ONLY='^settings' picks pages, SHORT=1 leaves performance out.
+ONLY ?=
+
+.PHONY: lighthouse
+lighthouse: deps build ## have Lighthouse judge every page of the console
+	npm ci --prefix test/lighthouse --no-audit --no-fund --ignore-scripts --loglevel=error
+	ONLY='$(ONLY)' SHORT='$(SHORT)' node test/lighthouse/lighthouse.mjs
+
 .PHONY: script
 script: ## build /svc.js from sdk/browser
 	npm ci --prefix sdk/browser --no-audit --no-fund --ignore-scripts --loglevel=error
@@ -214,6 +230,14 @@ ASSISTANT ?=
 .PHONY: bench-assistant
 bench-assistant: deps build ## measure how answers of the assistant are relayed
 	$(GO) run ./bench/assistant $(ASSISTANT)
+
+# Flags of it: make bench-console CONSOLE='-events 10000000'
+CONSOLE ?=
+
+.PHONY: bench-console
+bench-console: deps build ## measure how soon the overview is complete in Chromium
+	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
+	$(GO) run ./bench/console $(CONSOLE)
 
 .PHONY: golden
 golden: deps ## rewrite the golden files from what the code says now

@@ -104,7 +104,6 @@ func (b *bench) serve(ctx context.Context, dir string) error {
 
 const (
 	connections = 8
-	batchSize   = 500
 	// loadTime bounds the sending and, again, the wait for the backlog.
 	loadTime = 20 * time.Minute
 )
@@ -115,26 +114,9 @@ func (b *bench) load(ctx context.Context) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	began := time.Now().AddDate(0, 0, -b.days)
-	step := float64(time.Since(began)-time.Minute) * connections / float64(b.events)
-	meter, err := harness.StartMeter(b.server.PID())
+	outcome, usage, err := b.server.Past(ctx, b.events, b.days, loadTime)
 	if err != nil {
 		return err
-	}
-	outcome := harness.Load{
-		Address: b.server.Address, Path: "/api/v1/batch", Key: b.server.Keys["production"].Secret,
-		Connections: connections, Batch: batchSize, Events: b.events, Duration: loadTime, Seed: 1,
-		Time: func(sent int) time.Time { return began.Add(time.Duration(step * float64(sent))) },
-	}.Run(ctx)
-	if err := b.server.AwaitDrained(ctx, loadTime); err != nil {
-		return err
-	}
-	usage, err := meter.Read()
-	if err != nil {
-		return err
-	}
-	if outcome.Failures > 0 {
-		return fmt.Errorf("loading: %d requests failed, the first: %s", outcome.Failures, outcome.FirstFailure)
 	}
 	row := outcome.Fill("load", harness.KindService, usage)
 	row.Extra = map[string]float64{"storedPerSecond": float64(outcome.Events) / usage.Elapsed.Seconds()}

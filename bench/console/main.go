@@ -1,0 +1,129 @@
+// Command console loads events of the last month and measures how long Chromium takes from the navigation to the console's
+// overview until its last number is drawn, each time in a browser that has kept nothing. It needs what `make browser` installs.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// options are the flags.
+type options struct {
+	harness.Run
+
+	events, days, times int
+}
+
+const (
+	// loadTime bounds the sending of the events, the wait until they are counted, and the counting of past days.
+	loadTime = 20 * time.Minute
+	// boundP95 is in milliseconds.
+	boundP95 = 500
+	// navigations is the program that drives the browser.
+	navigations = "test/browser/navigations.mjs"
+)
+
+func main() { harness.Main("console", start) }
+
+// start reads the flags and measures.
+func start(ctx context.Context) error {
+	var o options
+	o.Flags(40 * time.Minute)
+	flag.IntVar(&o.events, "events", 200_000, "events to load; 10000000 by hand")
+	flag.IntVar(&o.days, "days", 29, "days that the events are spread over")
+	flag.IntVar(&o.times, "times", 30, "navigations to each address")
+	flag.Parse()
+	return o.Within(ctx, "console", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
+}
+
+func measure(ctx context.Context, o *options, dir string) error {
+	server, err := harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: "os", CPU: o.CPU()})
+	if err != nil {
+		return err
+	}
+	defer server.Kill()
+	if err := fill(ctx, o, server); err != nil {
+		return err
+	}
+	result := harness.NewResult(ctx, "console", o.Binary, o.Pin)
+	result.Bottleneck = "the browser's start of a page; the server answers a dozen questions"
+	for _, address := range []struct{ name, query string }{
+		{"overview 30d", "range=30d"},
+		{"overview 7d, as it opens", ""},
+		{"overview 30d, one browser", "range=30d&filter=browser:Firefox"},
+	} {
+		row, err := navigate(ctx, o, server, address.query)
+		if err != nil {
+			return fmt.Errorf("%s: %w", address.name, err)
+		}
+		row.Name = address.name
+		result.Rows = append(result.Rows, row)
+		fmt.Print(harness.Line(&row))
+	}
+	text := fmt.Sprintf("overview 30d on %d events, navigation to last number, p95 ms", o.events)
+	result.Ratios = append(result.Ratios, harness.AtMost("console", text, result.Rows[0].Latency.P95, boundP95))
+	if err := o.Keep(result); err != nil {
+		return err
+	}
+	return server.Stop()
+}
+
+// fill loads the events and waits until past days are counted, as they are on a server that runs for a while.
+func fill(ctx context.Context, o *options, server *harness.Server) error {
+	if _, err := server.Open(ctx); err != nil {
+		return err
+	}
+	if _, _, err := server.Past(ctx, o.events, o.days, loadTime); err != nil {
+		return err
+	}
+	if err := server.Stop(); err != nil {
+		return err
+	}
+	if _, err := server.Open(ctx); err != nil {
+		return err
+	}
+	return server.AwaitPastDays(ctx, loadTime)
+}
+
+// navigate opens one address again and again. The processor time is the server's alone.
+func navigate(ctx context.Context, o *options, server *harness.Server, query string) (harness.Measurement, error) {
+	session, err := server.Login(ctx, "owner@acme.example")
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	meter, err := harness.StartMeter(server.PID())
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	// The arguments are the program's own flags.
+	command := exec.CommandContext(ctx, "node", navigations, "http://"+server.Address, session, server.Organization+"/"+server.App, query, strconv.Itoa(o.times)) //nolint:gosec // see above
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return harness.Measurement{}, fmt.Errorf("driving the browser: %w", err)
+	}
+	usage, err := meter.Read()
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	var took []float64
+	if err := json.Unmarshal(out, &took); err != nil {
+		return harness.Measurement{}, fmt.Errorf("reading what the browser took: %w", err)
+	}
+	var latency harness.Latency
+	for _, ms := range took {
+		latency.Record(time.Duration(ms * float64(time.Millisecond)))
+	}
+	spread := latency.Spread()
+	return harness.Measurement{Kind: harness.KindService, Latency: &spread, Extra: map[string]float64{
+		"firstMs": took[0], "serverCPUMs": float64(usage.Server.Milliseconds()) / float64(len(took)),
+	}}, nil
+}

@@ -1,0 +1,39 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	pastConnections = 8
+	pastBatch       = 500
+)
+
+// Past sends events that are spread over the last days to the environment production, in the order of their time, and waits
+// until all are counted. The limit bounds the sending and, again, the wait.
+func (s *Server) Past(ctx context.Context, events, days int, limit time.Duration) (Outcome, Usage, error) {
+	began := time.Now().AddDate(0, 0, -days)
+	step := float64(time.Since(began)-time.Minute) * pastConnections / float64(events)
+	meter, err := StartMeter(s.PID())
+	if err != nil {
+		return Outcome{}, Usage{}, err
+	}
+	outcome := Load{
+		Address: s.Address, Path: "/api/v1/batch", Key: s.Keys["production"].Secret,
+		Connections: pastConnections, Batch: pastBatch, Events: events, Duration: limit, Seed: 1,
+		Time: func(sent int) time.Time { return began.Add(time.Duration(step * float64(sent))) },
+	}.Run(ctx)
+	if err := s.AwaitDrained(ctx, limit); err != nil {
+		return Outcome{}, Usage{}, err
+	}
+	usage, err := meter.Read()
+	if err != nil {
+		return Outcome{}, Usage{}, err
+	}
+	if outcome.Failures > 0 {
+		return Outcome{}, Usage{}, fmt.Errorf("loading: %d requests failed, the first: %s", outcome.Failures, outcome.FirstFailure)
+	}
+	return outcome, usage, nil
+}
