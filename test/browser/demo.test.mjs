@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole, whole } from "./console.mjs";
-import { accessible, shoot } from "./page.mjs";
+import { accessible, fitting, shoot } from "./page.mjs";
 import { until } from "./server.mjs";
 
 let world, page;
@@ -374,6 +374,7 @@ describe("every page with the demo", () => {
       for (const path of await paths()) {
         await world.visit(page, path);
         await accessible(page);
+        if (colorScheme === "light") await fitting(page, path);
         const shot = { people: "console-people.png", funnels: "console-funnels.png", retention: "console-retention.png", errors: "console-errors.png", metrics: "console-metrics.png", alerts: "console-alerts.png" }[path.split("?")[0]];
         if (shot && colorScheme === "light") await shoot(page, shot, {});
       }
@@ -382,8 +383,7 @@ describe("every page with the demo", () => {
     await page.setViewportSize({ width: 360, height: 740 });
     for (const path of await paths()) {
       await world.visit(page, path);
-      const [needs, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-      assert.ok(needs <= has, `${path} needs ${needs} of ${has} pixels`);
+      await fitting(page, path);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
   });

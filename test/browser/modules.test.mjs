@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole, whole } from "./console.mjs";
-import { accessible } from "./page.mjs";
+import { accessible, fitting } from "./page.mjs";
 import { call, until } from "./server.mjs";
 
 let world, page;
@@ -296,6 +296,7 @@ describe("every page", () => {
       for (const path of await paths()) {
         await world.visit(page, path);
         await accessible(page);
+        if (colorScheme === "light") await fitting(page, path);
         assert.equal(await page.getByRole("alert").count(), 0, "a refusal on " + path);
         assert.notEqual(await page.title(), "owned");
       }
@@ -304,8 +305,7 @@ describe("every page", () => {
     await page.setViewportSize({ width: 360, height: 740 });
     for (const path of await paths()) {
       await world.visit(page, path);
-      const [needs, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-      assert.ok(needs <= has, `${path} needs ${needs} of ${has} pixels`);
+      await fitting(page, path);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
   });

@@ -43,6 +43,19 @@ export async function accessible(page) {
   assert.deepEqual(violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")), []);
 }
 
+// fitting fails where the page is wider than the window, and with every control that leaves its card or stands in its edge.
+export async function fitting(page, path) {
+  const [needs, has, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth, [...document.querySelectorAll("main .card")].flatMap((card) => {
+    const edge = card.getBoundingClientRect();
+    return [...card.querySelectorAll("button, input, select, textarea")].filter((one) => {
+      const box = one.getBoundingClientRect();
+      return box.width > 1 && !one.closest(".scroll") && (box.right > edge.right - 6 || box.left < edge.left + 6);
+    }).map((one) => one.outerHTML.slice(0, 120));
+  })]);
+  assert.ok(needs <= has, `${path} needs ${needs} of ${has} pixels`);
+  assert.deepEqual(outside, [], `${path} at ${has} pixels`);
+}
+
 export async function shoot(page, name, options = { fullPage: true }) {
   if (!shots) return;
   await mkdir(shots, { recursive: true });

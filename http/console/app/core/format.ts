@@ -7,11 +7,13 @@ export const count = (n: number): string => whole.format(n);
 export const brief = (n: number): string => (Math.abs(n) < 10_000 ? whole.format(n) : short.format(n));
 export const share = (ratio: number): string => percent.format(ratio);
 
+// duration writes a length of time in its two largest units, the second where it is not zero.
 export function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);
+  const of = (unit: number, name: string, part: number, partName: string) => Math.floor(seconds / unit) + name + (seconds % unit >= part ? " " + Math.floor((seconds % unit) / part) + partName : "");
   if (seconds < 60) return seconds + "s";
-  if (seconds < 3600) return Math.floor(seconds / 60) + "m " + (seconds % 60) + "s";
-  return Math.floor(seconds / 3600) + "h " + Math.floor((seconds % 3600) / 60) + "m";
+  if (seconds < 3600) return of(60, "m", 1, "s");
+  return seconds < 48 * 3600 ? of(3600, "h", 60, "m") : of(86_400, "d", 3600, "h");
 }
 
 // delta writes a change in percent, with its sign.
@@ -39,6 +41,9 @@ export function moment(iso: string, zone: string): string {
   const at = new Date(iso), today = date.format(at) === date.format(new Date());
   return format(zone, { ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
 }
+
+// day writes a day that the service names as 2026-11-24.
+export const day = (date: string): string => format("UTC", { day: "numeric", month: "short", year: "numeric" }).format(new Date(date));
 
 export function clock(iso: string, zone: string): string {
   return new Date(iso).toLocaleTimeString("en-GB", { timeZone: zone });

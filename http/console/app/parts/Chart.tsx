@@ -53,7 +53,9 @@ export function Chart({ label, unit, interval, zone, points, marks }: Props) {
     const at = box.current;
     if (!at) return;
     const font = "12px system-ui, sans-serif", muted = color("--muted"), grid = { stroke: color("--grid"), width: 1 };
-    const options: Intl.DateTimeFormatOptions = interval === "hour" && points.length <= 48 ? { hour: "2-digit", minute: "2-digit" } : interval === "month" ? { month: "short" } : { day: "numeric", month: "short" };
+    // Days would stand under every point of a short time.
+    const lasts = points.length > 1 ? Date.parse(points[points.length - 1]!.t) - Date.parse(points[0]!.t) : 0;
+    const options: Intl.DateTimeFormatOptions = interval === "hour" && lasts <= 48 * 3_600_000 ? { hour: "2-digit", minute: "2-digit" } : interval === "month" ? { month: "short" } : { day: "numeric", month: "short" };
     const tick = (seconds: number) => new Date(seconds * 1000).toLocaleString("en-GB", { timeZone: zone, ...options });
     const plot = new uPlot({
       width: at.clientWidth, height, padding: [12, 24, 0, 0], legend: { show: false }, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), zone),
@@ -77,7 +79,7 @@ export function Chart({ label, unit, interval, zone, points, marks }: Props) {
   const total = points.reduce((sum, p) => sum + (p.value ?? 0), 0);
   return (
     <div class="chart">
-      <p class="tip" aria-hidden="true">{shown ? <><b>{shown.value === null ? t.hints.none : count(shown.value)}</b> {unit.toLowerCase()} · {bucket(shown.t, interval, zone)}</> : <span class="quiet">{label}</span>}</p>
+      <p class="tip" aria-hidden="true">{shown ? <><b>{shown.value === null ? t.hints.none : count(shown.value)}</b> {unit.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())} · {bucket(shown.t, interval, zone)}</> : <span class="quiet">{label}</span>}</p>
       <div ref={box} class="plot" role="img" aria-label={label + ": " + count(total) + " in " + points.length + " steps. The table below has every number."} />
       <details class="numbers">
         <summary>{t.overview.table}</summary>

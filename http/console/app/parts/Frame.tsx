@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type Schema } from "../api/client";
 import { later } from "../core/later";
 import { useHere } from "../core/me";
@@ -30,6 +30,7 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
   const { place, app, env, range, filters } = here;
   const [palette, show] = useState(false);
   const [talking, talk] = useState(false);
+  const nav = useRef<HTMLElement>(null);
   const assisted = here.has("ai") && here.may("ai.use");
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -41,6 +42,11 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
+  // On a phone the pages stand in a line that is wider than the window.
+  useEffect(() => {
+    const line = nav.current, current = line?.querySelector<HTMLElement>("[aria-current]");
+    if (line && current) line.scrollLeft = current.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
+  }, [place.page]);
   const other = (ref: string) => {
     const [org = "", slug = ""] = ref.split("/");
     return hashOf({ ...place, org, app: slug, page: place.page === "settings" ? "settings" : place.page, rest: "", query: new URLSearchParams() });
@@ -73,7 +79,7 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
         {assisted && <button type="button" aria-pressed={talking} onClick={() => talk(!talking)}>{t.assistant.title}</button>}
         <Account signOut={signOut} user={here.me.user} />
       </header>
-      <nav class="pages" aria-label={t.hints.navigation}>
+      <nav ref={nav} class="pages" aria-label={t.hints.navigation}>
         <ul>{pages.map((page) => <li key={page}><a href={to(place, page)} onPointerEnter={() => prepare(page)} onFocus={() => prepare(page)} aria-current={page === place.page ? "page" : undefined}>{t.pages[page]}</a></li>)}</ul>
       </nav>
       <main id="content" tabIndex={-1}>

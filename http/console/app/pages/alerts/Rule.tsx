@@ -33,7 +33,7 @@ export function Rule({ rule, done }: { rule?: Schema["AlertRule"]; done: () => v
   const set = (part: Partial<Body>) => change({ ...body, ...part });
   const look = (part: Condition) => set({ condition: { ...body.condition, ...part } });
   const condition: Condition = body.condition ?? {}, counted = body.kind !== "new_issue" && body.kind !== "uptime";
-  const choice = (value: string | undefined, all: string[], then: (value: string) => void) => <select value={value} onChange={(event) => then(event.currentTarget.value)}>{all.map((one) => <option key={one}>{one}</option>)}</select>;
+  const choice = (value: string | undefined, all: string[], then: (value: string) => void) => <select value={value} onChange={(event) => then(event.currentTarget.value)}>{all.map((one) => <option key={one} value={one}>{one || t.alerts.allLevels}</option>)}</select>;
   const { threshold, ...rest } = body;
   const written = (counted ? { ...rest, threshold } : body.kind === "uptime" ? { ...rest, threshold: 0 } : rest) as never;
   const tryIt = () => void run(async () => { show(await call("post", "/api/v1/apps/{org}/{app}/alerts/preview", { path: at, query: { env }, body: written })); });

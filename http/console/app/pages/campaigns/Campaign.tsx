@@ -6,6 +6,7 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { audienceOf, marks, useSegments } from "./Campaigns";
@@ -36,7 +37,7 @@ export function Campaign({ id }: { id: string }) {
   const on = (time: string | null) => time && when(time, zone);
   return (
     <>
-      <p class="crumb"><a href={to(place, "campaigns")}>{t.pages["campaigns"]}</a></p>
+      <Crumb page="campaigns" />
       <section class="card issue" aria-labelledby="campaign">
         <div class="top"><div><h1 id="campaign">{one.name}</h1><p class="quiet text"><span class={"level " + (marks[one.status] ?? "")}>{t.campaigns.statuses[one.status] ?? one.status}</span> · {t.campaigns.by(one.author.name)}</p></div></div>
         <p role="status" class="said">{said}</p>

@@ -6,6 +6,7 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Secret } from "../../parts/Secret";
@@ -26,7 +27,7 @@ export function Destination({ id, tab }: { id: string; tab: string }) {
   if (!list.data) return <p class="quiet" role="status" aria-busy="true">{t.hints.loading}</p>;
   const one = list.data.data.find((row) => row.id === id);
   const writes = may("destinations.write"), [text, mark] = one ? health(one) : ["", ""];
-  const crumb = <p class="crumb"><a href={to(place, "destinations")}>{t.pages["destinations"]}</a></p>;
+  const crumb = <Crumb page="destinations" />;
   if (!one) return <>{crumb}<section class="card"><Empty title={t.destinations.gone} /></section></>;
   const test = () => void run(async () => {
     say("");

@@ -6,7 +6,9 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Failure } from "../../parts/Failure";
+import { value } from "../../parts/filter";
 import { Spark } from "../../parts/Spark";
 import { Activity } from "./Activity";
 import { Assign } from "./Assign";
@@ -44,7 +46,7 @@ export function Issue({ id }: { id: string }) {
   const it = issue.data, done = it.status === "resolved" || it.status === "ignored";
   return (
     <>
-      <p class="crumb"><a href={to(place, "errors")}>← {t.pages["errors"]}</a></p>
+      <Crumb page="errors" />
       <section class="card issue" aria-labelledby="issue-title">
         <div class="top">
           <div><h1 id="issue-title" class={"level " + it.level}>{it.title}</h1><p class="quiet">{it.culprit}</p></div>
@@ -83,7 +85,7 @@ export function Issue({ id }: { id: string }) {
         <aside class="card side" tabIndex={0}>
           <h2>{t.errors.tags}</h2>
           {it.tags.length === 0 && <p class="quiet">{t.hints.none}</p>}
-          {it.tags.map((tag) => <div key={tag.key} class="tag"><h3>{tag.key}</h3><ul>{tag.values.slice(0, 4).map((one) => <li key={one.value}><span class="text">{one.value}</span> <small>{brief(one.count)}</small></li>)}</ul></div>)}
+          {it.tags.map((tag) => <div key={tag.key} class="tag"><h3>{tag.key}</h3><ul>{tag.values.slice(0, 4).map((one) => <li key={one.value}><span class="text">{value(tag.key, one.value)}</span> <small>{brief(one.count)}</small></li>)}</ul></div>)}
           <h2>{t.errors.releases}</h2>
           {it.releases.length === 0 && <p class="quiet">{t.hints.none}</p>}
           <ul class="tag">{it.releases.map((one) => <li key={one.release}><span class="text">{one.release}</span> <small>{brief(one.eventCount)}</small></li>)}</ul>

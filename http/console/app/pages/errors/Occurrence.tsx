@@ -1,11 +1,20 @@
-import { call } from "../../api/client";
+import { call, type Schema } from "../../api/client";
 import { useAsk } from "../../core/ask";
-import { clock, when } from "../../core/format";
+import { clock, country, when } from "../../core/format";
 import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { Stack } from "./Stack";
+
+// contextOf names where an occurrence happened, in words.
+function contextOf(data: Schema["Occurrence"]): Record<string, unknown> {
+  const { where } = t.errors;
+  return {
+    [where.release]: data.release, [where.browser]: data.browser && [data.browser, data.browserVersion].filter(Boolean).join(" "), [where.os]: data.os, [where.device]: data.device,
+    [where.country]: data.country && country(data.country), [where.person]: data.distinctId, [where.session]: data.sessionId, [where.mechanism]: data.mechanism, [where.handled]: data.handled ? t.errors.yes : t.errors.no,
+  };
+}
 
 // Occurrence shows one time that an error happened.
 export function Occurrence({ issueId, eventId }: { issueId: string; eventId: string }) {
@@ -27,7 +36,7 @@ export function Occurrence({ issueId, eventId }: { issueId: string; eventId: str
         </>
       )}
       <h3>{t.errors.context}</h3>
-      <Facts of={{ release: data.release, browser: data.browser && [data.browser, data.browserVersion].filter(Boolean).join(" "), os: data.os, device: data.device, country: data.country, person: data.distinctId, session: data.sessionId, mechanism: data.mechanism, handled: data.handled }} />
+      <Facts of={contextOf(data)} />
       {data.request.url && <><h3>{t.errors.request}</h3><Facts of={{ method: data.request.method, url: data.request.url, status: data.request.status }} /></>}
       {Object.keys(data.extra).length > 0 && <><h3>{t.errors.extra}</h3><Facts of={data.extra} /></>}
     </div>

@@ -12,7 +12,7 @@ export function Details({ id, known, close }: { id: string; known?: Schema["Even
   const asked = useAsk(JSON.stringify([at, env, id]), async (signal) => (id && !known ? (await call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: { env, id }, signal })).data[0] : undefined));
   const event = known ?? asked.data;
   if (!id) return <aside class="card side quiet" tabIndex={0} aria-label={t.events.details}><p>{t.events.choose}</p></aside>;
-  if (!event) return <aside class="card side" tabIndex={0} aria-label={t.events.details}>{asked.error ? <Failure error={asked.error} again={asked.again} /> : <p class="quiet">{asked.loading ? t.hints.loading : t.events.empty}</p>}</aside>;
+  if (!event) return <aside class="card side" tabIndex={0} aria-label={t.events.details} aria-busy={asked.loading}>{asked.error ? <Failure error={asked.error} again={asked.again} /> : <p class="quiet">{asked.loading ? t.hints.loading : t.events.empty}</p>}</aside>;
   const { properties, name, ts, receivedAt, clickIds, ...fields } = event;
   return (
     <aside class="card side" tabIndex={0} aria-label={t.events.details}>

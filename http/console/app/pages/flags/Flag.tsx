@@ -6,6 +6,7 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
@@ -24,7 +25,7 @@ export function Flag({ name, tab }: { name: string; tab: string }) {
   const archive = () => confirm(t.flags.confirm(name)) && void run(async () => { await call("delete", "/api/v1/apps/{org}/{app}/flags/{key}", { path }); go(to(place, "flags")); });
   return (
     <>
-      <p class="crumb"><a href={to(place, "flags")}>{t.pages["flags"]}</a></p>
+      <Crumb page="flags" />
       <div class="scope"><h1>{flag.data.name}</h1><code class="grow">{name}</code>{flag.data.archived ? <span class="badge">{t.flags.archived}</span> : writes && <button type="button" disabled={busy} onClick={archive}>{t.flags.archive}</button>}</div>
       {error && <Failure error={error} />}
       <nav class="tabs large" aria-label={flag.data.name}>{Object.entries(t.flags.tabs).map(([key, text]) => <a key={key} href={to(place, "flags", name + (key === "definition" ? "" : "/" + key))} aria-current={key === shown ? "page" : undefined}>{text}</a>)}</nav>
@@ -59,10 +60,11 @@ function Results({ name }: { name: string }) {
 
 function History({ name }: { name: string }) {
   const { at, app } = useHere();
-  const { data, error, again } = useAsk(JSON.stringify([at, name, "history"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/flags/{key}/history", { path: { ...at, key: name }, query: { limit: 100 } as never, signal }));
+  const { data, error, loading, again } = useAsk(JSON.stringify([at, name, "history"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/flags/{key}/history", { path: { ...at, key: name }, query: { limit: 100 } as never, signal }));
   if (error) return <section class="card"><Failure error={error} again={again} /></section>;
   return (
-    <section class="card list" aria-label={t.flags.tabs["history"]}>
+    <section class="card list" aria-label={t.flags.tabs["history"]} aria-busy={loading}>
+      {!data && <p class="quiet pad" role="status">{t.hints.loading}</p>}
       <ul class="decisions">{data?.data.map((one) => (
         <li key={one.version}><p><b>{t.flags.version(one.version)}</b> · {one.action} · {one.by.name} <span class="quiet">{when(one.at, app.timezone)}</span></p>
           <details class="numbers"><summary>{t.flags.tabs["definition"]}</summary><pre class="raw" tabIndex={0}>{JSON.stringify(one.after, null, 2)}</pre></details></li>

@@ -5,6 +5,7 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Empty } from "../../parts/Empty";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
@@ -23,7 +24,7 @@ export function Incident({ id }: { id: string }) {
   const lasted = Date.parse(one.resolvedAt ?? new Date().toISOString()) - Date.parse(one.startedAt);
   return (
     <>
-      <p class="crumb"><a href={to(place, "incidents", "", { status: "all" })}>{t.pages["incidents"]}</a></p>
+      <Crumb page="incidents" query={{ status: "all" }} />
       <section class="card issue" aria-labelledby="incident">
         <div class="top">
           <div><h1 id="incident">{one.title}</h1><p class="quiet"><span class={"level " + (one.status === "resolved" ? "" : one.severity === "critical" ? "error" : "warning")}>{t.incidents.statuses[one.status] ?? one.status}</span> · {t.incidents.rule} <a href={to(place, "alerts")}>{one.ruleName}</a></p></div>

@@ -29,7 +29,7 @@ export function Course({ metric }: { metric: Schema["MetricName"] }) {
       {error ? <Failure error={error} again={again} /> : data ? (
         <>
           <dl class="sums">{(["avg", "min", "max", "sum", "count"] as const).map((one) => <div key={one}><dt>{t.metrics.summary[one]}</dt><dd>{precise(data.summary[one])}</dd></div>)}</dl>
-          <Chart label={metric.name} unit={metric.unit || agg} interval={range === "30d" || range === "90d" ? "day" : "hour"} zone={app.timezone} points={data.points} />
+          <Chart label={metric.name} unit={metric.unit && metric.unit !== "1" ? metric.unit : agg} interval={range === "30d" || range === "90d" ? "day" : "hour"} zone={app.timezone} points={data.points} />
           {groupBy && data.groups && data.groups.length > 0 && (
             <table class="rows"><thead><tr><th scope="col">{groupBy}</th><th scope="col" class="number">{agg}</th></tr></thead>
               <tbody>{data.groups.map((one) => <tr key={one.label}><td>{one.label || t.overview.unknown}</td><td class="number">{precise(one.value)}</td></tr>)}</tbody></table>

@@ -21,7 +21,7 @@ export function Metrics() {
       {list.error ? <section class="card"><Failure error={list.error} again={list.again} /></section> : list.data?.data.length === 0 ? <section class="card"><Empty title={t.metrics.empty} hint={t.metrics.emptyHint} /></section> : (
         <div class="split left">
           <nav class="card names" aria-label={t.pages["metrics"]} aria-busy={list.loading}>
-            <ul>{found.map((one) => <li key={one.name}><a href={set(place, "name", one.name)} aria-current={one.name === chosen ? "true" : undefined}><span class="text">{one.name}</span><small>{t.metrics.kinds[one.kind] ?? one.kind}{one.unit && ", " + one.unit} · {t.metrics.series(one.series)}</small></a></li>)}</ul>
+            <ul>{found.map((one) => <li key={one.name}><a href={set(place, "name", one.name)} aria-current={one.name === chosen ? "true" : undefined}><span class="text">{one.name}</span><small>{t.metrics.kinds[one.kind] ?? one.kind}{one.unit && one.unit !== "1" && ", " + one.unit} · {t.metrics.series(one.series)}</small></a></li>)}</ul>
           </nav>
           <section class="card course" aria-label={chosen || t.metrics.name}>{metric ? <Course key={metric.name} metric={metric} /> : <p class="quiet">{t.metrics.choose}</p>}</section>
         </div>

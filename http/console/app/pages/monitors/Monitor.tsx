@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client";
 import { useAct, useAsk } from "../../core/ask";
-import { count, share, when } from "../../core/format";
+import { count, day, duration, share, when } from "../../core/format";
 import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { usePages } from "../../core/pages";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Chart } from "../../parts/Chart";
+import { Crumb } from "../../parts/Crumb";
 import { Days } from "../../parts/Days";
 import { Empty } from "../../parts/Empty";
 import { Facts } from "../../parts/Facts";
@@ -37,7 +38,7 @@ export function Monitor({ id }: { id: string }) {
   const days = one.days.slice(-30);
   return (
     <>
-      <p class="crumb"><a href={to(place, "monitors")}>{t.pages["monitors"]}</a></p>
+      <Crumb page="monitors" />
       <section class="card issue" aria-labelledby="monitor">
         <div class="top">
           <div><h1 id="monitor">{one.name}</h1><p class="quiet text">{one.method} {one.url}</p></div>
@@ -52,8 +53,8 @@ export function Monitor({ id }: { id: string }) {
         </dl>
         {one.lastError && <p class="bad message">{one.lastError}</p>}
         <h2 class="gap">{t.monitors.days}</h2>
-        <Days of={days} label={days.map((day) => day.date + " " + (day.uptime === null ? t.hints.none : share(day.uptime))).join(", ")} />
-        <p class="quiet ends"><span>{days[0]?.date}</span><span>{days[days.length - 1]?.date}</span></p>
+        <Days of={days} label={days.map((one) => day(one.date) + " " + (one.uptime === null ? t.hints.none : share(one.uptime))).join(", ")} />
+        <p class="quiet ends">{days.length > 0 && <><span>{day(days[0]!.date)}</span><span>{day(days[days.length - 1]!.date)}</span></>}</p>
       </section>
       <section class="card course pad" aria-label={t.monitors.latency} aria-busy={first.loading}>
         <div class="scope"><h2>{t.monitors.latency}</h2><span class="zone quiet">{t.frame.zone(app.timezone)}</span>
@@ -73,7 +74,7 @@ export function Monitor({ id }: { id: string }) {
         )}
         {cursor && <More more={more} />}
       </section>
-      <section class="card pad" aria-label={t.monitors.settings}><h2>{t.monitors.settings}</h2><Facts of={t.monitors.facts(one)} /></section>
+      <section class="card pad" aria-label={t.monitors.settings}><h2>{t.monitors.settings}</h2><Facts of={t.monitors.facts(one, duration)} /></section>
     </>
   );
 }

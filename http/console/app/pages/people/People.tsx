@@ -42,12 +42,12 @@ export function People() {
       <section class={"card list" + (first.loading ? " busy" : "")} aria-label={t.pages["people"]} aria-busy={first.loading}>
         {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.people.empty} hint={t.people.emptyHint} /> : (
           <table class="rows tall">
-            <thead><tr><th scope="col">{t.people.person}</th><th scope="col">{t.people.stage}</th><th scope="col" class="wide">{t.people.source}</th><th scope="col" class="wide">{t.people.place}</th><th scope="col" class="wide">{t.people.last}</th><th scope="col" class="number">{t.people.sessions}</th><th scope="col" class="number wide">{t.people.events}</th></tr></thead>
+            <thead><tr><th scope="col" class="lead">{t.people.person}</th><th scope="col">{t.people.stage}</th><th scope="col" class="wide">{t.people.source}</th><th scope="col" class="wide">{t.people.place}</th><th scope="col" class="wide">{t.people.last}</th><th scope="col" class="number">{t.people.sessions}</th><th scope="col" class="number wide">{t.people.events}</th></tr></thead>
             <tbody ref={body}>
               {seen.before > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.before + "px" }} />}
               {rows.slice(seen.from, seen.to).map((one, i) => (
                 <tr key={one.id} data-row={seen.from + i} class={seen.from + i === row ? "at" : ""} onClick={() => go(to(place, "people", one.id))}>
-                  <td class="title"><a href={to(place, "people", one.id)}>{one.name ?? one.email ?? one.distinctId ?? t.people.unknown}</a><small class="text">{[one.name && one.email, one.company].filter(Boolean).join(" · ") || one.id}</small></td>
+                  <td class="title"><a href={to(place, "people", one.id)}>{one.name ?? one.email ?? one.distinctId ?? t.people.unknown}</a><small class="text">{[one.name && one.email, one.company].filter(Boolean).join(" · ") || (!one.name && !one.email && one.distinctId ? t.people.unknown : t.hints.none)}</small></td>
                   <td>{t.people.stages[one.lifecycleStage]}</td>
                   <td class="wide text">{one.firstSource ?? t.hints.none}</td>
                   <td class="wide text">{[one.city, one.country && country(one.country)].filter(Boolean).join(", ") || t.hints.none}</td>

@@ -5,6 +5,7 @@ import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
 import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { Crumb } from "../../parts/Crumb";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { Merge } from "./Merge";
@@ -29,7 +30,7 @@ export function Person({ id }: { id: string }) {
   const who = data.name ?? data.email ?? data.distinctId ?? t.people.unknown;
   return (
     <>
-      <p class="crumb"><a href={to(place, "people")}>← {t.pages["people"]}</a></p>
+      <Crumb page="people" />
       <section class="card issue" aria-labelledby="person">
         <div class="top">
           <div><h1 id="person">{who}</h1><p class="quiet">{[data.name && data.email, data.company].filter(Boolean).join(" · ")}</p></div>

@@ -31,7 +31,7 @@ export function SegmentsPage() {
         {error && <Failure error={error} />}
         {list.error ? <Failure error={list.error} again={list.again} /> : rows.length === 0 && !list.loading ? <Empty title={t.segments.empty} hint={t.segments.emptyHint} /> : (
           <table class="rows">
-            <thead><tr><th scope="col">{t.segments.name}</th><th scope="col" class="number">{t.segments.members}</th><th scope="col" class="wide">{t.segments.kind}</th><th scope="col" class="wide">{t.segments.changed}</th>{writes && <th class="tick"><span class="hidden">{t.alerts.edit}</span></th>}</tr></thead>
+            <thead><tr><th scope="col">{t.segments.name}</th><th scope="col" class="number">{t.segments.members}</th><th scope="col" class="wide kind">{t.segments.kind}</th><th scope="col" class="wide when">{t.segments.changed}</th>{writes && <th class="tick"><span class="hidden">{t.alerts.edit}</span></th>}</tr></thead>
             <tbody>{rows.map((one, i) => (
               <tr key={one.id} data-row={i} class={one.id === chosen?.id ? "chosen" : i === row ? "at" : ""}>
                 <td class="title"><a href={members(one)}>{one.name}</a></td><td class="number"><a href={members(one)}>{brief(one.memberCount)}</a></td><td class="wide">{t.segments.kinds[one.kind]}</td><td class="wide time">{when(one.updatedAt, app.timezone)}</td>

@@ -34,7 +34,7 @@ function Own() {
   });
   const rows = list.data?.data.filter((row) => row.revokedAt === null) ?? [];
   return (
-    <section class="card list" aria-labelledby="keys">
+    <section class="card list" aria-labelledby="keys" aria-busy={list.loading}>
       <div class="head pad"><h2 id="keys">{t.settings.keys}</h2></div>
       {revoking.error && <Failure error={revoking.error} />}
       {list.error ? <Failure error={list.error} again={list.again} /> : list.data && rows.length === 0 ? <Empty title={t.settings.noKeys} /> : (

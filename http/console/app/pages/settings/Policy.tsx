@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call, type Schema } from "../../api/client";
 import { useAct } from "../../core/ask";
-import { count } from "../../core/format";
+import { count, day } from "../../core/format";
 import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
@@ -59,7 +59,7 @@ export function Policy({ data, changed }: { data: Schema["TelemetryAnswer"]; cha
         <Field label={t.telemetry.beyond}><select disabled={!writes} value={over} onChange={(event) => setOver(event.currentTarget.value as typeof over)}>{Object.entries(t.telemetry.overs).map(([key, text]) => <option key={key} value={key}>{text}</option>)}</select></Field>
         <Field label={t.telemetry.deny} hint={t.telemetry.denyHint}><textarea rows={2} disabled={!writes} value={deny} onInput={(event) => setDeny(event.currentTarget.value)} /></Field>
       </div>
-      {yesterday && <p class="said" role="status">{t.telemetry.yesterday(yesterday.date, came("events"), count(keeps.events), came("errors"), count(keeps.errors), came("metricPoints"), count(keeps.metricPoints))} {bots && !events.dropBots && t.telemetry.programs}</p>}
+      {yesterday && <p class="said" role="status">{t.telemetry.yesterday(day(yesterday.date), came("events"), count(keeps.events), came("errors"), count(keeps.errors), came("metricPoints"), count(keeps.metricPoints))} {bots && !events.dropBots && t.telemetry.programs}</p>}
       {error && <Failure error={error} />}
       {writes && <button class="primary" disabled={busy}>{t.hints.save}</button>}
     </form>
