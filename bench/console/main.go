@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -117,6 +118,9 @@ func navigate(ctx context.Context, o *options, server *harness.Server, query str
 	var took []float64
 	if err := json.Unmarshal(out, &took); err != nil {
 		return harness.Measurement{}, fmt.Errorf("reading what the browser took: %w", err)
+	}
+	if len(took) == 0 {
+		return harness.Measurement{}, errors.New("the browser was driven nowhere")
 	}
 	var latency harness.Latency
 	for _, ms := range took {
