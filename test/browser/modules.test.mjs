@@ -15,7 +15,7 @@ before(async () => {
   await world.visit(page, "overview", "web");
   await page.getByRole("button", { name: "Fill the demo" }).click();
   await page.locator(".metrics .value").first().waitFor({ timeout: 240_000 });
-  await until("all is counted", async () => ((await world.api("/analytics/overview?range=90d")).visitors > 2000 && (await world.api("/metrics/names")).data.length > 8 ? true : undefined));
+  await until("all is counted", async () => ((await world.api("/analytics/overview?range=90d")).visitors > 2000 && (await world.api("/metrics/names")).data.length > 8 && (await world.api("/incidents?status=all")).data.length > 0 ? true : undefined));
 });
 
 after(() => world?.stop());

@@ -59,7 +59,7 @@ export function Monitor({ id }: { id: string }) {
       <section class="card course pad" aria-label={t.monitors.latency} aria-busy={first.loading}>
         <div class="scope"><h2>{t.monitors.latency}</h2><span class="zone quiet">{t.frame.zone(app.timezone)}</span>
           <select aria-label={t.frame.range} value={range} onChange={(event) => reach(event.currentTarget.value as Range)}>{Object.entries(t.metrics.ranges).map(([key, text]) => <option key={key} value={key}>{text}</option>)}</select></div>
-        {first.error ? <Failure error={first.error} again={first.again} /> : first.data && <Chart label={t.monitors.latency} unit="ms" interval={range === "30d" || range === "90d" ? "day" : "hour"} zone={app.timezone} points={first.data.series.map((one) => ({ t: one.t, value: one.avgLatencyMs }))} />}
+        {first.error ? <Failure error={first.error} again={first.again} /> : !first.data ? <div class="holdplot" role="status"><span class="hidden">{t.hints.loading}</span></div> : <Chart label={t.monitors.latency} unit="ms" interval={range === "30d" || range === "90d" ? "day" : "hour"} zone={app.timezone} points={first.data.series.map((one) => ({ t: one.t, value: one.avgLatencyMs }))} />}
       </section>
       <section class="card list" aria-label={t.monitors.last}>
         <div class="head pad"><h2>{t.monitors.last}</h2></div>
