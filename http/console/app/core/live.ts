@@ -8,17 +8,19 @@ const pause = 5_000;
 // every is how often, in milliseconds, numbers follow what arrives.
 const every = 5_000;
 
-// useFollow calls what asks again when something has arrived, but not more often than people read.
-export function useFollow(live: string | undefined, again: () => void): void {
-  const last = useRef(Date.now());
+// useFollow calls what asks again when something has arrived, but not more often than people read, and not while busy says that an
+// answer is under way: one that takes longer than the pause would never come.
+export function useFollow(live: string | undefined, busy: boolean, again: () => void, pause = every): void {
+  const last = useRef(Date.now()), told = useRef(live);
   useEffect(() => {
-    if (!live) return;
+    if (!live || busy || live === told.current) return;
     const timer = setTimeout(() => {
+      told.current = live;
       last.current = Date.now();
       again();
-    }, Math.max(0, last.current + every - Date.now()));
+    }, Math.max(0, last.current + pause - Date.now()));
     return () => clearTimeout(timer);
-  }, [live]);
+  }, [live, busy]);
 }
 
 export function useLive(at: { org: string; app: string }, env: string, wanted: boolean): Schema["LiveView"] | undefined {

@@ -1,8 +1,9 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { call } from "../../api/client";
 import { useAsk } from "../../core/ask";
 import { country, moment, when } from "../../core/format";
 import { useCursor } from "../../core/keys";
+import { useFollow } from "../../core/live";
 import { useHere } from "../../core/me";
 import { usePages } from "../../core/pages";
 import { go, set } from "../../core/place";
@@ -26,7 +27,7 @@ export function Events({ live }: { live?: string }) {
   const { rows, first: newest, cursor, grown, more } = usePages(key, (after, signal) => call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: after ? { ...query, limit: later, cursor: after } : query, signal }));
   const names = useAsk(JSON.stringify([at, env, "names"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/events/names", { path: at, query: { env, range: "30d", limit: 100 }, signal }));
   // A feed that somebody reads further down stays as it is.
-  useEffect(() => { if (live && !grown) newest.again(); }, [live]);
+  useFollow(live, grown || newest.loading, newest.again, 0);
   const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
   const open = (id: string) => go(set(place, "event", id));
   const row = useCursor(rows.length, (i) => open(rows[i]!.id));

@@ -27,7 +27,7 @@ export function Overview({ live }: { live?: string }) {
   const overview = useAsk(key, (signal) => call("get", "/api/v1/apps/{org}/{app}/analytics/overview", { path: at, query, signal }));
   const series = useAsk(key + metric, (signal) => call("get", "/api/v1/apps/{org}/{app}/analytics/timeseries", { path: at, query: { ...query, metric }, signal }));
   const marks = useAsk(JSON.stringify([at, env, range, "marks"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/annotations", { path: at, query: { env, range, limit: 200 }, signal }));
-  useFollow(live, () => { overview.again(); series.again(); });
+  useFollow(live, overview.loading || series.loading, () => { overview.again(); series.again(); });
   return (
     <>
       <section class={"card overview" + (overview.loading ? " busy" : "")} aria-label={t.pages["overview"]} aria-busy={overview.loading}>
