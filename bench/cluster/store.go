@@ -42,7 +42,7 @@ func (s *apartStore) open(ctx context.Context) error {
 		if err != nil {
 			return false, err.Error()
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := (&http.Client{}).Do(request) // the context bounds it
 		if err != nil {
 			return false, err.Error()
 		}

@@ -105,7 +105,7 @@ func navigate(ctx context.Context, o *options, server *harness.Server, query str
 		return harness.Measurement{}, err
 	}
 	// The arguments are the program's own flags.
-	command := exec.CommandContext(ctx, "node", navigations, "http://"+server.Address, session, server.Organization+"/"+server.App, query, strconv.Itoa(o.times)) //nolint:gosec // see above
+	command := exec.CommandContext(ctx, "node", navigations, "http://"+server.Address, session, server.Organization+"/"+server.App, query, strconv.Itoa(o.times))
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {

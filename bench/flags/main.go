@@ -108,8 +108,11 @@ func (b *bench) parts(ctx context.Context) error {
 		run        func(*bench, context.Context) error
 	}{
 		{"making flags", b.only, (*bench).define},
-		{"evaluating", onlyEvaluate, (*bench).alternate}, {"half load", onlyEvaluate, (*bench).paced}, {"goals", onlyEvaluate, (*bench).judgeEvaluations},
-		{"subscribers", onlySubscribe, (*bench).subscribe}, {"goals", onlySubscribe, (*bench).judgeSubscribers},
+		{"evaluating", onlyEvaluate, (*bench).alternate},
+		{"half load", onlyEvaluate, (*bench).paced},
+		{"goals", onlyEvaluate, (*bench).judgeEvaluations},
+		{"subscribers", onlySubscribe, (*bench).subscribe},
+		{"goals", onlySubscribe, (*bench).judgeSubscribers},
 	} {
 		if b.only != "" && b.only != part.only {
 			continue

@@ -183,9 +183,15 @@ func (b *bench) turns() []turn {
 	bareLarge := bareAll
 	bareLarge.Path = bare.ManyFlagsPath
 	return []turn{
-		{bareNativeRow, true, native}, {nativeRow, false, native}, {bareOFREPRow, true, ofrep}, {ofrepRow, false, ofrep}, {bareTwentyRow, true, bareAll}, {twentyRow, false, all},
+		{bareNativeRow, true, native},
+		{nativeRow, false, native},
+		{bareOFREPRow, true, ofrep},
+		{ofrepRow, false, ofrep},
+		{bareTwentyRow, true, bareAll},
+		{twentyRow, false, all},
 		{someRow, false, b.load(bare.FlagsPath, b.large.key, false, names(twenty), b.people)},
-		{bareLargeRow, true, bareLarge}, {againRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, againPeople)},
+		{bareLargeRow, true, bareLarge},
+		{againRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, againPeople)},
 		{newRow, false, b.load(bare.FlagsPath, b.large.key, false, nil, 0)},
 	}
 }

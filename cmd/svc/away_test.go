@@ -299,7 +299,7 @@ func TestAStoreThatIsAwayAtTheStartIsTheRightOne(t *testing.T) {
 	store.plug()
 	eventually(t, "the store is looked at", func() error {
 		if waits := s.node.db.PingShards(t.Context()); !strings.Contains(fmt.Sprint(waits), "it was lost") {
-			return fmt.Errorf("readiness says that it waits for %v", waits)
+			return fmt.Errorf("readiness says that it waits for %w", waits)
 		}
 		return nil
 	})
