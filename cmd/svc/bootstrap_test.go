@@ -132,7 +132,7 @@ func background(t *testing.T, dir string, env map[string]string, stdout io.Write
 	return stop
 }
 
-// TestAStartWaitsForTheStore starts a node while the store is away: it says so, and serves when
+// TestAStartWaitsForTheStore starts a node that has never seen its store while that is away: it says so, and serves when
 // the store is there; one that is stopped while it waits ends in order.
 func TestAStartWaitsForTheStore(t *testing.T) {
 	library, err := chdb.FindLibrary("")
@@ -156,7 +156,7 @@ func TestAStartWaitsForTheStore(t *testing.T) {
 		t.Helper()
 		eventually(t, "the node says what it waits for", func() error {
 			status, body, err := ready(addr)
-			if err != nil || status != 503 || !strings.Contains(body, "opening the store, again") {
+			if err != nil || status != 503 || !strings.Contains(body, "looking at whose data this is, again") {
 				return fmt.Errorf("%d %s %w", status, body, err)
 			}
 			return nil
