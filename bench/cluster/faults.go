@@ -59,7 +59,7 @@ func (f *faults) run(ctx context.Context, o *options) error {
 		}
 		kind := chosen[n%len(chosen)]
 		victim := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
-		if kind == faultBroker || kind == faultAway || kind == faultRolling || kind == faultStore {
+		if kind == faultBroker || kind == faultAway || kind == faultRolling {
 			victim = f.nodes.all[0]
 		}
 		f.load.listen()
@@ -108,7 +108,7 @@ func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 	case faultRolling:
 		return f.roll(ctx)
 	case faultStore:
-		return f.takeStore(ctx)
+		return f.takeStore(ctx, n)
 	case faultRestart:
 		if err := n.Stop(); err != nil {
 			return err
@@ -157,15 +157,14 @@ func (f *faults) away(ctx context.Context, first *node) error {
 	return f.awaitAll(ctx)
 }
 
-// takeStore kills the store and starts it again after a while, in which changes are made. Before it returns, a node is lost
+// takeStore kills the store and starts it again after a while, in which changes are made. Before it returns, one node is lost
 // and starts: the others take its part over, and it joins them, without the store.
-func (f *faults) takeStore(ctx context.Context) error {
+func (f *faults) takeStore(ctx context.Context, lost *node) error {
 	if err := f.load.warm(ctx); err != nil {
 		return err
 	}
 	f.nodes.apart.kill()
 	f.load.changeAway(ctx, time.Now().Add(f.absence), f.random)
-	lost := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
 	lost.Kill()
 	if err := lost.Start(); err != nil {
 		return err
