@@ -38,7 +38,7 @@ func (w *world) home(environment uint64) int {
 // finds reports whether a node reads a row: where its environment lives.
 func (p *process) finds(row *storedRow) bool { return row.shard == p.shardOf(row.EnvironmentNumber) }
 
-// placing is what a node knows of moved environments, and notes in the stores.
+// placing knows, for a node, where moved environments live, and notes it in the stores.
 type placing struct{ *process }
 
 func (p placing) Hear(environment uint64, shard int) {
@@ -238,7 +238,7 @@ func newMovers() *movers {
 	return m
 }
 
-// command moves an environment through a node. It is told of each step.
+// command moves an environment through a node. It reports each step.
 func (p *process) command(environment uint64, to int, told func(step string)) error {
 	mover := &move.Mover{
 		Store: movingStore{p}, Stream: p.stream, BlockAt: func(at time.Time) uint64 { return pipeline.NewBlockNumber(at, 0) }, Hold: 20 * time.Second, Now: time.Now,

@@ -62,7 +62,7 @@ type Stream interface {
 	Hold(ctx context.Context, shard int) (*pipeline.Held, error)
 }
 
-// Moved is what a move did.
+// Moved reports the result of a move.
 type Moved struct {
 	Environment uint64 `json:"environment"`
 	From        int    `json:"from"`

@@ -19,10 +19,10 @@ import (
 //go:embed fates.sql
 var fatesQuery string
 
-// found is what a sending came to: what the mail server took, beside what the service says.
+// found is the result of a sending: what the mail server took, and what the service reports.
 type found struct {
 	people int
-	// taken counts messages, repeated those who got more than one, unnamed those of whom the service does not say what became.
+	// taken counts messages, repeated those who got more than one, unnamed those without a reported outcome.
 	taken, repeated, unnamed int
 	sent, uncertain          int
 	// window counts the uncertain who did get the message.
@@ -39,7 +39,7 @@ func (f *found) row(name string, took time.Duration) harness.Measurement {
 	}
 }
 
-// check holds what the mail server took to what the service says of each recipient, and that to its statistics.
+// check compares what the mail server took with the outcome that the service reports for each recipient, and the outcomes with its statistics.
 func (b *bench) check(ctx context.Context, id string, kills int) (*found, error) {
 	fates, err := b.fates(ctx, id)
 	if err != nil {

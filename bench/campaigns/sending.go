@@ -19,7 +19,7 @@ const (
 	inFlight = 16
 )
 
-// stats is what is read of a campaign.
+// stats holds the statistics of a campaign that the check reads.
 type stats struct {
 	Campaign struct {
 		Status string `json:"status"`
