@@ -34,8 +34,9 @@ export async function startConsole(settings = {}) {
     await context.addCookies([{ name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" }]);
     return page;
   }
-  // settled waits until the page has its answers.
+  // settled waits until the page has its answers. An address that was just changed is shown two frames later.
   async function settled(on) {
+    await on.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await on.locator("#content").waitFor();
     await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
   }

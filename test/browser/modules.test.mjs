@@ -106,8 +106,18 @@ describe("what people make", () => {
     await world.visit(page, "flags/beta%2Fhistory");
     await page.getByText("Version 2").waitFor();
     await world.visit(page, "flags/beta");
+    // An answer that comes when people have gone on does not take them back.
+    let release;
+    const held = new Promise((done) => { release = done; }), arrived = page.waitForResponse((response) => response.request().method() === "DELETE");
+    await page.route("**/flags/beta", async (route) => { await held; await route.continue(); });
     await page.getByRole("button", { name: "Archive" }).click();
-    await until("it is archived", async () => ((await world.api("/flags/beta")).archived ? true : undefined));
+    await world.visit(page, "settings/exclusions");
+    release();
+    await (await arrived).finished();
+    await page.unrouteAll();
+    await world.settled(page);
+    assert.match(page.url(), /settings\/exclusions$/);
+    assert.equal((await world.api("/flags/beta")).archived, true);
   });
 
   it("traffic of the team is left out, and kept again", async () => {

@@ -12,7 +12,7 @@ export interface Asked<T> {
 
 // useAsk asks a question again whenever its key changes. An answer that is overtaken is dropped.
 export function useAsk<T>(key: string, question: (signal: AbortSignal) => Promise<T>): Asked<T> {
-  const [state, change] = useState<{ data?: T; error?: Refusal; loading: boolean }>({ loading: true });
+  const [state, change] = useState<{ key?: string; data?: T; error?: Refusal; loading: boolean }>({ loading: true });
   const [turn, next] = useState(0);
   const asked = useRef(question);
   asked.current = question;
@@ -20,12 +20,13 @@ export function useAsk<T>(key: string, question: (signal: AbortSignal) => Promis
     const abort = new AbortController();
     change((old) => ({ ...old, loading: true }));
     asked.current(abort.signal).then(
-      (data) => abort.signal.aborted || change({ data, loading: false }),
-      (error: unknown) => abort.signal.aborted || change((old) => ({ data: old.data, error: refusalOf(error), loading: false })),
+      (data) => abort.signal.aborted || change({ key, data, loading: false }),
+      (error: unknown) => abort.signal.aborted || change((old) => ({ key, data: old.data, error: refusalOf(error), loading: false })),
     );
     return () => abort.abort();
   }, [key, turn]);
-  return { ...state, again: useCallback(() => next((n) => n + 1), []) };
+  // Effects run after the picture: an answer to another key is shown as one that is being replaced from the first picture on.
+  return { data: state.data, error: state.key === key ? state.error : undefined, loading: state.loading || state.key !== key, again: useCallback(() => next((n) => n + 1), []) };
 }
 
 export function refusalOf(error: unknown): Refusal {

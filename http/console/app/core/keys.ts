@@ -1,13 +1,13 @@
 // Keys of lists: j and k move, Enter opens, x chooses, / goes to the search.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export const typing = (target: EventTarget | null): boolean => target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
 
-// useKeys calls what a key stands for, unless somebody is writing or a dialog is open.
+// useKeys calls what a key stands for, unless somebody is writing or a dialog is open. Keys are heard from the first picture on.
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const held = useRef(keys);
   held.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
       const act = held.current[event.key];

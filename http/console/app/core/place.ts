@@ -1,6 +1,6 @@
 // Where the console is: the page, the application, and what the numbers are of. All of it stands behind the # of
 // the address, so a link shows its reader the same.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export interface Place {
   org: string;
@@ -58,9 +58,14 @@ export function toggle(place: Place, filter: string): string {
 
 export function go(hash: string): void { location.hash = hash; }
 
+// leave goes on from a place once something is done there; who has left it meanwhile stays where they are.
+export function leave(place: Place, hash: string): void {
+  if (hashOf(placeOf(location.hash)) === hashOf(place)) go(hash);
+}
+
 export function usePlace(): Place {
   const [place, change] = useState(() => placeOf(location.hash));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => change(placeOf(location.hash));
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);

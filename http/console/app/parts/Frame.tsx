@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, type Schema } from "../api/client";
 import { later } from "../core/later";
 import { useHere } from "../core/me";
@@ -32,7 +32,7 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
   const [talking, talk] = useState(false);
   const nav = useRef<HTMLElement>(null);
   const assisted = here.has("ai") && here.may("ai.use");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const asked = (event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "?" && !typing(event.target));
       if (!asked) return;

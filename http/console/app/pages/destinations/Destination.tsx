@@ -4,7 +4,7 @@ import { useAct, useAsk } from "../../core/ask";
 import { count, when } from "../../core/format";
 import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
-import { go, to } from "../../core/place";
+import { go, leave, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Crumb } from "../../parts/Crumb";
 import { Empty } from "../../parts/Empty";
@@ -38,7 +38,7 @@ export function Destination({ id, tab }: { id: string; tab: string }) {
   });
   const remove = () => confirm(t.destinations.confirm(one.name)) && void run(async () => {
     await call("delete", "/console/api/v1/apps/{org}/{app}/destinations/{id}", { path: { ...at, id } });
-    go(to(place, "destinations"));
+    leave(place, to(place, "destinations"));
   });
   const settings = writes && tab === "settings";
   return (

@@ -4,7 +4,7 @@ import { useAct, useAsk } from "../../core/ask";
 import { count, share, when } from "../../core/format";
 import { useKeys } from "../../core/keys";
 import { useHere } from "../../core/me";
-import { go, to } from "../../core/place";
+import { go, leave, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Crumb } from "../../parts/Crumb";
 import { Empty } from "../../parts/Empty";
@@ -16,13 +16,13 @@ import { Definition } from "./Definition";
 export function Flag({ name, tab }: { name: string; tab: string }) {
   const { at, place, may } = useHere();
   const path = { ...at, key: name };
-  const flag = useAsk(name, (signal) => call("get", "/api/v1/apps/{org}/{app}/flags/{key}", { path, signal }));
+  const flag = useAsk(JSON.stringify([at, name]), (signal) => call("get", "/api/v1/apps/{org}/{app}/flags/{key}", { path, signal }));
   const { busy, error, run } = useAct();
   useKeys({ u: () => go(to(place, "flags")) });
   if (flag.error) return <section class="card"><Failure error={flag.error} again={flag.again} /></section>;
   if (!flag.data) return <p class="quiet" role="status" aria-busy="true">{t.hints.loading}</p>;
   const shown = tab in t.flags.tabs ? tab : "definition", writes = may("flags.write");
-  const archive = () => confirm(t.flags.confirm(name)) && void run(async () => { await call("delete", "/api/v1/apps/{org}/{app}/flags/{key}", { path }); go(to(place, "flags")); });
+  const archive = () => confirm(t.flags.confirm(name)) && void run(async () => { await call("delete", "/api/v1/apps/{org}/{app}/flags/{key}", { path }); leave(place, to(place, "flags")); });
   return (
     <>
       <Crumb page="flags" />

@@ -3,7 +3,7 @@ import { useAct, useAsk } from "../../core/ask";
 import { brief } from "../../core/format";
 import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
-import { go, set, to } from "../../core/place";
+import { go, leave, set, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
@@ -45,7 +45,7 @@ export function Flags() {
           </table>
         )}
       </section>
-      {writes && <Definition done={(key) => go(to(place, "flags", key))} />}
+      {writes && <Definition done={(key) => leave(place, to(place, "flags", key))} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { call } from "../../api/client";
 import { useAct, useAsk } from "../../core/ask";
 import { useHere } from "../../core/me";
-import { go, set } from "../../core/place";
+import { go, leave, set } from "../../core/place";
 import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
@@ -35,7 +35,7 @@ export function Funnels() {
           </>
         )}
       </section>
-      {writes && <Build made={(id) => { list.again(); go(set(place, "funnel", id)); }} />}
+      {writes && <Build made={(id) => { list.again(); leave(place, set(place, "funnel", id)); }} />}
     </>
   );
 }
