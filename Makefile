@@ -216,7 +216,7 @@ recount: deps build ## ask 10,000 random questions, compute every answer again
 BENCH ?=
 
 .PHONY: bench
-bench: deps build ## run the benchmarks in their short form, and update their table
+bench: deps build build-store ## run the benchmarks in their short form, and update their table
 	$(GO) run ./bench/limits $(BENCH)
 	$(GO) run ./bench/ingest $(BENCH)
 	$(GO) run ./bench/query $(BENCH)

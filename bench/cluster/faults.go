@@ -163,7 +163,7 @@ func (f *faults) takeStore(ctx context.Context, lost *node) error {
 	if err := f.load.warm(ctx); err != nil {
 		return err
 	}
-	f.nodes.apart.kill()
+	f.nodes.apart.Kill()
 	f.load.changeAway(ctx, time.Now().Add(f.absence), f.random)
 	lost.Kill()
 	if err := lost.Start(); err != nil {
@@ -174,7 +174,7 @@ func (f *faults) takeStore(ctx context.Context, lost *node) error {
 		f.load.problem("without the store, and %s lost: %v", lost.name, err)
 	}
 	f.slowest["takeOverWithoutStore"] = max(f.slowest["takeOverWithoutStore"], time.Since(began))
-	if err := f.nodes.apart.open(ctx); err != nil {
+	if err := f.nodes.apart.Open(ctx); err != nil {
 		return err
 	}
 	return f.awaitAll(ctx)

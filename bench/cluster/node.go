@@ -26,8 +26,8 @@ type nodes struct {
 	all    []*node
 	common []string
 	store  string // where the store is asked
-	apart  *apartStore
-	second *apartStore // of the measurement of two shards
+	apart  *harness.Store
+	second *harness.Store // of the measurement of two shards
 }
 
 // openNodes starts count nodes with settings of their own, the first one first.
@@ -47,8 +47,8 @@ func openNodes(ctx context.Context, o *options, dir string, count int, settings 
 		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
 	}, settings...)}
 	if !o.figures {
-		c.apart = &apartStore{program: o.storeProgram, dir: filepath.Join(dir, "store"), addr: store}
-		if err := c.apart.open(ctx); err != nil {
+		c.apart = &harness.Store{Program: o.storeProgram, Dir: filepath.Join(dir, "store"), Address: store}
+		if err := c.apart.Open(ctx); err != nil {
 			return c, err
 		}
 	}
@@ -116,7 +116,7 @@ func (c *nodes) stop() error {
 			return fmt.Errorf("%s: %w", c.all[i].name, err)
 		}
 	}
-	return c.apart.stop()
+	return c.apart.Stop()
 }
 
 func (c *nodes) kill() {
@@ -124,6 +124,6 @@ func (c *nodes) kill() {
 		_ = syscall.Kill(n.PID(), syscall.SIGCONT)
 		n.Kill()
 	}
-	c.apart.kill()
-	c.second.kill()
+	c.apart.Kill()
+	c.second.Kill()
 }

@@ -72,7 +72,7 @@ func (l *load) changeAway(ctx context.Context, until time.Time, random *rand.Ran
 // warm has the nodes load what is changed.
 func (l *load) warm(ctx context.Context) error {
 	o := l.outage
-	return harness.Poll(ctx, "changes before the store is taken away", storeReadyTime, outagePause, func(ctx context.Context) (bool, string) {
+	return harness.Poll(ctx, "changes before the store is taken away", harness.StoreReadyTime, outagePause, func(ctx context.Context) (bool, string) {
 		for _, n := range l.nodes.all {
 			for kind, status := range map[string]int{"rule": l.changeRule(ctx, n, o.ruled.sent+1), "flag": l.changeFlag(ctx, n, o.flipped.sent+1), "goal": l.changeGoal(ctx, n, o.goals.sent+1)} {
 				if status/100 != 2 {

@@ -67,25 +67,25 @@ func slowShard(ctx context.Context, o *options, dir string, result *harness.Resu
 // openShards starts two stores and a node over them. What the second is sent goes through a proxy.
 func openShards(ctx context.Context, o *options, dir string) (*nodes, *proxy, error) {
 	c := &nodes{}
-	var stores [2]*apartStore
+	var stores [2]*harness.Store
 	for shard := range stores {
 		addr, err := harness.FreeAddress(ctx)
 		if err != nil {
 			return c, nil, err
 		}
-		stores[shard] = &apartStore{program: o.storeProgram, dir: filepath.Join(dir, fmt.Sprint("store", shard)), addr: addr}
-		if err := stores[shard].open(ctx); err != nil {
+		stores[shard] = &harness.Store{Program: o.storeProgram, Dir: filepath.Join(dir, fmt.Sprint("store", shard)), Address: addr}
+		if err := stores[shard].Open(ctx); err != nil {
 			return c, nil, err
 		}
 	}
 	c.apart, c.second = stores[0], stores[1]
-	slow, err := newProxy(ctx, stores[1].addr, false)
+	slow, err := newProxy(ctx, stores[1].Address, false)
 	if err != nil {
 		return c, nil, err
 	}
 	server, err := harness.NewServer(ctx, harness.Settings{
 		Binary: o.binary, Dir: filepath.Join(dir, "node"), Sync: o.sync, Flush: "200ms", CPU: harness.Unpinned,
-		Environment: []string{"SVC_CLICKHOUSE_DSN=http://" + stores[0].addr + "/ http://" + slow.addr() + "/"},
+		Environment: []string{"SVC_CLICKHOUSE_DSN=http://" + stores[0].Address + "/ http://" + slow.addr() + "/"},
 	})
 	if err != nil {
 		return c, nil, err

@@ -3,30 +3,38 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"svc/bench/harness"
 )
 
-const (
-	// apartFlush keeps the server from storing anything while it accepts.
-	apartFlush = "1m"
-	// apartFill is more events than a server holds before it stops reading the
-	// log, so that afterwards it does nothing but accept.
-	apartFill = 250_000
-)
+// apartFill is more events than a server holds before it stops reading the
+// log, so that afterwards it does nothing but accept.
+const apartFill = 250_000
 
 // measureApart measures the accept side alone, in turns with the bare handler: a
-// server that stores nothing while the load runs spends what accepting costs, the
-// embedded log included.
+// server whose store stands still spends what accepting costs, the embedded log
+// included.
 func measureApart(ctx context.Context, o *options, dir string, result *harness.Result) error {
+	address, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	store := &harness.Store{Program: o.storeProgram, Dir: filepath.Join(dir, "store"), Address: address}
+	defer store.Kill()
+	if err := store.Open(ctx); err != nil {
+		return err
+	}
 	b := &bench{options: o, result: result, sync: "os", dir: dir}
-	var err error
-	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: b.sync, CPU: o.CPU(), Flush: apartFlush})
+	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: b.sync, CPU: o.CPU(), Environment: []string{"SVC_CLICKHOUSE_DSN=" + store.DSN()}})
 	if err != nil {
 		return err
 	}
 	defer b.server.Kill()
 	if _, err := b.server.Open(ctx); err != nil {
+		return err
+	}
+	if err := store.Pause(); err != nil {
 		return err
 	}
 	if err := b.fill(ctx); err != nil {

@@ -25,6 +25,8 @@ type options struct {
 	rate    float64
 	apart   bool
 	share   bool
+
+	storeProgram string
 }
 
 func main() { harness.Main("ingest", start) }
@@ -45,6 +47,7 @@ func start(ctx context.Context) error {
 	flag.Float64Var(&o.rate, "rate", 2000, "requests a second of the open loop")
 	flag.BoolVar(&o.apart, "apart", false, "measure the accept side alone, and nothing else")
 	flag.BoolVar(&o.share, "share", false, "measure what the flood of one application does to another, and nothing else")
+	flag.StringVar(&o.storeProgram, "store", "bin/svc-store", "the program of the store that stands still while the accept side is measured alone: storage/chdb/serve")
 	flag.Parse()
 	return o.Within(ctx, "ingest", func(ctx context.Context, dir string) error { return run(ctx, &o, dir) })
 }
