@@ -75,6 +75,14 @@ type FlagSet struct {
 	relative    bool
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
+	// sampled is the second in which an unchanged answer was counted last, as Unix time.
+	sampled atomic.Int64
+}
+
+// Sample reports whether an answer that its caller has already is to be evaluated, so that it is counted: one a second is.
+func (s *FlagSet) Sample(now time.Time) bool {
+	last, second := s.sampled.Load(), now.Unix()
+	return last != second && s.sampled.CompareAndSwap(last, second)
 }
 
 // NewFlagSet returns the set of entries, which are in the order of their keys.

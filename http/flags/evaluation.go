@@ -38,6 +38,8 @@ type evaluation struct {
 	// exposed are the outcomes that are to be recorded, left is how many evaluations are not.
 	exposed []*svc.FlagOutcome
 	left    int64
+	// unchanged says that the caller has the answer, which is evaluated to be counted.
+	unchanged bool
 	id      []byte
 	context svc.FlagContext
 	person  *svc.FlagPerson
@@ -58,6 +60,7 @@ var (
 func begin(now time.Time) *evaluation {
 	e := evaluations.Get().(*evaluation)
 	e.now, e.number, e.fate, e.left, e.person, e.picked, e.all = now, 0, "", 0, nil, e.picked[:0], true
+	e.unchanged = false
 	return e
 }
 
@@ -207,9 +210,14 @@ func (e *evaluation) moment() moment {
 	return onArrival
 }
 
-// tagged sets the answer's tag where now is the moment for it, and answers 304 where the caller has the answer already.
+// tagged sets the answer's tag where now is the moment for it, and answers 304 where the caller has the answer already. One such
+// answer a second is evaluated before, so that flags in use are seen to be.
 func (e *evaluation) tagged(w *route.Response, r *http.Request, now moment) (known bool) {
-	if e.moment() != now {
+	switch {
+	case e.unchanged && now == answered:
+		w.WriteHeader(http.StatusNotModified)
+		return true
+	case e.unchanged, e.moment() != now:
 		return false
 	}
 	var head [32]byte
@@ -232,6 +240,9 @@ func (e *evaluation) tagged(w *route.Response, r *http.Request, now moment) (kno
 	header["Etag"], header["Cache-Control"] = []string{text}, noCache
 	wanted := r.Header["If-None-Match"]
 	if len(wanted) == 0 || !holdsTag(wanted[0], text) {
+		return false
+	}
+	if e.unchanged = now != answered && e.set.Sample(e.now); e.unchanged {
 		return false
 	}
 	w.WriteHeader(http.StatusNotModified)

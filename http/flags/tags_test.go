@@ -41,7 +41,7 @@ func counted(set *svc.FlagSet) (count uint64) {
 }
 
 // TestWhatDidNotChangeIsNotEvaluated asks again with the tag of the last answer: only where the request, the definitions, or what flags
-// may ask about the person changed is there another evaluation.
+// may ask about the person changed is there another evaluation, and once a second, so that it is counted.
 func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	specs := map[string]svc.FlagSpec{"f": {
 		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
@@ -49,7 +49,8 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	}}
 	definitions, known := &defined{}, &knownAs{}
 	definitions.define(t, specs)
-	a := &asking{handler: servingOf(t, definitions, known)}
+	now := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
+	a := &asking{handler: servingAt(t, definitions, known, func() time.Time { return now })}
 	person := func(plan, seen string) *svc.FlagPerson {
 		return &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(plan), "last_seen_at": svc.TextFlagValue(seen)}}
 	}
@@ -62,15 +63,18 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 		count  uint64
 	}{
 		{"the first request", func() {}, body, 200, 1},
+		{"the same again, the first of a second", func() {}, body, 304, 1},
 		{"the same again", func() {}, body, 304, 0},
 		{"the person becomes known", func() { known.person = person("free", "1") }, body, 200, 1},
 		{"nothing that a flag asks for changes", func() { known.person = person("free", "2") }, body, 304, 0},
+		{"a second later", func() { now = now.Add(time.Second) }, body, 304, 1},
 		{"what a flag asks for changes", func() { known.person = person("pro", "2") }, body, 200, 1},
 		{"another request", func() {}, other, 200, 1},
 		{"the request says what a flag asks for", func() {}, said, 200, 1},
 		{"nobody asks for the person any more", func() { known.person = person("free", "2") }, said, 304, 0},
 		{"another revision", func() { definitions.define(t, specs) }, other, 200, 1},
-		{"and again", func() {}, other, 304, 0},
+		{"and again", func() {}, other, 304, 1},
+		{"and once more", func() {}, other, 304, 0},
 	} {
 		c.change()
 		status := a.ask(c.body)
