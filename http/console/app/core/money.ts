@@ -1,26 +1,33 @@
 // Amounts of money as people read them.
-const formats = new Map<string, Intl.NumberFormat>();
 
-// decimals is how many decimals the amounts of a currency have.
-export function decimals(currency: string): number {
-  return formatOf(currency).resolvedOptions().maximumFractionDigits ?? 2;
-}
+// Format writes the amounts of a currency; round leaves out what is less than a whole unit.
+interface Format { exact: Intl.NumberFormat; round: Intl.NumberFormat; decimals: number }
 
-function formatOf(currency: string): Intl.NumberFormat {
+// To make a format takes longer than to use it, so they are kept.
+const formats = new Map<string, Format>();
+
+function formatOf(currency: string): Format {
   let kept = formats.get(currency);
   if (!kept) {
-    try {
-      kept = new Intl.NumberFormat("en", { style: "currency", currency });
-    } catch {
-      kept = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-    }
+    const options = /^[A-Z]{3}$/.test(currency) ? { style: "currency" as const, currency } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+    const exact = new Intl.NumberFormat("en", options);
+    kept = { exact, round: new Intl.NumberFormat("en", { ...options, minimumFractionDigits: 0, maximumFractionDigits: 0 }), decimals: exact.resolvedOptions().maximumFractionDigits ?? 2 };
     formats.set(currency, kept);
   }
   return kept;
 }
 
+// decimals is how many decimals the amounts of a currency have.
+export const decimals = (currency: string): number => formatOf(currency).decimals;
+
 // units returns an amount of the smallest units of a currency in whole ones.
 export const units = (cents: number, currency: string): number => cents / 10 ** decimals(currency);
 
 // money writes an amount of the smallest units of a currency.
-export const money = (cents: number, currency: string): string => formatOf(currency).format(units(cents, currency));
+export const money = (cents: number, currency: string): string => formatOf(currency).exact.format(units(cents, currency));
+
+// headline writes an amount in large letters: from ten thousand on in whole units.
+export function headline(cents: number, currency: string): string {
+  const amount = units(cents, currency);
+  return Math.abs(amount) < 10_000 ? money(cents, currency) : formatOf(currency).round.format(amount);
+}

@@ -29,12 +29,12 @@ export function Movements({ currency }: { currency: string }) {
       <div class="head"><nav class="tabs" aria-label={t.revenue.movements}>{["", ...kinds].map((one) => <a key={one} href={set(place, "kind", one)} aria-current={one === (kind ?? "") ? "true" : undefined}>{one ? t.revenue.kinds[one] : t.revenue.all}</a>)}</nav></div>
       {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.revenue.still} /> : (
         <table class="rows">
-          <thead><tr><th scope="col">{t.revenue.customer}</th><th scope="col">{t.revenue.movement}</th><th scope="col" class="number">{t.revenue.change}</th><th scope="col" class="wide">{t.revenue.plan}</th><th scope="col" class="wide">{t.overview.time}</th></tr></thead>
+          <thead><tr><th scope="col">{t.revenue.customer}</th><th scope="col">{t.revenue.movement}</th><th scope="col" class="number money">{t.revenue.change}</th><th scope="col" class="wide">{t.revenue.plan}</th><th scope="col" class="wide">{t.overview.time}</th></tr></thead>
           <tbody>{rows.map((one, i) => (
             <tr key={one.ts + one.subscriptionId + one.kind} data-row={i} class={i === row ? "at" : ""}>
               <td class="title">{one.customerId === null ? one.subscriptionId : links ? <a href={person(one.customerId)}>{one.customerId}</a> : one.customerId}</td>
               <td>{t.revenue.kinds[one.kind]}</td>
-              <td class="number">{one.cents === null ? money(one.original.cents, one.original.currency) : money(one.cents, currency)}{one.cents === null ? <small class="text">{t.revenue.notConverted}</small> : one.original.currency !== currency && <small class="text">{money(one.original.cents, one.original.currency)}</small>}</td>
+              <td class="number money">{one.cents === null ? money(one.original.cents, one.original.currency) : money(one.cents, currency)}{one.cents === null ? <small class="text">{t.revenue.notConverted}</small> : one.original.currency !== currency && <small class="text">{money(one.original.cents, one.original.currency)}</small>}</td>
               <td class="wide text">{one.plan ?? t.hints.none}</td><td class="wide time">{when(one.ts, app.timezone)}</td>
             </tr>
           ))}</tbody>

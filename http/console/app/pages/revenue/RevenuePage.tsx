@@ -2,7 +2,7 @@ import { call, type Schema } from "../../api/client";
 import { useAsk } from "../../core/ask";
 import { ago, bucket, count } from "../../core/format";
 import { useHere } from "../../core/me";
-import { money, units } from "../../core/money";
+import { headline, money, units } from "../../core/money";
 import { to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Chart } from "../../parts/Chart";
@@ -32,7 +32,7 @@ export function RevenuePage() {
   const data = overview.data;
   return (
     <>
-      <div class="scope"><h1>{t.pages["revenue"]}</h1>{query.range !== range && <span class="zone quiet">{t.revenue.days}</span>}</div>
+      {query.range !== range && <p class="quiet">{t.revenue.days}</p>}
       {data && <Coverage of={data} />}
       <section class={"card overview" + (overview.loading ? " busy" : "")} aria-label={t.pages["revenue"]} aria-busy={overview.loading}>
         {overview.error ? <Failure error={overview.error} again={overview.again} /> : !data ? <div class="holdplot" role="status"><span class="hidden">{t.hints.loading}</span></div>
@@ -62,15 +62,15 @@ function Coverage({ of }: { of: Schema["RevenueOverview"] }) {
 function Figures({ data }: { data: Schema["RevenueOverview"] }) {
   const { app } = useHere();
   const { totals, deltas, currency } = data;
-  const shown: [string, string, number | null, boolean][] = [
-    [t.revenue.mrr, money(totals.mrrCents, currency), deltas.mrr, true], [t.revenue.net, money(totals.netNewMrrCents, currency), deltas.netNewMrr, true], [t.revenue.active, count(totals.activeSubscriptions), deltas.activeSubscriptions, true],
-    [t.revenue.arpa, money(totals.arpaCents, currency), deltas.arpa, true], [t.revenue.payments, money(totals.paymentsCents, currency), deltas.payments, true], [t.revenue.churn, money(totals.churnCents, currency), deltas.churn, false],
+  const shown: [string, number, number | null, boolean][] = [
+    [t.revenue.mrr, totals.mrrCents, deltas.mrr, true], [t.revenue.net, totals.netNewMrrCents, deltas.netNewMrr, true], [t.revenue.active, totals.activeSubscriptions, deltas.activeSubscriptions, true],
+    [t.revenue.arpa, totals.arpaCents, deltas.arpa, true], [t.revenue.payments, totals.paymentsCents, deltas.payments, true], [t.revenue.churn, totals.churnCents, deltas.churn, false],
   ];
   const interval = intervalOf(data.series.mrr);
   const kinds = t.revenue.kinds;
   return (
     <>
-      <ul class="metrics">{shown.map(([label, value, change, upIsGood]) => <li key={label}><div class="metric"><span class="label">{label}</span><span class="value">{value}</span><span class="change"><Delta value={change} upIsGood={upIsGood} /></span></div></li>)}</ul>
+      <ul class="metrics">{shown.map(([label, value, change, upIsGood]) => <li key={label}><div class="metric"><span class="label">{label}</span>{label === t.revenue.active ? <span class="value">{count(value)}</span> : <span class="value" title={money(value, currency)}>{headline(value, currency)}</span>}<span class="change"><Delta value={change} upIsGood={upIsGood} /></span></div></li>)}</ul>
       <div class="course">
         <Chart label={t.overview.chart(t.revenue.mrr)} unit={currency} interval={interval} zone={app.timezone} points={data.series.mrr.map((one) => ({ t: one.t, value: units(one.value, currency) }))} />
         <Stack label={t.revenue.movements} names={kinds} days={data.series.movements.map((one) => ({ name: bucket(one.t, interval, app.timezone), parts: { new: units(one.newCents, currency), expansion: units(one.expansionCents, currency), contraction: units(one.contractionCents, currency), churn: units(one.churnCents, currency) } }))} />
@@ -85,14 +85,14 @@ function Parts({ data }: { data: Schema["RevenueOverview"] }) {
     <div class="panels">
       <section class="card list" aria-label={t.revenue.plans}>
         <table class="rows">
-          <thead><tr><th scope="col">{t.revenue.plans}</th><th scope="col" class="number">{t.revenue.mrr}</th><th scope="col" class="number">{t.revenue.active}</th></tr></thead>
-          <tbody>{data.topPlans.map((one) => <tr key={one.label}><td class="text">{one.label || t.overview.unknown}</td><td class="number">{money(one.value, data.currency)}</td><td class="number">{count(one.secondary)}</td></tr>)}</tbody>
+          <thead><tr><th scope="col">{t.revenue.plans}</th><th scope="col" class="number money">{t.revenue.mrr}</th><th scope="col" class="number">{t.revenue.active}</th></tr></thead>
+          <tbody>{data.topPlans.map((one) => <tr key={one.label}><td class="text">{one.label || t.overview.unknown}</td><td class="number money">{money(one.value, data.currency)}</td><td class="number">{count(one.secondary)}</td></tr>)}</tbody>
         </table>
       </section>
       {data.otherCurrencies.length > 0 && <section class="card list" aria-label={t.revenue.others}>
         <table class="rows">
-          <thead><tr><th scope="col">{t.revenue.others}</th><th scope="col" class="number">{t.revenue.mrr}</th><th scope="col" class="number">{t.revenue.payments}</th></tr></thead>
-          <tbody>{data.otherCurrencies.map((one) => <tr key={one.currency}><td class="text">{one.currency}{!one.converted && <small class="text">{t.revenue.notConverted}</small>}</td><td class="number">{money(one.mrrCents, one.currency)}</td><td class="number">{money(one.paymentsCents, one.currency)}</td></tr>)}</tbody>
+          <thead><tr><th scope="col">{t.revenue.others}</th><th scope="col" class="number money">{t.revenue.mrr}</th><th scope="col" class="number money">{t.revenue.payments}</th></tr></thead>
+          <tbody>{data.otherCurrencies.map((one) => <tr key={one.currency}><td class="text">{one.currency}{!one.converted && <small class="text">{t.revenue.notConverted}</small>}</td><td class="number money">{money(one.mrrCents, one.currency)}</td><td class="number money">{money(one.paymentsCents, one.currency)}</td></tr>)}</tbody>
         </table>
       </section>}
     </div>
