@@ -1,5 +1,4 @@
--- The known ids that share an anonymous id, with each other or with whom an alias ties it to. Key: environment of links and roots. Rows read: one
--- per link, and those of persons.Tied. Part of other queries.
+-- The known ids that share an anonymous id with each other. Key: environment of links. Rows read: one per link. Part of other queries.
 SELECT known AS behind
 FROM links
 WHERE environment = {environment:UInt64} AND anonymous != known
@@ -11,6 +10,3 @@ WHERE environment = {environment:UInt64} AND anonymous != known
         GROUP BY anonymous
         HAVING min(known) != max(known)
     )
-UNION ALL
-SELECT behind
-FROM ($(persons.Tied))
