@@ -204,9 +204,9 @@ func countedOf(p *svc.Person) counted {
 }
 
 // stored reads all people of a database, page by page.
-func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
+func stored(t *testing.T, db *testDB) []counted {
 	t.Helper()
-	query.Environment, query.Limit = svc.Environment{Number: environment}, 5
+	query := svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: 5}
 	out := []counted{}
 	for {
 		list, err := db.People(clickhousetest.Deadline(t), query)
@@ -266,7 +266,7 @@ func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 					}
 					merges = append(merges, [2]string{one, other})
 				}
-				if got, want := stored(t, db, svc.PersonQuery{}), model(rows[:to], merges...); !reflect.DeepEqual(got, want) {
+				if got, want := stored(t, db), model(rows[:to], merges...); !reflect.DeepEqual(got, want) {
 					t.Fatalf("after %d rows the people are\n%s\nwant\n%s", to, lines(got), lines(want))
 				}
 				from = to

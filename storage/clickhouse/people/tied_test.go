@@ -86,13 +86,17 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 			for house := range orders {
 				ada, bert, device := fmt.Sprintf("ada-%03d", house), fmt.Sprintf("bert-%03d", house), fmt.Sprintf("device-%03d", house)
 				at := func(hour int) time.Time { return tiedAt.Add(time.Duration(hour) * time.Hour) }
-				first := counted{DistinctID: device, DistinctIDs: []string{ada, device}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
-					FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor}
+				first := counted{
+					DistinctID: device, DistinctIDs: []string{ada, device}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
+					FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor,
+				}
 				if merged {
 					first.Pageviews = 3
 				}
-				second := counted{DistinctID: bert, DistinctIDs: []string{bert, device}, First: at(0), Last: at(1), Events: 2, Pageviews: 1,
-					FirstSource: "source1", LastSource: "source1", Email: "bert@example.com", Plan: "2", Stage: svc.StageSignup}
+				second := counted{
+					DistinctID: bert, DistinctIDs: []string{bert, device}, First: at(0), Last: at(1), Events: 2, Pageviews: 1,
+					FirstSource: "source1", LastSource: "source1", Email: "bert@example.com", Plan: "2", Stage: svc.StageSignup,
+				}
 				want = append(want, first, second)
 			}
 			list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: len(want) + 1})
@@ -115,8 +119,10 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 func TestErasuresOfATiedDevice(t *testing.T) {
 	at := func(hour int) time.Time { return tiedAt.Add(time.Duration(hour) * time.Hour) }
 	ada := counted{DistinctID: "ada-000", DistinctIDs: []string{"ada-000"}, First: at(-2), Last: at(-2), Events: 1, Stage: svc.StageVisitor}
-	both := counted{DistinctID: "device-000", DistinctIDs: []string{"ada-000", "device-000"}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
-		FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor}
+	both := counted{
+		DistinctID: "device-000", DistinctIDs: []string{"ada-000", "device-000"}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
+		FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor,
+	}
 	bert := counted{DistinctID: "bert-000", DistinctIDs: []string{"bert-000"}, First: at(0), Last: at(0), Events: 1, Stage: svc.StageSignup}
 	for _, test := range []struct {
 		name, erased string
@@ -149,7 +155,7 @@ func TestErasuresOfATiedDevice(t *testing.T) {
 			}
 			erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: person.Members, Life: 1, At: tiedAt}
 			db.Hide([]svc.Erasure{erasure})
-			if got := stored(t, db, svc.PersonQuery{}); !reflect.DeepEqual(got, []counted{test.left}) {
+			if got := stored(t, db); !reflect.DeepEqual(got, []counted{test.left}) {
 				t.Errorf("at once the people are\n%s\nwant\n%+v", lines(got), test.left)
 			}
 			for _, turn := range []string{"1", "2"} {
@@ -158,7 +164,7 @@ func TestErasuresOfATiedDevice(t *testing.T) {
 				}
 			}
 			db.Hide(nil)
-			if got := stored(t, db, svc.PersonQuery{}); !reflect.DeepEqual(got, []counted{test.left}) {
+			if got := stored(t, db); !reflect.DeepEqual(got, []counted{test.left}) {
 				t.Errorf("after the removal the people are\n%s\nwant\n%+v", lines(got), test.left)
 			}
 		})
