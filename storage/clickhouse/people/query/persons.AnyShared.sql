@@ -1,9 +1,4 @@
--- Whether any anonymous id of an environment belongs to several persons. Key: environment of links and roots. Rows read: those of persons.Behind
--- and persons.Tied.
+-- Whether any anonymous id of an environment belongs to several known ones, or to one beside whom an alias ties it to, as shared visitors
+-- do. Key: environment of links and roots. Rows read: those of persons.Behind.
 SELECT count() > 0
-FROM
-(
-    SELECT behind FROM ($(persons.Behind))
-    UNION ALL
-    SELECT visitor AS behind FROM ($(persons.Tied))
-)
+FROM ($(persons.Behind))
