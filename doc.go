@@ -27,7 +27,8 @@
 //     carried by all of them.
 //   - A person is the visitors that identify, alias and members put together, else one visitor.
 //     An identify makes its distinct id known, and links its anonymous id to it from then on; the first
-//     link also reaches back. Links never tie two known ids together; an alias does.
+//     link also reaches back, unless an alias ties the anonymous id to somebody. Links never tie two
+//     known ids together; an alias does.
 //   - A goal is an event or a path that visitors are meant to reach. It looks at stored events
 //     of any time. A conversion is an event that meets any goal, counted once; a goal's
 //     own conversions are all events that meet it, and its visitors are the distinct

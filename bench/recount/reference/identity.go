@@ -38,6 +38,8 @@ type identities struct {
 	// links are those of each device, in the order of time, each known id once.
 	links map[Visitor][]link
 	tied  map[Visitor]Visitor
+	// named are those whom an alias or a merge names: a device among them is theirs with whom it is tied, until the first link.
+	named map[Visitor]bool
 }
 
 // identities finds who is who: the rows are gone through in the order of their times, whenever they arrived.
@@ -45,7 +47,7 @@ func (d *Data) identities(environment string) *identities {
 	if found, ok := d.who.Load(environment); ok {
 		return found.(*identities)
 	}
-	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}}
+	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}, named: map[Visitor]bool{}}
 	told := d.told(environment)
 	for _, row := range told {
 		if row.Name == "$identify" {
@@ -101,15 +103,19 @@ func (is *identities) root(visitor Visitor) Visitor {
 }
 
 func (is *identities) tie(one, other Visitor) {
+	if one == other {
+		return
+	}
+	is.named[one], is.named[other] = true, true
 	if a, b := is.root(one), is.root(other); a != b {
 		is.tied[a] = b
 	}
 }
 
-// of is who a row belongs to: of a device, whoever was identified on it last before, else the first one.
+// of is who a row belongs to: of a device, whoever was identified on it last before, else with whom it is tied, else the first one.
 func (is *identities) of(row *Row) Visitor {
 	links := is.links[row.visitor()]
-	if len(links) == 0 {
+	if len(links) == 0 || is.named[row.visitor()] && row.Ts.Before(links[0].row.Ts) {
 		return is.root(row.visitor())
 	}
 	at := links[0]
@@ -121,9 +127,9 @@ func (is *identities) of(row *Row) Visitor {
 	return is.root(at.known)
 }
 
-// now is who a visitor belongs to after everything that happened.
+// now is who a visitor belongs to by itself after everything that happened: what an alias or a merge tied stays so.
 func (is *identities) now(visitor Visitor) Visitor {
-	if links := is.links[visitor]; len(links) > 0 {
+	if links := is.links[visitor]; len(links) > 0 && !is.named[visitor] {
 		return is.root(links[len(links)-1].known)
 	}
 	return is.root(visitor)
@@ -132,13 +138,21 @@ func (is *identities) now(visitor Visitor) Visitor {
 // owners are all whom a visitor ever belonged to.
 func (is *identities) owners(visitor Visitor) (owners []Visitor) {
 	links := is.links[visitor]
-	if len(links) == 0 {
-		return []Visitor{is.root(visitor)}
+	if len(links) == 0 || is.named[visitor] {
+		owners = append(owners, is.root(visitor))
 	}
 	for _, l := range links {
 		owners = append(owners, is.root(l.known))
 	}
 	return owners
+}
+
+// deciders are those with whom what members did with a visitor is shown.
+func (is *identities) deciders(visitor Visitor) []Visitor {
+	if is.named[visitor] {
+		return []Visitor{is.root(visitor)}
+	}
+	return is.owners(visitor)
 }
 
 // Now is who stands for the person whom a visitor belongs to after everything that happened.

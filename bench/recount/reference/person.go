@@ -259,7 +259,7 @@ func (d *Data) Timeline(environment string, p *Person, kinds string) []any {
 	if kinds != "event" {
 		is := d.identities(environment)
 		for _, activity := range slices.Backward(d.Activities) {
-			if activity.Environment == environment && slices.Contains(is.owners(activity.Visitor), p.Root) {
+			if activity.Environment == environment && slices.Contains(is.deciders(activity.Visitor), p.Root) {
 				out = append(out, map[string]any{"kind": "activity", "title": activity.Title})
 			}
 		}

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -406,5 +407,36 @@ func TestIdentitiesByHand(t *testing.T) {
 	d.Erase()
 	if left := d.People("production"); len(left) != 2 || strings.Join(left[0].ids(), " ") != "bert" {
 		t.Errorf("after the erasure %d people are left", len(left))
+	}
+}
+
+// TestATiedDeviceByHand has a device that a merge tied to Ada, and on which Bert is identified twice afterwards: what members say of the
+// device stays with Ada.
+func TestATiedDeviceByHand(t *testing.T) {
+	t.Parallel()
+	all := rows(t,
+		"2026-11-19T08:00:00 - s1 page_view /a",
+		"2026-11-19T09:00:00 bert s2 $identify",
+		"2026-11-19T10:00:00 - s3 page_view /b",
+		"2026-11-19T11:00:00 bert s4 $identify",
+		"2026-11-19T07:00:00 ada s5 page_view /c",
+	)
+	for i, row := range all[:4] {
+		if i%2 == 0 {
+			row.DistinctID = ""
+		}
+		row.AnonymousID = "device"
+	}
+	device := Place{"production", Visitor{ID: "device"}}
+	d := New(time.UTC, all)
+	d.Merges = []Merge{{"production", Visitor{ID: "ada"}, device.Visitor}}
+	d.Decisions = []Decision{{Place: device, Tags: map[string]bool{"vip": true}}}
+	d.Activities = []Activity{{Place: device, Title: "note"}}
+	var got []string
+	for _, p := range d.People("production") {
+		got = append(got, fmt.Sprint(p.ids(), len(p.rows), p.Tags(), len(d.Timeline("production", p, "activity"))))
+	}
+	if want := []string{"[bert device] 3 [] 0", "[ada device] 2 [vip] 1"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -46,7 +46,7 @@ func TestAnErasureTakesTiesAlong(t *testing.T) {
 	}
 	store(svc.AliasEvent, "left", "friend")
 	var got [][]string
-	for _, one := range stored(t, db, svc.PersonQuery{}) {
+	for _, one := range stored(t, db) {
 		got = append(got, one.DistinctIDs)
 	}
 	if want := [][]string{{"friend", "left"}, {"right"}, {"third"}}; !reflect.DeepEqual(got, want) {

@@ -149,7 +149,14 @@ func (q *rankQuery) stage() string {
 	manual := fmt.Sprintf("argMax(%s, (%s, %s))", stage, at, stage)
 	paid := "max(" + q.add(fact{sourceBilling, "max(paid)", "", "toUInt8(0)"}) + ")"
 	return fmt.Sprintf("if(%s != '', %s, multiIf(%s >= 3, 'paying', %s = 1, 'churned', %s = 1, 'activated', %s + %s > 0, 'signup', %s = 1, 'lead', 'visitor'))",
-		manual, manual, q.subscribed(), paid, reached, q.flag("signed_up"), q.flag("identified"), q.flag("mailed"))
+		manual, manual, q.subscribed(), paid, reached, q.signedUp(), q.flag("identified"), q.flag("mailed"))
+}
+
+// signedUp is whether a person signed up; on a shared visitor that is whose event it was.
+func (q *rankQuery) signedUp() string {
+	told := q.add(fact{sourceTraits, "max(traits.signed_up)", "", "toUInt8(0)"})
+	did := q.add(fact{sourceSeen, "toUInt8(0)", "toUInt8(max(name = 'signup' AND NOT is_bot))", "toUInt8(0)"})
+	return fmt.Sprintf("max(if(alone, %s, %s))", told, did)
 }
 
 // subscribed is the highest state of the subscriptions of a person, 0 where there is none.

@@ -75,8 +75,8 @@ type counted struct {
 }
 
 // model goes through the rows in the order of time, as one program that knows no tables would.
-func model(rows []svc.EventRow) []counted {
-	persons, known := grouped(rows)
+func model(rows []svc.EventRow, merges ...[2]string) []counted {
+	persons, known := grouped(rows, merges...)
 	out := make([]counted, 0, len(persons))
 	for _, events := range persons {
 		out = append(out, count(events, known))
@@ -84,8 +84,9 @@ func model(rows []svc.EventRow) []counted {
 	return sorted(out)
 }
 
-// grouped returns the events that count of each person, in the order of time, and which ids are known.
-func grouped(rows []svc.EventRow) (persons map[string][]*svc.EventRow, known map[string]bool) {
+// grouped returns the events that count of each person, in the order of time, and which ids are known. Members merged the persons of
+// pairs of ids.
+func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*svc.EventRow, known map[string]bool) {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Ts.Compare(b.Ts) })
 	known = map[string]bool{}
@@ -99,17 +100,28 @@ func grouped(rows []svc.EventRow) (persons map[string][]*svc.EventRow, known map
 		known string
 		since time.Time
 	}
-	linked, tied := map[string][]link{}, map[string]string{}
+	linked, tied, named := map[string][]link{}, map[string]string{}, map[string]bool{}
 	root := func(id string) string {
 		for tied[id] != "" {
 			id = tied[id]
 		}
 		return id
 	}
+	tie := func(one, other string) {
+		if one != other {
+			named[one], named[other] = true, true
+		}
+		if root(one) != root(other) {
+			tied[root(one)] = root(other)
+		}
+	}
+	for _, merge := range merges {
+		tie(merge[0], merge[1])
+	}
 	for i := range rows {
 		row := &rows[i]
-		if row.Name == svc.AliasEvent && row.AnonymousID != "" && root(row.DistinctID) != root(row.AnonymousID) {
-			tied[root(row.DistinctID)] = root(row.AnonymousID)
+		if row.Name == svc.AliasEvent && row.AnonymousID != "" {
+			tie(row.DistinctID, row.AnonymousID)
 		}
 		if row.Name == svc.IdentifyEvent && !known[row.AnonymousID] && row.AnonymousID != "" &&
 			!slices.ContainsFunc(linked[row.AnonymousID], func(l link) bool { return l.known == row.DistinctID }) {
@@ -119,7 +131,7 @@ func grouped(rows []svc.EventRow) (persons map[string][]*svc.EventRow, known map
 	who := func(row *svc.EventRow) string {
 		id := row.Visitor()
 		links := linked[id]
-		if len(links) == 0 {
+		if len(links) == 0 || named[id] && row.Ts.Before(links[0].since) {
 			return root(id)
 		}
 		at := 0
@@ -182,10 +194,19 @@ func sorted(list []counted) []counted {
 	return list
 }
 
+// countedOf is what the store says of a person.
+func countedOf(p *svc.Person) counted {
+	stage, _ := p.Stage()
+	return counted{
+		p.DistinctID, p.DistinctIDs, p.FirstSeenAt, p.LastSeenAt, p.Events, p.Pageviews, p.First.Source, p.Last.Source,
+		p.Email, string(p.Traits["plan"]), string(p.Traits["first"]), stage,
+	}
+}
+
 // stored reads all people of a database, page by page.
-func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
+func stored(t *testing.T, db *testDB) []counted {
 	t.Helper()
-	query.Environment, query.Limit = svc.Environment{Number: environment}, 5
+	query := svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: 5}
 	out := []counted{}
 	for {
 		list, err := db.People(clickhousetest.Deadline(t), query)
@@ -194,11 +215,11 @@ func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
 		}
 		for i := range list.Rows {
 			p := &list.Rows[i]
-			stage, _ := p.Stage()
-			out = append(out, counted{
-				p.DistinctID, p.DistinctIDs, p.FirstSeenAt, p.LastSeenAt, p.Events, p.Pageviews, p.First.Source, p.Last.Source,
-				p.Email, string(p.Traits["plan"]), string(p.Traits["first"]), stage,
-			})
+			out = append(out, countedOf(p))
+			number, _ := svc.ParsePersonID(p.ID)
+			if itself, err := db.Person(clickhousetest.Deadline(t), environment, number); err != nil || !reflect.DeepEqual(itself, *p) {
+				t.Errorf("the id of %+v finds %+v (%v)", *p, itself, err)
+			}
 			same, err := db.Person(clickhousetest.Deadline(t), environment, p.Members[len(p.Members)/2])
 			if err != nil || same.Number == p.Number && same.ID != p.ID {
 				t.Errorf("a visitor finds %s (%v), not %s", same.ID, err, p.ID)
@@ -212,13 +233,14 @@ func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
 }
 
 // TestPeopleDoNotDependOnTheOrder stores random histories in random orders, blocks cut anywhere and
-// some of them repeated as after a crash, and compares the people with those of the model.
+// some of them repeated as after a crash, has members merge people at any time, and compares the people with those of the model.
 func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 	for seed := range seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			db, rows := open(t), history(random, 20+random.IntN(100))
 			db.LookAmong(1+random.IntN(6), random.IntN(100))
+			var merges [][2]string
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for number, from := uint64(1), 0; from < len(rows); number++ {
 				to := min(len(rows), from+len(rows)/4+random.IntN(len(rows)))
@@ -234,7 +256,17 @@ func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if got, want := stored(t, db, svc.PersonQuery{}), model(rows[:to]); !reflect.DeepEqual(got, want) {
+				for random.IntN(2) == 0 {
+					one, other := fmt.Sprint("a", random.IntN(8)), fmt.Sprint(string("au"[random.IntN(2)]), random.IntN(8))
+					if one == other {
+						continue
+					}
+					if err := db.Merge(clickhousetest.Deadline(t), environment, people.VisitorNumber(one), people.VisitorNumber(other), rows[0].Ts); err != nil {
+						t.Fatal(err)
+					}
+					merges = append(merges, [2]string{one, other})
+				}
+				if got, want := stored(t, db), model(rows[:to], merges...); !reflect.DeepEqual(got, want) {
 					t.Fatalf("after %d rows the people are\n%s\nwant\n%s", to, lines(got), lines(want))
 				}
 				from = to

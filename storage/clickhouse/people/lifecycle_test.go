@@ -98,4 +98,16 @@ func TestSecondLinksAreCounted(t *testing.T) {
 	if links, err := db.SecondLinks(t.Context()); err != nil || links != 2 {
 		t.Errorf("%d second links, %v", links, err)
 	}
+	// Aliases tie the devices 12 and 13 to the person 12, 40 and 10 to the person 20 of whom 22 is an id, too.
+	for _, statement := range []string{
+		"INSERT INTO links VALUES (1, 12, 20, now()), (1, 13, 22, now()), (1, 40, 20, now()), (2, 12, 20, now())",
+		"INSERT INTO roots (environment, visitor, root, edges) VALUES (1, 12, 12, 1), (1, 13, 12, 1), (1, 40, 20, 4), (1, 20, 20, 4), (1, 22, 20, 4), (1, 10, 20, 4)",
+	} {
+		if err := db.conn.Exec(t.Context(), statement, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if links, err := db.SecondLinks(t.Context()); err != nil || links != 3 {
+		t.Errorf("%d second links with aliases, %v", links, err)
+	}
 }

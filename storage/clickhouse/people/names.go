@@ -83,8 +83,8 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 	})
 	visitors := map[uint64][]svc.PersonVisitor{}
 	for of, part := range parts {
-		// What shared visitors told counts for the last of their persons.
-		part.Identified = identified[of.visitor] && members.now(of.visitor) == of.person
+		// What shared visitors told counts for one of their persons.
+		part.Identified = identified[of.visitor] && members.home(of.visitor) == of.person
 		visitors[of.person] = append(visitors[of.person], *part)
 	}
 	ids := make(map[uint64]string, len(persons))

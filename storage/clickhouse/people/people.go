@@ -71,25 +71,25 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 // linkRounds bounds how often who has a visitor is asked while people are merged.
 const linkRounds = 8
 
-// whoIs returns the number of the person who has a visitor now, and the visitors of the person. Where a link comes between its two
+// whoIs returns the number of the person whom a visitor finds, and the visitors of the person. Where a link comes between its two
 // questions, the person of the first has gone, and it asks again.
 func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person uint64, of members, err error) {
 	for range linkRounds {
 		if person, err = db.find(ctx, environment, visitor); err != nil {
 			return 0, nil, err
 		}
-		if of, err = db.membersOf(ctx, environment, []uint64{person}); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
+		if of, err = db.membersOf(ctx, environment, []uint64{person}); err != nil || len(of[visitor]) > 0 && of.home(visitor) == person {
 			return person, of, err
 		}
 	}
 	return person, of, err
 }
 
-// find returns the number of the person who has a visitor now.
+// find returns the number of the person whom a visitor finds.
 func (db *Store) find(ctx context.Context, environment, visitor uint64) (number uint64, err error) {
 	spans, err := db.spansOf(ctx, environment, []uint64{visitor})
 	if err != nil || len(spans) == 0 {
 		return visitor, err
 	}
-	return spans.now(visitor), nil
+	return spans.home(visitor), nil
 }

@@ -96,11 +96,18 @@ func (m members) lists() (own, shared []uint64) {
 	return own, shared
 }
 
-// now returns the person who has a visitor at the end of its spans.
-func (m members) now(visitor uint64) uint64 {
+// home returns the person whose a visitor is by itself, whatever was done with it at which time: whom an alias or a merge tied it
+// to, else who has it at the end of its spans. It finds this person, and what is told and decided of the visitor is theirs.
+func (m members) home(visitor uint64) uint64 {
 	spans := m[visitor]
+	if m.tied(visitor) {
+		return spans[0].person
+	}
 	return spans[len(spans)-1].person
 }
+
+// tied reports whether an alias or a merge ties a visitor to a person; such a visitor begins as theirs. No link is as old as 0.
+func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
 
 // share is a visitor's part of a person.
 type share struct{ person, visitor uint64 }
@@ -173,7 +180,10 @@ func (r *personRows) read(ctx context.Context) error {
 	}
 	for of, part := range told {
 		if into := r.parts[of]; into != nil {
-			into.Identified, into.SignedUp, into.Mailed, into.Activated = part.Identified, part.SignedUp, part.Mailed, part.Activated
+			into.Identified, into.Mailed, into.Activated = part.Identified, part.Mailed, part.Activated
+			if len(r.members[of.visitor]) == 1 { // else its events say who signed up
+				into.SignedUp = part.SignedUp
+			}
 			into.Email, into.Name, into.Company, into.Traits, into.Once = part.Email, part.Name, part.Company, part.Traits, part.Once
 		}
 	}
@@ -198,7 +208,7 @@ func (r *personRows) readSeen(ctx context.Context, visitors []uint64, into map[s
 	return r.db.conn.Read(ctx, "counting the events of people", r.db.queries["persons.Seen"], r.args(visitors), func(rows driver.Rows) (bool, error) {
 		var v svc.PersonVisitor
 		err := rows.Scan(&v.Visitor, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews)
-		v.Person = r.members.now(v.Visitor)
+		v.Person = r.members.home(v.Visitor)
 		into[share{v.Person, v.Visitor}] = &v
 		return true, err
 	})
@@ -230,7 +240,7 @@ func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into m
 		if err := rows.Scan(&visitor, &id, &sessions, &first, &last, &place); err != nil {
 			return false, err
 		}
-		v := r.part(into, r.members.now(visitor), visitor)
+		v := r.part(into, r.members.home(visitor), visitor)
 		v.ID, v.Sessions, v.First, v.Last, v.Place = id, sessions, touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
 		return true, nil
 	})
@@ -240,7 +250,7 @@ func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map
 	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], clickhouse.Args{"environment": r.environment, "only": visitors}, func(rows driver.Rows) (bool, error) {
 		var v svc.PersonVisitor
 		var first, last, place []any
-		if err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &first, &last, &place); err != nil {
+		if err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &v.SignedUp, &first, &last, &place); err != nil {
 			return false, err
 		}
 		v.First, v.Last, v.Place = touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
@@ -258,7 +268,7 @@ func (r *personRows) readTraits(ctx context.Context, visitors []uint64, into map
 		if err := rows.Scan(&visitor, &identified, &signedUp, &mailed, &activated, &email, &name, &company, &traits, &once); err != nil {
 			return false, err
 		}
-		v := r.part(into, r.members.now(visitor), visitor)
+		v := r.part(into, r.members.home(visitor), visitor)
 		v.Identified, v.SignedUp, v.Mailed, v.Activated = identified == 1, signedUp == 1, mailed == 1, activated == 1
 		v.Email, v.Name, v.Company = svc.StampedText(email), svc.StampedText(name), svc.StampedText(company)
 		v.Traits, v.Once = stamped(traits), stamped(once)
@@ -298,7 +308,7 @@ func (r *personRows) readStates(ctx context.Context, visitors []uint64) error {
 			r.db.conn.Skipped(svc.Entity{Owner: owner, Kind: "person"}, err)
 			return true, nil // one bad entity must not hide the others
 		}
-		person := r.members.now(visitor)
+		person := r.members.home(visitor)
 		r.states[person] = append(r.states[person], state)
 		return true, nil
 	})

@@ -35,11 +35,25 @@ func (m members) staysOf(person uint64) svc.PersonStays {
 	return s
 }
 
+// owners returns the owners of what members did with a person: of the visitors that belong to the person at any time, but for those that
+// are tied to another one.
+func (m members) owners(environment, person uint64) []string {
+	owners := []string{}
+	for visitor, spans := range m {
+		if m.home(visitor) == person || !m.tied(visitor) && slices.ContainsFunc(spans, func(one span) bool { return one.person == person }) {
+			owners = append(owners, PersonOwner(environment, visitor))
+		}
+	}
+	return owners
+}
+
 // timeline reads a page of a timeline.
 type timeline struct {
 	db    *Store
 	query svc.TimelineQuery
 	stays svc.PersonStays
+	// owners are those of what members did with the person.
+	owners []string
 }
 
 // Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
@@ -49,7 +63,7 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 		if err != nil {
 			return nil, err
 		}
-		t := timeline{db, q, members.staysOf(q.Number)}
+		t := timeline{db, q, members.staysOf(q.Number), members.owners(q.Environment.Number, q.Number)}
 		return t.read(ctx)
 	})
 	if err != nil {
@@ -134,11 +148,7 @@ func (t *timeline) errors(ctx context.Context) (entries []svc.TimelineEntry, err
 }
 
 func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry, err error) {
-	owners := make([]string, len(t.stays.Visitors))
-	for i, visitor := range t.stays.Visitors {
-		owners[i] = PersonOwner(t.query.Environment.Number, visitor)
-	}
-	err = t.db.conn.Read(ctx, "reading the activities of a person", t.db.queries["timeline.Activities"], clickhouse.Args{"owners": owners}, func(rows driver.Rows) (bool, error) {
+	err = t.db.conn.Read(ctx, "reading the activities of a person", t.db.queries["timeline.Activities"], clickhouse.Args{"owners": t.owners}, func(rows driver.Rows) (bool, error) {
 		var payload string
 		if err := rows.Scan(&payload); err != nil {
 			return false, err

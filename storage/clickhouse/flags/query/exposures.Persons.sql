@@ -1,13 +1,20 @@
 -- The persons who were served a flag within a window, each with the variant and the time of their first sight, and of
--- how many variants they were. Key: environment, flag of exposures; environment of links and roots. Rows read: one per
+-- how many variants they were. What a shared device was served, and what was done on it, is whose it was then. Key: environment, flag of exposures; environment of links and roots. Rows read: one per
 -- visitor and variant; returned: one per person. Part of other queries.
 SELECT person, argMin(shown, sight) AS variant, min(sight) AS since, uniqExact(shown) AS variants
 FROM
 (
-    SELECT if(empty(l.spans), e.visitor, l.spans[-1].2) AS person, e.variant AS shown, min(e.first) AS sight
-    FROM flag_exposures AS e
+    SELECT
+        if(empty(l.spans), e.visitor, l.spans[greatest(1, arrayCount(span -> span.1 <= toUnixTimestamp64Milli(e.began), l.spans))].2) AS person,
+        e.variant AS shown, min(e.began) AS sight
+    FROM
+    (
+        SELECT visitor, variant, min(first) AS began
+        FROM flag_exposures
+        WHERE environment = {environment:UInt64} AND flag = {flag:String}
+        GROUP BY visitor, variant
+    ) AS e
     LEFT JOIN ($(persons.Links)) AS l ON l.visitor = e.visitor
-    WHERE e.environment = {environment:UInt64} AND e.flag = {flag:String}
     GROUP BY person, shown
 )
 GROUP BY person

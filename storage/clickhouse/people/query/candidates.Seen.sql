@@ -1,5 +1,5 @@
--- When candidates were first seen, and, as at the end of time, which visitors several persons share. Key: environment of profiles and links. Rows
--- read: those of the candidates, one per visitor of profiles and one per link; returned: at most one per candidate and shared visitor.
+-- When candidates were first seen, and, as at the end of time, which visitors several persons share. Key: environment of profiles, links and roots. Rows
+-- read: those of the candidates, one per visitor of profiles, one per link, and those of persons.Tied; returned: at most one per candidate and shared visitor.
 SELECT visitor, toUnixTimestamp64Milli(min(first_seen)) AS first
 FROM profiles
 WHERE environment = {environment:UInt64} AND visitor IN ($(candidates))
@@ -10,3 +10,6 @@ FROM links
 WHERE environment = {environment:UInt64} AND known != anonymous
 GROUP BY anonymous
 HAVING min(known) != max(known)
+UNION ALL
+SELECT visitor, toInt64(9223372036854775807) AS first
+FROM ($(persons.Tied))

@@ -1,4 +1,4 @@
--- Whether any anonymous id of an environment was identified as two known ones, as shared visitors were. Key: environment of links. Rows
--- read: one per link.
+-- Whether any anonymous id of an environment belongs to several known ones, or to one beside whom an alias ties it to, as shared visitors
+-- do. Key: environment of links and roots. Rows read: those of persons.Behind.
 SELECT count() > 0
 FROM ($(persons.Behind))

@@ -1,4 +1,5 @@
--- The known ids that share an anonymous id. Key: environment of links. Rows read: one per link. Part of other queries.
+-- The known ids that share an anonymous id, with each other or with whom an alias ties it to. Key: environment of links and roots. Rows read: one
+-- per link, twice, and those of persons.Tied. Part of other queries.
 SELECT known AS behind
 FROM links
 WHERE environment = {environment:UInt64} AND anonymous != known
@@ -9,4 +10,6 @@ WHERE environment = {environment:UInt64} AND anonymous != known
         WHERE environment = {environment:UInt64} AND anonymous != known
         GROUP BY anonymous
         HAVING min(known) != max(known)
+        UNION DISTINCT
+        SELECT visitor FROM ($(persons.Tied))
     )

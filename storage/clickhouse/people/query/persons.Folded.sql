@@ -1,11 +1,12 @@
 -- What conditions ask about the persons of an environment: when they were first seen, how many events they have, and
 -- folds of facts. The rows are facts of visitors; those of split sources are left out
--- for shared visitors, whose facts come once more for each person (fixed). Key: environment of the
+-- for shared visitors, whose facts come once more for each person (fixed). What others tell of a shared visitor counts for
+-- persons.Home. Key: environment of the
 -- tables of the facts, links and roots. Rows read: one per visitor. Part of other queries.
 SELECT person, $(began) AS began, $(seen) AS seen$(folds)
 FROM
 (
-    SELECT if(f.fixed != 0, f.fixed, if(empty(l.spans), f.visitor, l.spans[-1].2)) AS person, length(l.spans) <= 1 AS alone, f.*
+    SELECT if(f.fixed != 0, f.fixed, if(empty(l.spans), f.visitor, $(persons.Home))) AS person, length(l.spans) <= 1 AS alone, f.*
     FROM ($(rows)) AS f
     LEFT JOIN ($(links)) AS l ON l.visitor = f.visitor
     WHERE f.fixed != 0 OR NOT f.split OR length(l.spans) <= 1

@@ -1,10 +1,11 @@
 -- The visitors that were first seen last, before the place of the page, without the anonymous ids that belong to known ones: a known id that was
--- first seen before the place, too, stands for its person, and was first seen when the person was or later. Key: environment of profiles and links.
+-- first seen before the place, too, stands for its person, and was first seen when the person was or later. Ids that an alias ties to somebody else
+-- stay, since that person may have nothing but a part of them. Key: environment of profiles, links and roots.
 -- Rows read: one per visitor or more, twice, and one per link, three times; returned: at most limit. Sets as large as all links skip no granule,
 -- so none is looked for.
 SELECT visitor, toUnixTimestamp64Milli(min(first_seen)) AS first
 FROM profiles
-WHERE environment = {environment:UInt64} AND visitor NOT IN
+WHERE environment = {environment:UInt64} AND (visitor NOT IN
     (
         SELECT anonymous
         FROM links
@@ -17,7 +18,7 @@ WHERE environment = {environment:UInt64} AND visitor NOT IN
             WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
                 AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous != known)
         )) = 1
-    )
+    ) OR visitor IN ($(persons.Tied)))
 GROUP BY visitor
 HAVING {first_page:Bool} OR first <= {after_began:Int64}
 ORDER BY first DESC

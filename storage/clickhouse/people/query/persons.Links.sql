@@ -1,7 +1,8 @@
 -- To whom the visitors belong that are not persons by themselves: spans of (milliseconds since which,
 -- person), ascending. An event belongs to the person of the last span that began before it, else to
 -- that of the first one. Visitors with more than one span are shared. Links of an id that was identified
--- itself do not count. A known id that nobody else was identified with has no spans of links. Key: environment of links and roots. Rows read: one
+-- itself do not count. An id that an alias names belongs to the root of its aliases until the first of its links, and by itself for
+-- ever: that span begins at 0. A known id that nobody else was identified with has no spans of links. Key: environment of links and roots. Rows read: one
 -- per link, twice, and one per alias; returned: at most as many. Part of other queries.
 SELECT visitor, spans
 FROM
@@ -11,7 +12,8 @@ FROM
         max(known = visitor) AS told,
         maxIf(root, known = 0) AS own,
         arraySort(groupArrayIf((since, root), known != 0 AND known != visitor)) AS linked,
-        multiIf(NOT told AND notEmpty(linked), linked, own != 0, [(toInt64(0), own)], []) AS every,
+        if(own != 0, [(toInt64(0), own)], []) AS home,
+        if(told, home, arrayConcat(home, linked)) AS every,
         if(length(arrayDistinct(arrayMap(span -> span.2, every))) = 1, [(toInt64(0), every[1].2)], every) AS spans
     FROM
     (

@@ -8,7 +8,8 @@ FROM
         max(known = visitor) AS told,
         maxIf(root, known = 0) AS own,
         arraySort(groupArrayIf((since, root), known != 0 AND known != visitor)) AS linked,
-        multiIf(NOT told AND notEmpty(linked), linked, own != 0, [(toInt64(0), own)], []) AS every,
+        if(own != 0, [(toInt64(0), own)], []) AS home,
+        if(told, home, arrayConcat(home, linked)) AS every,
         if(length(arrayDistinct(arrayMap(span -> span.2, every))) = 1, [(toInt64(0), every[1].2)], every) AS spans
     FROM
     (

@@ -1,12 +1,15 @@
 -- The visitors that more than one person used, with their spans, as persons.Links has them. Key: environment of links and
--- roots. Rows read: one per link, and all of the anonymous ids that were identified as two known ones. Part of other queries.
+-- roots. Rows read: one per link, and all of the anonymous ids that were identified as two known ones or that an alias names; those of
+-- persons.Tied. Part of other queries.
 SELECT visitor, spans
 FROM
 (
     SELECT
         l.anonymous AS visitor,
         max(l.known = l.anonymous) AS told,
-        arraySort(groupArrayIf((toUnixTimestamp64Milli(l.since), if(r.root = 0, l.known, r.root)), l.known != l.anonymous)) AS spans
+        any(own.root) AS home,
+        arraySort(groupArrayIf((toUnixTimestamp64Milli(l.since), if(r.root = 0, l.known, r.root)), l.known != l.anonymous)) AS linked,
+        arrayConcat(if(home != 0, [(toInt64(0), home)], []), linked) AS spans
     FROM
     (
         SELECT anonymous, known, min(first) AS since
@@ -18,10 +21,13 @@ FROM
             WHERE environment = {environment:UInt64} AND anonymous != known
             GROUP BY anonymous
             HAVING min(known) != max(known)
+            UNION DISTINCT
+            SELECT visitor FROM ($(persons.Tied))
         )
         GROUP BY anonymous, known
     ) AS l
     LEFT JOIN ($(persons.Roots)) AS r ON r.visitor = l.known
+    LEFT JOIN ($(persons.Roots)) AS own ON own.visitor = l.anonymous
     GROUP BY visitor
 )
 WHERE NOT told AND length(arrayDistinct(arrayMap(span -> span.2, spans))) > 1

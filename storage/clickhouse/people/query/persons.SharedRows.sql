@@ -4,7 +4,7 @@
 SELECT
     visitor, $(persons.At) AS person,
     toUnixTimestamp64Milli(min(events.ts)), toUnixTimestamp64Milli(max(events.ts)), count(), countIf(name IN ('page_view', '$pageview')),
-    any(if(distinct_id != '', distinct_id, anonymous_id)), uniqExact(session),
+    any(if(distinct_id != '', distinct_id, anonymous_id)), uniqExact(session), max(name = 'signup' AND NOT is_bot) = 1,
     argMinIf((toString(source), toString(medium), toString(utm_campaign), referrer, url, toUnixTimestamp64Milli(ts)), (ts, events.id), name NOT IN ('$identify', '$alias')),
     argMaxIf((toString(source), toString(medium), toString(utm_campaign), referrer, url, toUnixTimestamp64Milli(ts)), (ts, events.id), name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before),
     argMaxIf((toString(country), toString(region), toString(city), toString(device), toString(browser), toString(os), toUnixTimestamp64Milli(ts)), (ts, events.id), name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before)
