@@ -74,8 +74,8 @@ type rankQuery struct {
 	// the epoch.
 	names []string
 	since int64
-	// single asks for the persons of the visitors in {only}, whose states have the owners in {owners}.
-	single bool
+	// of asks for the persons of these visitors alone: {only}, whose states have the owners in {owners}.
+	of members
 }
 
 // add adds a fact and returns how a fold refers to it.
@@ -199,7 +199,7 @@ func (q *rankQuery) visible(text string, masked bool) string {
 // one per shared visitor and person.
 func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 	only, owned := "true", "owner >= {owner_from:String} AND owner < {owner_to:String}"
-	if q.single {
+	if q.of != nil {
 		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN {owners:Array(String)}"
 	}
 	var all []string
@@ -218,15 +218,15 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 
 // links returns the query of whom visitors belong to.
 func (q *rankQuery) links(parts clickhouse.Queries) string {
-	if q.single {
-		return parts["persons.LinksOf"]
+	if q.of != nil {
+		return parts["persons.Given"]
 	}
 	return parts["persons.Links"]
 }
 
 // shared returns the query of the visitors that several persons used.
 func (q *rankQuery) shared(parts clickhouse.Queries) string {
-	if q.single {
+	if q.of != nil {
 		return parts["persons.SharedOf"]
 	}
 	return parts["persons.Shared"]
@@ -292,6 +292,9 @@ func (q *rankQuery) values(environment uint64) clickhouse.Args {
 	args := q.args.With(environmentArgs(environment))
 	if len(q.names) > 0 {
 		args["did_names"], args["did_since"] = q.names, q.since
+	}
+	if q.of != nil {
+		args = args.With(q.of.args(environment))
 	}
 	return args
 }

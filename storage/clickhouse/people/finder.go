@@ -274,14 +274,13 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	persons = append(persons, f.q.Persons...)
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
-	members, err := f.db.membersOf(ctx, environment, persons)
+	members, err := f.db.membersOf(ctx, environment, persons, spans.alone(visitors))
 	if err != nil {
 		return nil, false, err
 	}
 	maps.Copy(f.members, members)
 	own, shared := members.lists()
-	only := slices.Concat(own, shared)
-	if len(only) > 2*f.db.bounds.most {
+	if len(members) > 2*f.db.bounds.most {
 		return nil, false, nil
 	}
 	if f.asksNothing() && len(shared) == 0 {
@@ -289,14 +288,10 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 		return keys, true, err
 	}
 	rank := newRank(f.q)
-	rank.single = true
+	rank.of = members
 	// Of others who share a visitor not all visitors are here.
 	rank.keep("person IN " + rank.value("Array(UInt64)", persons))
-	owners := make([]string, len(only))
-	for i, visitor := range only {
-		owners[i] = PersonOwner(environment, visitor)
-	}
-	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)).With(clickhouse.Args{"only": only, "owners": owners}))
+	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)))
 	return keys, true, err
 }
 

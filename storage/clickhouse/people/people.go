@@ -75,21 +75,17 @@ const linkRounds = 8
 // questions, the person of the first has gone, and it asks again.
 func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person uint64, of members, err error) {
 	for range linkRounds {
-		if person, err = db.find(ctx, environment, visitor); err != nil {
+		spans, err := db.spansOf(ctx, environment, []uint64{visitor})
+		if err != nil {
 			return 0, nil, err
 		}
-		if of, err = db.membersOf(ctx, environment, []uint64{person}); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
+		person = visitor
+		if len(spans) > 0 {
+			person = spans.now(visitor)
+		}
+		if of, err = db.membersOf(ctx, environment, []uint64{person}, spans.alone([]uint64{visitor})); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
 			return person, of, err
 		}
 	}
-	return person, of, err
-}
-
-// find returns the number of the person who has a visitor now.
-func (db *Store) find(ctx context.Context, environment, visitor uint64) (number uint64, err error) {
-	spans, err := db.spansOf(ctx, environment, []uint64{visitor})
-	if err != nil || len(spans) == 0 {
-		return visitor, err
-	}
-	return spans.now(visitor), nil
+	return person, of, nil
 }

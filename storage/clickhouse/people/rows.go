@@ -26,8 +26,8 @@ type span struct {
 type members map[uint64][]span
 
 // membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
-// person may be that of a visitor who was linked to another one.
-func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64) (members, error) {
+// person may be that of a visitor who was linked to another one. Of the visitors in alone it is known that they belong to nobody else.
+func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, alone map[uint64]bool) (members, error) {
 	found, near := members{}, slices.Clone(persons)
 	for _, person := range persons {
 		found[person] = []span{{0, person}}
@@ -43,7 +43,8 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 		return nil, err
 	}
 	slices.Sort(near)
-	spans, err := db.spansOf(ctx, environment, slices.Compact(near))
+	near = slices.DeleteFunc(slices.Compact(near), func(visitor uint64) bool { return alone[visitor] })
+	spans, err := db.spansOf(ctx, environment, near)
 	maps.Copy(found, spans)
 	return found.near(persons), err
 }
@@ -62,11 +63,19 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
-// spansOf returns the spans of those among some visitors that are no persons by themselves.
+// spansOf returns the spans of those among some visitors that are no persons by themselves. Most visitors are, which is quick to see.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	found := members{}
-	args := clickhouse.Args{"environment": environment, "only": visitors}
-	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
+	if len(visitors) == 0 {
+		return found, nil
+	}
+	linked, err := db.visitors(ctx, "finding the visitors that may belong to others", db.queries["persons.Linked"], clickhouse.Args{"environment": environment, "only": visitors})
+	if err != nil || len(linked) == 0 {
+		return found, err
+	}
+	slices.Sort(linked)
+	args := clickhouse.Args{"environment": environment, "only": slices.Compact(linked)}
+	err = db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var since []int64
 		var of []uint64
@@ -79,6 +88,17 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 		return true, err
 	})
 	return found, err
+}
+
+// alone returns those among visitors that have no spans.
+func (m members) alone(visitors []uint64) map[uint64]bool {
+	alone := make(map[uint64]bool, len(visitors))
+	for _, visitor := range visitors {
+		if m[visitor] == nil {
+			alone[visitor] = true
+		}
+	}
+	return alone
 }
 
 // lists returns the visitors of one person, and those that are shared.
@@ -94,6 +114,24 @@ func (m members) lists() (own, shared []uint64) {
 	slices.Sort(own)
 	slices.Sort(shared)
 	return own, shared
+}
+
+// args are the values of a query about the persons of the visitors.
+func (m members) args(environment uint64) clickhouse.Args {
+	only, owners := slices.Sorted(maps.Keys(m)), make([]string, len(m))
+	linked, since, persons := []uint64{}, [][]int64{}, [][]uint64{}
+	for i, visitor := range only {
+		owners[i] = PersonOwner(environment, visitor)
+		if len(m[visitor]) == 1 && m[visitor][0].person == visitor {
+			continue
+		}
+		sinceMs, of := make([]int64, len(m[visitor])), make([]uint64, len(m[visitor]))
+		for j, one := range m[visitor] {
+			sinceMs[j], of[j] = one.sinceMs, one.person
+		}
+		linked, since, persons = append(linked, visitor), append(since, sinceMs), append(persons, of)
+	}
+	return clickhouse.Args{"only": only, "owners": owners, "linked": linked, "linked_since": since, "linked_persons": persons}
 }
 
 // now returns the person who has a visitor at the end of its spans.
@@ -119,7 +157,7 @@ func (db *Store) persons(ctx context.Context, environment uint64, persons []uint
 	if len(persons) == 0 {
 		return []svc.Person{}, nil
 	}
-	members, err := db.membersOf(ctx, environment, persons)
+	members, err := db.membersOf(ctx, environment, persons, nil)
 	if err != nil {
 		return nil, err
 	}
