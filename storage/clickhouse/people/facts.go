@@ -276,6 +276,10 @@ func (q *rankQuery) where() string {
 	return strings.Join(q.having, " AND ")
 }
 
+// asWritten ends a query of few rows: the engine takes longer to compile its expressions than to evaluate them, and those of other values
+// are others.
+const asWritten = "\nSETTINGS compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0"
+
 // text puts the parts into the places of a query. The conditions must have been asked for before, since they
 // name facts.
 func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) string {
@@ -283,6 +287,9 @@ func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) st
 	var folds strings.Builder
 	for i, aggregate := range q.folds {
 		fmt.Fprintf(&folds, ", %s AS fold%d", aggregate, i)
+	}
+	if q.of != nil {
+		query += asWritten
 	}
 	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", folds.String(), "$(rows)", q.rows(parts, shared), "$(links)", q.links(parts), "$(where)", q.where()).Replace(query)
 }

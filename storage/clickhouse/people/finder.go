@@ -124,83 +124,35 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 	return visitors, err
 }
 
-// sighting is when a visitor was first seen, in milliseconds since the epoch.
-type sighting struct {
-	visitor uint64
-	firstMs int64
-}
-
-// queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
-// lead to people whom the question asks for. step is how many are looked at first.
-type queue struct {
-	sightings []sighting
-	complete  bool
-	step      int
-}
-
-// queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
-// without events of its own was never seen, so both come first.
-func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
-	q := queue{complete: true, step: len(of.visitors)}
-	first := make(map[uint64]int64, len(of.visitors))
-	if len(of.visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
-		q.step = f.db.bounds.first
-		query := strings.ReplaceAll(f.db.queries["candidates.Seen"], "$(candidates)", of.query)
-		err := f.db.conn.Read(ctx, "reading when people were first seen", query, of.args, func(rows driver.Rows) (bool, error) {
-			var one sighting
-			err := rows.Scan(&one.visitor, &one.firstMs)
-			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
-				first[one.visitor] = one.firstMs
-			}
-			return true, err
-		})
-		if err != nil {
-			return q, err
-		}
-	}
-	for _, visitor := range of.visitors {
-		at, seen := first[visitor]
-		if !seen {
-			at = math.MaxInt64
-		}
-		q.sightings = append(q.sightings, sighting{visitor, at})
-	}
-	slices.SortFunc(q.sightings, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(b.firstMs, a.firstMs), cmp.Compare(b.visitor, a.visitor))
-	})
-	return q, nil
-}
-
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
-// persons who have no such visitor there are strays. It gives up after bounds.most visitors.
+// persons who have no such visitor there are strays. It looks at a few first sights, then at more, and gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	if bounds.most < bounds.first {
 		return nil, false, nil
 	}
-	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
-		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
+	strays, err := f.strays(ctx, bounds.most)
 	if err != nil || len(strays) > bounds.most {
 		return nil, false, err
+	}
+	for rows := 8 * bounds.first; rows <= bounds.most; rows *= 8 {
+		recent, err := f.recent(ctx, rows)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(recent.sightings) < bounds.first && !recent.complete {
+			continue
+		}
+		if keys, found, err = f.fill(ctx, recent, strays); err != nil || found {
+			return keys, found, err
+		}
 	}
 	latest, err := f.latest(ctx, bounds.most)
 	if err != nil {
 		return nil, false, err
 	}
 	return f.fill(ctx, latest, strays)
-}
-
-// latest returns the visitors that were first seen last before the place of the page.
-func (f *finder) latest(ctx context.Context, limit int) (q queue, err error) {
-	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(rows driver.Rows) (bool, error) {
-		var one sighting
-		err := rows.Scan(&one.visitor, &one.firstMs)
-		q.sightings = append(q.sightings, one)
-		return true, err
-	})
-	q.complete, q.step = len(q.sightings) < limit, f.db.bounds.first
-	return q, err
 }
 
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
@@ -274,7 +226,7 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	persons = append(persons, f.q.Persons...)
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
-	members, err := f.db.membersOf(ctx, environment, persons, spans.alone(visitors))
+	members, err := f.db.membersOf(ctx, environment, persons, spans.with(visitors))
 	if err != nil {
 		return nil, false, err
 	}

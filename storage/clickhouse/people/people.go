@@ -83,7 +83,7 @@ func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person
 		if len(spans) > 0 {
 			person = spans.now(visitor)
 		}
-		if of, err = db.membersOf(ctx, environment, []uint64{person}, spans.alone([]uint64{visitor})); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
+		if of, err = db.membersOf(ctx, environment, []uint64{person}, spans.with([]uint64{visitor})); err != nil || len(of[visitor]) > 0 && of.now(visitor) == person {
 			return person, of, err
 		}
 	}

@@ -26,8 +26,9 @@ type span struct {
 type members map[uint64][]span
 
 // membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
-// person may be that of a visitor who was linked to another one. Of the visitors in alone it is known that they belong to nobody else.
-func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, alone map[uint64]bool) (members, error) {
+// person may be that of a visitor who was linked to another one. known are the spans of visitors that were read before, none of those
+// who belong to nobody else.
+func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, known members) (members, error) {
 	found, near := members{}, slices.Clone(persons)
 	for _, person := range persons {
 		found[person] = []span{{0, person}}
@@ -43,7 +44,13 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 		return nil, err
 	}
 	slices.Sort(near)
-	near = slices.DeleteFunc(slices.Compact(near), func(visitor uint64) bool { return alone[visitor] })
+	near = slices.DeleteFunc(slices.Compact(near), func(visitor uint64) bool {
+		spans, read := known[visitor]
+		if len(spans) > 0 {
+			found[visitor] = spans
+		}
+		return read
+	})
 	spans, err := db.spansOf(ctx, environment, near)
 	maps.Copy(found, spans)
 	return found.near(persons), err
@@ -90,15 +97,15 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 	return found, err
 }
 
-// alone returns those among visitors that have no spans.
-func (m members) alone(visitors []uint64) map[uint64]bool {
-	alone := make(map[uint64]bool, len(visitors))
+// with returns the spans with those of visitors of which none were found.
+func (m members) with(visitors []uint64) members {
+	known := maps.Clone(m)
 	for _, visitor := range visitors {
-		if m[visitor] == nil {
-			alone[visitor] = true
+		if known[visitor] == nil {
+			known[visitor] = []span{}
 		}
 	}
-	return alone
+	return known
 }
 
 // lists returns the visitors of one person, and those that are shared.
