@@ -74,7 +74,7 @@ type rankQuery struct {
 	// the epoch.
 	names []string
 	since int64
-	// of asks for the persons of these visitors alone: {only}, whose states have the owners in {owners}.
+	// of asks for the persons of these visitors alone, which are {only}.
 	of members
 }
 
@@ -200,7 +200,7 @@ func (q *rankQuery) visible(text string, masked bool) string {
 func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 	only, owned := "true", "owner >= {owner_from:String} AND owner < {owner_to:String}"
 	if q.of != nil {
-		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN {owners:Array(String)}"
+		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN (SELECT concat({owner_from:String}, toString(arrayJoin({only:Array(UInt64)}))))"
 	}
 	var all []string
 	for _, name := range sources() {
@@ -301,7 +301,7 @@ func (q *rankQuery) values(environment uint64) clickhouse.Args {
 		args["did_names"], args["did_since"] = q.names, q.since
 	}
 	if q.of != nil {
-		args = args.With(q.of.args(environment))
+		args = args.With(q.of.args())
 	}
 	return args
 }

@@ -26,6 +26,9 @@ type finder struct {
 	q  svc.PersonQuery
 	// members are the visitors of the people who were folded one by one.
 	members members
+	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
+	looked map[uint64]bool
+	folded map[uint64]svc.PersonKey
 }
 
 // find returns the keys of the people of the page, and of one more.
@@ -65,25 +68,13 @@ func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, erro
 	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
 }
 
-// candidates are visitors among whom there is one of each person that a question asks for, with the query that finds them.
-type candidates struct {
-	visitors []uint64
-	query    string
-	args     clickhouse.Args
-}
-
-// given returns candidates that the question lists.
-func (f *finder) given(visitors []uint64) candidates {
-	return candidates{visitors, f.db.queries["candidates.Given"], clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}}
-}
-
-// candidates returns candidates, if anything in the question tells few enough.
-func (f *finder) candidates(ctx context.Context) (found candidates, known bool, err error) {
+// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough.
+func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool, err error) {
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
-		return f.given(f.q.Persons), true, nil
+		return f.q.Persons, true, nil
 	}
 	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
-		return f.given(f.q.Segment.Members), true, nil
+		return f.q.Segment.Members, true, nil
 	}
 	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{
 		"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": "", "limit": f.db.bounds.most + 1,
@@ -106,10 +97,10 @@ func (f *finder) candidates(ctx context.Context) (found candidates, known bool, 
 		query := strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[source.query])
 		visitors, err := f.db.visitors(ctx, "looking for people", query, rank.args)
 		if err != nil || len(visitors) <= f.db.bounds.most {
-			return candidates{visitors, query, rank.args}, true, err
+			return visitors, true, err
 		}
 	}
-	return candidates{}, false, nil
+	return nil, false, nil
 }
 
 // visitors reads a column of visitors.
@@ -126,24 +117,23 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
-// persons who have no such visitor there are strays. It looks at a few first sights, then at more, and gives up after bounds.most visitors.
+// persons who have no such visitor there are strays. It looks at those of the latest
+// first sights, then at those of all, and gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	if bounds.most < bounds.first {
 		return nil, false, nil
 	}
-	strays, err := f.strays(ctx, bounds.most)
+	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
+		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
 	if err != nil || len(strays) > bounds.most {
 		return nil, false, err
 	}
-	for rows := 8 * bounds.first; rows <= bounds.most; rows *= 8 {
-		recent, err := f.recent(ctx, rows)
-		if err != nil {
-			return nil, false, err
-		}
-		if len(recent.sightings) < bounds.first && !recent.complete {
-			continue
-		}
+	recent, err := f.recent(ctx, min(8*bounds.first, bounds.most))
+	if err != nil {
+		return nil, false, err
+	}
+	if len(recent.sightings) >= bounds.first || recent.complete {
 		if keys, found, err = f.fill(ctx, recent, strays); err != nil || found {
 			return keys, found, err
 		}
@@ -158,26 +148,31 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
 // more visitors than those of the queue are needed.
 func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
-	folded, batch := map[uint64]svc.PersonKey{}, slices.Clone(strays)
+	batch := slices.Clone(strays)
 	for from, size := 0, q.step; ; size *= 4 {
 		to := min(from+size, len(q.sightings))
 		for _, one := range q.sightings[from:to] {
 			batch = append(batch, one.visitor)
 		}
+		batch = slices.DeleteFunc(batch, func(visitor uint64) bool { return f.looked[visitor] })
 		slices.Sort(batch)
-		more, few, err := f.among(ctx, slices.Compact(batch))
+		batch = slices.Compact(batch)
+		more, few, err := f.among(ctx, batch)
 		if err != nil || !few {
 			return nil, false, err
 		}
 		for _, key := range more {
-			folded[key.Number] = key
+			f.folded[key.Number] = key
+		}
+		for _, visitor := range batch {
+			f.looked[visitor] = true
 		}
 		over := to == len(q.sightings)
 		floor := int64(math.MinInt64)
 		if !over || !q.complete {
 			floor = q.sightings[to-1].firstMs
 		}
-		keys = slices.DeleteFunc(slices.Collect(maps.Values(folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
+		keys = slices.DeleteFunc(slices.Collect(maps.Values(f.folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
 		if len(keys) > f.q.Limit || over {
 			sortKeys(keys)
 			return keys, len(keys) > f.q.Limit || q.complete, nil

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -36,13 +35,13 @@ func (q *queue) sort() {
 
 // queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
 // without events of its own was never seen, so both come first.
-func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
-	q := queue{complete: true, step: len(of.visitors)}
-	first := make(map[uint64]int64, len(of.visitors))
-	if len(of.visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
+func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
+	q := queue{complete: true, step: len(visitors)}
+	first := make(map[uint64]int64, len(visitors))
+	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
 		q.step = f.db.bounds.first
-		query := strings.ReplaceAll(f.db.queries["candidates.Seen"], "$(candidates)", of.query)
-		err := f.db.conn.Read(ctx, "reading when people were first seen", query, of.args, func(rows driver.Rows) (bool, error) {
+		args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
+		err := f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["candidates.Seen"], args, func(rows driver.Rows) (bool, error) {
 			var one sighting
 			err := rows.Scan(&one.visitor, &one.firstMs)
 			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
@@ -54,7 +53,7 @@ func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
 			return q, err
 		}
 	}
-	for _, visitor := range of.visitors {
+	for _, visitor := range visitors {
 		at, seen := first[visitor]
 		if !seen {
 			at = math.MaxInt64
@@ -63,26 +62,6 @@ func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
 	}
 	q.sort()
 	return q, nil
-}
-
-// strays returns the persons who have nothing but a part of the events of a shared device, or more than most visitors.
-func (f *finder) strays(ctx context.Context, most int) ([]uint64, error) {
-	args := clickhouse.Args{"environment": f.q.Environment.Number, "limit": most + 1}
-	behind, err := f.db.visitors(ctx, "looking for people who share devices", f.db.queries["persons.Behinds"], args)
-	if err != nil || len(behind) == 0 {
-		return nil, err
-	}
-	if len(behind) > most {
-		return f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"], args)
-	}
-	seen := make(map[uint64]bool, len(behind))
-	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args.With(clickhouse.Args{"visitors": behind}), func(rows driver.Rows) (bool, error) {
-		var one sighting
-		err := rows.Scan(&one.visitor, &one.firstMs)
-		seen[one.visitor] = true
-		return true, err
-	})
-	return slices.DeleteFunc(behind, func(visitor uint64) bool { return seen[visitor] }), err
 }
 
 // recent returns the visitors that were first seen last before the place of the page, as some rows tell: whoever was first seen after the last of these
@@ -100,11 +79,18 @@ func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 		return q, err
 	}
 	q.complete, q.step = read < rows, f.db.bounds.first
-	args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": slices.Sorted(maps.Keys(near))}
+	args := f.args(rows).With(clickhouse.Args{"visitors": slices.Sorted(maps.Keys(near))})
+	devices, err := f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
+	if err != nil {
+		return q, err
+	}
+	for _, visitor := range devices {
+		delete(near, visitor)
+	}
 	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
 		var one sighting
 		err := rows.Scan(&one.visitor, &one.firstMs)
-		if q.complete || one.firstMs > floor {
+		if near[one.visitor] && (q.complete || one.firstMs > floor) {
 			q.sightings = append(q.sightings, one)
 		}
 		return true, err

@@ -124,21 +124,19 @@ func (m members) lists() (own, shared []uint64) {
 }
 
 // args are the values of a query about the persons of the visitors.
-func (m members) args(environment uint64) clickhouse.Args {
-	only, owners := slices.Sorted(maps.Keys(m)), make([]string, len(m))
-	linked, since, persons := []uint64{}, [][]int64{}, [][]uint64{}
-	for i, visitor := range only {
-		owners[i] = PersonOwner(environment, visitor)
+func (m members) args() clickhouse.Args {
+	only, linked, since, persons := slices.Sorted(maps.Keys(m)), []uint64{}, [][]int64{}, [][]uint64{}
+	for _, visitor := range only {
 		if len(m[visitor]) == 1 && m[visitor][0].person == visitor {
 			continue
 		}
 		sinceMs, of := make([]int64, len(m[visitor])), make([]uint64, len(m[visitor]))
-		for j, one := range m[visitor] {
-			sinceMs[j], of[j] = one.sinceMs, one.person
+		for i, one := range m[visitor] {
+			sinceMs[i], of[i] = one.sinceMs, one.person
 		}
 		linked, since, persons = append(linked, visitor), append(since, sinceMs), append(persons, of)
 	}
-	return clickhouse.Args{"only": only, "owners": owners, "linked": linked, "linked_since": since, "linked_persons": persons}
+	return clickhouse.Args{"only": only, "linked": linked, "linked_since": since, "linked_persons": persons}
 }
 
 // now returns the person who has a visitor at the end of its spans.
