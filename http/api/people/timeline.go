@@ -90,11 +90,11 @@ type timelinePage struct {
 }
 
 func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimeline) (timelinePage, error) {
-	found, err := d.find(ctx, in.personPath)
+	number, words, err := d.whose(ctx, call, in.personPath)
 	if err != nil {
 		return timelinePage{}, err
 	}
-	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: found.Number, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
+	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: number, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
 	if in.Before.at != nil {
 		query.Before = svc.TimelineStart(*in.Before.at)
 	}
@@ -106,7 +106,6 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 		return timelinePage{}, err
 	}
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	words := found.PersonalWords()
 	page := route.PageOf(call, api.Convert(entries, func(e *svc.TimelineEntry) timelineEntry {
 		if seesPersons {
 			return entryOf(e)
@@ -123,6 +122,20 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 		out.NextBefore = &page.Data[len(page.Data)-1].Ts
 	}
 	return out, nil
+}
+
+// whose returns the number of the person of a path, and for a caller who may not see them the person's words.
+func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (number uint64, words []string, err error) {
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		found, err := d.find(ctx, in)
+		return found.Number, found.PersonalWords(), err
+	}
+	visitor, ok := svc.ParsePersonID(in.ID)
+	if !ok {
+		return 0, nil, svc.NotFound("person")
+	}
+	number, err = d.people.PersonNumber(ctx, in.Env.Environment.Number, visitor)
+	return number, nil, err
 }
 
 // timelineKey reads the place in the timeline that a cursor names, if there is one.

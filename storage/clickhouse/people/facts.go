@@ -74,8 +74,8 @@ type rankQuery struct {
 	// the epoch.
 	names []string
 	since int64
-	// single asks for the persons of the visitors in {only}, whose states have the owners in {owners}.
-	single bool
+	// of asks for the persons of these visitors alone, which are {only}.
+	of members
 }
 
 // add adds a fact and returns how a fold refers to it.
@@ -206,8 +206,8 @@ func (q *rankQuery) visible(text string, masked bool) string {
 // one per shared visitor and person.
 func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 	only, owned := "true", "owner >= {owner_from:String} AND owner < {owner_to:String}"
-	if q.single {
-		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN {owners:Array(String)}"
+	if q.of != nil {
+		only, owned = "visitor IN {only:Array(UInt64)}", "owner IN ("+parts["facts.Owned"]+")"
 	}
 	var all []string
 	for _, name := range sources() {
@@ -225,15 +225,15 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 
 // links returns the query of whom visitors belong to.
 func (q *rankQuery) links(parts clickhouse.Queries) string {
-	if q.single {
-		return parts["persons.LinksOf"]
+	if q.of != nil {
+		return parts["persons.Given"]
 	}
 	return parts["persons.Links"]
 }
 
 // shared returns the query of the visitors that several persons used.
 func (q *rankQuery) shared(parts clickhouse.Queries) string {
-	if q.single {
+	if q.of != nil {
 		return parts["persons.SharedOf"]
 	}
 	return parts["persons.Shared"]
@@ -283,6 +283,10 @@ func (q *rankQuery) where() string {
 	return strings.Join(q.having, " AND ")
 }
 
+// asWritten ends a query of few rows: the engine takes longer to compile its expressions than to evaluate them, and those of other values
+// are others.
+const asWritten = "\nSETTINGS compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0"
+
 // text puts the parts into the places of a query. The conditions must have been asked for before, since they
 // name facts.
 func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) string {
@@ -290,6 +294,9 @@ func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) st
 	var folds strings.Builder
 	for i, aggregate := range q.folds {
 		fmt.Fprintf(&folds, ", %s AS fold%d", aggregate, i)
+	}
+	if q.of != nil {
+		query += asWritten
 	}
 	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", folds.String(), "$(rows)", q.rows(parts, shared), "$(links)", q.links(parts), "$(where)", q.where()).Replace(query)
 }
@@ -299,6 +306,9 @@ func (q *rankQuery) values(environment uint64) clickhouse.Args {
 	args := q.args.With(environmentArgs(environment))
 	if len(q.names) > 0 {
 		args["did_names"], args["did_since"] = q.names, q.since
+	}
+	if q.of != nil {
+		args = args.With(q.of.args())
 	}
 	return args
 }

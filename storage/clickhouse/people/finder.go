@@ -26,6 +26,9 @@ type finder struct {
 	q  svc.PersonQuery
 	// members are the visitors of the people who were folded one by one.
 	members members
+	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
+	looked map[uint64]bool
+	folded map[uint64]svc.PersonKey
 }
 
 // find returns the keys of the people of the page, and of one more.
@@ -65,25 +68,13 @@ func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, erro
 	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
 }
 
-// candidates are visitors among whom there is one of each person that a question asks for, with the query that finds them.
-type candidates struct {
-	visitors []uint64
-	query    string
-	args     clickhouse.Args
-}
-
-// given returns candidates that the question lists.
-func (f *finder) given(visitors []uint64) candidates {
-	return candidates{visitors, f.db.queries["candidates.Given"], clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}}
-}
-
-// candidates returns candidates, if anything in the question tells few enough.
-func (f *finder) candidates(ctx context.Context) (found candidates, known bool, err error) {
+// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough.
+func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool, err error) {
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
-		return f.given(f.q.Persons), true, nil
+		return f.q.Persons, true, nil
 	}
 	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
-		return f.given(f.q.Segment.Members), true, nil
+		return f.q.Segment.Members, true, nil
 	}
 	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{
 		"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": "", "limit": f.db.bounds.most + 1,
@@ -106,10 +97,10 @@ func (f *finder) candidates(ctx context.Context) (found candidates, known bool, 
 		query := strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[source.query])
 		visitors, err := f.db.visitors(ctx, "looking for people", query, rank.args)
 		if err != nil || len(visitors) <= f.db.bounds.most {
-			return candidates{visitors, query, rank.args}, true, err
+			return visitors, true, err
 		}
 	}
-	return candidates{}, false, nil
+	return nil, false, nil
 }
 
 // visitors reads a column of visitors.
@@ -124,56 +115,10 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 	return visitors, err
 }
 
-// sighting is when a visitor was first seen, in milliseconds since the epoch.
-type sighting struct {
-	visitor uint64
-	firstMs int64
-}
-
-// queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
-// lead to people whom the question asks for. step is how many are looked at first.
-type queue struct {
-	sightings []sighting
-	complete  bool
-	step      int
-}
-
-// queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
-// without events of its own was never seen, so both come first.
-func (f *finder) queued(ctx context.Context, of candidates) (queue, error) {
-	q := queue{complete: true, step: len(of.visitors)}
-	first := make(map[uint64]int64, len(of.visitors))
-	if len(of.visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
-		q.step = f.db.bounds.first
-		query := strings.ReplaceAll(f.db.queries["candidates.Seen"], "$(candidates)", of.query)
-		err := f.db.conn.Read(ctx, "reading when people were first seen", query, of.args, func(rows driver.Rows) (bool, error) {
-			var one sighting
-			err := rows.Scan(&one.visitor, &one.firstMs)
-			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
-				first[one.visitor] = one.firstMs
-			}
-			return true, err
-		})
-		if err != nil {
-			return q, err
-		}
-	}
-	for _, visitor := range of.visitors {
-		at, seen := first[visitor]
-		if !seen {
-			at = math.MaxInt64
-		}
-		q.sightings = append(q.sightings, sighting{visitor, at})
-	}
-	slices.SortFunc(q.sightings, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(b.firstMs, a.firstMs), cmp.Compare(b.visitor, a.visitor))
-	})
-	return q, nil
-}
-
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
-// persons who have no such visitor there are strays. It gives up after bounds.most visitors.
+// persons who have no such visitor there are strays. It looks at those of the latest
+// first sights, then at those of all, and gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	if bounds.most < bounds.first {
@@ -184,6 +129,15 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 	if err != nil || len(strays) > bounds.most {
 		return nil, false, err
 	}
+	recent, err := f.recent(ctx, min(8*bounds.first, bounds.most))
+	if err != nil {
+		return nil, false, err
+	}
+	if len(recent.sightings) >= bounds.first || recent.complete {
+		if keys, found, err = f.fill(ctx, recent, strays); err != nil || found {
+			return keys, found, err
+		}
+	}
 	latest, err := f.latest(ctx, bounds.most)
 	if err != nil {
 		return nil, false, err
@@ -191,41 +145,34 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 	return f.fill(ctx, latest, strays)
 }
 
-// latest returns the visitors that were first seen last before the place of the page.
-func (f *finder) latest(ctx context.Context, limit int) (q queue, err error) {
-	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(rows driver.Rows) (bool, error) {
-		var one sighting
-		err := rows.Scan(&one.visitor, &one.firstMs)
-		q.sightings = append(q.sightings, one)
-		return true, err
-	})
-	q.complete, q.step = len(q.sightings) < limit, f.db.bounds.first
-	return q, err
-}
-
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
 // more visitors than those of the queue are needed.
 func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
-	folded, batch := map[uint64]svc.PersonKey{}, slices.Clone(strays)
+	batch := slices.Clone(strays)
 	for from, size := 0, q.step; ; size *= 4 {
 		to := min(from+size, len(q.sightings))
 		for _, one := range q.sightings[from:to] {
 			batch = append(batch, one.visitor)
 		}
+		batch = slices.DeleteFunc(batch, func(visitor uint64) bool { return f.looked[visitor] })
 		slices.Sort(batch)
-		more, few, err := f.among(ctx, slices.Compact(batch))
+		batch = slices.Compact(batch)
+		more, few, err := f.among(ctx, batch)
 		if err != nil || !few {
 			return nil, false, err
 		}
 		for _, key := range more {
-			folded[key.Number] = key
+			f.folded[key.Number] = key
+		}
+		for _, visitor := range batch {
+			f.looked[visitor] = true
 		}
 		over := to == len(q.sightings)
 		floor := int64(math.MinInt64)
 		if !over || !q.complete {
 			floor = q.sightings[to-1].firstMs
 		}
-		keys = slices.DeleteFunc(slices.Collect(maps.Values(folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
+		keys = slices.DeleteFunc(slices.Collect(maps.Values(f.folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
 		if len(keys) > f.q.Limit || over {
 			sortKeys(keys)
 			return keys, len(keys) > f.q.Limit || q.complete, nil
@@ -274,14 +221,13 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	persons = append(persons, f.q.Persons...)
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
-	members, err := f.db.membersOf(ctx, environment, persons)
+	members, err := f.db.membersOf(ctx, environment, persons, spans.with(visitors))
 	if err != nil {
 		return nil, false, err
 	}
 	maps.Copy(f.members, members)
 	own, shared := members.lists()
-	only := slices.Concat(own, shared)
-	if len(only) > 2*f.db.bounds.most {
+	if len(members) > 2*f.db.bounds.most {
 		return nil, false, nil
 	}
 	if f.asksNothing() && len(shared) == 0 {
@@ -289,14 +235,10 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 		return keys, true, err
 	}
 	rank := newRank(f.q)
-	rank.single = true
+	rank.of = members
 	// Of others who share a visitor not all visitors are here.
 	rank.keep("person IN " + rank.value("Array(UInt64)", persons))
-	owners := make([]string, len(only))
-	for i, visitor := range only {
-		owners[i] = PersonOwner(environment, visitor)
-	}
-	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)).With(clickhouse.Args{"only": only, "owners": owners}))
+	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)))
 	return keys, true, err
 }
 

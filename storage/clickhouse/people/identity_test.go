@@ -224,6 +224,9 @@ func stored(t *testing.T, db *testDB) []counted {
 			if err != nil || same.Number == p.Number && same.ID != p.ID {
 				t.Errorf("a visitor finds %s (%v), not %s", same.ID, err, p.ID)
 			}
+			if number, err := db.PersonNumber(clickhousetest.Deadline(t), environment, p.Members[len(p.Members)/2]); err != nil || number != same.Number {
+				t.Errorf("a visitor finds the person %d (%v), not %d", number, err, same.Number)
+			}
 		}
 		if !list.More {
 			return sorted(out)
@@ -287,6 +290,9 @@ func TestAMergeNeverHidesAPerson(t *testing.T) {
 	}
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := db.PersonNumber(clickhousetest.Deadline(t), environment, people.VisitorNumber("nobody")); svc.CodeOf(err) != svc.CodeNotFound {
+		t.Errorf("nobody is found: %v", err)
 	}
 	for _, other := range visitors[1:] {
 		merged := make(chan error, 1)

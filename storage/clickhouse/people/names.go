@@ -58,7 +58,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 
 // idsOf returns the ids of persons by their numbers. Persons without a stored event are left out.
 func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64) (map[uint64]string, error) {
-	members, err := db.membersOf(ctx, environment, persons)
+	members, err := db.membersOf(ctx, environment, persons, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList,
 // page is People without regard to inserts under way.
 func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
 	list := svc.PersonList{Rows: []svc.Person{}}
-	f := &finder{db: db, q: q, members: members{}}
+	f := &finder{db: db, q: q, members: members{}, looked: map[uint64]bool{}, folded: map[uint64]svc.PersonKey{}}
 	keys, err := f.find(ctx)
 	if err != nil || len(keys) == 0 {
 		return list, err
@@ -68,6 +68,33 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 	})
 }
 
+// PersonNumber returns the number of the person who has a visitor. It fails as Person does, and reads less.
+func (db *Store) PersonNumber(ctx context.Context, environment, visitor uint64) (uint64, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (uint64, error) {
+		number, members, err := db.whoIs(ctx, environment, visitor)
+		if err != nil {
+			return 0, err
+		}
+		r := &personRows{db: db, environment: environment, members: members}
+		parts := map[share]*svc.PersonVisitor{}
+		own, shared := members.lists()
+		if err := r.readSeen(ctx, own, parts); err != nil {
+			return 0, err
+		}
+		if len(parts) == 0 && len(shared) > 0 {
+			if err := r.readShared(ctx, shared, parts); err != nil {
+				return 0, err
+			}
+		}
+		for of, part := range parts {
+			if of.person == number && part.Events > 0 {
+				return number, nil
+			}
+		}
+		return 0, svc.NotFound("person")
+	})
+}
+
 // linkRounds bounds how often who has a visitor is asked while people are merged.
 const linkRounds = 8
 
@@ -75,21 +102,17 @@ const linkRounds = 8
 // questions, the person of the first has gone, and it asks again.
 func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person uint64, of members, err error) {
 	for range linkRounds {
-		if person, err = db.find(ctx, environment, visitor); err != nil {
+		spans, err := db.spansOf(ctx, environment, []uint64{visitor})
+		if err != nil {
 			return 0, nil, err
 		}
-		if of, err = db.membersOf(ctx, environment, []uint64{person}); err != nil || len(of[visitor]) > 0 && of.home(visitor) == person {
+		person = visitor
+		if len(spans) > 0 {
+			person = spans.home(visitor)
+		}
+		if of, err = db.membersOf(ctx, environment, []uint64{person}, spans.with([]uint64{visitor})); err != nil || len(of[visitor]) > 0 && of.home(visitor) == person {
 			return person, of, err
 		}
 	}
-	return person, of, err
-}
-
-// find returns the number of the person whom a visitor finds.
-func (db *Store) find(ctx context.Context, environment, visitor uint64) (number uint64, err error) {
-	spans, err := db.spansOf(ctx, environment, []uint64{visitor})
-	if err != nil || len(spans) == 0 {
-		return visitor, err
-	}
-	return spans.home(visitor), nil
+	return person, of, nil
 }

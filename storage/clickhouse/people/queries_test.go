@@ -29,14 +29,16 @@ func TestQueriesExplain(t *testing.T) {
 	static := rank.inSegment(&svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{1, 2}}, now)
 	visitors := rank.fold(visitorsAlone)
 	rank.text("", db.queries, true) // names the facts
-	args := rank.values(7).With(clickhouse.Args{
+	args := rank.values(7).With(members{1: {{0, 2}, {5, 1}}}.args()).With(clickhouse.Args{"owners": []string{"x"}}).With(clickhouse.Args{
 		"limit": 1, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
-		"owners": []string{"x"}, "owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1), "only": []uint64{1},
+		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1), "words": []string{"x"}, "conversations": "c", "inboxes": "d",
 		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x",
 	})
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
-		rank.single = name == "persons.Meets"
+		if rank.of = nil; name == "persons.Meets" {
+			rank.of = members{1: {{0, 2}, {5, 1}}}
+		}
 		switch {
 		case name == "companies.List":
 			query, companies := companiesQuery(db.queries, true, true)
@@ -45,7 +47,7 @@ func TestQueriesExplain(t *testing.T) {
 		case strings.Contains(text, "$(folds)"):
 			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
 		case strings.HasPrefix(text, "SELECT"):
-			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company", "$(candidates)", "SELECT 1").Replace(text)
+			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company").Replace(text)
 		}
 		return ""
 	})

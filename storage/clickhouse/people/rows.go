@@ -26,8 +26,9 @@ type span struct {
 type members map[uint64][]span
 
 // membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
-// person may be that of a visitor who was linked to another one.
-func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64) (members, error) {
+// person may be that of a visitor who was linked to another one. known are the spans of visitors that were read before, none of those
+// who belong to nobody else.
+func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, known members) (members, error) {
 	found, near := members{}, slices.Clone(persons)
 	for _, person := range persons {
 		found[person] = []span{{0, person}}
@@ -43,7 +44,14 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 		return nil, err
 	}
 	slices.Sort(near)
-	spans, err := db.spansOf(ctx, environment, slices.Compact(near))
+	near = slices.DeleteFunc(slices.Compact(near), func(visitor uint64) bool {
+		spans, read := known[visitor]
+		if len(spans) > 0 {
+			found[visitor] = spans
+		}
+		return read
+	})
+	spans, err := db.spansOf(ctx, environment, near)
 	maps.Copy(found, spans)
 	return found.near(persons), err
 }
@@ -62,11 +70,19 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
-// spansOf returns the spans of those among some visitors that are no persons by themselves.
+// spansOf returns the spans of those among some visitors that are no persons by themselves. Most visitors are, which is quick to see.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	found := members{}
-	args := clickhouse.Args{"environment": environment, "only": visitors}
-	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
+	if len(visitors) == 0 {
+		return found, nil
+	}
+	linked, err := db.visitors(ctx, "finding the visitors that may belong to others", db.queries["persons.Linked"], clickhouse.Args{"environment": environment, "only": visitors})
+	if err != nil || len(linked) == 0 {
+		return found, err
+	}
+	slices.Sort(linked)
+	args := clickhouse.Args{"environment": environment, "only": slices.Compact(linked)}
+	err = db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var since []int64
 		var of []uint64
@@ -79,6 +95,17 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 		return true, err
 	})
 	return found, err
+}
+
+// with returns the spans with those of visitors of which none were found.
+func (m members) with(visitors []uint64) members {
+	known := maps.Clone(m)
+	for _, visitor := range visitors {
+		if known[visitor] == nil {
+			known[visitor] = []span{}
+		}
+	}
+	return known
 }
 
 // lists returns the visitors of one person, and those that are shared.
@@ -94,6 +121,22 @@ func (m members) lists() (own, shared []uint64) {
 	slices.Sort(own)
 	slices.Sort(shared)
 	return own, shared
+}
+
+// args are the values of a query about the persons of the visitors.
+func (m members) args() clickhouse.Args {
+	only, linked, since, persons := slices.Sorted(maps.Keys(m)), []uint64{}, [][]int64{}, [][]uint64{}
+	for _, visitor := range only {
+		if len(m[visitor]) == 1 && m[visitor][0].person == visitor {
+			continue
+		}
+		sinceMs, of := make([]int64, len(m[visitor])), make([]uint64, len(m[visitor]))
+		for i, one := range m[visitor] {
+			sinceMs[i], of[i] = one.sinceMs, one.person
+		}
+		linked, since, persons = append(linked, visitor), append(since, sinceMs), append(persons, of)
+	}
+	return clickhouse.Args{"only": only, "linked": linked, "linked_since": since, "linked_persons": persons}
 }
 
 // home returns the person whose a visitor is by itself, whatever was done with it at which time: whom an alias or a merge tied it
@@ -126,7 +169,7 @@ func (db *Store) persons(ctx context.Context, environment uint64, persons []uint
 	if len(persons) == 0 {
 		return []svc.Person{}, nil
 	}
-	members, err := db.membersOf(ctx, environment, persons)
+	members, err := db.membersOf(ctx, environment, persons, nil)
 	if err != nil {
 		return nil, err
 	}

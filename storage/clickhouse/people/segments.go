@@ -2,6 +2,8 @@ package people
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,24 +71,21 @@ func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, se
 	if len(segments) == 0 {
 		return ids, nil
 	}
-	person, members, shared, err := db.whoHas(ctx, environment, visitor)
+	person, members, err := db.whoIs(ctx, environment, visitor)
 	if err != nil {
 		return nil, err
 	}
-	owners := make([]string, len(members))
-	for i, member := range members {
-		owners[i] = PersonOwner(environment, member)
-	}
+	_, shared := members.lists()
 	for len(segments) > 0 {
 		rank, conditions, asked := newConditions(""), []string{}, []svc.Segment{}
-		rank.single = true
+		rank.of = members
 		for size := 0; len(segments) > 0 && size < tallyBytes; segments = segments[1:] {
 			condition := rank.holdsMember(&segments[0], members, now)
 			size += len(condition)
 			conditions, asked = append(conditions, "toUInt8("+condition+")"), append(asked, segments[0])
 		}
-		query := rank.text(strings.ReplaceAll(db.queries["persons.Meets"], "$(meets)", strings.Join(conditions, ", ")), db.queries, shared)
-		args := rank.values(environment).With(clickhouse.Args{"person": person, "only": members, "owners": owners})
+		query := rank.text(strings.ReplaceAll(db.queries["persons.Meets"], "$(meets)", strings.Join(conditions, ", ")), db.queries, len(shared) > 0)
+		args := rank.values(environment).With(clickhouse.Args{"person": person})
 		err := db.conn.Read(ctx, "looking for the segments of a person", query, args, func(rows driver.Rows) (bool, error) {
 			var meets []uint8
 			err := rows.Scan(&meets)
@@ -105,27 +104,17 @@ func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, se
 }
 
 // holdsMember is inSegment for a person whose visitors are known: a static segment sends those of its members alone.
-func (q *rankQuery) holdsMember(segment *svc.Segment, visitors []uint64, now time.Time) string {
+func (q *rankQuery) holdsMember(segment *svc.Segment, of members, now time.Time) string {
 	if segment.Kind != svc.SegmentStatic {
 		return q.inSegment(segment, now)
 	}
 	held := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{}}
-	for _, visitor := range visitors {
+	for _, visitor := range slices.Sorted(maps.Keys(of)) {
 		if segment.Has(visitor) {
 			held.Members = append(held.Members, visitor)
 		}
 	}
 	return q.inSegment(&held, now)
-}
-
-// whoHas returns the person who has a visitor, with all visitors, and whether any of them is shared.
-func (db *Store) whoHas(ctx context.Context, environment, visitor uint64) (person uint64, visitors []uint64, shared bool, err error) {
-	person, members, err := db.whoIs(ctx, environment, visitor)
-	if err != nil {
-		return 0, nil, false, err
-	}
-	own, several := members.lists()
-	return person, append(own, several...), len(several) > 0, nil
 }
 
 // visitorsAlone are the visitors of a person that no other person shares.

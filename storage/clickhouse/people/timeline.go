@@ -59,7 +59,7 @@ type timeline struct {
 // Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
 func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error) {
 	entries, err = clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) ([]svc.TimelineEntry, error) {
-		members, err := db.membersOf(ctx, q.Environment.Number, []uint64{q.Number})
+		members, err := db.membersOf(ctx, q.Environment.Number, []uint64{q.Number}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,7 @@
 -- read: those of the candidates, one per visitor of profiles, one per link, and those of persons.Tied; returned: at most one per candidate and shared visitor.
 SELECT visitor, toUnixTimestamp64Milli(min(first_seen)) AS first
 FROM profiles
-WHERE environment = {environment:UInt64} AND visitor IN ($(candidates))
+WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}
 GROUP BY visitor
 UNION ALL
 SELECT anonymous AS visitor, toInt64(9223372036854775807) AS first

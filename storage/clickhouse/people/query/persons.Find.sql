@@ -2,3 +2,4 @@
 -- returned: at most one per visitor.
 SELECT visitor, arrayMap(span -> span.1, spans) AS since, arrayMap(span -> span.2, spans) AS persons
 FROM ($(persons.LinksOf))
+SETTINGS compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0

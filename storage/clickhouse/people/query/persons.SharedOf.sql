@@ -1,4 +1,4 @@
--- Those among some visitors whom several persons used, with their spans. Key: that of persons.LinksOf. Part of other queries.
+-- Those among some visitors whom several persons used, with their spans. Key: that of persons.Given. Part of other queries.
 SELECT visitor, spans
-FROM ($(persons.LinksOf))
+FROM ($(persons.Given))
 WHERE length(spans) > 1

@@ -1,0 +1,15 @@
+-- Those among some visitors that persons.Latest leaves out: anonymous ids that belong to known ones which were first seen before the place of the
+-- page, too, but for those that an alias names. Key: environment and anonymous of links, environment and visitor of profiles and roots. Rows returned:
+-- at most one per visitor.
+SELECT anonymous
+FROM links
+WHERE environment = {environment:UInt64} AND anonymous IN {visitors:Array(UInt64)}
+    AND anonymous NOT IN (SELECT visitor FROM roots WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)})
+GROUP BY anonymous
+HAVING min(known != anonymous AND known IN
+(
+    SELECT visitor
+    FROM profiles
+    WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
+        AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous IN {visitors:Array(UInt64)} AND known != anonymous)
+)) = 1

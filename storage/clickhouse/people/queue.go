@@ -1,0 +1,112 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+)
+
+// sighting is when a visitor was first seen, in milliseconds since the epoch.
+type sighting struct {
+	visitor uint64
+	firstMs int64
+}
+
+// queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
+// lead to people whom the question asks for. step is how many are looked at first.
+type queue struct {
+	sightings []sighting
+	complete  bool
+	step      int
+}
+
+// sort puts the visitors in the order of the list.
+func (q *queue) sort() {
+	slices.SortFunc(q.sightings, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(b.firstMs, a.firstMs), cmp.Compare(b.visitor, a.visitor))
+	})
+}
+
+// queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
+// without events of its own was never seen, so both come first.
+func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
+	q := queue{complete: true, step: len(visitors)}
+	first := make(map[uint64]int64, len(visitors))
+	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
+		q.step = f.db.bounds.first
+		args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
+		err := f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["candidates.Seen"], args, func(rows driver.Rows) (bool, error) {
+			var one sighting
+			err := rows.Scan(&one.visitor, &one.firstMs)
+			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
+				first[one.visitor] = one.firstMs
+			}
+			return true, err
+		})
+		if err != nil {
+			return q, err
+		}
+	}
+	for _, visitor := range visitors {
+		at, seen := first[visitor]
+		if !seen {
+			at = math.MaxInt64
+		}
+		q.sightings = append(q.sightings, sighting{visitor, at})
+	}
+	q.sort()
+	return q, nil
+}
+
+// recent returns the visitors that were first seen last before the place of the page, as some rows tell: whoever was first seen after the last of these
+// rows has one among them. Visitors who came back have rows of parts that are not merged yet, and may be left out.
+func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
+	near, floor, read := map[uint64]bool{}, int64(0), 0
+	err = f.db.conn.Read(ctx, "reading who came lately", f.db.queries["persons.Recent"], f.args(rows), func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		err := rows.Scan(&visitor, &floor)
+		near[visitor] = true
+		read++
+		return true, err
+	})
+	if err != nil {
+		return q, err
+	}
+	q.complete, q.step = read < rows, f.db.bounds.first
+	args := f.args(rows).With(clickhouse.Args{"visitors": slices.Sorted(maps.Keys(near))})
+	devices, err := f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
+	if err != nil {
+		return q, err
+	}
+	for _, visitor := range devices {
+		delete(near, visitor)
+	}
+	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
+		var one sighting
+		err := rows.Scan(&one.visitor, &one.firstMs)
+		if near[one.visitor] && (q.complete || one.firstMs > floor) {
+			q.sightings = append(q.sightings, one)
+		}
+		return true, err
+	})
+	q.sort()
+	return q, err
+}
+
+// latest returns the visitors that were first seen last before the place of the page, of all visitors.
+func (f *finder) latest(ctx context.Context, limit int) (q queue, err error) {
+	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(rows driver.Rows) (bool, error) {
+		var one sighting
+		err := rows.Scan(&one.visitor, &one.firstMs)
+		q.sightings = append(q.sightings, one)
+		return true, err
+	})
+	q.complete, q.step = len(q.sightings) < limit, f.db.bounds.first
+	return q, err
+}
