@@ -133,7 +133,8 @@ func (d *deeds) decide(ctx context.Context, environment string) error {
 		body["tags"] = tags
 		slices.Sort(tags)
 		if changed = !slices.Equal(tags, p.Tags()); changed {
-			for _, tag := range tagWords() {
+			// Of what the person never had nothing is remembered, so whom it is merged with keeps it.
+			for _, tag := range append(p.Tags(), tags...) {
 				decision.Tags[tag] = slices.Contains(tags, tag)
 			}
 		}
