@@ -40,11 +40,11 @@ type evaluation struct {
 	left    int64
 	// unchanged says that the caller has the answer, which is evaluated to be counted.
 	unchanged bool
-	id      []byte
-	context svc.FlagContext
-	person  *svc.FlagPerson
-	body    []byte
-	out     []byte
+	id        []byte
+	context   svc.FlagContext
+	person    *svc.FlagPerson
+	body      []byte
+	out       []byte
 	// picked are the places in the set of the flags that were asked for, in order; all is set where none was named.
 	picked []int
 	all    bool
