@@ -47,7 +47,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	for i := range events {
 		persons[personAt(&events[i])] = true
 	}
-	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)))
+	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)), spans.with(visitors))
 	for i := range events {
 		if !events[i].IsBot {
 			events[i].PersonID = ids[personAt(&events[i])]
@@ -56,11 +56,20 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	return err
 }
 
-// idsOf returns the ids of persons by their numbers. Persons without a stored event are left out.
-func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64) (map[uint64]string, error) {
-	members, err := db.membersOf(ctx, environment, persons, nil)
+// idsOf returns the ids of persons, to whom visitors of stored events belong, by their numbers. Known are the spans that were read before. Most
+// visitors are persons by themselves, whom their number alone gives the id.
+func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64, known members) (map[uint64]string, error) {
+	members, err := db.membersOf(ctx, environment, persons, known)
 	if err != nil {
 		return nil, err
+	}
+	ids := make(map[uint64]string, len(persons))
+	for person := range members.alone(persons) {
+		ids[person] = svc.PersonID(person)
+		delete(members, person)
+	}
+	if len(members) == 0 {
+		return ids, nil
 	}
 	r := &personRows{db: db, environment: environment, members: members}
 	own, shared := members.lists()
@@ -87,7 +96,6 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 		part.Identified = identified[of.visitor] && members.home(of.visitor) == of.person
 		visitors[of.person] = append(visitors[of.person], *part)
 	}
-	ids := make(map[uint64]string, len(persons))
 	for number, of := range visitors {
 		if person, found := svc.FoldPerson(of, nil); found {
 			ids[number] = person.ID

@@ -70,6 +70,23 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
+// alone returns those of some persons to whom no visitor belongs but the one of their number, which belongs to nobody else.
+func (m members) alone(persons []uint64) map[uint64]bool {
+	alone := make(map[uint64]bool, len(persons))
+	for _, person := range persons {
+		alone[person] = slices.Equal(m[person], []span{{0, person}})
+	}
+	for visitor, spans := range m {
+		for _, one := range spans {
+			if one.person != visitor {
+				alone[one.person] = false
+			}
+		}
+	}
+	maps.DeleteFunc(alone, func(_ uint64, is bool) bool { return !is })
+	return alone
+}
+
 // spansOf returns the spans of those among some visitors that are no persons by themselves. Most visitors are, which is quick to see.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	found := members{}
