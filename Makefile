@@ -33,7 +33,7 @@ LONG_IN := ./cmd/svc ./storage/clickhouse/block ./storage/clickhouse/database ./
 CLIENTS := PublishedClients
 PROVING := ./actors/... ./cmd/svc
 # Packages that compare many combinations with plain code: `make test` tries some, the proofs try all.
-SAMPLED := ./storage/clickhouse/reads ./storage/clickhouse/people ./storage/clickhouse/metrics ./bench/recount
+SAMPLED := ./storage/clickhouse/reads ./storage/clickhouse/people ./storage/clickhouse/metrics
 
 # Tests of other packages in which much happens at a time; `make race` lets the detector watch them.
 BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Warmer|Memory|Share|TheCache

@@ -5,6 +5,13 @@ import { call, freePort, start } from "./server.mjs";
 // A browser without a window calls itself one, and overviews leave robots out.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
+// settled waits until the page has its answers. An address that was just changed is shown two frames later.
+export async function settled(on) {
+  await on.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await on.locator("#content").waitFor();
+  await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
+}
+
 // startConsole starts server and browser, and returns how pages are opened. complaints gathers what the browser says
 // against any of them.
 export async function startConsole(settings = {}) {
@@ -33,12 +40,6 @@ export async function startConsole(settings = {}) {
     page.on("dialog", (dialog) => dialog.accept());
     await context.addCookies([{ name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" }]);
     return page;
-  }
-  // settled waits until the page has its answers. An address that was just changed is shown two frames later.
-  async function settled(on) {
-    await on.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-    await on.locator("#content").waitFor();
-    await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
   }
   const at = (app, path) => `${base}/console#/apps/acme/${app}/${path}`;
   async function visit(on, path, app = "demo") {

@@ -2,6 +2,7 @@
 // as every role, on small screens, in both themes.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { settled } from "./console.mjs";
 import { accessible, launch, shoot } from "./page.mjs";
 import { call, freePort, start, traffic, until } from "./server.mjs";
 
@@ -35,13 +36,6 @@ async function as(email, options) {
 }
 
 const at = (path) => base + "/console#/apps/acme/web/" + path;
-
-// settled waits until the page has its answers. An address that was just changed is shown two frames later.
-async function settled(on) {
-  await on.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  await on.locator("#content").waitFor();
-  await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
-}
 
 async function visit(on, path) {
   await on.goto(at(path));

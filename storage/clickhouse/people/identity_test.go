@@ -194,7 +194,7 @@ func sorted(list []counted) []counted {
 	return list
 }
 
-// countedOf is what the store says of a person.
+// countedOf returns what the store says about a person.
 func countedOf(p *svc.Person) counted {
 	stage, _ := p.Stage()
 	return counted{

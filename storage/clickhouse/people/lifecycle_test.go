@@ -98,7 +98,7 @@ func TestSecondLinksAreCounted(t *testing.T) {
 	if links, err := db.SecondLinks(t.Context()); err != nil || links != 2 {
 		t.Errorf("%d second links, %v", links, err)
 	}
-	// Aliases tie the devices 12 and 13 to the person 12, 40 and 10 to the person 20 of whom 22 is an id, too.
+	// Aliases tie the devices 12 and 13 to person 12, and the devices 40 and 10 to person 20, who also has the id 22.
 	for _, statement := range []string{
 		"INSERT INTO links VALUES (1, 12, 20, now()), (1, 13, 22, now()), (1, 40, 20, now()), (2, 12, 20, now())",
 		"INSERT INTO roots (environment, visitor, root, edges) VALUES (1, 12, 12, 1), (1, 13, 12, 1), (1, 40, 20, 4), (1, 20, 20, 4), (1, 22, 20, 4), (1, 10, 20, 4)",

@@ -56,15 +56,15 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	return err
 }
 
-// idsOf returns the ids of persons, to whom visitors of stored events belong, by their numbers. Known are the spans that were read before. Most
-// visitors are persons by themselves, whom their number alone gives the id.
+// idsOf returns the ids of persons by their numbers. Visitors of stored events belong to all of them; known are the spans that were read
+// before. The id of a person with one visitor follows from the number.
 func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64, known members) (map[uint64]string, error) {
 	members, err := db.membersOf(ctx, environment, persons, known)
 	if err != nil {
 		return nil, err
 	}
 	ids := make(map[uint64]string, len(persons))
-	for person := range members.alone(persons) {
+	for _, person := range members.alone(persons) {
 		ids[person] = svc.PersonID(person)
 		delete(members, person)
 	}

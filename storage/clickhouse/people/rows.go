@@ -70,21 +70,17 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
-// alone returns those of some persons to whom no visitor belongs but the one of their number, which belongs to nobody else.
-func (m members) alone(persons []uint64) map[uint64]bool {
-	alone := make(map[uint64]bool, len(persons))
-	for _, person := range persons {
-		alone[person] = slices.Equal(m[person], []span{{0, person}})
-	}
-	for visitor, spans := range m {
+// alone returns those of some persons who have no visitor but the one of their number, which belongs to nobody else.
+func (m members) alone(persons []uint64) []uint64 {
+	visitors := map[uint64]int{}
+	for _, spans := range m {
 		for _, one := range spans {
-			if one.person != visitor {
-				alone[one.person] = false
-			}
+			visitors[one.person]++
 		}
 	}
-	maps.DeleteFunc(alone, func(_ uint64, is bool) bool { return !is })
-	return alone
+	return slices.DeleteFunc(slices.Clone(persons), func(person uint64) bool {
+		return visitors[person] != 1 || !slices.Equal(m[person], []span{{0, person}})
+	})
 }
 
 // spansOf returns the spans of those among some visitors that are no persons by themselves. Most visitors are, which is quick to see.

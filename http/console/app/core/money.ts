@@ -9,7 +9,7 @@ const formats = new Map<string, Format>();
 function formatOf(currency: string): Format {
   let kept = formats.get(currency);
   if (!kept) {
-    const options = /^[A-Z]{3}$/.test(currency) ? { style: "currency" as const, currency } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+    const options = /^[A-Z]{3}$/i.test(currency) ? { style: "currency" as const, currency } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
     const exact = new Intl.NumberFormat("en", options);
     kept = { exact, round: new Intl.NumberFormat("en", { ...options, minimumFractionDigits: 0, maximumFractionDigits: 0 }), decimals: exact.resolvedOptions().maximumFractionDigits ?? 2 };
     formats.set(currency, kept);

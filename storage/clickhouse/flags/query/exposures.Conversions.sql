@@ -14,7 +14,7 @@ FROM
         )) AS goal
     FROM
     (
-        SELECT if(empty(l.spans), v.visitor, l.spans[greatest(1, arrayCount(span -> span.1 <= toUnixTimestamp64Milli(v.ts), l.spans))].2) AS person, v.name AS name, v.path AS path, v.ts AS ts
+        SELECT if(empty(l.spans), v.visitor, $(persons.At)) AS person, v.name AS name, v.path AS path, v.ts AS ts
         FROM
         (
             SELECT visitor, name, path, ts

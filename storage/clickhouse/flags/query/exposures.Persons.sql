@@ -1,15 +1,15 @@
 -- The persons who were served a flag within a window, each with the variant and the time of their first sight, and of
--- how many variants they were. What a shared device was served, and what was done on it, is whose it was then. Key: environment, flag of exposures; environment of links and roots. Rows read: one per
--- visitor and variant; returned: one per person. Part of other queries.
+-- how many variants they were. What a shared device was served belongs to whose device it was then. Key: environment, flag of exposures;
+-- environment of links and roots. Rows read: one per visitor and variant; returned: one per person. Part of other queries.
 SELECT person, argMin(shown, sight) AS variant, min(sight) AS since, uniqExact(shown) AS variants
 FROM
 (
     SELECT
-        if(empty(l.spans), e.visitor, l.spans[greatest(1, arrayCount(span -> span.1 <= toUnixTimestamp64Milli(e.began), l.spans))].2) AS person,
-        e.variant AS shown, min(e.began) AS sight
+        if(empty(l.spans), e.visitor, $(persons.At)) AS person,
+        e.variant AS shown, min(e.ts) AS sight
     FROM
     (
-        SELECT visitor, variant, min(first) AS began
+        SELECT visitor, variant, min(first) AS ts
         FROM flag_exposures
         WHERE environment = {environment:UInt64} AND flag = {flag:String}
         GROUP BY visitor, variant

@@ -62,15 +62,17 @@ function Coverage({ of }: { of: Schema["RevenueOverview"] }) {
 function Figures({ data }: { data: Schema["RevenueOverview"] }) {
   const { app } = useHere();
   const { totals, deltas, currency } = data;
-  const shown: [string, number, number | null, boolean][] = [
-    [t.revenue.mrr, totals.mrrCents, deltas.mrr, true], [t.revenue.net, totals.netNewMrrCents, deltas.netNewMrr, true], [t.revenue.active, totals.activeSubscriptions, deltas.activeSubscriptions, true],
-    [t.revenue.arpa, totals.arpaCents, deltas.arpa, true], [t.revenue.payments, totals.paymentsCents, deltas.payments, true], [t.revenue.churn, totals.churnCents, deltas.churn, false],
+  // Each figure has its exact value as well, where the large letters leave something out.
+  const worth = (cents: number): [string, string?] => [headline(cents, currency), money(cents, currency)];
+  const shown: [string, [string, string?], number | null, boolean][] = [
+    [t.revenue.mrr, worth(totals.mrrCents), deltas.mrr, true], [t.revenue.net, worth(totals.netNewMrrCents), deltas.netNewMrr, true], [t.revenue.active, [count(totals.activeSubscriptions)], deltas.activeSubscriptions, true],
+    [t.revenue.arpa, worth(totals.arpaCents), deltas.arpa, true], [t.revenue.payments, worth(totals.paymentsCents), deltas.payments, true], [t.revenue.churn, worth(totals.churnCents), deltas.churn, false],
   ];
   const interval = intervalOf(data.series.mrr);
   const kinds = t.revenue.kinds;
   return (
     <>
-      <ul class="metrics">{shown.map(([label, value, change, upIsGood]) => <li key={label}><div class="metric"><span class="label">{label}</span>{label === t.revenue.active ? <span class="value">{count(value)}</span> : <span class="value" title={money(value, currency)}>{headline(value, currency)}</span>}<span class="change"><Delta value={change} upIsGood={upIsGood} /></span></div></li>)}</ul>
+      <ul class="metrics">{shown.map(([label, [value, exact], change, upIsGood]) => <li key={label}><div class="metric"><span class="label">{label}</span><span class="value" title={exact}>{value}</span><span class="change"><Delta value={change} upIsGood={upIsGood} /></span></div></li>)}</ul>
       <div class="course">
         <Chart label={t.overview.chart(t.revenue.mrr)} unit={currency} interval={interval} zone={app.timezone} points={data.series.mrr.map((one) => ({ t: one.t, value: units(one.value, currency) }))} />
         <Stack label={t.revenue.movements} names={kinds} days={data.series.movements.map((one) => ({ name: bucket(one.t, interval, app.timezone), parts: { new: units(one.newCents, currency), expansion: units(one.expansionCents, currency), contraction: units(one.contractionCents, currency), churn: units(one.churnCents, currency) } }))} />
