@@ -8,6 +8,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
+	"svc/storage/clickhouse"
 )
 
 // Stays returns where the events of the person are who has a visitor; nowhere, if nobody has it.
@@ -17,26 +18,33 @@ func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.Pe
 }
 
 // NamePersons sets the ids of the persons of stored events of one environment, as of the times of the
-// events. It asks a fixed number of questions, however many events there are. Events of bots have no
-// person.
+// events. It asks one question, and a fixed number more where visitors are tied to others, however many events there are. Events of bots
+// have no person.
 func (db *Store) NamePersons(ctx context.Context, environment uint64, events []svc.Event) error {
 	visitors := []uint64{}
 	for i := range events {
-		visitors = append(visitors, events[i].VisitorNumber)
+		if event := &events[i]; !event.IsBot {
+			event.PersonID = svc.PersonID(event.VisitorNumber)
+			visitors = append(visitors, event.VisitorNumber)
+		}
 	}
-	slices.Sort(visitors)
-	visitors = slices.Compact(visitors)
 	if len(visitors) == 0 {
 		return nil
 	}
-	spans, err := db.spansOf(ctx, environment, visitors)
+	slices.Sort(visitors)
+	args := clickhouse.Args{"environment": environment, "visitors": slices.Compact(visitors)}
+	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], args)
+	if err != nil || len(tied) == 0 {
+		return err
+	}
+	spans, err := db.spansOf(ctx, environment, tied)
 	if err != nil {
 		return err
 	}
+	known := spans.with(tied)
 	personAt := func(event *svc.Event) uint64 {
-		stays := spans[event.VisitorNumber]
 		person := event.VisitorNumber
-		for i, one := range stays {
+		for i, one := range spans[event.VisitorNumber] {
 			if i == 0 || one.sinceMs <= event.Ts.UnixMilli() {
 				person = one.person
 			}
@@ -45,11 +53,13 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	}
 	persons := map[uint64]bool{}
 	for i := range events {
-		persons[personAt(&events[i])] = true
+		if _, is := known[events[i].VisitorNumber]; is {
+			persons[personAt(&events[i])] = true
+		}
 	}
-	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)), spans.with(visitors))
+	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)), known)
 	for i := range events {
-		if !events[i].IsBot {
+		if _, is := known[events[i].VisitorNumber]; is && !events[i].IsBot {
 			events[i].PersonID = ids[personAt(&events[i])]
 		}
 	}
@@ -57,19 +67,11 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 }
 
 // idsOf returns the ids of persons by their numbers. Visitors of stored events belong to all of them; known are the spans that were read
-// before. The id of a person with one visitor follows from the number.
+// before.
 func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64, known members) (map[uint64]string, error) {
 	members, err := db.membersOf(ctx, environment, persons, known)
 	if err != nil {
 		return nil, err
-	}
-	ids := make(map[uint64]string, len(persons))
-	for _, person := range members.alone(persons) {
-		ids[person] = svc.PersonID(person)
-		delete(members, person)
-	}
-	if len(members) == 0 {
-		return ids, nil
 	}
 	r := &personRows{db: db, environment: environment, members: members}
 	own, shared := members.lists()
@@ -90,7 +92,7 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 		identified[visitor] = true
 		return true, err
 	})
-	visitors := map[uint64][]svc.PersonVisitor{}
+	ids, visitors := make(map[uint64]string, len(persons)), map[uint64][]svc.PersonVisitor{}
 	for of, part := range parts {
 		// What shared visitors told counts for one of their persons.
 		part.Identified = identified[of.visitor] && members.home(of.visitor) == of.person

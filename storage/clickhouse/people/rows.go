@@ -70,19 +70,6 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
-// alone returns those of some persons who have no visitor but the one of their number, which belongs to nobody else.
-func (m members) alone(persons []uint64) []uint64 {
-	visitors := map[uint64]int{}
-	for _, spans := range m {
-		for _, one := range spans {
-			visitors[one.person]++
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(persons), func(person uint64) bool {
-		return visitors[person] != 1 || !slices.Equal(m[person], []span{{0, person}})
-	})
-}
-
 // spansOf returns the spans of those among some visitors that are no persons by themselves. Most visitors are, which is quick to see.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	found := members{}

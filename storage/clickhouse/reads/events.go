@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -26,22 +28,38 @@ func (db *Store) List(ctx context.Context, q svc.EventQuery) (events []svc.Event
 
 // listShown is List without the rows of some blocks.
 func (db *Store) listShown(ctx context.Context, q svc.EventQuery, hidden []uint64) (events []svc.Event, more bool, err error) {
+	if events, err = db.readFeed(ctx, q, hidden, byKey); err != nil {
+		return nil, false, err
+	}
+	more = len(events) > q.Limit
+	if more && events[q.Limit].Ts.Equal(events[q.Limit-1].Ts) && events[q.Limit].ID == events[q.Limit-1].ID {
+		if events, err = db.readFeed(ctx, q, hidden, byKeyAndTie); err != nil {
+			return nil, false, err
+		}
+	}
+	slices.SortFunc(events, func(a, b svc.Event) int { return b.Key().Compare(a.Key()) })
+	return events[:min(len(events), q.Limit)], more, nil
+}
+
+// The orders of the feed. The first is that of the table, read backwards: the page ends within events of one time and id in any order.
+// The second tells these apart, for which the engine sorts all that it reads: a feed of 200,000 events takes half as long again.
+const (
+	byKey       = "ts DESC, id DESC"
+	byKeyAndTie = "ts DESC, id DESC, tie DESC"
+)
+
+// readFeed reads one event more than fits the page.
+func (db *Store) readFeed(ctx context.Context, q svc.EventQuery, hidden []uint64, order string) (events []svc.Event, err error) {
 	c := db.feedClause(q)
 	args := c.Args().With(clickhouse.Args{"environment": q.Environment.Number, "limit": q.Limit + 1, "hidden": hidden})
-	err = db.conn.Read(ctx, "listing events", clickhouse.Bind(db.queries["events.List"], c), args, func(rows driver.Rows) (bool, error) {
-		if len(events) == q.Limit {
-			more = true
-			return false, nil
-		}
+	query := strings.ReplaceAll(clickhouse.Bind(db.queries["events.List"], c), "$(order)", order)
+	err = db.conn.Read(ctx, "listing events", query, args, func(rows driver.Rows) (bool, error) {
 		e := svc.Event{Environment: q.Environment.Slug}
 		err := scanEvent(rows, &e)
 		events = append(events, e)
 		return true, err
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	return events, more, nil
+	return events, err
 }
 
 // feedClause returns the condition of a feed query beside its environment.

@@ -52,6 +52,9 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 	if strings.HasPrefix(name, "journeys.") {
 		return clickhouse.Bind(text, c)
 	}
+	if name == "events.List" {
+		text = strings.ReplaceAll(text, "$(order)", byKeyAndTie)
+	}
 	if strings.HasPrefix(name, "properties.") {
 		return clickhouse.Bind(db.shown(text, true), c)
 	}

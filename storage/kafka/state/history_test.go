@@ -24,7 +24,7 @@ var histories = flag.Int("histories", 40, "random histories of a partition of st
 // has everything that was acknowledged, and nothing that was refused.
 func TestReadersAgreeOnOneHistory(t *testing.T) {
 	t.Parallel()
-	room := make(chan struct{}, 4)
+	room := make(chan struct{}, 16) // they mostly wait
 	var all sync.WaitGroup
 	var saved atomic.Int64
 	for seed := range *histories {

@@ -10,5 +10,5 @@ SELECT
     value, currency, properties, release, library, is_bot, cityHash64(visitor, block) AS tie, visitor
 FROM events
 WHERE environment = {environment:UInt64} AND NOT has({hidden:Array(UInt64)}, block) AND ($(where))
-ORDER BY ts DESC, id DESC, tie DESC
+ORDER BY $(order)
 LIMIT {limit:UInt32}
