@@ -75,6 +75,25 @@ type Contact struct {
 	Phone string
 }
 
+// ContactSince is the contact of a person since a visitor is theirs, in milliseconds since the epoch; nil where nothing is known of them.
+type ContactSince struct {
+	SinceMs int64
+	Contact *Contact
+}
+
+// Contacts are those of the persons to whom a visitor belonged, one after the other.
+type Contacts []ContactSince
+
+// At returns the contact of the person whose an event of the visitor is: of the last span that began before it, else of the first one.
+func (c Contacts) At(at time.Time) (contact *Contact) {
+	for i, one := range c {
+		if i == 0 || one.SinceMs <= at.UnixMilli() {
+			contact = one.Contact
+		}
+	}
+	return contact
+}
+
 // NewConversion returns what a rule of a destination makes of a row. Its texts are the row's.
 func NewConversion(row *EventRow, rule *DestinationRule, environment string, visitor uint64) Conversion {
 	properties := map[string]json.RawMessage{}

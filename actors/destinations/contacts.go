@@ -32,7 +32,7 @@ type contacts struct {
 type question struct {
 	at    time.Time
 	done  chan struct{}
-	found map[visitorKey]svc.Contact
+	found map[visitorKey]svc.Contacts
 	err   error
 }
 
@@ -128,7 +128,7 @@ func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 	defer close(q.done)
 	ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
 	defer cancel()
-	q.found = map[visitorKey]svc.Contact{}
+	q.found = map[visitorKey]svc.Contacts{}
 	visitors := map[uint64][]uint64{}
 	for _, key := range keys {
 		visitors[key.environment] = append(visitors[key.environment], key.visitor)
@@ -139,13 +139,13 @@ func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 			q.err = err
 			return
 		}
-		for visitor, contact := range found {
-			q.found[visitorKey{environment, visitor}] = contact
+		for visitor, contacts := range found {
+			q.found[visitorKey{environment, visitor}] = contacts
 		}
 	}
 }
 
-// contact adds what questions found of the persons.
+// contact adds what questions found of the persons whose the events are.
 func contact(ctx context.Context, questions []*question, send []svc.DispatchItem) error {
 	for _, q := range questions {
 		select {
@@ -157,8 +157,8 @@ func contact(ctx context.Context, questions []*question, send []svc.DispatchItem
 			return q.err
 		}
 		for i := range send {
-			if found, known := q.found[visitorOf(send[i].Conversion)]; known {
-				send[i].Contact = &found
+			if found := q.found[visitorOf(send[i].Conversion)]; len(found) > 0 {
+				send[i].Contact = found.At(send[i].Conversion.At)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ type Opener interface {
 // Contacts knows how people are reached.
 type Contacts interface {
 	// Contacts returns what is known of the persons of visitors, by visitor.
-	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contact, error)
+	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error)
 }
 
 // Log keeps the delivery log.

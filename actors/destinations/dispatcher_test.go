@@ -59,7 +59,7 @@ func (w *world) Send(ctx context.Context, request svc.DispatchRequest) []svc.Dis
 
 func (w *world) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 
-func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Contact, error) {
+func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Contacts, error) {
 	return nil, nil
 }
 

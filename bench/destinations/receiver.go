@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,8 @@ type receiver struct {
 	server *http.Server
 	url    string
 	taken  atomic.Int64
+	// held counts the requests that were held.
+	held atomic.Int64
 
 	mu sync.Mutex
 	// sent is when events were acknowledged, latency that of their arrivals. An arrival before the acknowledgement
@@ -27,6 +30,8 @@ type receiver struct {
 	sent    map[string]time.Time
 	early   map[string]time.Time
 	latency harness.Latency
+	// latencies are those that latency counts.
+	latencies []time.Duration
 }
 
 // newReceiver returns a receiver that holds each request for a time.
@@ -40,6 +45,7 @@ func newReceiver(ctx context.Context, hold time.Duration) (*receiver, error) {
 		_, _ = io.Copy(io.Discard, request.Body) // its id is in the header
 		r.arrive(request.Header.Get("Webhook-Id"), time.Now())
 		if hold > 0 {
+			r.held.Add(1)
 			select {
 			case <-time.After(hold):
 			case <-request.Context().Done():
@@ -58,12 +64,25 @@ func (r *receiver) arrive(id string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if sent, known := r.sent[id]; known {
-		r.latency.Record(at.Sub(sent))
+		r.record(at.Sub(sent))
 		delete(r.sent, id)
 		r.taken.Add(1)
 		return
 	}
 	r.early[id] = at
+}
+
+// record notes a latency; the caller holds the lock.
+func (r *receiver) record(latency time.Duration) {
+	r.latency.Record(latency)
+	r.latencies = append(r.latencies, latency)
+}
+
+// exact returns the latencies since the measurement began.
+func (r *receiver) exact() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.latencies)
 }
 
 // acknowledged notes when events were acknowledged.
@@ -72,7 +91,7 @@ func (r *receiver) acknowledged(ids []string, at time.Time) {
 	defer r.mu.Unlock()
 	for _, id := range ids {
 		if _, arrived := r.early[id]; arrived {
-			r.latency.Record(0)
+			r.record(0)
 			delete(r.early, id)
 			r.taken.Add(1)
 			continue
@@ -85,33 +104,53 @@ func (r *receiver) acknowledged(ids []string, at time.Time) {
 func (r *receiver) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latency = harness.Latency{}
+	r.latency, r.latencies = harness.Latency{}, nil
 	r.taken.Store(0)
 }
 
-// destination makes a destination for some events.
-func (b *bench) destination(ctx context.Context, name string, to *receiver, events ...string) error {
-	mapping := make([]map[string]string, len(events))
-	for i, event := range events {
-		mapping[i] = map[string]string{"event": event}
-	}
-	body, err := json.Marshal(map[string]any{"kind": "webhook", "name": name, "mapping": mapping, "config": map[string]string{"url": to.url}})
+// destination makes a destination for an event and returns its id.
+func (b *bench) destination(ctx context.Context, name string, to *receiver, event string) (id string, err error) {
+	body, err := json.Marshal(map[string]any{"kind": "webhook", "name": name, "mapping": []map[string]string{{"event": event}}, "config": map[string]string{"url": to.url}})
 	if err != nil {
-		return fmt.Errorf("encoding a destination: %w", err)
+		return "", fmt.Errorf("encoding a destination: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.server.Address+"/console/api/v1/apps/acme/web/destinations", bytes.NewReader(body))
+	answer, err := b.console(ctx, http.MethodPost, "", body, http.StatusCreated)
 	if err != nil {
-		return fmt.Errorf("making a request: %w", err)
+		return "", fmt.Errorf("making a destination: %w", err)
+	}
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(answer, &made); err != nil || made.ID == "" {
+		return "", fmt.Errorf("reading a destination: %w: %s", err, answer)
+	}
+	return made.ID, nil
+}
+
+// remove deletes a destination.
+func (b *bench) remove(ctx context.Context, id string) error {
+	if _, err := b.console(ctx, http.MethodDelete, "/"+id, nil, http.StatusNoContent); err != nil {
+		return fmt.Errorf("deleting a destination: %w", err)
+	}
+	return nil
+}
+
+// console makes a request about destinations and returns the answer, which must have a status.
+func (b *bench) console(ctx context.Context, method, path string, body []byte, status int) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+b.server.Address+"/console/api/v1/apps/acme/web/destinations"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("making a request: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+b.session)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := (&http.Client{}).Do(request) // the context bounds it
 	if err != nil {
-		return fmt.Errorf("making a destination: %w", err)
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if answer, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusCreated {
-		return fmt.Errorf("making a destination: %d %s", response.StatusCode, answer)
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != status {
+		err = fmt.Errorf("%d %s", response.StatusCode, answer)
 	}
-	return nil
+	return answer, err
 }

@@ -64,7 +64,7 @@ func (n *node) wireDestinations() error {
 	sender := forward.NewSender(dialer.Client(), forward.Platforms(), n.now)
 	f.log = &deliverystore.Writer{Store: n.db.DeliveryStore, Interval: deliveriesEvery, Name: n.random.ID("run_"), Logger: n.logger}
 	f.ports = &destinations.Ports{
-		Actors: n.cluster, Index: f.index, Sender: sender, Opener: box, Contacts: n.db.DeliveryStore, Log: f.log, Life: n.erased.Life,
+		Actors: n.cluster, Index: f.index, Sender: sender, Opener: box, Contacts: n.db.PeopleStore, Log: f.log, Life: n.erased.Life,
 		Slots: make(chan struct{}, destinations.Slots), Logger: n.logger,
 	}
 	f.destinations = &destinations.Destinations{

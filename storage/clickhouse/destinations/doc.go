@@ -1,2 +1,2 @@
-// Package destinations keeps the log of deliveries to destinations, and reads how people are reached.
+// Package destinations keeps the log of deliveries to destinations.
 package destinations

@@ -16,7 +16,7 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// Store reads the delivery log and how people are reached. Its methods may be called from any number of goroutines
+// Store writes and reads the delivery log. Its methods may be called from any number of goroutines
 // at the same time.
 type Store struct {
 	conn    *clickhouse.Conn
@@ -153,29 +153,4 @@ func (db *Store) read(ctx context.Context, query string, ref svc.AppRef, destina
 		return true, nil
 	})
 	return records, err
-}
-
-// Contacts returns what was told of the persons of visitors, by visitor.
-func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contact, error) {
-	found := map[uint64]svc.Contact{}
-	args := clickhouse.Args{"environment": environment, "visitors": visitors}
-	err := db.conn.Read(ctx, "reading how people are reached", db.queries["contacts.List"], args, func(rows driver.Rows) (bool, error) {
-		var visitor, person uint64
-		var email, name string
-		var traits map[string]string
-		if err := rows.Scan(&visitor, &person, &email, &name, &traits); err != nil {
-			return false, err
-		}
-		contact := svc.Contact{ID: svc.PersonID(person), Name: svc.StampedText(name).Text(), Email: svc.StampedText(email).Text()}
-		for _, key := range []string{"phone", "phoneNumber", "phone_number"} {
-			var phone string
-			if raw := svc.StampedText(traits[key]).Text(); raw != "" && json.Unmarshal([]byte(raw), &phone) == nil && phone != "" {
-				contact.Phone = phone
-				break
-			}
-		}
-		found[visitor] = contact
-		return true, nil
-	})
-	return found, err
 }

@@ -40,7 +40,7 @@ func history(random *rand.Rand, rows int) []svc.EventRow {
 			if random.IntN(4) == 0 {
 				row.AnonymousID = pick("u")
 			}
-			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","plan":%d,"$set_once":{"first":%d}}`, i, i, i)
+			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","phone":"+49%d","plan":%d,"$set_once":{"first":%d}}`, i, i, i, i)
 		case 8:
 			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, pick("u"), pick("u")
 			if random.IntN(3) == 0 {

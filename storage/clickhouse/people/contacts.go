@@ -1,0 +1,164 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// phoneTraits returns the traits that hold a phone number, the one that counts first.
+func phoneTraits() []string { return []string{"phone", "phoneNumber", "phone_number"} }
+
+// Contacts returns how the persons of some visitors are reached, by visitor: as their dossiers show them, each from when the visitor was
+// theirs. Visitors are left out of whose persons nothing was told. It asks two short questions, and a fixed number more where visitors are
+// tied to others.
+func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error) {
+	found := map[uint64]svc.Contacts{}
+	if len(visitors) == 0 {
+		return found, nil
+	}
+	args := clickhouse.Args{"environment": environment, "visitors": visitors}
+	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], args)
+	if err != nil {
+		return nil, err
+	}
+	spans, err := db.spansOf(ctx, environment, tied)
+	if err != nil {
+		return nil, err
+	}
+	spans = spans.with(tied)
+	known, err := db.reached(ctx, environment, visitors, spans)
+	for _, visitor := range visitors {
+		of := spans[visitor]
+		if len(of) == 0 {
+			of = []span{{0, visitor}}
+		}
+		if !slices.ContainsFunc(of, func(s span) bool { return known[s.person] != nil }) {
+			continue
+		}
+		contacts := make(svc.Contacts, len(of))
+		for i, one := range of {
+			contacts[i] = svc.ContactSince{SinceMs: one.sinceMs, Contact: known[one.person]}
+		}
+		found[visitor] = contacts
+	}
+	return found, err
+}
+
+// reached returns the contacts of the persons to whom visitors belong, by the numbers of the persons. spans has the visitors that are tied to
+// others; the rest are persons by themselves.
+func (db *Store) reached(ctx context.Context, environment uint64, visitors []uint64, spans members) (map[uint64]*svc.Contact, error) {
+	r := &personRows{db: db, environment: environment, members: members{}}
+	if len(spans) > 0 {
+		var err error
+		if r.members, err = db.membersOf(ctx, environment, spans.persons(), spans); err != nil {
+			return nil, err
+		}
+	}
+	several := maps.Clone(r.members)
+	for _, visitor := range visitors {
+		if _, is := spans[visitor]; !is {
+			r.members[visitor] = []span{{0, visitor}}
+		}
+	}
+	told := map[share]*svc.PersonVisitor{}
+	if err := r.readTold(ctx, slices.Sorted(maps.Keys(r.members)), told); err != nil {
+		return nil, err
+	}
+	persons := map[uint64]bool{}
+	for of, part := range told {
+		if several[of.visitor] == nil {
+			part.Events = 1 // it is asked about because something happened
+			continue
+		}
+		persons[of.person] = true
+	}
+	if len(persons) > 0 {
+		if err := r.addSeen(ctx, several, persons, told); err != nil {
+			return nil, err
+		}
+	}
+	return contactsOf(told), nil
+}
+
+// persons returns the persons to whom visitors belong.
+func (m members) persons() (persons []uint64) {
+	for visitor, of := range m {
+		if len(of) == 0 {
+			persons = append(persons, visitor)
+		}
+		for _, one := range of {
+			persons = append(persons, one.person)
+		}
+	}
+	slices.Sort(persons)
+	return slices.Compact(persons)
+}
+
+// readTold reads what visitors told of how they are reached.
+func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	args := r.args(visitors).With(clickhouse.Args{"phones": phoneTraits()})
+	return r.db.conn.Read(ctx, "reading how people are reached", r.db.queries["contacts.Told"], args, func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		var identified uint8
+		var email, name string
+		var traits, once map[string]string
+		if err := rows.Scan(&visitor, &identified, &email, &name, &traits, &once); err != nil {
+			return false, err
+		}
+		v := r.part(into, r.members.home(visitor), visitor)
+		v.Identified, v.Email, v.Name, v.Traits, v.Once = identified == 1, svc.StampedText(email), svc.StampedText(name), stamped(traits), stamped(once)
+		return true, nil
+	})
+}
+
+// addSeen adds when the visitors of some persons were seen to what they told, which decides about the ids of these persons.
+func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[uint64]bool, told map[share]*svc.PersonVisitor) error {
+	own, shared := visitors.near(slices.Collect(maps.Keys(persons))).lists()
+	seen := map[share]*svc.PersonVisitor{}
+	if err := r.readSeen(ctx, own, seen); err != nil {
+		return err
+	}
+	if len(shared) > 0 {
+		if err := r.readShared(ctx, shared, seen); err != nil {
+			return err
+		}
+	}
+	for of, part := range seen {
+		if !persons[of.person] { // another one who has the visitor too
+			continue
+		}
+		into := r.part(told, of.person, of.visitor)
+		into.FirstMs, into.Events = part.FirstMs, part.Events
+	}
+	return nil
+}
+
+// contactsOf folds what the visitors of persons told, by the numbers of the persons.
+func contactsOf(told map[share]*svc.PersonVisitor) map[uint64]*svc.Contact {
+	of := map[uint64][]svc.PersonVisitor{}
+	for part, visitor := range told {
+		of[part.person] = append(of[part.person], *visitor)
+	}
+	contacts := make(map[uint64]*svc.Contact, len(of))
+	for number, visitors := range of {
+		person, found := svc.FoldPerson(visitors, nil)
+		if !found {
+			continue
+		}
+		contact := &svc.Contact{ID: person.ID, Name: person.Name, Email: person.Email}
+		for _, trait := range phoneTraits() {
+			if json.Unmarshal(person.Traits[trait], &contact.Phone) == nil && contact.Phone != "" {
+				break
+			}
+		}
+		contacts[number] = contact
+	}
+	return contacts
+}

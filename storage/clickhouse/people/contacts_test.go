@@ -1,0 +1,105 @@
+package people_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/people"
+)
+
+// TestContactsAreThoseOfThePersonAtTheTime stores random histories of shared devices, aliases and merges, and asks for each event how its
+// person is reached: as the model, which knows no tables, says of the person whose the event is.
+func TestContactsAreThoseOfThePersonAtTheTime(t *testing.T) {
+	for seed := range seeds(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			db, rows := open(t), history(random, 100)
+			block, visitors := db.blocks.NewBlock(), []uint64{}
+			for i := range rows {
+				block.Append(&rows[i])
+				visitors = append(visitors, people.VisitorNumber(rows[i].Visitor()))
+			}
+			if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
+				t.Fatal(err)
+			}
+			merges := [][2]string{{"a1", fmt.Sprint("u", random.IntN(8))}, {"a2", "a3"}}
+			for _, merge := range merges {
+				if err := db.Merge(clickhousetest.Deadline(t), environment, people.VisitorNumber(merge[0]), people.VisitorNumber(merge[1]), rows[0].Ts); err != nil {
+					t.Fatal(err)
+				}
+			}
+			contacts, err := db.Contacts(clickhousetest.Deadline(t), environment, visitors)
+			if err != nil {
+				t.Fatal(err)
+			}
+			persons, known := grouped(rows, merges...)
+			reached := 0
+			for _, events := range persons {
+				want := contactOf(count(events, known))
+				for _, row := range events {
+					got := contacts[people.VisitorNumber(row.Visitor())].At(row.Ts)
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("the event %s of %s is of %+v, want %+v", row.ID, row.Visitor(), got, want)
+					}
+					if got != nil {
+						reached++
+					}
+				}
+			}
+			if reached == 0 {
+				t.Error("nobody is reached")
+			}
+		})
+	}
+}
+
+// contactOf is how a person of the model is reached; the phone number is that of the event which told the address.
+func contactOf(c counted) *svc.Contact {
+	if c.Email == "" {
+		return nil
+	}
+	number, _, _ := strings.Cut(c.Email, "@")
+	return &svc.Contact{ID: svc.PersonID(people.VisitorNumber(c.DistinctID)), Email: c.Email, Phone: "+49" + number}
+}
+
+// TestWhoeverIsAloneIsReached asks how people are reached who are tied to nobody: by the names that traits of phone numbers commonly have.
+func TestWhoeverIsAloneIsReached(t *testing.T) {
+	db, want := open(t), map[uint64]svc.Contacts{}
+	rows := db.blocks.NewBlock()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	asked := []uint64{people.VisitorNumber("nobody")}
+	for id, c := range map[string]struct {
+		traits  string
+		contact svc.Contact
+	}{
+		"ada":  {`{"email":"ada@example.com","name":"Ada","phone":"+49 1"}`, svc.Contact{Name: "Ada", Email: "ada@example.com", Phone: "+49 1"}},
+		"bert": {`{"phone":null,"phone_number":"+49 2","phoneNumber":"+49 3"}`, svc.Contact{Phone: "+49 3"}},
+		"cora": {`{"firstName":"Cora","lastName":"Eno","phone":49,"phone_number":"+49 4"}`, svc.Contact{Name: "Cora Eno", Phone: "+49 4"}},
+		"dora": {`{"$set_once":{"phone":"+49 5"}}`, svc.Contact{Phone: "+49 5"}},
+	} {
+		row := clickhousetest.Row(environment, at, "e-"+id, "", "")
+		row.Name, row.DistinctID, row.AnonymousID, row.Properties = svc.IdentifyEvent, id, "", json.RawMessage(c.traits)
+		rows.Append(row)
+		number, contact := people.VisitorNumber(id), c.contact
+		contact.ID = svc.PersonID(number)
+		want[number] = svc.Contacts{{Contact: &contact}}
+		asked = append(asked, number)
+	}
+	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, rows); err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Contacts(clickhousetest.Deadline(t), environment, asked)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the contacts are %+v (%v), want %+v", got, err, want)
+	}
+}
