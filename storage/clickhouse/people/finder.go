@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/storage/clickhouse"
@@ -124,13 +125,8 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 	if bounds.most < bounds.first {
 		return nil, false, nil
 	}
-	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
-		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
+	strays, recent, err := f.begin(ctx)
 	if err != nil || len(strays) > bounds.most {
-		return nil, false, err
-	}
-	recent, err := f.recent(ctx, min(8*bounds.first, bounds.most))
-	if err != nil {
 		return nil, false, err
 	}
 	if len(recent.sightings) >= bounds.first || recent.complete {
@@ -143,6 +139,20 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 		return nil, false, err
 	}
 	return f.fill(ctx, latest, strays)
+}
+
+// begin returns what a walk begins with.
+func (f *finder) begin(ctx context.Context) (strays []uint64, recent queue, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		strays, err = f.db.strays(ctx, f.q.Environment.Number)
+		return err
+	})
+	group.Go(func() (err error) {
+		recent, err = f.recent(ctx, min(8*f.db.bounds.first, f.db.bounds.most))
+		return err
+	})
+	return strays, recent, group.Wait()
 }
 
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
@@ -273,11 +283,12 @@ func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of member
 
 // all folds the facts of all people.
 func (f *finder) all(ctx context.Context) ([]svc.PersonKey, error) {
-	shared, err := f.db.anyShared(ctx, f.q.Environment.Number)
+	rank := newRank(f.q)
+	shared, err := f.db.divides(ctx, f.q.Environment.Number, rank)
 	if err != nil {
 		return nil, err
 	}
-	return f.rank(ctx, newRank(f.q), shared, f.args(f.q.Limit+1))
+	return f.rank(ctx, rank, shared, f.args(f.q.Limit+1))
 }
 
 // rank reads the keys of the persons whom a query keeps.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc/storage/clickhouse"
 )
@@ -80,23 +81,34 @@ func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 	}
 	q.complete, q.step = read < rows, f.db.bounds.first
 	args := f.args(rows).With(clickhouse.Args{"visitors": slices.Sorted(maps.Keys(near))})
-	devices, err := f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
-	if err != nil {
+	var devices []uint64
+	var first []sighting
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		devices, err = f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
+		return err
+	})
+	group.Go(func() error {
+		return f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
+			var one sighting
+			err := rows.Scan(&one.visitor, &one.firstMs)
+			first = append(first, one)
+			return true, err
+		})
+	})
+	if err := group.Wait(); err != nil {
 		return q, err
 	}
 	for _, visitor := range devices {
 		delete(near, visitor)
 	}
-	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
-		var one sighting
-		err := rows.Scan(&one.visitor, &one.firstMs)
+	for _, one := range first {
 		if near[one.visitor] && (q.complete || one.firstMs > floor) {
 			q.sightings = append(q.sightings, one)
 		}
-		return true, err
-	})
+	}
 	q.sort()
-	return q, err
+	return q, nil
 }
 
 // latest returns the visitors that were first seen last before the place of the page, of all visitors.
