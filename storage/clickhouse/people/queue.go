@@ -20,11 +20,12 @@ type sighting struct {
 }
 
 // queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
-// lead to people whom the question asks for. step is how many are looked at first.
+// lead to people whom the question asks for. step is how many are looked at first. wider says that a longer one of the same kind may be asked for.
 type queue struct {
 	sightings []sighting
 	complete  bool
 	step      int
+	wider     bool
 }
 
 // sort puts the visitors in the order of the list.
@@ -108,6 +109,8 @@ func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 		}
 	}
 	q.sort()
+	// Where most rows are those of visitors who came back, more rows are so, too.
+	q.wider = !q.complete && rows < f.db.bounds.most && len(q.sightings) >= rows/2
 	return q, nil
 }
 
