@@ -154,7 +154,7 @@ func (f *finder) fillRecent(ctx context.Context, recent queue, strays []uint64) 
 	if len(recent.sightings) < f.db.bounds.first && !recent.complete {
 		return nil, false, nil
 	}
-	if !f.asksNothing() { // few of them may be asked for, and a fold of some hundreds takes hardly longer
+	if f.q.Segment != nil { // few of them may be in it, and a fold of some hundreds takes hardly longer
 		recent.step *= 4
 	}
 	return f.fill(ctx, recent, strays)
