@@ -84,7 +84,7 @@ func put(sets map[time.Time]set, at time.Time, word string) {
 func (d *Data) ActiveUsers(q Query, w Window) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	days := d.buckets(covered, "day")
-	q.From, q.To = days[0], covered.To
+	q.From, q.To = d.floor(covered.From, "day"), covered.To
 	for range 29 {
 		q.From = d.floor(q.From.Add(-time.Hour), "day")
 	}

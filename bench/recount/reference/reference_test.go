@@ -213,6 +213,11 @@ func TestPeopleByHand(t *testing.T) {
 			t.Errorf("%s on day %d: got %v, want %v", test.list, test.day, got, test.want)
 		}
 	}
+	window.From = window.To
+	want := map[string]any{"capped": false, "environment": "production", "dau": []any{}, "wau": []any{}, "mau": []any{}, "stickiness": []any{}}
+	if got := d.ActiveUsers(Query{Environment: "production"}, window); !reflect.DeepEqual(got, want) {
+		t.Errorf("active users of an empty window: got %v, want %v", got, want)
+	}
 }
 
 func TestGoalsByHand(t *testing.T) {

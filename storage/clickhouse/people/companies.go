@@ -19,11 +19,12 @@ func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.Company
 // companies is Companies without regard to inserts under way.
 func (db *Store) companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
 	list := svc.CompanyList{Rows: []svc.Company{}}
-	shared, err := db.anyShared(ctx, q.Environment.Number)
+	rank := newConditions("")
+	shared, err := db.divides(ctx, q.Environment.Number, rank)
 	if err != nil {
 		return list, err
 	}
-	query, rank := companiesQuery(db.queries, q.Masked, shared)
+	query := companiesQuery(db.queries, rank, q.Masked, shared)
 	args := rank.values(q.Environment.Number).With(clickhouse.Args{"search": q.Search, "first_page": q.After == nil, "after": "", "limit": q.Limit + 1})
 	if q.After != nil {
 		args["after"] = *q.After
@@ -44,8 +45,7 @@ func (db *Store) companies(ctx context.Context, q svc.CompanyQuery) (svc.Company
 }
 
 // companiesQuery returns the query of companies, which hides e-mail addresses in their names where it is masked.
-func companiesQuery(parts clickhouse.Queries, masked, shared bool) (string, *rankQuery) {
-	rank := newConditions("")
+func companiesQuery(parts clickhouse.Queries, rank *rankQuery, masked, shared bool) string {
 	company, group := rank.fold(rank.told("company")), (&conditions{rankQuery: rank}).trait("$group")
 	name := "if(" + company + " != '', " + company + ", " + group + ")"
 	if masked {
@@ -53,5 +53,5 @@ func companiesQuery(parts clickhouse.Queries, masked, shared bool) (string, *ran
 	}
 	last := rank.fold("max(" + rank.lastSeen() + ")")
 	query := strings.NewReplacer("$(name)", name, "$(last)", last).Replace(parts["companies.List"])
-	return rank.text(query, parts, shared), rank
+	return rank.text(query, parts, shared)
 }

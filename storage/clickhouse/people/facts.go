@@ -76,6 +76,8 @@ type rankQuery struct {
 	since int64
 	// of asks for the persons of these visitors alone, which are {only}.
 	of members
+	// sharers are the visitors that several persons used; nil leaves them to the engine.
+	sharers members
 }
 
 // add adds a fact and returns how a fold refers to it.
@@ -233,7 +235,7 @@ func (q *rankQuery) links(parts clickhouse.Queries) string {
 
 // shared returns the query of the visitors that several persons used.
 func (q *rankQuery) shared(parts clickhouse.Queries) string {
-	if q.of != nil {
+	if q.of != nil || q.sharers != nil {
 		return parts["persons.SharedOf"]
 	}
 	return parts["persons.Shared"]
@@ -306,6 +308,9 @@ func (q *rankQuery) values(environment uint64) clickhouse.Args {
 	args := q.args.With(environmentArgs(environment))
 	if len(q.names) > 0 {
 		args["did_names"], args["did_since"] = q.names, q.since
+	}
+	if q.sharers != nil {
+		args = args.With(q.sharers.args())
 	}
 	if q.of != nil {
 		args = args.With(q.of.args())

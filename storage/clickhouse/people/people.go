@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-
 	"svc"
 	"svc/storage/clickhouse"
 )
@@ -32,14 +30,6 @@ func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, e
 	}
 	list.Rows, err = f.rows(ctx, persons)
 	return list, err
-}
-
-// anyShared reports whether more than one person may have used any visitor.
-func (db *Store) anyShared(ctx context.Context, environment uint64) (shared bool, err error) {
-	err = db.conn.Read(ctx, "looking for shared visitors", db.queries["persons.AnyShared"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
-		return false, rows.Scan(&shared)
-	})
-	return shared, err
 }
 
 // environmentArgs are the values by which queries find an environment and the owners of what was decided about its

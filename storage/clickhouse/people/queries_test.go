@@ -41,7 +41,8 @@ func TestQueriesExplain(t *testing.T) {
 		}
 		switch {
 		case name == "companies.List":
-			query, companies := companiesQuery(db.queries, true, true)
+			companies := newConditions("")
+			query := companiesQuery(db.queries, companies, true, true)
 			maps.Copy(args, companies.values(7).With(clickhouse.Args{"search": "", "after": ""}))
 			return query
 		case strings.Contains(text, "$(folds)"):

@@ -50,7 +50,7 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 
 // tally counts the persons who meet conditions.
 func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery, conditions []string) (counts []uint64, err error) {
-	shared, err := db.anyShared(ctx, environment)
+	shared, err := db.divides(ctx, environment, rank)
 	if err != nil {
 		return nil, err
 	}

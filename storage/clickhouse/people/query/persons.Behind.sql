@@ -2,14 +2,4 @@
 -- per link, twice, and those of persons.Tied. Part of other queries.
 SELECT known AS behind
 FROM links
-WHERE environment = {environment:UInt64} AND anonymous != known
-    AND anonymous IN
-    (
-        SELECT anonymous
-        FROM links
-        WHERE environment = {environment:UInt64} AND anonymous != known
-        GROUP BY anonymous
-        HAVING min(known) != max(known)
-        UNION DISTINCT
-        SELECT visitor FROM ($(persons.Tied))
-    )
+WHERE environment = {environment:UInt64} AND anonymous != known AND anonymous IN ($(persons.Sharing))

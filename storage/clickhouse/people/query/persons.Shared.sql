@@ -14,16 +14,7 @@ FROM
     (
         SELECT anonymous, known, min(first) AS since
         FROM links
-        WHERE environment = {environment:UInt64} AND anonymous IN
-        (
-            SELECT anonymous
-            FROM links
-            WHERE environment = {environment:UInt64} AND anonymous != known
-            GROUP BY anonymous
-            HAVING min(known) != max(known)
-            UNION DISTINCT
-            SELECT visitor FROM ($(persons.Tied))
-        )
+        WHERE environment = {environment:UInt64} AND anonymous IN ($(persons.Sharing))
         GROUP BY anonymous, known
     ) AS l
     LEFT JOIN ($(persons.Roots)) AS r ON r.visitor = l.known
