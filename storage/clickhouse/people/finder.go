@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/storage/clickhouse"
@@ -30,8 +29,6 @@ type finder struct {
 	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
 	looked map[uint64]bool
 	folded map[uint64]svc.PersonKey
-	// step is how many visitors are to be looked at next, by those that were.
-	step int
 }
 
 // find returns the keys of the people of the page, and of one more.
@@ -121,24 +118,26 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
 // persons who have no such visitor there are strays. It looks at those of the latest
-// first sights, then of more of these or of all, and gives up after bounds.most visitors.
+// first sights, then at those of all, and gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	if bounds.most < bounds.first {
 		return nil, false, nil
 	}
-	strays, recent, err := f.begin(ctx, min(8*bounds.first, bounds.most))
+	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
+		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
 	if err != nil || len(strays) > bounds.most {
 		return nil, false, err
 	}
-	if keys, found, err = f.fillRecent(ctx, recent, strays); err != nil || found {
-		return keys, found, err
+	recent, err := f.recent(ctx, min(8*bounds.first, bounds.most))
+	if err != nil {
+		return nil, false, err
 	}
-	if recent.wider {
-		if recent, err = f.recent(ctx, bounds.most); err != nil {
-			return nil, false, err
-		}
-		if keys, found, err = f.fillRecent(ctx, recent, strays); err != nil || found || len(recent.sightings) > bounds.most/2 {
+	if f.q.Segment != nil { // few of them may be in it, and a fold of some hundreds takes hardly longer
+		recent.step *= 4
+	}
+	if len(recent.sightings) >= bounds.first || recent.complete {
+		if keys, found, err = f.fill(ctx, recent, strays); err != nil || found {
 			return keys, found, err
 		}
 	}
@@ -149,36 +148,11 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 	return f.fill(ctx, latest, strays)
 }
 
-// fillRecent is fill for a queue of the latest first sights, unless it has hardly any.
-func (f *finder) fillRecent(ctx context.Context, recent queue, strays []uint64) ([]svc.PersonKey, bool, error) {
-	if len(recent.sightings) < f.db.bounds.first && !recent.complete {
-		return nil, false, nil
-	}
-	if f.q.Segment != nil { // few of them may be in it, and a fold of some hundreds takes hardly longer
-		recent.step *= 4
-	}
-	return f.fill(ctx, recent, strays)
-}
-
-// begin returns what a walk begins with, of some rows.
-func (f *finder) begin(ctx context.Context, rows int) (strays []uint64, recent queue, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		strays, err = f.db.strays(ctx, f.q.Environment.Number)
-		return err
-	})
-	group.Go(func() (err error) {
-		recent, err = f.recent(ctx, rows)
-		return err
-	})
-	return strays, recent, group.Wait()
-}
-
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
-// more visitors than those of the queue are needed, and as soon as these are likely to be where a wider queue may be asked for.
+// more visitors than those of the queue are needed.
 func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
 	batch := slices.Clone(strays)
-	for from, size := 0, max(q.step, len(f.looked)+f.step); ; size = f.step {
+	for from, size := 0, q.step; ; size *= 4 {
 		to := min(from+size, len(q.sightings))
 		for _, one := range q.sightings[from:to] {
 			batch = append(batch, one.visitor)
@@ -206,19 +180,8 @@ func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc
 			sortKeys(keys)
 			return keys, len(keys) > f.q.Limit || q.complete, nil
 		}
-		if f.step = f.further(len(keys), to-from); q.wider && f.step > len(q.sightings)-to {
-			return keys, false, nil
-		}
 		from, batch = to, batch[:0]
 	}
-}
-
-// further returns how many visitors to look at next, after as many: as many as fill the page if people whom the question asks for are as
-// frequent among them.
-func (f *finder) further(found, last int) int {
-	missing := f.q.Limit + 1 - found
-	likely := missing * len(f.looked) / max(found, 1)
-	return min(max(likely*5/4, f.db.bounds.first), 16*max(last, 1))
 }
 
 // sortKeys puts keys in the order of the list.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"svc/storage/clickhouse"
 )
@@ -20,12 +19,11 @@ type sighting struct {
 }
 
 // queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
-// lead to people whom the question asks for. step is how many are looked at first. wider says that a longer one of the same kind may be asked for.
+// lead to people whom the question asks for. step is how many are looked at first.
 type queue struct {
 	sightings []sighting
 	complete  bool
 	step      int
-	wider     bool
 }
 
 // sort puts the visitors in the order of the list.
@@ -82,36 +80,23 @@ func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 	}
 	q.complete, q.step = read < rows, f.db.bounds.first
 	args := f.args(rows).With(clickhouse.Args{"visitors": slices.Sorted(maps.Keys(near))})
-	var devices []uint64
-	var first []sighting
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		devices, err = f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
-		return err
-	})
-	group.Go(func() error {
-		return f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
-			var one sighting
-			err := rows.Scan(&one.visitor, &one.firstMs)
-			first = append(first, one)
-			return true, err
-		})
-	})
-	if err := group.Wait(); err != nil {
+	devices, err := f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
+	if err != nil {
 		return q, err
 	}
 	for _, visitor := range devices {
 		delete(near, visitor)
 	}
-	for _, one := range first {
+	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
+		var one sighting
+		err := rows.Scan(&one.visitor, &one.firstMs)
 		if near[one.visitor] && (q.complete || one.firstMs > floor) {
 			q.sightings = append(q.sightings, one)
 		}
-	}
+		return true, err
+	})
 	q.sort()
-	// Where most rows are those of visitors who came back, more rows are so, too.
-	q.wider = !q.complete && rows < f.db.bounds.most && len(q.sightings) >= rows/2
-	return q, nil
+	return q, err
 }
 
 // latest returns the visitors that were first seen last before the place of the page, of all visitors.
