@@ -104,9 +104,10 @@ func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 }
 
 // Pools of connections. Used connections are kept for a short time only, so that a check with a
-// longer interval does the lookup, the connection and the handshake each time.
+// longer interval does the lookup, the connection and the handshake each time. That time is shorter than the five seconds after which
+// servers of Node.js close a connection: a request that meets the closing has no answer and cannot be repeated blindly.
 const (
-	idleTime    = 5 * time.Second
+	idleTime    = 4 * time.Second
 	idlePerHost = 1024
 	maxHeader   = 64 << 10
 	maxRedirect = 5
