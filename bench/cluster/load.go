@@ -54,6 +54,7 @@ type load struct {
 	deliveries *deliveries
 	people     *people
 	bills      *bills
+	account    *account
 	outage     *outage
 }
 
@@ -133,7 +134,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random), l.startBills(ctx, seed, random), l.startOutage(ctx)); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random), l.startDeliveries(ctx, random), l.startBills(ctx, seed, random), l.startAccount(ctx, random), l.startOutage(ctx)); err != nil {
 		return err
 	}
 	l.startFlips(ctx, random)
@@ -296,6 +297,7 @@ func (l *load) check(ctx context.Context) error {
 	l.checkDeliveries(ctx)
 	l.checkPeople(ctx)
 	l.checkBills(ctx)
+	l.checkAccount(ctx)
 	return nil
 }
 

@@ -3,8 +3,8 @@
 // off and restarts nodes at random, and kills the store and has it stay away. Afterwards it counts: every acknowledged event
 // is stored once, every acknowledged change is there and in order, no read went
 // after an acknowledged write, what can be had once was acknowledged once, every acknowledged conversion was
-// forwarded, under one delivery id, every device belongs to its member, and the revenue is that of the stored billing items, through
-// every node.
+// forwarded, under one delivery id, every device belongs to its member, and the revenue is that of the stored billing items and
+// of an account that a connector reads, through every node.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"svc/bench/harness"
@@ -74,12 +75,15 @@ func run(ctx context.Context, o *options) (err error) {
 	result.Seed = o.seed
 	m := newModel()
 	defer m.server.CloseClientConnections()
-	c, err := openNodes(ctx, o, dir, o.nodes, append(watchSettings(), m.settings()...)...)
+	a := newAccount()
+	defer a.server.CloseClientConnections()
+	c, err := openNodes(ctx, o, dir, o.nodes, slices.Concat(watchSettings(), m.settings(), a.settings())...)
 	defer c.kill()
 	if err != nil {
 		return err
 	}
 	l := newLoad(c, m, o.seed)
+	l.account = a
 	loading, end := context.WithCancel(ctx)
 	defer end()
 	if err := l.start(loading, o.seed, o); err != nil {
