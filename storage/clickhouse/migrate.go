@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
@@ -127,8 +129,24 @@ func fixed() []string { return []string{"installation", "checks", "upload_chunks
 
 // setDurable decides whether the tables force what is inserted to disk. It is a setting
 // of the tables, so the node that was opened last decides for all. Tables that have the setting
-// already are left alone: to alter one rewrites a file and forces it to disk.
-func (c *Conn) setDurable(ctx context.Context, queries Queries) error {
+// already are left alone: to alter one rewrites a file and forces it to disk. A table that another node replaces meanwhile
+// is not there for a moment, so the tables are looked at again.
+func (c *Conn) setDurable(ctx context.Context, queries Queries) (err error) {
+	for range durableRounds {
+		err = c.alterDurable(ctx, queries)
+		exception, answered := errors.AsType[*clickhouse.Exception](err)
+		if !answered || exception.Code != codeUnknownTable && exception.Code != codeTableIsDropped {
+			return err
+		}
+	}
+	return err
+}
+
+// durableRounds is how often setDurable looks at the tables: as many replace tables at a start, and some more.
+const durableRounds = 10
+
+// alterDurable is one round of setDurable.
+func (c *Conn) alterDurable(ctx context.Context, queries Queries) error {
 	statement := queries["tables.SetVolatile"]
 	if c.config.Durable {
 		statement = queries["tables.SetDurable"]
