@@ -25,11 +25,11 @@ const (
 	accountBegins = 450
 	// accountPause is the time between two changes, accountTime bounds the wait for the last of them.
 	accountPause, accountTime = 100 * time.Millisecond, 3 * time.Minute
-	// seatCents is what a unit of the only price costs a month.
+	// seatCents is the monthly price of one seat; the account has no other price.
 	seatCents = 1000
 )
 
-// account is what the provider has, and what is to be answered of it.
+// account holds the objects of the provider and the totals that nodes must answer.
 type account struct {
 	*stripetest.Account
 	server *httptest.Server
@@ -71,7 +71,7 @@ func (a *account) settings() []string { return []string{"SVC_STRIPE_URL=" + a.se
 
 // subscribe makes a customer who pays for the first month.
 func (a *account) subscribe(at time.Time, seats int) {
-	who := a.Customer(at, "", stripetest.Object{"distinct_id": fmt.Sprint("payer-", len(a.order))})
+	who := a.Customer(at, "", stripetest.Object{"distinct_id": fmt.Sprint("payer-", a.want.New)})
 	id := a.Subscribe(at, who, "active", []stripetest.Object{a.Item(a.price, seats)}, nil)
 	a.Charge(at, who, "usd", seats*seatCents)
 	a.seats[id], a.order = seats, append(a.order, id)

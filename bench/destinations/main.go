@@ -235,7 +235,7 @@ func p95(rounds [][]time.Duration) float64 {
 	return all[min(len(all)*95/100, len(all)-1)].Seconds()
 }
 
-// conversionEvent is the name of the events that are forwarded beside a destination that hangs.
+// conversionEvent is the name of the events that destinations forward.
 const conversionEvent = "purchase"
 
 // Names of rows that are compared.

@@ -34,7 +34,7 @@ const (
 	// usualGarbage and mostGarbage are how much may be allocated between two collections, in percent of what lives: the runtime's own
 	// setting, and that of a small heap.
 	usualGarbage, mostGarbage = 100, 400
-	// smallGarbage is what may be allocated between two collections where the heap is small, in bytes.
+	// smallGarbage bounds, in bytes, how much a small heap may allocate between two collections.
 	smallGarbage = 256 << 20
 )
 

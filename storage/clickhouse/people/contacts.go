@@ -23,16 +23,10 @@ func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []ui
 	if len(visitors) == 0 {
 		return found, nil
 	}
-	args := clickhouse.Args{"environment": environment, "visitors": visitors}
-	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], args)
+	spans, err := db.tiedOf(ctx, environment, visitors)
 	if err != nil {
 		return nil, err
 	}
-	spans, err := db.spansOf(ctx, environment, tied)
-	if err != nil {
-		return nil, err
-	}
-	spans = spans.with(tied)
 	known, err := db.reached(ctx, environment, visitors, spans)
 	for _, visitor := range visitors {
 		of := spans[visitor]

@@ -15,7 +15,7 @@ import (
 )
 
 // TestContactsAreThoseOfThePersonAtTheTime stores random histories of shared devices, aliases and merges, and asks for each event how its
-// person is reached: as the model, which knows no tables, says of the person whose the event is.
+// person is reached. The answer must be that of the model, which finds the person of an event without the tables.
 func TestContactsAreThoseOfThePersonAtTheTime(t *testing.T) {
 	for seed := range seeds(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
-	"svc/storage/clickhouse"
 )
 
 // Stays returns where the events of the person are who has a visitor; nowhere, if nobody has it.
@@ -32,19 +31,13 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 		return nil
 	}
 	slices.Sort(visitors)
-	args := clickhouse.Args{"environment": environment, "visitors": slices.Compact(visitors)}
-	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], args)
-	if err != nil || len(tied) == 0 {
+	known, err := db.tiedOf(ctx, environment, slices.Compact(visitors))
+	if err != nil || len(known) == 0 {
 		return err
 	}
-	spans, err := db.spansOf(ctx, environment, tied)
-	if err != nil {
-		return err
-	}
-	known := spans.with(tied)
 	personAt := func(event *svc.Event) uint64 {
 		person := event.VisitorNumber
-		for i, one := range spans[event.VisitorNumber] {
+		for i, one := range known[event.VisitorNumber] {
 			if i == 0 || one.sinceMs <= event.Ts.UnixMilli() {
 				person = one.person
 			}

@@ -97,6 +97,17 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 	return found, err
 }
 
+// tiedOf returns those among some visitors that may belong to others or to whom others may belong, with their spans; who belongs to
+// nobody else has none. All others are persons by themselves and alone.
+func (db *Store) tiedOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
+	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], clickhouse.Args{"environment": environment, "only": visitors})
+	if err != nil {
+		return nil, err
+	}
+	spans, err := db.spansOf(ctx, environment, tied)
+	return spans.with(tied), err
+}
+
 // with returns the spans with those of visitors of which none were found.
 func (m members) with(visitors []uint64) members {
 	known := maps.Clone(m)
