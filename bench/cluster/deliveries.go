@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,19 +78,8 @@ func (l *load) startDeliveries(ctx context.Context, random *rand.Rand) error {
 		return err
 	}
 	body := fmt.Sprintf(`{"kind":"webhook","name":"Receiver","environments":["development"],"mapping":[{"event":"purchase"}],"config":{"url":%q}}`, d.server.URL)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+first.Address+"/console/api/v1/apps/acme/web/destinations", bytes.NewReader([]byte(body)))
-	if err != nil {
-		return fmt.Errorf("making a request: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+session)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := l.client.Do(request)
-	if err != nil {
+	if _, err := first.Console(ctx, session, http.MethodPost, "/apps/acme/web/destinations", []byte(body), http.StatusCreated); err != nil {
 		return fmt.Errorf("making a destination: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if answer, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusCreated {
-		return fmt.Errorf("making a destination: %d %s", response.StatusCode, answer)
 	}
 	own := rand.New(rand.NewPCG(random.Uint64(), 3))
 	l.wg.Go(func() { l.convert(ctx, own) })

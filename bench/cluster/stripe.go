@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -143,23 +143,15 @@ func (l *load) connectAccount(ctx context.Context, at *node) error {
 		return err
 	}
 	body := fmt.Sprintf(`{"provider":"stripe","environment":%q,"apiKey":%q,"signingSecret":%q}`, accountEnvironment, l.account.Key, l.account.Signing)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+at.Address+"/console/api/v1/apps/acme/web/billing/stripe", bytes.NewReader([]byte(body)))
-	if err != nil {
-		return fmt.Errorf("making a request: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+session)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := l.client.Do(request)
+	answer, err := at.Console(ctx, session, http.MethodPut, "/apps/acme/web/billing/stripe", []byte(body), http.StatusOK)
 	if err != nil {
 		return fmt.Errorf("connecting an account: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
 	var made struct {
 		WebhookPath string `json:"webhookPath"`
 	}
-	if err != nil || response.StatusCode/100 != 2 || json.Unmarshal(answer, &made) != nil || made.WebhookPath == "" {
-		return fmt.Errorf("connecting an account: %d %.300s %w", response.StatusCode, answer, err)
+	if err := json.Unmarshal(answer, &made); err != nil || made.WebhookPath == "" {
+		return errors.Join(err, fmt.Errorf("connecting an account: it is answered %.300s", answer))
 	}
 	l.account.hook = made.WebhookPath
 	return nil

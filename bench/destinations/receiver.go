@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -108,13 +108,16 @@ func (r *receiver) begin() {
 	r.taken.Store(0)
 }
 
+// destinations is the path of the destinations of the application.
+const destinations = "/apps/acme/web/destinations"
+
 // destination makes a destination for an event and returns its id.
 func (b *bench) destination(ctx context.Context, name string, to *receiver, event string) (id string, err error) {
 	body, err := json.Marshal(map[string]any{"kind": "webhook", "name": name, "mapping": []map[string]string{{"event": event}}, "config": map[string]string{"url": to.url}})
 	if err != nil {
 		return "", fmt.Errorf("encoding a destination: %w", err)
 	}
-	answer, err := b.console(ctx, http.MethodPost, "", body, http.StatusCreated)
+	answer, err := b.server.Console(ctx, b.session, http.MethodPost, destinations, body, http.StatusCreated)
 	if err != nil {
 		return "", fmt.Errorf("making a destination: %w", err)
 	}
@@ -122,35 +125,15 @@ func (b *bench) destination(ctx context.Context, name string, to *receiver, even
 		ID string `json:"id"`
 	}
 	if err := json.Unmarshal(answer, &made); err != nil || made.ID == "" {
-		return "", fmt.Errorf("reading a destination: %w: %s", err, answer)
+		return "", errors.Join(err, fmt.Errorf("reading a destination: %.300s", answer))
 	}
 	return made.ID, nil
 }
 
 // remove deletes a destination.
 func (b *bench) remove(ctx context.Context, id string) error {
-	if _, err := b.console(ctx, http.MethodDelete, "/"+id, nil, http.StatusNoContent); err != nil {
+	if _, err := b.server.Console(ctx, b.session, http.MethodDelete, destinations+"/"+id, nil, http.StatusNoContent); err != nil {
 		return fmt.Errorf("deleting a destination: %w", err)
 	}
 	return nil
-}
-
-// console makes a request about destinations and returns the answer, which must have a status.
-func (b *bench) console(ctx context.Context, method, path string, body []byte, status int) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+b.server.Address+"/console/api/v1/apps/acme/web/destinations"+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("making a request: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+b.session)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := (&http.Client{}).Do(request) // the context bounds it
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != status {
-		err = fmt.Errorf("%d %s", response.StatusCode, answer)
-	}
-	return answer, err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // NewMember makes a member of the first organization and returns a token that acts as
@@ -30,6 +31,29 @@ func (s *Server) Seat(ctx context.Context, email, role string) error {
 // Login opens a console session of a person.
 func (s *Server) Login(ctx context.Context, email string) (session string, err error) {
 	return s.operate(ctx, "login", map[string]any{"email": email})
+}
+
+// consoleTime bounds a request of a console session.
+const consoleTime = 5 * time.Second
+
+// Console sends a request of a console session, path being that behind /console/api/v1, and returns the answer, which must have a status.
+func (s *Server) Console(ctx context.Context, session, method, path string, body []byte, status int) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.Address+"/console/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("making a request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+session)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := (&http.Client{Timeout: consoleTime}).Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking the console: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // it is read
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != status {
+		err = fmt.Errorf("the console answers %d: %.300s", response.StatusCode, answer)
+	}
+	return answer, err
 }
 
 // SignAsOperator gives a request to the operator's listener the token that the server keeps
