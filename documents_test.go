@@ -134,7 +134,7 @@ func TestTheFileMapIsWhole(t *testing.T) {
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	path := regexp.MustCompile("`((?:actors|bench|cluster|cmd|docs|http|protos|scripts|storage|test)/[\\w./*-]+)`")
-	for _, document := range []string{"CONTRIBUTING.md", "DESIGN.md", "README.md"} {
+	for _, document := range []string{"CONTRIBUTING.md", "DESIGN.md", "MODULES.md", "README.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
