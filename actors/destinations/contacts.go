@@ -15,6 +15,9 @@ const (
 	contactsAtOnce = 512
 	// contactsFresh is how long an answer is used.
 	contactsFresh = 2 * time.Second
+	// contactsGather is how long a question waits for the people of other deliveries. The conversions of one block come in
+	// parts within this time, and most of what a question costs does not depend on how many it is about.
+	contactsGather = 50 * time.Millisecond
 )
 
 // visitorKey is a visitor of an environment.
@@ -26,11 +29,15 @@ type contacts struct {
 	mu sync.Mutex
 	// asked is the question that a visitor is in. Guarded by mu.
 	asked map[visitorKey]*question
+	// gathering is the question that others may join; nil for none. Guarded by mu.
+	gathering *question
 }
 
 // question is one question to the store; found and err are set once done is closed.
 type question struct {
-	at    time.Time
+	at time.Time
+	// keys are the visitors that it is about. Guarded by the mutex of the contacts while it gathers.
+	keys  []visitorKey
 	done  chan struct{}
 	found map[visitorKey]svc.Contacts
 	err   error
@@ -49,24 +56,25 @@ func (q *question) useful(now time.Time) bool {
 	}
 }
 
-// plan returns the questions that answer for some visitors. ask is called with a new one where one is needed; it
-// covers those ahead as well.
-func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*question, []visitorKey)) []*question {
+// plan returns the questions that answer for some visitors. Who is in none joins the one that gathers, together with those
+// ahead; ask is called with a new one where none does.
+func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*question)) []*question {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var fresh *question
-	var asked []visitorKey
+	joined := false
 	cover := func(key visitorKey) *question {
 		if known := k.asked[key]; known.useful(now) {
 			return known
 		}
-		if fresh == nil {
-			fresh = &question{at: now, done: make(chan struct{})}
+		if k.gathering == nil || len(k.gathering.keys) >= contactsAtOnce {
+			k.gathering = &question{at: now, done: make(chan struct{})}
 			k.forget(now)
+			ask(k.gathering)
 		}
-		k.asked[key] = fresh
-		asked = append(asked, key)
-		return fresh
+		k.gathering.keys = append(k.gathering.keys, key)
+		k.asked[key] = k.gathering
+		joined = true
+		return k.gathering
 	}
 	var answers []*question
 	for _, key := range needed {
@@ -74,17 +82,29 @@ func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*que
 			answers = append(answers, answer)
 		}
 	}
-	if fresh == nil {
-		return answers
-	}
 	for _, key := range ahead {
-		if len(asked) >= contactsAtOnce {
+		if !joined || len(k.gathering.keys) >= contactsAtOnce {
 			break
 		}
 		cover(key)
 	}
-	ask(fresh, asked)
 	return answers
+}
+
+// gather waits until a question is to be asked, and returns whom it is about.
+func (k *contacts) gather(ctx context.Context, q *question) []visitorKey {
+	timer := time.NewTimer(contactsGather)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gathering == q {
+		k.gathering = nil
+	}
+	return q.keys
 }
 
 // forget drops what is no longer useful; the caller holds the lock.
@@ -118,8 +138,8 @@ func (d *dispatcher) ask(definition *svc.Destination, items []*entry, now time.T
 			ahead = append(ahead, visitorOf(&item.Conversion))
 		}
 	}
-	return d.contacts.plan(now, needed, ahead, func(q *question, keys []visitorKey) {
-		d.node.Workers.Go(func(ctx context.Context) { d.ports.answer(ctx, q, keys) })
+	return d.contacts.plan(now, needed, ahead, func(q *question) {
+		d.node.Workers.Go(func(ctx context.Context) { d.ports.answer(ctx, q, d.contacts.gather(ctx, q)) })
 	})
 }
 

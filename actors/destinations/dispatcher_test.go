@@ -320,6 +320,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 			w.offer(t, "dst_1", blockPart{Block: uint64(n + 1)}, fmt.Sprint("slow-", n))
 			w.offer(t, "dst_2", blockPart{Block: uint64(n + 1)}, fmt.Sprint("fast-", n))
 		}
+		time.Sleep(contactsGather)
 		synctest.Wait()
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -1,0 +1,108 @@
+package destinations
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// asked collects the questions of contacts.
+type asked struct {
+	contacts
+	questions []*question
+}
+
+func (a *asked) planAt(now time.Time, needed, ahead []visitorKey) []*question {
+	return a.plan(now, needed, ahead, func(q *question) { a.questions = append(a.questions, q) })
+}
+
+// keysOf returns so many visitors of an environment, from a number on.
+func keysOf(from, count int) (keys []visitorKey) {
+	for n := range count {
+		keys = append(keys, visitorKey{environment: 1, visitor: uint64(from + n)})
+	}
+	return keys
+}
+
+// TestAQuestionGathersWhoIsAskedAboutMeanwhile has two attempts ask one after the other: the second joins the question of the
+// first until that goes to the store, and whoever is in it already is not asked about again.
+func TestAQuestionGathersWhoIsAskedAboutMeanwhile(t *testing.T) {
+	t.Parallel()
+	var a asked
+	now := time.UnixMilli(1.78e12)
+	first := a.planAt(now, keysOf(0, 1), keysOf(1, 2))
+	second := a.planAt(now.Add(time.Millisecond), keysOf(2, 2), keysOf(0, 10))
+	if len(a.questions) != 1 || !slices.Equal(first, a.questions) || !slices.Equal(second, a.questions) {
+		t.Fatalf("%d questions were asked for, and the attempts wait for %v and %v", len(a.questions), first, second)
+	}
+	if got, want := a.gather(t.Context(), a.questions[0]), keysOf(0, 10); !slices.Equal(got, want) {
+		t.Errorf("the question is about %v, not %v", got, want)
+	}
+	third := a.planAt(now.Add(time.Second), keysOf(9, 2), nil)
+	if len(a.questions) != 2 || !slices.Equal(third, a.questions) {
+		t.Fatalf("after the question was asked %d were asked for, and an attempt that needs its last visitor and another waits for %v", len(a.questions), third)
+	}
+	if got, want := a.gather(t.Context(), a.questions[1]), keysOf(10, 1); !slices.Equal(got, want) {
+		t.Errorf("the next question is about %v, not %v", got, want)
+	}
+}
+
+// TestAQuestionIsBounded holds a question to its number of people: what exceeds it is in the next one, and who is ahead waits
+// for a later one.
+func TestAQuestionIsBounded(t *testing.T) {
+	t.Parallel()
+	var a asked
+	now := time.UnixMilli(1.78e12)
+	answers := a.planAt(now, keysOf(0, contactsAtOnce+3), keysOf(1000, 3*contactsAtOnce))
+	if len(a.questions) != 2 || !slices.Equal(answers, a.questions) {
+		t.Fatalf("%d questions were asked for, and the attempt waits for %d", len(a.questions), len(answers))
+	}
+	want := [][]visitorKey{keysOf(0, contactsAtOnce), slices.Concat(keysOf(contactsAtOnce, 3), keysOf(1000, contactsAtOnce-3))}
+	for n, q := range a.questions {
+		if got := a.gather(t.Context(), q); !slices.Equal(got, want[n]) {
+			t.Errorf("question %d is about %d people from %v on, not %d from %v on", n, len(got), got[0], len(want[n]), want[n][0])
+		}
+	}
+}
+
+// TestAnAnswerIsUsedWhileItIsFresh asks about one person again and again: an answer is used for its time, one that failed is not.
+func TestAnAnswerIsUsedWhileItIsFresh(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1.78e12)
+	for _, one := range []struct {
+		name  string
+		err   error
+		after time.Duration
+		again bool
+	}{
+		{"at once", nil, 0, false},
+		{"just before its end", nil, contactsFresh - 1, false},
+		{"at its end", nil, contactsFresh, true},
+		{"after a failure", errors.New("the store is away"), 0, true},
+	} {
+		var a asked
+		a.planAt(now, keysOf(0, 1), nil)
+		q := a.questions[0]
+		a.gather(t.Context(), q)
+		q.err = one.err
+		close(q.done)
+		if a.planAt(now.Add(one.after), keysOf(0, 1), nil); (len(a.questions) == 2) != one.again {
+			t.Errorf("%s: %d questions were asked for", one.name, len(a.questions))
+		}
+	}
+}
+
+// TestAQuestionDoesNotOutwaitItsNode ends the context of the node while a question gathers.
+func TestAQuestionDoesNotOutwaitItsNode(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var a asked
+	a.planAt(time.UnixMilli(1.78e12), keysOf(0, 1), nil)
+	a.gather(ctx, a.questions[0])
+	if a.gathering != nil {
+		t.Error("the question still gathers")
+	}
+}
