@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -94,15 +95,23 @@ func TestAnAnswerIsUsedWhileItIsFresh(t *testing.T) {
 	}
 }
 
-// TestAQuestionDoesNotOutwaitItsNode ends the context of the node while a question gathers.
-func TestAQuestionDoesNotOutwaitItsNode(t *testing.T) {
+// TestAQuestionWaitsItsTimeOrUntilItsNodeEnds measures how long a question gathers, in virtual time.
+func TestAQuestionWaitsItsTimeOrUntilItsNodeEnds(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var a asked
-	a.planAt(time.UnixMilli(1.78e12), keysOf(0, 1), nil)
-	a.gather(ctx, a.questions[0])
-	if a.gathering != nil {
-		t.Error("the question still gathers")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for _, one := range []struct {
+			ctx  context.Context
+			want time.Duration
+		}{{t.Context(), contactsGather}, {ended, 0}} {
+			var a asked
+			begun := time.Now()
+			a.planAt(begun, keysOf(0, 1), nil)
+			a.gather(one.ctx, a.questions[0])
+			if waited := time.Since(begun); waited != one.want || a.gathering != nil {
+				t.Errorf("a question waited %v, not %v, and gathers: %v", waited, one.want, a.gathering != nil)
+			}
+		}
+	})
 }
