@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"svc/bench/harness"
@@ -69,7 +70,8 @@ func run(ctx context.Context, o *options) (err error) {
 	fmt.Printf("seed %d, %d nodes, %s, data in %s\n", o.seed, o.nodes, o.duration, dir)
 	scenario := "cluster"
 	if o.only != "" {
-		scenario = "cluster-only" // it stands beside the last run with all faults, and does not replace it in the table
+		// It stands beside the last run with all faults, and beside those of other faults, and replaces none of them in the table.
+		scenario = "cluster-only." + strings.ReplaceAll(o.only, ",", ".")
 	}
 	result := harness.NewResult(ctx, scenario, o.binary, false)
 	result.Seed = o.seed
