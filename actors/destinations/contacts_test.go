@@ -101,16 +101,13 @@ func TestAQuestionWaitsItsTimeOrUntilItsNodeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
 		end()
-		for _, one := range []struct {
-			ctx  context.Context
-			want time.Duration
-		}{{t.Context(), contactsGather}, {ended, 0}} {
+		for ctx, want := range map[context.Context]time.Duration{t.Context(): contactsGather, ended: 0} {
 			var a asked
 			begun := time.Now()
 			a.planAt(begun, keysOf(0, 1), nil)
-			a.gather(one.ctx, a.questions[0])
-			if waited := time.Since(begun); waited != one.want || a.gathering != nil {
-				t.Errorf("a question waited %v, not %v, and gathers: %v", waited, one.want, a.gathering != nil)
+			a.gather(ctx, a.questions[0])
+			if waited := time.Since(begun); waited != want || a.gathering != nil {
+				t.Errorf("a question waited %v, not %v, and gathers: %v", waited, want, a.gathering != nil)
 			}
 		}
 	})
