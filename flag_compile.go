@@ -31,51 +31,36 @@ func (FlagReason) Values() []FlagReason {
 // FlagSurfaces is how many protocols keep their encoding of an outcome.
 const FlagSurfaces = 3
 
-// FlagOutcome is one of the answers that a flag may give. They are all made when the flag is compiled, so that an
-// evaluation makes nothing.
+// FlagOutcome is one of the answers that a flag may give. It is made when the flag first gives it, and kept with its encodings, so that
+// an evaluation makes nothing: a flag has some thirty outcomes, and gives few of them.
 type FlagOutcome struct {
-	// encoded are the outcome's texts in each protocol; nil until the first is made, since most outcomes are never given.
-	encoded atomic.Pointer[[FlagSurfaces][]byte]
-	flag    *CompiledFlag
+	flag *CompiledFlag
+	// number names the flag and the variant that is served, the same in all versions of the flag.
+	number uint64
 	// variant and rule are places in the flag's lists, -1 where there is none.
 	variant, rule int16
-	reason        reasonPlace
 	enabled       bool
+	reason        FlagReason
+
+	// texts are the encodings of protocols. Who takes the bit of one writes it, and then sets its bit in made.
+	texts       [FlagSurfaces][]byte
+	taken, made atomic.Uint32
 }
-
-// reasonPlace is a reason in one byte, since there are some thirty outcomes to a flag.
-type reasonPlace uint8
-
-const (
-	byRule reasonPlace = iota
-	byRollout
-	byDefault
-	isDisabled
-	isArchived
-	prerequisiteOff
-	personUnknown
-)
 
 // Encoded returns the text that a protocol has kept of the outcome, nil where it has kept none.
 func (o *FlagOutcome) Encoded(surface int) []byte {
-	if all := o.encoded.Load(); all != nil {
-		return all[surface]
+	if o.made.Load()>>surface&1 == 0 {
+		return nil
 	}
-	return nil
+	return o.texts[surface]
 }
 
-// Keep keeps the text of the outcome in a protocol.
+// Keep keeps the text of the outcome in a protocol, unless one is kept.
 func (o *FlagOutcome) Keep(surface int, text []byte) {
-	for {
-		known := o.encoded.Load()
-		var next [FlagSurfaces][]byte
-		if known != nil {
-			next = *known
-		}
-		next[surface] = text
-		if o.encoded.CompareAndSwap(known, &next) {
-			return
-		}
+	bit := uint32(1) << surface
+	if o.taken.Or(bit)&bit == 0 {
+		o.texts[surface] = text
+		o.made.Or(bit)
 	}
 }
 
@@ -83,32 +68,10 @@ func (o *FlagOutcome) Keep(surface int, text []byte) {
 func (o *FlagOutcome) Flag() *CompiledFlag { return o.flag }
 
 // Number names the flag and the variant that is served, the same in all versions of the flag.
-func (o *FlagOutcome) Number() uint64 {
-	if o.variant >= 0 {
-		return o.flag.variants[o.variant].number
-	}
-	return o.flag.offNumber
-}
+func (o *FlagOutcome) Number() uint64 { return o.number }
 
 // Reason returns why.
-func (o *FlagOutcome) Reason() FlagReason {
-	switch o.reason {
-	case byRule:
-		return FlagByRule
-	case byRollout:
-		return FlagByRollout
-	case byDefault:
-		return FlagByDefault
-	case isDisabled:
-		return FlagIsDisabled
-	case isArchived:
-		return FlagIsArchived
-	case prerequisiteOff:
-		return FlagPrerequisiteOff
-	case personUnknown:
-	}
-	return FlagPersonUnknown
-}
+func (o *FlagOutcome) Reason() FlagReason { return o.reason }
 
 // Enabled reports whether the flag is on.
 func (o *FlagOutcome) Enabled() bool { return o.enabled }
@@ -155,9 +118,9 @@ func (o *FlagOutcome) Payload() json.RawMessage {
 // Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results.
 func (o *FlagOutcome) Exposed() bool {
 	switch o.reason {
-	case byRule, byRollout, byDefault, personUnknown:
+	case FlagByRule, FlagByRollout, FlagByDefault, FlagPersonUnknown:
 		return true
-	case isDisabled, isArchived, prerequisiteOff:
+	case FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff:
 	}
 	return false
 }
@@ -174,10 +137,13 @@ type CompiledFlag struct {
 	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
 	bucketSlot int32
 	// place is that of the flag among those of its application.
-	place    int32
-	rules    []compiledRule
-	needs    []FlagPrerequisite
-	outcomes []FlagOutcome
+	place int32
+	rules []compiledRule
+	// conditions are those of all rules, one rule's after the other's, as places of the names.
+	conditions []int32
+	needs      []FlagPrerequisite
+	// outcomes are those that were given, by their places.
+	outcomes []atomic.Pointer[FlagOutcome]
 	variants []compiledVariant
 
 	kind    FlagKind
@@ -209,8 +175,8 @@ func nameNumber(flag, variant string) uint64 {
 }
 
 type compiledRule struct {
-	// conditions are places of the names.
-	conditions []int32
+	// from and to are the places of its conditions among those of the flag.
+	from, to uint16
 	// variant is the place of the variant that the rule serves, -1 for a draw by the weights.
 	variant int16
 	// rollout is -1 where the environment's counts.
@@ -240,7 +206,8 @@ func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 	for n := range flag.Rules {
 		f.compileRule(&flag.Rules[n], names)
 	}
-	f.makeOutcomes()
+	f.conditions = slices.Clip(f.conditions)
+	f.outcomes = make([]atomic.Pointer[FlagOutcome], fixedOutcomes+len(generalReasons)*len(f.variants)+len(f.rules)*(len(f.variants)+1))
 	return f
 }
 
@@ -267,8 +234,10 @@ func (f *CompiledFlag) compileVariants(flag *Flag) {
 }
 
 func (f *CompiledFlag) compileRule(rule *FlagRule, names *FlagNames) {
-	compiled := compiledRule{rollout: -1, variant: int16(slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant }))}
-	compiled.conditions = make([]int32, 0, len(rule.Conditions))
+	compiled := compiledRule{
+		from: uint16(len(f.conditions)), to: uint16(len(f.conditions) + len(rule.Conditions)), rollout: -1,
+		variant: int16(slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant })),
+	}
 	if rule.RolloutPercent != nil {
 		share, _ := hundredths(*rule.RolloutPercent)
 		compiled.rollout = int16(share)
@@ -279,7 +248,7 @@ func (f *CompiledFlag) compileRule(rule *FlagRule, names *FlagNames) {
 		if f.relative = f.relative || condition.relative(); condition.stored != "" && !slices.Contains(f.stored, condition.stored) {
 			f.stored = append(f.stored, condition.stored)
 		}
-		compiled.conditions = append(compiled.conditions, place)
+		f.conditions = append(f.conditions, place)
 	}
 	f.rules, f.ruleIDs = append(f.rules, compiled), append(f.ruleIDs, rule.ID)
 }
@@ -295,37 +264,49 @@ const (
 	fixedOutcomes
 )
 
-func (f *CompiledFlag) makeOutcomes() {
-	add := func(reason reasonPlace, variant, rule int) {
-		f.outcomes = append(f.outcomes, FlagOutcome{
-			flag: f, reason: reason, variant: int16(variant), rule: int16(rule),
-			enabled: variant >= 0 && !(f.boolean && f.variants[variant].key == FlagOff),
-		})
+//nolint:gochecknoglobals // read only
+var (
+	fixedReasons   = [fixedOutcomes]FlagReason{FlagIsArchived, FlagIsDisabled, FlagPrerequisiteOff, FlagByRollout, FlagPersonUnknown}
+	generalReasons = [3]FlagReason{FlagByDefault, FlagByRollout, FlagPersonUnknown}
+)
+
+// outcome returns the outcome of a place.
+func (f *CompiledFlag) outcome(place int) *FlagOutcome {
+	kept := &f.outcomes[place]
+	if known := kept.Load(); known != nil {
+		return known
 	}
-	size := fixedOutcomes + 3*len(f.variants) + len(f.rules)*(len(f.variants)+1)
-	f.outcomes = make([]FlagOutcome, 0, size)
-	for _, reason := range []reasonPlace{isArchived, isDisabled, prerequisiteOff, byRollout, personUnknown} {
-		add(reason, -1, -1)
-	}
-	for _, reason := range []reasonPlace{byDefault, byRollout, personUnknown} {
-		for variant := range f.variants {
-			add(reason, variant, -1)
-		}
-	}
-	for rule := range f.rules {
-		for variant := range f.variants {
-			add(byRule, variant, rule)
-		}
-		add(byRollout, -1, rule)
-	}
+	kept.CompareAndSwap(nil, f.makeOutcome(place))
+	return kept.Load()
 }
 
-// general returns the outcome of a variant without a rule; reason counts default, rollout, person_unknown.
+func (f *CompiledFlag) makeOutcome(place int) *FlagOutcome {
+	o, variants := &FlagOutcome{flag: f, variant: -1, rule: -1}, len(f.variants)
+	switch general, ruled := place-fixedOutcomes, place-fixedOutcomes-len(generalReasons)*variants; {
+	case general < 0:
+		o.reason = fixedReasons[place]
+	case ruled < 0:
+		o.reason, o.variant = generalReasons[general/variants], int16(general%variants)
+	default:
+		o.reason, o.rule, o.variant = FlagByRule, int16(ruled/(variants+1)), int16(ruled%(variants+1))
+		if int(o.variant) == variants {
+			o.reason, o.variant = FlagByRollout, -1
+		}
+	}
+	o.number = f.offNumber
+	if o.variant >= 0 {
+		o.number = f.variants[o.variant].number
+		o.enabled = !f.boolean || f.variants[o.variant].key != FlagOff
+	}
+	return o
+}
+
+// general returns the outcome of a variant without a rule, for the place of the reason.
 func (f *CompiledFlag) general(reason, variant int) *FlagOutcome {
-	return &f.outcomes[fixedOutcomes+reason*len(f.variants)+variant]
+	return f.outcome(fixedOutcomes + reason*len(f.variants) + variant)
 }
 
 // ruled returns the outcome of a rule: a variant, or nothing where that is the number of variants.
 func (f *CompiledFlag) ruled(rule, variant int) *FlagOutcome {
-	return &f.outcomes[fixedOutcomes+3*len(f.variants)+rule*(len(f.variants)+1)+variant]
+	return f.outcome(fixedOutcomes + len(generalReasons)*len(f.variants) + rule*(len(f.variants)+1) + variant)
 }

@@ -166,16 +166,16 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 	f := entry.Flag
 	switch {
 	case f.archived:
-		return &f.outcomes[outcomeArchived]
+		return f.outcome(outcomeArchived)
 	case !entry.enabled || entry.startMs != 0 && context.nowMs < entry.startMs || entry.endMs != 0 && context.nowMs >= entry.endMs:
-		return &f.outcomes[outcomeDisabled]
+		return f.outcome(outcomeDisabled)
 	case len(f.needs) > 0 && !s.needsMet(f, context, depth):
-		return &f.outcomes[outcomePrerequisite]
+		return f.outcome(outcomePrerequisite)
 	}
 	guessed := false
 	for n := range f.rules {
 		rule := &f.rules[n]
-		switch rule.judge(context) {
+		switch f.judge(rule, context) {
 		case holds:
 			rollout := entry.rollout
 			if rule.rollout >= 0 {
@@ -209,9 +209,9 @@ func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagCon
 	reason := byRollout
 	switch {
 	case guessed && !on:
-		return &f.outcomes[outcomeOffUnknown]
+		return f.outcome(outcomeOffUnknown)
 	case !on:
-		return &f.outcomes[outcomeOff]
+		return f.outcome(outcomeOff)
 	case guessed:
 		reason = byGuess
 	case f.boolean && rollout == fullWeight:
@@ -270,10 +270,10 @@ func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) boo
 	return true
 }
 
-func (r *compiledRule) judge(context *FlagContext) verdict {
+func (f *CompiledFlag) judge(rule *compiledRule, context *FlagContext) verdict {
 	result := holds
-	for n := range r.conditions {
-		switch context.judge(r.conditions[n]) {
+	for _, place := range f.conditions[rule.from:rule.to] {
+		switch context.judge(place) {
 		case fails:
 			return fails
 		case unknown:
@@ -294,7 +294,7 @@ type FlagRuleVerdict struct {
 func (s *FlagSet) Explain(entry *FlagEntry, context *FlagContext) (verdicts []FlagRuleVerdict) {
 	for n := range entry.Flag.rules {
 		rule, id := &entry.Flag.rules[n], entry.Flag.ruleIDs[n]
-		switch rule.judge(context) {
+		switch entry.Flag.judge(rule, context) {
 		case holds:
 			return append(verdicts, FlagRuleVerdict{id, "matched"})
 		case unknown:

@@ -1,8 +1,11 @@
 package flags
 
 import (
+	"encoding/json"
 	"hash/maphash"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,17 +40,32 @@ type retiredEntry struct {
 // Compiled is the flags of one application at one revision. It never changes, but that it is superseded.
 type Compiled struct {
 	Revision uint64
-	// Flags are the definitions by key, the archived ones among them.
-	Flags []svc.Flag
 
 	ref     svc.AppRef
 	version svc.Version
 	names   *svc.FlagNames
-	flags   map[string]*svc.CompiledFlag
-	sets    map[string]*svc.FlagSet
+	// flags are all flags by key, the archived ones among them.
+	flags []definedFlag
+	sets  map[string]*svc.FlagSet
 	// superseded is closed when a later revision is published.
 	superseded chan struct{}
 	since      time.Time
+}
+
+// definedFlag is a flag that is ready to be evaluated, with its definition as JSON: a decoded one takes three times as much, and only
+// servers that evaluate by themselves ask for it.
+type definedFlag struct {
+	*svc.CompiledFlag
+
+	text []byte
+}
+
+// flag returns the flag of a key, nil where there is none.
+func (c *Compiled) flag(key string) *definedFlag {
+	if n, found := slices.BinarySearchFunc(c.flags, key, func(f definedFlag, key string) int { return strings.Compare(f.Key, key) }); found {
+		return &c.flags[n]
+	}
+	return nil
 }
 
 // NewDefinitions returns an empty snapshot.
@@ -76,7 +94,7 @@ func (d *Definitions) find(ref svc.AppRef) *Compiled {
 	if found := d.Find(ref); found != nil {
 		return found
 	}
-	return d.store(d.compile(svc.Version{}, ref, nil, nil))
+	return d.store(d.compile(svc.Version{}, ref, nil, nil, nil))
 }
 
 // Set returns the flags of an application in an environment.
@@ -93,7 +111,12 @@ func (d *Definitions) Watch(ref svc.AppRef, environment string) (set *svc.FlagSe
 // All returns the flags of an application by key, the archived ones among them, and their revision.
 func (d *Definitions) All(ref svc.AppRef) (flags []svc.Flag, revision uint64) {
 	found := d.find(ref)
-	return found.Flags, found.Revision
+	flags = make([]svc.Flag, len(found.flags))
+	for n := range flags {
+		_ = json.Unmarshal(found.flags[n].text, &flags[n]) // a text that was decoded before, or encoded here
+		flags[n].Normalise()
+	}
+	return flags, found.Revision
 }
 
 func (c *Compiled) set(environment string) *svc.FlagSet {
@@ -106,13 +129,18 @@ func (c *Compiled) set(environment string) *svc.FlagSet {
 // Publish replaces the flags of an application, unless a later version of them is known. Flags that stayed keep their
 // compiled form and their counts.
 func (d *Definitions) Publish(version svc.Version, ref svc.AppRef, flags []svc.Flag) {
+	d.publish(version, ref, flags, nil)
+}
+
+// publish is Publish with the definitions as JSON by their keys; one that is not among them is encoded.
+func (d *Definitions) publish(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known := d.Find(ref)
 	if known != nil && (version.Number() < known.version.Number() || version == known.version && svc.FlagRevision(flags) <= known.Revision) {
 		return
 	}
-	next := d.compile(version, ref, flags, known)
+	next := d.compile(version, ref, flags, texts, known)
 	d.store(next)
 	if known != nil {
 		close(known.superseded)
@@ -129,27 +157,36 @@ func (d *Definitions) store(next *Compiled) *Compiled {
 }
 
 // compile makes the flags of an application ready; the caller holds the lock.
-func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.Flag, known *Compiled) *Compiled {
+func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte, known *Compiled) *Compiled {
 	next := &Compiled{
-		Revision: svc.FlagRevision(flags), Flags: flags, ref: ref, version: version, flags: make(map[string]*svc.CompiledFlag, len(flags)),
+		Revision: svc.FlagRevision(flags), ref: ref, version: version, flags: make([]definedFlag, len(flags)),
 		sets: map[string]*svc.FlagSet{}, superseded: make(chan struct{}), since: d.now(),
 	}
-	if known != nil {
-		next.names = known.names
+	if known == nil {
+		known = &Compiled{}
 	}
-	next.names = next.names.Grown(flags)
+	next.names = known.names.Grown(flags)
 	for n := range flags {
-		key := flags[n].Key
-		if known != nil {
-			if stayed := known.flags[key]; stayed != nil && stayed.Version == flags[n].Version && next.names.Serve(stayed) {
-				next.flags[key] = stayed
-				continue
-			}
+		flag, text := &flags[n], texts[flags[n].Key]
+		stayed := known.flag(flag.Key)
+		if stayed != nil && stayed.Version != flag.Version {
+			stayed = nil
 		}
-		next.flags[key] = svc.CompileFlag(&flags[n], next.names)
+		switch {
+		case text != nil:
+		case stayed != nil:
+			text = stayed.text
+		default:
+			text, _ = json.Marshal(flag) // plain data always encodes
+		}
+		if stayed != nil && next.names.Serve(stayed.CompiledFlag) {
+			next.flags[n] = definedFlag{stayed.CompiledFlag, text}
+			continue
+		}
+		next.flags[n] = definedFlag{svc.CompileFlag(flag, next.names), text}
 	}
 	for _, environment := range environmentsOf(flags) {
-		next.sets[environment] = d.compileSet(next, known, environment)
+		next.sets[environment] = d.compileSet(next, flags, known.sets[environment], environment)
 	}
 	return next
 }
@@ -171,14 +208,10 @@ func environmentsOf(flags []svc.Flag) []string {
 
 // compileSet makes the set of an environment. Entries of flags that stayed are those of the set before; the others of
 // that set retire.
-func (d *Definitions) compileSet(next, known *Compiled, environment string) *svc.FlagSet {
-	var before *svc.FlagSet
-	if known != nil {
-		before = known.sets[environment]
-	}
-	entries := make([]*svc.FlagEntry, 0, len(next.Flags))
-	for n := range next.Flags {
-		flag := next.flags[next.Flags[n].Key]
+func (d *Definitions) compileSet(next *Compiled, flags []svc.Flag, before *svc.FlagSet, environment string) *svc.FlagSet {
+	entries := make([]*svc.FlagEntry, 0, len(flags))
+	for n := range flags {
+		flag := next.flags[n].CompiledFlag
 		var entry *svc.FlagEntry
 		if before != nil {
 			entry = before.Entry(flag.Key)
@@ -187,7 +220,7 @@ func (d *Definitions) compileSet(next, known *Compiled, environment string) *svc
 			if entry != nil && environment != "" {
 				d.retired = append(d.retired, retiredEntry{ref: next.ref, env: environment, entry: entry})
 			}
-			entry = svc.NewFlagEntry(flag, next.Flags[n].SwitchOf(environment))
+			entry = svc.NewFlagEntry(flag, flags[n].SwitchOf(environment))
 		}
 		entries = append(entries, entry)
 	}
@@ -203,13 +236,18 @@ func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipp
 	if !ours {
 		return
 	}
-	flags, texts := map[string]svc.Flag{}, svc.FlagTexts{}
+	flags, shared, texts := map[string]svc.Flag{}, svc.FlagTexts{}, map[string][]byte{}
 	for i := range stored {
-		stored[i].Normalise() // its lists keep no room, which decoding has left
-		stored[i].Share(texts)
+		stored[i].Normalise()
+		stored[i].Share(shared)
 		flags[stored[i].Key] = stored[i]
 	}
-	d.Publish(version, refOf(identity), svc.SortFlags(flags))
+	for i := range entities {
+		if entities[i].Kind == kindFlag {
+			texts[entities[i].ID] = entities[i].Payload
+		}
+	}
+	d.publish(version, refOf(identity), svc.SortFlags(flags), texts)
 }
 
 // Tally is how often a flag served a variant since it was last counted; the empty variant is a multivariate flag that was

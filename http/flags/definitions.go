@@ -82,13 +82,17 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 		})
 		return
 	}
-	answer := f.definitionsOf(s.collector)
-	tag := `"` + strconv.FormatUint(answer.Revision, 10) + `"`
-	w.Header()["Etag"], w.Header()["Cache-Control"] = []string{tag}, noCache
-	if holdsTag(r.Header.Get("If-None-Match"), tag) {
+	tagged := func(revision uint64) (known bool) {
+		tag := `"` + strconv.FormatUint(revision, 10) + `"`
+		w.Header()["Etag"], w.Header()["Cache-Control"] = []string{tag}, noCache
+		return holdsTag(r.Header.Get("If-None-Match"), tag)
+	}
+	if tagged(f.Definitions.Set(s.collector.App, s.collector.Environment.Slug).Revision) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	answer := f.definitionsOf(s.collector)
+	tagged(answer.Revision)
 	encoded, err := json.Marshal(answer)
 	if err != nil {
 		w.Refuse(r, err, nil)

@@ -1,0 +1,101 @@
+package flags
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// org is an application, and owner the actor of its flags.
+var org = svc.AppRef{Org: "org", App: "app"}
+
+const owner = kindFlags + "/org/app"
+
+// flagOf returns a flag of three variants and five rules.
+func flagOf(n int, version uint64) svc.Flag {
+	rollout := 50.0
+	spec := svc.FlagSpec{
+		Name: "Flag", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "control", Weight: 50}, {Key: "a", Weight: 25}, {Key: "b", Weight: 25}},
+		Rules: []svc.FlagRule{
+			{ID: "staff", Conditions: []svc.FlagCondition{{Field: "trait.email", Op: "ends_with", Value: "@example.com"}}, Variant: "a"},
+			{ID: "german", Conditions: []svc.FlagCondition{{Field: "country", Op: "eq", Value: "DE"}, {Field: "trait.plan", Op: "eq", Value: "pro"}}, Variant: "b"},
+			{ID: "beta", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "beta"}}},
+			{ID: "group", Conditions: []svc.FlagCondition{{Field: "property.version", Op: "eq", Value: fmt.Sprint("9.", n)}}, Variant: "a"},
+			{ID: "rest"},
+		},
+		Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: &rollout}},
+	}
+	spec.Normalise()
+	made := time.Unix(1_780_000_000, 0).UTC()
+	return svc.Flag{Key: fmt.Sprintf("flag-%04d", n), FlagSpec: spec, Version: version, CreatedAt: made, UpdatedAt: made}
+}
+
+// entityOf returns a flag as its actor stores it.
+func entityOf(t *testing.T, flag svc.Flag, sequence uint32) svc.Entity {
+	t.Helper()
+	payload, err := json.Marshal(flag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc.Entity{Owner: owner, Kind: kindFlag, ID: flag.Key, Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: payload}
+}
+
+// TestDefinitionsAreThoseLastPublished publishes flags as their actor does and as other nodes hear of them: all definitions are returned
+// as they were written last.
+func TestDefinitionsAreThoseLastPublished(t *testing.T) {
+	t.Parallel()
+	d := NewDefinitions(time.Now)
+	entities := []svc.Entity{entityOf(t, flagOf(1, 1), 1), entityOf(t, flagOf(2, 1), 2)}
+	d.PublishEntities(entities, nil)
+	archived := flagOf(2, 2)
+	archived.Archived = true
+	for _, step := range []struct {
+		name    string
+		publish func()
+		want    []svc.Flag
+	}{
+		{"loaded", func() {}, []svc.Flag{flagOf(1, 1), flagOf(2, 1)}},
+		{"changed here", func() {
+			d.Publish(svc.Version{Generation: 1, Sequence: 3}, org, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived})
+		}, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
+		{"heard of again, late", func() { d.PublishEntities(entities, nil) }, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
+		{"changed elsewhere", func() {
+			d.PublishEntities([]svc.Entity{entityOf(t, flagOf(0, 1), 3), entityOf(t, flagOf(1, 2), 4), entityOf(t, archived, 3)}, nil)
+		}, []svc.Flag{flagOf(0, 1), flagOf(1, 2), archived}},
+	} {
+		step.publish()
+		got, revision := d.All(org)
+		if !reflect.DeepEqual(got, step.want) || revision != svc.FlagRevision(step.want) {
+			t.Errorf("%s: revision %d has\n%+v, not\n%+v", step.name, revision, got, step.want)
+		}
+	}
+}
+
+// TestManyFlagsTakeLittleMemory weighs what a node holds of an application of a thousand flags, with the entities that it is made of.
+func TestManyFlagsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // others would be weighed with it
+	weigh := func() uint64 {
+		runtime.GC()
+		runtime.GC() // what the first one finalised and dropped from pools
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := weigh()
+	d, entities := NewDefinitions(time.Now), make([]svc.Entity, 1000)
+	for n := range entities {
+		entities[n] = entityOf(t, flagOf(n, 1), uint32(n+1))
+	}
+	d.PublishEntities(entities, nil)
+	if held := weigh() - before; held > 4_000_000 {
+		t.Errorf("the node holds %d bytes", held)
+	}
+	if flags, _ := d.All(org); len(flags) != len(entities) {
+		t.Errorf("the node has %d flags", len(flags))
+	}
+	runtime.KeepAlive(entities)
+}
