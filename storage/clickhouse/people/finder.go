@@ -9,23 +9,24 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/storage/clickhouse"
 )
 
 // bounds are among how many visitors a page is looked for at first and at most, before all people are folded: a page needs few people, and
-// the facts of few visitors are read by key.
+// the facts of few visitors are read by key. A fold of some hundreds takes hardly longer than one of fifty.
 type bounds struct{ first, most int }
 
-func defaultBounds() bounds { return bounds{first: 128, most: 8192} }
+func defaultBounds() bounds { return bounds{first: 512, most: 8192} }
 
 // finder finds the people of a page. What it returns is the fold of all facts of each person; it only chooses whose facts to fold.
 type finder struct {
 	db *Store
 	q  svc.PersonQuery
-	// members are the visitors of the people who were folded one by one.
-	members members
+	// members are the visitors of the people who were folded one by one, and spans those of visitors that were read, empty for who is a person by itself.
+	members, spans members
 	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
 	looked map[uint64]bool
 	folded map[uint64]svc.PersonKey
@@ -124,19 +125,22 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 	if bounds.most < bounds.first {
 		return nil, false, nil
 	}
-	strays, err := f.db.visitors(ctx, "looking for people without events of their own", f.db.queries["persons.Strays"],
-		clickhouse.Args{"environment": f.q.Environment.Number, "limit": bounds.most + 1})
-	if err != nil || len(strays) > bounds.most {
+	var strays []uint64
+	var few bool
+	var recent queue
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		strays, few, err = f.strays(both)
+		return err
+	})
+	group.Go(func() (err error) {
+		recent, err = f.recent(both, min(2*bounds.first, bounds.most))
+		return err
+	})
+	if err := group.Wait(); err != nil || !few {
 		return nil, false, err
 	}
-	recent, err := f.recent(ctx, min(8*bounds.first, bounds.most))
-	if err != nil {
-		return nil, false, err
-	}
-	if f.q.Segment != nil { // few of them may be in it, and a fold of some hundreds takes hardly longer
-		recent.step *= 4
-	}
-	if len(recent.sightings) >= bounds.first || recent.complete {
+	if len(recent.sightings) >= max(bounds.first/4, 1) || recent.complete {
 		if keys, found, err = f.fill(ctx, recent, strays); err != nil || found {
 			return keys, found, err
 		}
@@ -146,6 +150,23 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 		return nil, false, err
 	}
 	return f.fill(ctx, latest, strays)
+}
+
+// strays returns visitors of the people who may have nothing but a part of the events of a shared device. It reports false where these are more
+// than a page looks at.
+func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err error) {
+	environment, most := f.q.Environment.Number, f.db.bounds.most
+	sharing, few, err := f.db.sharing(ctx, environment)
+	if err != nil || len(sharing) == 0 {
+		return nil, true, err
+	}
+	shared := "{visitors:Array(UInt64)}"
+	if !few {
+		sharing, shared = nil, "("+f.db.queries["persons.Sharing"]+")"
+	}
+	query := strings.ReplaceAll(f.db.queries["persons.Strays"], "$(shared)", shared)
+	visitors, err = f.db.visitors(ctx, "looking for people without events of their own", query, clickhouse.Args{"environment": environment, "visitors": sharing, "limit": most + 1})
+	return visitors, len(visitors) <= most, err
 }
 
 // fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
@@ -207,16 +228,15 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 		return nil, true, nil
 	}
 	environment := f.q.Environment.Number
-	spans, err := f.db.spansOf(ctx, environment, visitors)
-	if err != nil {
+	if err := f.readSpans(ctx, visitors); err != nil {
 		return nil, false, err
 	}
 	var persons []uint64
 	for _, visitor := range visitors {
-		if spans[visitor] == nil {
+		if len(f.spans[visitor]) == 0 {
 			persons = append(persons, visitor)
 		}
-		for _, one := range spans[visitor] {
+		for _, one := range f.spans[visitor] {
 			persons = append(persons, one.person)
 		}
 	}
@@ -224,7 +244,7 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	persons = append(persons, f.q.Persons...)
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
-	members, err := f.db.membersOf(ctx, environment, persons, spans.with(visitors))
+	members, err := f.db.membersOf(ctx, environment, persons, f.spans)
 	if err != nil {
 		return nil, false, err
 	}
@@ -243,6 +263,19 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	rank.keep("person IN " + rank.value("Array(UInt64)", persons))
 	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)))
 	return keys, true, err
+}
+
+// readSpans reads the spans of visitors, unless they are known.
+func (f *finder) readSpans(ctx context.Context, visitors []uint64) error {
+	var unread []uint64
+	for _, visitor := range visitors {
+		if f.spans[visitor] == nil {
+			unread = append(unread, visitor)
+		}
+	}
+	spans, err := f.db.spansOf(ctx, f.q.Environment.Number, unread)
+	maps.Copy(f.spans, spans.with(unread))
+	return err
 }
 
 // asksNothing reports whether all people are asked for.

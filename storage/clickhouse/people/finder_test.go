@@ -2,8 +2,10 @@ package people_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,6 +38,7 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 			}
 			static := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{people.VisitorNumber(rows[3].Visitor()), people.VisitorNumber(rows[40].Visitor())}}
 			comparePages(t, db, &static)
+			compareSpans(t, db, rows)
 			// Of known ids nothing is left but what they told and what they are linked with, as before it is cleared.
 			gone := clickhouse.Args{"visitors": []uint64{people.VisitorNumber("u1"), people.VisitorNumber("u4"), people.VisitorNumber("a2")}}
 			const expire = "ALTER TABLE profiles DELETE WHERE visitor IN {visitors:Array(UInt64)} SETTINGS mutations_sync = 1"
@@ -69,6 +72,20 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 				t.Errorf("with %v, %+v finds\n%v\nwant\n%v", bound, query, got, want)
 			}
 		}
+	}
+}
+
+// compareSpans compares to whom visitors belong as pages have it with what queries about all people have.
+func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
+	t.Helper()
+	var visitors []uint64
+	for i := range rows {
+		visitors = append(visitors, people.VisitorNumber(rows[i].DistinctID), people.VisitorNumber(rows[i].AnonymousID))
+	}
+	slices.Sort(visitors)
+	here, engine, err := db.Spans(clickhousetest.Deadline(t), environment, slices.Compact(visitors))
+	if err != nil || len(engine) == 0 || !maps.Equal(here, engine) {
+		t.Errorf("visitors belong to\n%v\nwant\n%v (%v)", here, engine, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc/storage/clickhouse"
 )
@@ -40,22 +41,18 @@ func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
 	first := make(map[uint64]int64, len(visitors))
 	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
 		q.step = f.db.bounds.first
-		args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
-		err := f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["candidates.Seen"], args, func(rows driver.Rows) (bool, error) {
-			var one sighting
-			err := rows.Scan(&one.visitor, &one.firstMs)
-			if at, twice := first[one.visitor]; !twice || at < one.firstMs {
-				first[one.visitor] = one.firstMs
-			}
-			return true, err
+		group, both := errgroup.WithContext(ctx)
+		group.Go(func() error { return f.readSpans(both, visitors) })
+		group.Go(func() error {
+			return f.readFirst(both, visitors, func(one sighting) { first[one.visitor] = one.firstMs })
 		})
-		if err != nil {
+		if err := group.Wait(); err != nil {
 			return q, err
 		}
 	}
 	for _, visitor := range visitors {
 		at, seen := first[visitor]
-		if !seen {
+		if !seen || len(f.spans[visitor]) > 1 {
 			at = math.MaxInt64
 		}
 		q.sightings = append(q.sightings, sighting{visitor, at})
@@ -79,24 +76,39 @@ func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 		return q, err
 	}
 	q.complete, q.step = read < rows, f.db.bounds.first
-	args := f.args(rows).With(clickhouse.Args{"visitors": slices.Sorted(maps.Keys(near))})
-	devices, err := f.db.visitors(ctx, "looking for devices of people", f.db.queries["persons.Devices"], args)
-	if err != nil {
-		return q, err
-	}
+	visitors := slices.Sorted(maps.Keys(near))
+	var devices []uint64
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		args := f.args(rows).With(clickhouse.Args{"visitors": visitors})
+		devices, err = f.db.visitors(both, "looking for devices of people", f.db.queries["persons.Devices"], args)
+		return err
+	})
+	group.Go(func() error {
+		return f.readFirst(both, visitors, func(one sighting) {
+			if q.complete || one.firstMs > floor {
+				q.sightings = append(q.sightings, one)
+			}
+		})
+	})
+	err = group.Wait()
 	for _, visitor := range devices {
 		delete(near, visitor)
 	}
-	err = f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
-		var one sighting
-		err := rows.Scan(&one.visitor, &one.firstMs)
-		if near[one.visitor] && (q.complete || one.firstMs > floor) {
-			q.sightings = append(q.sightings, one)
-		}
-		return true, err
-	})
+	q.sightings = slices.DeleteFunc(q.sightings, func(one sighting) bool { return !near[one.visitor] })
 	q.sort()
 	return q, err
+}
+
+// readFirst reads when visitors were first seen.
+func (f *finder) readFirst(ctx context.Context, visitors []uint64, each func(sighting)) error {
+	args := clickhouse.Args{"environment": f.q.Environment.Number, "visitors": visitors}
+	return f.db.conn.Read(ctx, "reading when people were first seen", f.db.queries["persons.First"], args, func(rows driver.Rows) (bool, error) {
+		var one sighting
+		err := rows.Scan(&one.visitor, &one.firstMs)
+		each(one)
+		return true, err
+	})
 }
 
 // latest returns the visitors that were first seen last before the place of the page, of all visitors.

@@ -1,6 +1,13 @@
--- The known ids that share an anonymous id and of which no event is left: their persons may have nothing but a part of the events of a shared
--- device. Key: environment of links and roots. Rows read: those of persons.Behind, twice, and the profiles of such ids.
-SELECT DISTINCT behind
-FROM ($(persons.Behind))
-WHERE behind NOT IN (SELECT visitor FROM profiles WHERE environment = {environment:UInt64} AND visitor IN ($(persons.Behind)))
+-- The known ids of shared devices of which no event is left: their persons may have nothing but a part of the events of such a device. Key: environment
+-- and anonymous of links, environment and visitor of profiles. Rows returned: at most one per device and known id, and at most limit.
+SELECT DISTINCT known
+FROM links
+WHERE environment = {environment:UInt64} AND anonymous IN $(shared) AND known != anonymous
+    AND known NOT IN
+    (
+        SELECT visitor
+        FROM profiles
+        WHERE environment = {environment:UInt64}
+            AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous IN $(shared) AND known != anonymous)
+    )
 LIMIT {limit:UInt32}

@@ -1,0 +1,221 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+)
+
+// span is since when, in milliseconds since the epoch, a visitor belongs to a person.
+type span struct {
+	sinceMs int64
+	person  uint64
+}
+
+// members are the visitors of some persons: each with its spans, one or more.
+type members map[uint64][]span
+
+// membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
+// person may be that of a visitor who was linked to another one. known are the spans of visitors that were read before, none of those
+// who belong to nobody else.
+func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, known members) (members, error) {
+	found, near := members{}, slices.Clone(persons)
+	for _, person := range persons {
+		found[person] = []span{{0, person}}
+	}
+	args := clickhouse.Args{"environment": environment, "persons": persons}
+	err := db.conn.Read(ctx, "finding what may belong to people", db.queries["persons.Near"], args, func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		err := rows.Scan(&visitor)
+		near = append(near, visitor)
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(near)
+	near = slices.DeleteFunc(slices.Compact(near), func(visitor uint64) bool {
+		spans, read := known[visitor]
+		if len(spans) > 0 {
+			found[visitor] = spans
+		}
+		return read
+	})
+	spans, err := db.spansOf(ctx, environment, near)
+	maps.Copy(found, spans)
+	return found.near(persons), err
+}
+
+// near returns those among the visitors that belong to persons or have their numbers.
+func (m members) near(persons []uint64) members {
+	asked, found := make(map[uint64]bool, len(persons)), members{}
+	for _, person := range persons {
+		asked[person] = true
+	}
+	for visitor, of := range m {
+		if asked[visitor] || slices.ContainsFunc(of, func(s span) bool { return asked[s.person] }) {
+			found[visitor] = of
+		}
+	}
+	return found
+}
+
+// spansOf returns the spans of those among some visitors that are no persons by themselves.
+func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
+	found := members{}
+	if len(visitors) == 0 {
+		return found, nil
+	}
+	ties := ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}}
+	args := clickhouse.Args{"environment": environment, "only": visitors}
+	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Ties"], args, func(rows driver.Rows) (bool, error) {
+		var visitor, root uint64
+		var one link
+		err := rows.Scan(&visitor, &one.known, &one.sinceMs, &root)
+		if root != 0 {
+			ties.roots[visitor] = root
+		} else {
+			ties.links[visitor] = append(ties.links[visitor], one)
+		}
+		return true, err
+	})
+	for _, visitor := range visitors {
+		if spans := ties.spans(visitor); spans != nil {
+			found[visitor] = spans
+		}
+	}
+	return found, err
+}
+
+// link is a known id that a visitor was identified as, and when that was first so.
+type link struct {
+	known   uint64
+	sinceMs int64
+}
+
+// ties are the links of some visitors, and the roots of these and of those who they were identified as.
+type ties struct {
+	links map[uint64][]link
+	roots map[uint64]uint64
+}
+
+// spans returns to whom a visitor belongs as persons.Links does, nil where it is a person by itself. A test compares the two.
+func (t ties) spans(visitor uint64) (spans []span) {
+	known := false
+	for _, one := range t.links[visitor] {
+		if one.known == visitor {
+			known = true
+			continue
+		}
+		spans = append(spans, span{one.sinceMs, cmp.Or(t.roots[one.known], one.known)})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.sinceMs, b.sinceMs), cmp.Compare(a.person, b.person)) })
+	if known {
+		spans = nil
+	}
+	if root := t.roots[visitor]; root != 0 {
+		spans = slices.Insert(spans, 0, span{0, root})
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	first := spans[0].person
+	switch shared := slices.ContainsFunc(spans, func(s span) bool { return s.person != first }); {
+	case shared:
+		return spans
+	case first == visitor:
+		return nil
+	}
+	return []span{{0, first}}
+}
+
+// tiedOf returns those among some visitors that may belong to others or to whom others may belong, with their spans; who belongs to
+// nobody else has none. All others are persons by themselves and alone.
+func (db *Store) tiedOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
+	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], clickhouse.Args{"environment": environment, "only": visitors})
+	if err != nil {
+		return nil, err
+	}
+	spans, err := db.spansOf(ctx, environment, tied)
+	return spans.with(tied), err
+}
+
+// with returns the spans with those of visitors of which none were found.
+func (m members) with(visitors []uint64) members {
+	known := maps.Clone(m)
+	for _, visitor := range visitors {
+		if known[visitor] == nil {
+			known[visitor] = []span{}
+		}
+	}
+	return known
+}
+
+// lists returns the visitors of one person, and those that are shared.
+func (m members) lists() (own, shared []uint64) {
+	own, shared = []uint64{}, []uint64{}
+	for visitor, spans := range m {
+		if len(spans) > 1 {
+			shared = append(shared, visitor)
+		} else {
+			own = append(own, visitor)
+		}
+	}
+	slices.Sort(own)
+	slices.Sort(shared)
+	return own, shared
+}
+
+// args are the values of a query about the persons of the visitors.
+func (m members) args() clickhouse.Args {
+	only, linked, since, persons := slices.Sorted(maps.Keys(m)), []uint64{}, [][]int64{}, [][]uint64{}
+	for _, visitor := range only {
+		if len(m[visitor]) == 1 && m[visitor][0].person == visitor {
+			continue
+		}
+		sinceMs, of := make([]int64, len(m[visitor])), make([]uint64, len(m[visitor]))
+		for i, one := range m[visitor] {
+			sinceMs[i], of[i] = one.sinceMs, one.person
+		}
+		linked, since, persons = append(linked, visitor), append(since, sinceMs), append(persons, of)
+	}
+	return clickhouse.Args{"only": only, "linked": linked, "linked_since": since, "linked_persons": persons}
+}
+
+// home returns the person whose a visitor is by itself, whatever was done with it at which time: whom an alias or a merge tied it
+// to, else who has it at the end of its spans. It finds this person, and what is told and decided of the visitor is theirs.
+func (m members) home(visitor uint64) uint64 {
+	spans := m[visitor]
+	if m.tied(visitor) {
+		return spans[0].person
+	}
+	return spans[len(spans)-1].person
+}
+
+// tied reports whether an alias or a merge ties a visitor to a person; such a visitor begins as theirs. No link is as old as 0.
+func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
+
+// divides reports whether several persons may have used any visitor of an environment. A query about all persons asks for shared visitors
+// in each of its parts, so it is told which they are where these are few.
+func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuery) (bool, error) {
+	sharing, few, err := db.sharing(ctx, environment)
+	if err != nil || !few {
+		return true, err
+	}
+	spans, err := db.spansOf(ctx, environment, sharing)
+	maps.DeleteFunc(spans, func(_ uint64, of []span) bool { return len(of) < 2 })
+	rank.sharers = spans
+	return len(spans) > 0, err
+}
+
+// sharing returns the visitors that several persons may have used. It reports false where they are more than a page looks at.
+func (db *Store) sharing(ctx context.Context, environment uint64) (visitors []uint64, few bool, err error) {
+	args := clickhouse.Args{"environment": environment, "limit": max(db.bounds.most, 0) + 1}
+	visitors, err = db.visitors(ctx, "looking for shared visitors", db.queries["persons.SomeSharing"], args)
+	return visitors, len(visitors) <= db.bounds.most, err
+}
