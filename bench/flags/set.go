@@ -89,7 +89,7 @@ func (b *bench) define(ctx context.Context) error {
 		}
 	}
 	took := time.Since(began)
-	written, err := b.memory(ctx)
+	written, err := b.server.Weigh(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,21 +98,21 @@ func (b *bench) define(ctx context.Context) error {
 		return err
 	}
 	b.add(harness.Measurement{Name: largeRow, Kind: harness.KindService, Events: uint64(b.flags), Seconds: took.Seconds(), Extra: map[string]float64{
-		"flags": float64(b.flags), "liveBytes": after.live - before.live, "liveBytesWritten": written.live - before.live, "putMs": took.Seconds() * 1000 / float64(b.flags),
+		"flags": float64(b.flags), "liveBytes": after.Live - before.Live, "liveBytesWritten": written.Live - before.Live, "putMs": took.Seconds() * 1000 / float64(b.flags),
 	}})
 	return nil
 }
 
 // restarted starts the server anew and weighs what it holds then: the definitions, without the actors that wrote them.
-func (b *bench) restarted(ctx context.Context) (memory, error) {
+func (b *bench) restarted(ctx context.Context) (harness.Memory, error) {
 	if err := b.server.Stop(); err != nil {
-		return memory{}, err
+		return harness.Memory{}, err
 	}
 	b.client.CloseIdleConnections()
 	if _, err := b.server.Open(ctx); err != nil {
-		return memory{}, err
+		return harness.Memory{}, err
 	}
-	return b.memory(ctx)
+	return b.server.Weigh(ctx)
 }
 
 // againPeople is how many persons ask for all of many flags again and again.

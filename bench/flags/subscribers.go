@@ -15,42 +15,6 @@ import (
 	"svc/bench/harness"
 )
 
-// memory is what the server holds.
-type memory struct {
-	// live are heap and stacks after a collection, anonymous the memory of its own.
-	live      float64
-	anonymous int64
-}
-
-// collections is how often garbage is collected for a figure: pools let go of what they hold with the second one.
-const collections = 3
-
-func (b *bench) memory(ctx context.Context) (m memory, err error) {
-	for range collections {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.server.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
-		if err != nil {
-			return m, err
-		}
-		if err := b.server.SignAsOperator(request); err != nil {
-			return m, err
-		}
-		response, err := b.client.Do(request)
-		if err != nil {
-			return m, fmt.Errorf("collecting garbage: %w", err)
-		}
-		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-			return m, fmt.Errorf("collecting garbage: %d, %w", response.StatusCode, err)
-		}
-	}
-	metrics, err := b.server.Scrape(ctx)
-	if err != nil {
-		return m, err
-	}
-	m.live = metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"]
-	_, m.anonymous, err = harness.ProcessRSS(b.server.PID())
-	return m, err
-}
-
 // Rows of subscribers.
 const (
 	subscribersRow = "subscribers, at rest"
@@ -89,7 +53,7 @@ func (b *bench) subscribe(ctx context.Context) error {
 	if err := b.put(ctx, 0, nil); err != nil { // the connection of changes is open before those of subscribers
 		return err
 	}
-	before, err := b.memory(ctx)
+	before, err := b.server.Weigh(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,7 +74,7 @@ func (b *bench) subscribe(ctx context.Context) error {
 		conns = append(conns, conn)
 		reading.Go(func() { listen(ctx, reader, told) })
 	}
-	after, err := b.memory(ctx)
+	after, err := b.server.Weigh(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,7 +83,7 @@ func (b *bench) subscribe(ctx context.Context) error {
 		return err
 	}
 	b.add(harness.Measurement{Name: subscribersRow, Kind: harness.KindService, RSSBytes: rss, Extra: map[string]float64{
-		"subscribers": float64(count), "liveBytesEach": (after.live - before.live) / float64(count), "residentBytesEach": float64(after.anonymous-before.anonymous) / float64(count),
+		"subscribers": float64(count), "liveBytesEach": (after.Live - before.Live) / float64(count), "residentBytesEach": (after.Anonymous - before.Anonymous) / float64(count),
 	}})
 	return b.tell(ctx, count, told)
 }

@@ -67,6 +67,46 @@ func (s *Server) SignAsOperator(request *http.Request) error {
 	return nil
 }
 
+// Memory is what a server takes, in bytes, once garbage is collected.
+type Memory struct {
+	// Live is the heap of Go and its stacks.
+	Live float64
+	// Anonymous is the process's own memory, and Held that less what Go's runtime keeps for later.
+	Anonymous, Held float64
+}
+
+// collections is how often garbage is collected for a figure: pools let go of what they hold with the second one.
+const collections = 3
+
+// Weigh has the server collect its garbage and returns what it takes.
+func (s *Server) Weigh(ctx context.Context) (m Memory, err error) {
+	for range collections {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
+		if err != nil {
+			return m, fmt.Errorf("making a request: %w", err)
+		}
+		if err := s.SignAsOperator(request); err != nil {
+			return m, err
+		}
+		response, err := s.client.Do(request)
+		if err != nil {
+			return m, fmt.Errorf("collecting garbage: %w", err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+			return m, fmt.Errorf("collecting garbage: %d, %w", response.StatusCode, err)
+		}
+	}
+	metrics, err := s.Scrape(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Live = metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"]
+	_, anonymous, err := ProcessRSS(s.PID())
+	m.Anonymous = float64(anonymous)
+	m.Held = m.Anonymous - (metrics["go_memstats_heap_idle_bytes"] - metrics["go_memstats_heap_released_bytes"])
+	return m, err
+}
+
 // Profile returns a profile of the server's processor time over some seconds.
 func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.Admin, seconds), http.NoBody)

@@ -74,7 +74,7 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
-// rest restarts the server and returns the MiB of its own memory.
+// rest restarts the server and returns the MiB of its own memory that it uses.
 func (b *bench) rest(ctx context.Context, name string) (float64, error) {
 	if err := b.server.Stop(); err != nil {
 		return 0, err
@@ -85,9 +85,11 @@ func (b *bench) rest(ctx context.Context, name string) (float64, error) {
 	if err := b.server.AwaitPastDays(ctx, drainTime); err != nil {
 		return 0, err
 	}
-	rss, anonymous, err := harness.ProcessRSS(b.server.PID())
-	b.add(harness.Measurement{Name: name, Kind: harness.KindService, RSSBytes: rss, Extra: map[string]float64{"anonymousMiB": float64(anonymous >> 20)}})
-	return float64(anonymous) / (1 << 20), err
+	memory, err := b.server.Weigh(ctx)
+	b.add(harness.Measurement{Name: name, Kind: harness.KindService, RSSBytes: int64(memory.Anonymous), Extra: map[string]float64{
+		"heldMiB": memory.Held / (1 << 20), "liveMiB": memory.Live / (1 << 20),
+	}})
+	return memory.Held / (1 << 20), err
 }
 
 // make creates something of the application and returns its id.

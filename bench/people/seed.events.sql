@@ -1,5 +1,5 @@
 -- Events of people, in the order of their time, two to a visit, while new people arrive all the time: of the first visit under an
--- anonymous id for every fifth person, and for all who never say who they are.
+-- anonymous id for every fifth person, and for all who never say who they are. They were received when they happened, so few sessions are open.
 INSERT INTO events (environment, ts, received_at, id, name, url, path, title, distinct_id, anonymous_id, session_id, session_started, source, medium, country, city, device, browser, os, value, currency, properties, block, expires)
 WITH
     intDiv(number, 2) AS visit,
@@ -12,7 +12,7 @@ WITH
     if(step = 1 AND (person + round) % 4 = 0, 'purchase', '$pageview') AS named,
     if(step = 0 AND person % 3 = 0, '/pricing', concat('/products/item-', toString((person + round) % 200))) AS page
 SELECT
-    {environment:UInt64}, began + toIntervalSecond(step * 30), now64(3), concat('e', toString(number)), named, concat('https://shop.example.com', page), page, 'A page',
+    {environment:UInt64}, began + toIntervalSecond(step * 30), began + toIntervalSecond(step * 30), concat('e', toString(number)), named, concat('https://shop.example.com', page), page, 'A page',
     if(known, concat('user-', toString(person)), ''), if(known, '', concat('anon-', toString(person))),
     concat('s', toString(visit)), began,
     ['google', 'newsletter', 'direct', 'partner'][1 + person % 4], ['organic', 'email', 'none', 'referral'][1 + person % 4],

@@ -6,7 +6,7 @@ WITH
     now64(3) - toIntervalMillisecond({spread_ms:Int64}) + toIntervalMillisecond(intDiv(toInt64(person) * {spread_ms:Int64}, toInt64({people:UInt64}))) + toIntervalHour(1) AS told,
     arrayJoin(if(person % 5000 = 0, [0, 1], [0])) AS owner
 SELECT
-    {environment:UInt64}, told + toIntervalDay(owner), now64(3), concat('i', toString(person), '-', toString(owner)), '$identify',
+    {environment:UInt64}, told + toIntervalDay(owner), least(told + toIntervalDay(owner), now64(3)), concat('i', toString(person), '-', toString(owner)), '$identify',
     concat('user-', toString(person + owner)), if(person % 5 = 0, concat('anon-', toString(person)), ''),
     concat('t', toString(person), '-', toString(owner)), told + toIntervalDay(owner),
     concat('{"email":"person', toString(person + owner), '@example', toString(person % 97), '.com","firstName":"',
