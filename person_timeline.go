@@ -77,8 +77,9 @@ func (k TimelineKey) Bound(kind TimelineKind) (tsMs int64, id string) {
 // TimelineQuery asks for a page of the timeline of a person, who is named by their number.
 type TimelineQuery struct {
 	Environment Environment
-	Number      uint64
-	Kinds       []TimelineKind
+	// Visitor is any of the person's visitors.
+	Visitor uint64
+	Kinds   []TimelineKind
 	// Before is the place after which the page begins.
 	Before TimelineKey
 	Limit  int

@@ -113,11 +113,6 @@ func (b billedPeople) Person(ctx context.Context, environment, visitor uint64) (
 	return people[0], err
 }
 
-// PersonNumber returns the number of one person.
-func (b billedPeople) PersonNumber(ctx context.Context, environment, visitor uint64) (uint64, error) {
-	return b.people.PersonNumber(ctx, environment, visitor)
-}
-
 // bill sets the revenue of people of an environment.
 func (b billedPeople) bill(ctx context.Context, environment uint64, people []svc.Person) error {
 	ledger, err := b.node.subscribed.store.RevenueLedger(ctx, environment, "")

@@ -55,7 +55,7 @@ func (d dossiers) export(ctx context.Context, call *route.Call, in personPath, y
 	if err := yield(personExported{"person", in.Env.Slug, route.Time(call.Now), personOf(&found)}); err != nil {
 		return err
 	}
-	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: found.Number, Kinds: svc.TimelineKinds(), Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: exportPage}
+	query := svc.TimelineQuery{Environment: in.Env.Environment, Visitor: found.Number, Kinds: svc.TimelineKinds(), Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: exportPage}
 	for {
 		page, cancel := context.WithTimeout(ctx, exportPageTime)
 		entries, more, err := d.timelines.Timeline(page, query)

@@ -16,8 +16,6 @@ type People interface {
 	// Person returns the person who has a visitor, by the visitor's number. It fails with not_found where
 	// nobody of the environment has it.
 	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
-	// PersonNumber returns the number of the person who has a visitor, and fails as Person does.
-	PersonNumber(ctx context.Context, environment, visitor uint64) (uint64, error)
 }
 
 // dossiers answers the routes of people.

@@ -90,11 +90,11 @@ type timelinePage struct {
 }
 
 func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimeline) (timelinePage, error) {
-	number, words, err := d.whose(ctx, call, in.personPath)
+	visitor, words, err := d.whose(ctx, call, in.personPath)
 	if err != nil {
 		return timelinePage{}, err
 	}
-	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: number, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
+	query := svc.TimelineQuery{Environment: in.Env.Environment, Visitor: visitor, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
 	if in.Before.at != nil {
 		query.Before = svc.TimelineStart(*in.Before.at)
 	}
@@ -124,8 +124,8 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 	return out, nil
 }
 
-// whose returns the number of the person of a path, and for a caller who may not see them the person's words.
-func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (number uint64, words []string, err error) {
+// whose returns a visitor of the person of a path, and for a caller who may not see them the person's words.
+func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (visitor uint64, words []string, err error) {
 	if !call.Grant.May(svc.PermPeoplePIIRead) {
 		found, err := d.find(ctx, in)
 		return found.Number, found.PersonalWords(), err
@@ -134,8 +134,7 @@ func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (n
 	if !ok {
 		return 0, nil, svc.NotFound("person")
 	}
-	number, err = d.people.PersonNumber(ctx, in.Env.Environment.Number, visitor)
-	return number, nil, err
+	return visitor, nil, nil
 }
 
 // timelineKey reads the place in the timeline that a cursor names, if there is one.

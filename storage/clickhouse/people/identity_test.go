@@ -60,6 +60,27 @@ func history(random *rand.Rand, rows int) []svc.EventRow {
 	return out
 }
 
+// timelineQuery asks for the last events of the person who has a visitor.
+func timelineQuery(visitor uint64) svc.TimelineQuery {
+	return svc.TimelineQuery{
+		Environment: svc.Environment{Number: environment}, Visitor: visitor, Kinds: []svc.TimelineKind{svc.TimelineEvent}, Limit: 20,
+		Before: svc.TimelineKey{TsMs: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()},
+	}
+}
+
+// timelineOf returns the last events of the person who has a visitor.
+func timelineOf(t *testing.T, db *testDB, visitor uint64) (keys []svc.TimelineKey) {
+	t.Helper()
+	entries, _, err := db.Timeline(clickhousetest.Deadline(t), timelineQuery(visitor))
+	if err != nil {
+		t.Error(err)
+	}
+	for i := range entries {
+		keys = append(keys, entries[i].TimelineKey)
+	}
+	return keys
+}
+
 // counted is what the model and the store must agree upon for one person.
 type counted struct {
 	DistinctID  string
@@ -224,8 +245,8 @@ func stored(t *testing.T, db *testDB) []counted {
 			if err != nil || same.Number == p.Number && same.ID != p.ID {
 				t.Errorf("a visitor finds %s (%v), not %s", same.ID, err, p.ID)
 			}
-			if number, err := db.PersonNumber(clickhousetest.Deadline(t), environment, p.Members[len(p.Members)/2]); err != nil || number != same.Number {
-				t.Errorf("a visitor finds the person %d (%v), not %d", number, err, same.Number)
+			if its, theirs := timelineOf(t, db, p.Members[len(p.Members)/2]), timelineOf(t, db, same.Number); len(its) == 0 || !reflect.DeepEqual(its, theirs) {
+				t.Errorf("a visitor has the timeline %v, the person %v", its, theirs)
 			}
 		}
 		if !list.More {
@@ -291,8 +312,19 @@ func TestAMergeNeverHidesAPerson(t *testing.T) {
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.PersonNumber(clickhousetest.Deadline(t), environment, people.VisitorNumber("nobody")); svc.CodeOf(err) != svc.CodeNotFound {
-		t.Errorf("nobody is found: %v", err)
+	for _, find := range []func() error{
+		func() error {
+			_, err := db.Person(clickhousetest.Deadline(t), environment, people.VisitorNumber("nobody"))
+			return err
+		},
+		func() error {
+			_, _, err := db.Timeline(clickhousetest.Deadline(t), timelineQuery(people.VisitorNumber("nobody")))
+			return err
+		},
+	} {
+		if err := find(); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("nobody is found: %v", err)
+		}
 	}
 	for _, other := range visitors[1:] {
 		merged := make(chan error, 1)

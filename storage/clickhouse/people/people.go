@@ -58,31 +58,25 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 	})
 }
 
-// PersonNumber returns the number of the person who has a visitor. It fails as Person does, and reads less.
-func (db *Store) PersonNumber(ctx context.Context, environment, visitor uint64) (uint64, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (uint64, error) {
-		number, members, err := db.whoIs(ctx, environment, visitor)
-		if err != nil {
-			return 0, err
+// seen reports whether any event of a person is left.
+func (db *Store) seen(ctx context.Context, environment, person uint64, of members) (bool, error) {
+	r := &personRows{db: db, environment: environment, members: of}
+	parts := map[share]*svc.PersonVisitor{}
+	own, shared := of.lists()
+	if err := r.readSeen(ctx, own, parts); err != nil {
+		return false, err
+	}
+	if len(parts) == 0 && len(shared) > 0 {
+		if err := r.readShared(ctx, shared, parts); err != nil {
+			return false, err
 		}
-		r := &personRows{db: db, environment: environment, members: members}
-		parts := map[share]*svc.PersonVisitor{}
-		own, shared := members.lists()
-		if err := r.readSeen(ctx, own, parts); err != nil {
-			return 0, err
+	}
+	for one, part := range parts {
+		if one.person == person && part.Events > 0 {
+			return true, nil
 		}
-		if len(parts) == 0 && len(shared) > 0 {
-			if err := r.readShared(ctx, shared, parts); err != nil {
-				return 0, err
-			}
-		}
-		for of, part := range parts {
-			if of.person == number && part.Events > 0 {
-				return number, nil
-			}
-		}
-		return 0, svc.NotFound("person")
-	})
+	}
+	return false, nil
 }
 
 // linkRounds bounds how often who has a visitor is asked while people are merged.

@@ -207,7 +207,7 @@ func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 			whose := func(p *svc.Person) said {
 				stage, _ := p.Stage()
 				entries, _, err := db.Timeline(clickhousetest.Deadline(t), svc.TimelineQuery{
-					Environment: svc.Environment{Number: environment}, Number: p.Number, Kinds: []svc.TimelineKind{svc.TimelineActivity}, Limit: 10,
+					Environment: svc.Environment{Number: environment}, Visitor: p.Number, Kinds: []svc.TimelineKind{svc.TimelineActivity}, Limit: 10,
 					Before: svc.TimelineKey{TsMs: tiedAt.AddDate(1, 0, 0).UnixMilli()},
 				})
 				if err != nil {

@@ -56,15 +56,30 @@ type timeline struct {
 	owners []string
 }
 
-// Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
+// Timeline returns a page of the timeline of the person who has a visitor, the newest first, and whether more follow. It fails as
+// Person does.
 func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error) {
-	entries, err = clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) ([]svc.TimelineEntry, error) {
-		members, err := db.membersOf(ctx, q.Environment.Number, []uint64{q.Number}, nil)
+	environment := q.Environment.Number
+	entries, err = clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (found []svc.TimelineEntry, err error) {
+		person, members, err := db.whoIs(ctx, environment, q.Visitor)
 		if err != nil {
 			return nil, err
 		}
-		t := timeline{db, q, members.staysOf(q.Number), members.owners(q.Environment.Number, q.Number)}
-		return t.read(ctx)
+		t := timeline{db, q, members.staysOf(person), members.owners(environment, person)}
+		group, both := errgroup.WithContext(ctx)
+		group.Go(func() error {
+			seen, err := db.seen(both, environment, person, members)
+			if err == nil && !seen {
+				err = svc.NotFound("person")
+			}
+			return err
+		})
+		group.Go(func() (err error) {
+			found, err = t.read(both)
+			return err
+		})
+		err = group.Wait()
+		return found, err
 	})
 	if err != nil {
 		return nil, false, err
