@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -310,30 +311,44 @@ func TestAQueueIsWokenAfterACrash(t *testing.T) {
 	})
 }
 
-// TestADestinationThatHangsDelaysNoOther has one destination hang while another takes a hundred conversions.
+// TestADestinationThatHangsDelaysNoOther offers conversions to two destinations for half a minute, in which one of them answers nothing within its
+// time: each attempt for the other begins in the same millisecond as where both answer at once.
 func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
-	play(t, func(t *testing.T, w *world) {
-		w.answer["dst_1"] = func(int) svc.DispatchOutcome {
-			return svc.DispatchOutcome{Retry: true, Error: "time", Latency: svc.DispatchTime}
-		}
-		for n := range 100 {
-			w.offer(t, "dst_1", blockPart{Block: uint64(n + 1)}, fmt.Sprint("slow-", n))
-			w.offer(t, "dst_2", blockPart{Block: uint64(n + 1)}, fmt.Sprint("fast-", n))
-		}
-		time.Sleep(contactsGather)
-		synctest.Wait()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		fast := 0
-		for _, one := range w.made {
-			if one.destination == "dst_2" {
-				fast++
+	began := func(hangs bool) (begun []time.Duration) {
+		play(t, func(t *testing.T, w *world) {
+			if hangs {
+				w.answer["dst_1"] = func(int) svc.DispatchOutcome {
+					return svc.DispatchOutcome{Retry: true, Error: "time", Latency: svc.DispatchTime}
+				}
 			}
-		}
-		if waited := time.Since(w.begun); fast != 100 || waited > 2*time.Second {
-			t.Errorf("%d conversions after %v", fast, waited)
-		}
-	})
+			for n := range 300 {
+				part := blockPart{Block: uint64(n + 1)}
+				w.offer(t, "dst_1", part, fmt.Sprint("slow-", n), fmt.Sprint("slower-", n))
+				w.offer(t, "dst_2", part, fmt.Sprint("fast-", n), fmt.Sprint("faster-", n))
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(contactsGather)
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			others := 0
+			for _, one := range w.made {
+				if one.destination == "dst_2" {
+					begun = append(begun, one.after)
+				} else {
+					others++
+				}
+			}
+			if (others < 600) != hangs {
+				t.Errorf("%d attempts began for the other destination", others)
+			}
+		})
+		return begun
+	}
+	alone, beside := began(false), began(true)
+	if len(alone) != 600 || !slices.Equal(alone, beside) {
+		t.Errorf("of %d attempts beside a destination that hangs the last began after %v, of %d alone after %v", len(beside), beside[len(beside)-1], len(alone), alone[len(alone)-1])
+	}
 }
 
 // TestWhoWasErasedIsNotSent drops what waits for a retry when the person is erased.
