@@ -3,6 +3,7 @@ package svc
 import (
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -77,6 +78,20 @@ type FlagSet struct {
 	boundaries []int64
 	// sampled is the second in which an unchanged answer was counted last, as Unix time.
 	sampled atomic.Int64
+
+	mu sync.Mutex
+	// text is what Text keeps. Guarded by mu.
+	text []byte
+}
+
+// Text returns a text that is made of the set, and makes it where nobody has asked for it yet. One that cannot be made is nil, and is not kept.
+func (s *FlagSet) Text(encode func() []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text == nil {
+		s.text = encode()
+	}
+	return s.text
 }
 
 // Sample reports whether an answer that its caller has already is to be evaluated, so that it is counted: one a second is.

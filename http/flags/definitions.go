@@ -59,6 +59,25 @@ func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
 	return answer
 }
 
+// encodedDefinitions returns the definitions as JSON, and their revision. When flags change, all servers come for the same at the same time, so
+// it is encoded once.
+func (f *Flags) encodedDefinitions(collector *svc.Collector) (text []byte, revision uint64) {
+	environment := collector.Environment.Slug
+	set := f.Definitions.Set(collector.App, environment)
+	kept := set.Text(func() []byte {
+		answer := f.definitionsOf(collector)
+		text, _ = json.Marshal(answer) // plain data always encodes
+		if revision = answer.Revision; revision != set.Revision || environment != set.Environment {
+			return nil // of a later set, or of the one of all environments that no flag names
+		}
+		return text
+	})
+	if kept != nil {
+		return kept, set.Revision
+	}
+	return text, revision
+}
+
 // serveDefinitions answers the definitions, or sends them with every change. They say what nobody but the customer's own
 // servers shall read, so they need a secret key.
 func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
@@ -76,7 +95,7 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 			seen = ^uint64(0) // so the first message holds the present definitions
 		}
 		f.follow(w, r, s, seen, func(out []byte, set *svc.FlagSet, _ time.Time) []byte {
-			encoded, _ := json.Marshal(f.definitionsOf(s.collector)) // plain data always encodes
+			encoded, _ := f.encodedDefinitions(s.collector)
 			out = append(strconv.AppendUint(append(out, "id: "...), set.Revision, 10), "\nevent: definitions\ndata: "...)
 			return append(append(out, encoded...), "\n\n"...)
 		})
@@ -91,13 +110,8 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	answer := f.definitionsOf(s.collector)
-	tagged(answer.Revision)
-	encoded, err := json.Marshal(answer)
-	if err != nil {
-		w.Refuse(r, err, nil)
-		return
-	}
+	encoded, revision := f.encodedDefinitions(s.collector)
+	tagged(revision)
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(encoded)

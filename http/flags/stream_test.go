@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,6 +100,56 @@ func TestServersAreSentDefinitions(t *testing.T) {
 	if id, data = next(t, back); id != "3" || strings.Contains(data, `"flag-2"`) {
 		t.Errorf("after it came back the message %s is %s", id, data)
 	}
+}
+
+// TestDefinitionsAreEncodedOnce has many servers come for the definitions of each revision: all have the same, which are put together once. Who has
+// them already is answered without.
+func TestDefinitionsAreEncodedOnce(t *testing.T) {
+	definitions := &defined{}
+	handler := serving(t, definitions)
+	for revision, want := range []int{1, 2} {
+		definitions.define(t, many(20, 4))
+		answers := make([]*httptest.ResponseRecorder, 16)
+		var all sync.WaitGroup
+		for n := range answers {
+			all.Go(func() { answers[n] = definitionsOf(t, handler, "") })
+		}
+		all.Wait()
+		for _, answer := range answers {
+			if answer.Code != http.StatusOK || answer.Body.String() != answers[0].Body.String() || !strings.Contains(answer.Body.String(), `"environment":"production"`) {
+				t.Fatalf("a server is answered %d %s", answer.Code, answer.Body)
+			}
+		}
+		if known := definitionsOf(t, handler, answers[0].Header().Get("Etag")); known.Code != http.StatusNotModified {
+			t.Errorf("who has the definitions is answered %d", known.Code)
+		}
+		if definitions.reads != want {
+			t.Errorf("at change %d the definitions were read %d times, not %d", revision+1, definitions.reads, want)
+		}
+	}
+	// Environments that no flag names share a set, and each has its own name in the answer.
+	definitions.set = svc.NewFlagSet("", definitions.set.Revision, nil, (*svc.FlagNames)(nil).Grown(nil))
+	for range 2 {
+		if answer := definitionsOf(t, handler, ""); !strings.Contains(answer.Body.String(), `"environment":"production"`) {
+			t.Errorf("the definitions are %s", answer.Body)
+		}
+	}
+	if definitions.reads != 4 {
+		t.Errorf("the definitions were read %d times", definitions.reads)
+	}
+}
+
+// definitionsOf asks for the definitions with a secret key; tag is that of those which the caller has.
+func definitionsOf(t *testing.T, handler http.Handler, tag string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, "/api/v1/flags/definitions", http.NoBody)
+	request.Header.Set("Authorization", "Bearer secret")
+	if tag != "" {
+		request.Header.Set("If-None-Match", tag)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	return answer
 }
 
 // TestManyAreToldAtOnce has many subscribers hear of one change.

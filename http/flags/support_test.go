@@ -25,6 +25,8 @@ type defined struct {
 	flags      []svc.Flag
 	set        *svc.FlagSet
 	superseded chan struct{}
+	// reads counts the calls of All.
+	reads int
 }
 
 // define puts flags in place of the present ones; every call is the next version of all of them.
@@ -72,6 +74,7 @@ func (d *defined) Watch(svc.AppRef, string) (set *svc.FlagSet, superseded <-chan
 func (d *defined) All(svc.AppRef) (flags []svc.Flag, revision uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.reads++
 	return d.flags, d.set.Revision
 }
 
