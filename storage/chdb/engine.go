@@ -146,6 +146,8 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	if err := e.listen(cfg.Listen); err != nil {
+		err = errors.Join(err, e.pool.close(base))
+		cancel()
 		control.close()
 		return err
 	}

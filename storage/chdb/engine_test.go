@@ -3,10 +3,12 @@ package chdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -83,7 +85,7 @@ func TestRefusedSettingFailsOpen(t *testing.T) {
 	}
 }
 
-// The child closes its engine at the end, opens it again and closes it twice.
+// The child closes its engine at the end, finds that it cannot be opened on an address that is taken, opens it again and closes it twice.
 func TestReopenedEngineKeepsItsTables(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -101,7 +103,15 @@ func closeAndReopen(e *Engine, dir string) error {
 	if _, err := e.DialContext(context.Background(), ""); !errors.Is(err, net.ErrClosed) {
 		return errors.New("a closed engine was dialed")
 	}
-	again, err := openEngine(dir)
+	taken, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer taken.Close()
+	if _, err := openEngineAt(dir, taken.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("on an address that is taken the engine opened with %w", err)
+	}
+	again, err := openEngineAt(dir, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

@@ -44,13 +44,16 @@ func runTests(m *testing.M) int {
 	return code
 }
 
-func openEngine(dir string) (*Engine, error) {
+func openEngine(dir string) (*Engine, error) { return openEngineAt(dir, "") }
+
+// openEngineAt opens an engine that others reach at an address.
+func openEngineAt(dir, address string) (*Engine, error) {
 	library, err := FindLibrary(os.Getenv("SVC_CHDB_LIB"))
 	if err != nil {
 		return nil, err
 	}
 	return Open(context.Background(), Config{
-		Library: library, Dir: dir,
+		Library: library, Dir: dir, Listen: address,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }
