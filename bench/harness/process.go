@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -94,11 +95,23 @@ func (p *Process) reap() {
 	p.once.Do(func() { _ = p.log.Close() })
 }
 
+// Ports of [FreeAddress]: below those from which the kernel takes one for each connection that is made, which would take an
+// address before its server listens.
+const (
+	firstPort = 10_000
+	lastPort  = 32_000
+)
+
 // FreeAddress returns an unused address of loopback.
 func FreeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
+	var last error
+	for range 100 {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort)))
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		if err == nil {
+			return address, listener.Close()
+		}
+		last = err
 	}
-	return listener.Addr().String(), listener.Close()
+	return "", fmt.Errorf("finding a free port: %w", last)
 }

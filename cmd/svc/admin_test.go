@@ -105,7 +105,7 @@ func TestAdminExplainsItself(t *testing.T) {
 	if _, err := operator.OpenToken(file, process.NewRandom().Bytes); err != nil {
 		t.Fatal(err)
 	}
-	err := operator.Run(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)
+	err := operator.Run(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddress(t), "--token-file", file}, &stderr, &stderr)
 	if err == nil || !strings.Contains(err.Error(), "svc serve") {
 		t.Errorf("without a server: %v", err)
 	}

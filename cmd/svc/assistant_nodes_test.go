@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +18,19 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// freeAddress returns an address of loopback that nobody listens on.
+// freeAddress returns an address of loopback that nobody listens on. Its port is below those from which the kernel takes one for each connection
+// that is made, which would take it before the server under test listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(22_000)))
+		if listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address); err == nil {
+			_ = listener.Close()
+			return address
+		} else if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // startNodes starts nodes as processes of their own. The first one has the log and the

@@ -164,7 +164,7 @@ func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 // TestARestoreOverALogFollowsIt restores a backup over the log to which its server, after the backup, wrote
 // further decisions: all of these stand, and what was deleted stays so.
 func TestARestoreOverALogFollowsIt(t *testing.T) {
-	addr := freeAddr(t)
+	addr := freeAddress(t)
 	log, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestABackupOfTwoStoresIsRestoredIntoTwoOthers(t *testing.T) {
 	one.publish(1) // after the backup
 	s.stopped()
 
-	if _, _, err := restored(t, kept, map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + freeAddr(t) + "/"}); err == nil || !strings.Contains(err.Error(), "has 2 stores, and 1 are configured") {
+	if _, _, err := restored(t, kept, map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + freeAddress(t) + "/"}); err == nil || !strings.Contains(err.Error(), "has 2 stores, and 1 are configured") {
 		t.Errorf("into one store: %v", err)
 	}
 	addrs, env := list()

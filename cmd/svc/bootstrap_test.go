@@ -93,7 +93,7 @@ func (g gate) Write(p []byte) (int, error) { <-g.open; return g.Writer.Write(p) 
 
 // TestANodeIsNotReadyBeforeItsSecretsWereShown looks at readiness while they are not.
 func TestANodeIsNotReadyBeforeItsSecretsWereShown(t *testing.T) {
-	addr := freeAddr(t)
+	addr := freeAddress(t)
 	shown := gate{make(chan struct{}), io.Discard}
 	release := sync.OnceFunc(func() { close(shown.open) })
 	defer release()
@@ -150,7 +150,7 @@ func TestAStartWaitsForTheStore(t *testing.T) {
 	})
 	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
 	store.pull()
-	addr, dir := freeAddr(t), t.TempDir()
+	addr, dir := freeAddress(t), t.TempDir()
 	env := map[string]string{"SVC_ADMIN_ADDR": addr, "SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"}
 	waits := func() {
 		t.Helper()

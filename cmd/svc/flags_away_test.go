@@ -49,7 +49,7 @@ func TestFlagsAreEvaluatedWhileTheStoreIsAway(t *testing.T) {
 
 // TestFlagsAreEvaluatedWhileTheLogIsAway stops the log: the last known definitions answer.
 func TestFlagsAreEvaluatedWhileTheLogIsAway(t *testing.T) {
-	folder, addr := t.TempDir(), freeAddr(t)
+	folder, addr := t.TempDir(), freeAddress(t)
 	log, err := broker.Open(broker.Config{Dir: folder, Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func sharedStores(t *testing.T) map[string]string {
 		}
 	})
 	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
-	addr := freeAddr(t)
+	addr := freeAddress(t)
 	broker, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestASecondNodeWithoutAnAddressDisturbsNobody(t *testing.T) {
 	env["SVC_MASTER_KEY"] = "the master key of both"
 	s := startServer(t, t.TempDir(), env)
 	generation, _ := s.node.ownership.Generation()
-	addr := freeAddr(t)
+	addr := freeAddress(t)
 	env["SVC_ADMIN_ADDR"] = addr
 	background(t, t.TempDir(), env, io.Discard)
 	eventually(t, "the second says why it is not ready", func() error {

@@ -148,7 +148,7 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 // TestTheLogGoesAwayAndNothingIsAcknowledged runs over a log by address and
 // stops it: ingest answers 503 with Retry-After and goes on when it is back.
 func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
-	folder, addr := t.TempDir(), freeAddr(t)
+	folder, addr := t.TempDir(), freeAddress(t)
 	open := func() *broker.Broker {
 		t.Helper()
 		broker, err := broker.Open(broker.Config{Dir: folder, Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
@@ -185,15 +185,4 @@ func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// freeAddr returns an address of this machine that nobody listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

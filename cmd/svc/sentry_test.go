@@ -253,7 +253,7 @@ func TestErrorsOverTheLimitPauseErrorsOnly(t *testing.T) {
 // TestErrorsSurviveTheLogsAbsence takes the log away: errors are accepted, wait on disk,
 // and are stored once each when the log is back.
 func TestErrorsSurviveTheLogsAbsence(t *testing.T) {
-	folder, addr := t.TempDir(), freeAddr(t)
+	folder, addr := t.TempDir(), freeAddress(t)
 	open := func() *broker.Broker {
 		t.Helper()
 		broker, err := broker.Open(broker.Config{Dir: folder, Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})

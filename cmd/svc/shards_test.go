@@ -46,7 +46,7 @@ func serveStore(addr string) {
 // startStore starts a store as a process of its own and returns its address.
 func startStore(t *testing.T) string {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := freeAddress(t)
 	command := exec.CommandContext(context.Background(), os.Args[0])
 	command.Env = append(os.Environ(), storeVariable+"="+addr, folderVariable+"="+filepath.Join(t.TempDir(), "store"))
 	command.Stderr = os.Stderr
