@@ -113,11 +113,24 @@ test-raced: deps
 test-plain: deps
 	$(PLAIN) -short $(SHUFFLE) -skip '$(PROOFS)|$(LONG)|$(CLIENTS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
 
+# Targets of their own, so that `make --keep-going proofs` runs each although a test of another fails.
 .PHONY: proofs
-proofs: deps ## run what takes long: random histories of nodes that fail, servers that are killed, all combinations of questions
+proofs: proofs-raced proofs-plain proofs-without proofs-sampled ## run what takes long: random histories of nodes that fail, servers that are killed, all combinations of questions
+
+.PHONY: proofs-raced
+proofs-raced: deps
 	$(TEST) $(RACE) $(SHORT) -run '$(PROOFS)' -count=1 $(PROVING)
+
+.PHONY: proofs-plain
+proofs-plain: deps
 	$(PLAIN) $(SHORT) -run '$(LONG)' -skip '$(PROOFS)' -count=1 $(LONG_IN)
+
+.PHONY: proofs-without
+proofs-without: deps
 	$(PLAIN) -tags norevenue -run 'WithoutTheModule' -count=1 ./cmd/svc
+
+.PHONY: proofs-sampled
+proofs-sampled: deps
 	$(if $(SHORT),,$(PLAIN) -count=1 $(SAMPLED))
 
 .PHONY: race

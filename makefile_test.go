@@ -52,6 +52,9 @@ func TestEveryTestHasALane(t *testing.T) {
 	if !strings.Contains(makefile, "$(MAKE) test-raced test-plain\n") {
 		t.Error("the two halves of make test are no targets of their own, so the second is left out where the first fails")
 	}
+	if !strings.Contains(makefile, "proofs: proofs-raced proofs-plain proofs-without proofs-sampled ") {
+		t.Error("the parts of make proofs are no targets of their own, so those after one that fails are left out")
+	}
 	ci, err := os.ReadFile(".ci/run")
 	if err != nil {
 		t.Fatal(err)
