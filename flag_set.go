@@ -79,8 +79,8 @@ type FlagSet struct {
 	// sampled is the second in which an unchanged answer was counted last, as Unix time.
 	sampled atomic.Int64
 
-	mu sync.Mutex
-	// text is what Text keeps. Guarded by mu.
+	// mu guards text, which Text returns.
+	mu   sync.Mutex
 	text []byte
 }
 

@@ -74,7 +74,7 @@ func (k TimelineKey) Bound(kind TimelineKind) (tsMs int64, id string) {
 	return k.TsMs, k.ID
 }
 
-// TimelineQuery asks for a page of the timeline of a person, who is named by their number.
+// TimelineQuery asks for a page of the timeline of a person.
 type TimelineQuery struct {
 	Environment Environment
 	// Visitor is any of the person's visitors.

@@ -67,7 +67,7 @@ func (s *Server) SignAsOperator(request *http.Request) error {
 	return nil
 }
 
-// Memory is what a server takes, in bytes, once garbage is collected.
+// Memory is the memory use of a server in bytes, measured after a garbage collection.
 type Memory struct {
 	// Live is the heap of Go and its stacks.
 	Live float64

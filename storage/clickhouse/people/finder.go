@@ -160,11 +160,11 @@ func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err e
 	if err != nil || len(sharing) == 0 {
 		return nil, true, err
 	}
-	shared := "{visitors:Array(UInt64)}"
+	devices := "{visitors:Array(UInt64)}"
 	if !few {
-		sharing, shared = nil, "("+f.db.queries["persons.Sharing"]+")"
+		sharing, devices = nil, "("+f.db.queries["persons.Sharing"]+")"
 	}
-	query := strings.ReplaceAll(f.db.queries["persons.Strays"], "$(shared)", shared)
+	query := strings.ReplaceAll(f.db.queries["persons.Strays"], "$(devices)", devices)
 	visitors, err = f.db.visitors(ctx, "looking for people without events of their own", query, clickhouse.Args{"environment": environment, "visitors": sharing, "limit": most + 1})
 	return visitors, len(visitors) <= most, err
 }
