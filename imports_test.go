@@ -193,7 +193,7 @@ func innerImports() map[string][]string {
 		"svc/bench/monitors":          {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/people":            {"svc/bench/harness"},
 		"svc/bench/destinations":      {"svc/bench/harness"},
-		"svc/bench/query":             {"svc/bench/harness"},
+		"svc/bench/query":             {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/revenue":           {"svc/bench/harness"},
 		"svc/bench/report":            {"svc/bench/harness"},
 		"svc/bench/state":             {"svc/bench/harness"},

@@ -71,9 +71,9 @@ type RecordReader interface {
 // again. A crash before 1 leaves nothing.
 //
 // One block is under way at a time. It is begun once per interval, however many partitions
-// there are, since many small parts are what a column store suffers from most. It is begun
-// earlier where streams wait for room, and where [Sinks.Hurry] is called, which alert rules
-// do at most every 200 ms.
+// there are, since many small parts are what a column store suffers from most; the interval is
+// longer while nobody reads. It is begun earlier where streams wait for room, where somebody
+// begins to read, and where [Sinks.Hurry] is called, which alert rules do at most every 200 ms.
 type Sink struct {
 	config SinkConfig
 
@@ -82,6 +82,9 @@ type Sink struct {
 
 	mu   sync.Mutex
 	open *openBlock
+	// storing is the block under way; failing says that the store did not take it at the last attempt.
+	storing *openBlock
+	failing bool
 	// ended is the last generation that was found to be over.
 	ended  int32
 	spare  *openBlock
@@ -96,8 +99,10 @@ type SinkConfig struct {
 	Store BlockStore
 	Log   Committer
 	// Records reads what became of rows that the store refuses.
-	Records  RecordReader
-	Interval time.Duration
+	Records RecordReader
+	// Interval is the least time between the beginnings of two blocks, Unread the one while nobody
+	// reads; zero is the same.
+	Interval, Unread time.Duration
 	// MaxRows is the size of the open block from which the streams wait.
 	MaxRows int
 	Now     func() time.Time
@@ -111,6 +116,9 @@ type SinkConfig struct {
 	Listeners []Listener
 	// Outbox takes the notes of listeners; it may be nil where none of them leaves any.
 	Outbox *Outbox
+
+	// readers is shared by the sinks of a node.
+	readers *readers
 }
 
 // NewSink returns a sink with an empty block.
@@ -193,7 +201,7 @@ func (s *Sink) take() *openBlock {
 		return nil
 	}
 	taken := s.open
-	s.open, s.spare = s.spare, nil
+	s.open, s.spare, s.storing = s.spare, nil, taken
 	s.renew(s.open, taken.generation)
 	s.grant()
 	return taken
@@ -203,8 +211,9 @@ func (s *Sink) take() *openBlock {
 func (s *Sink) giveBack(block *openBlock) {
 	block.clear()
 	s.mu.Lock()
-	s.spare = block
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	s.spare, s.storing = block, nil
+	block.conclude()
 }
 
 // Run stores blocks until ctx ends, then stores the last one. The block under
@@ -219,7 +228,7 @@ func (s *Sink) Run(ctx context.Context) error {
 			return s.flush(work)
 		case <-s.filled:
 		}
-		pause := time.After(s.config.Interval)
+		pause := time.After(s.interval())
 		if err := s.flush(work); err != nil {
 			s.config.Logger.Warn("block abandoned; its records will be read again", "error", err)
 		}
@@ -230,6 +239,14 @@ func (s *Sink) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// interval is the time between the beginnings of two blocks at present.
+func (s *Sink) interval() time.Duration {
+	if s.config.readers.reading() {
+		return s.config.Interval
+	}
+	return max(s.config.Interval, s.config.Unread)
 }
 
 // drainTime bounds the storing of the last blocks at a stop.
@@ -295,14 +312,15 @@ var errOver = errors.New("the generation has ended")
 // refuses for good, become dead letters first.
 func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 	token := "block-" + strconv.FormatUint(block.id, 36)
-	return s.retry(ctx, block.generation, "storing a block", func() error {
+	return s.retry(ctx, block.generation, "storing a block", func() (err error) {
+		defer func() { s.note(err) }()
 		if len(block.letters) > 0 {
 			if err := s.park(ctx, block.id, block.letters); err != nil {
 				return err
 			}
 			block.letters = nil
 		}
-		err := s.config.Store.Insert(ctx, token, block.id, block.rows)
+		err = s.config.Store.Insert(ctx, token, block.id, block.rows)
 		for errors.Is(err, svc.ErrRefused) {
 			s.config.Metrics.Failures.Inc()
 			s.config.Logger.Warn("the store refused a block", "rows", block.rows.Rows(), "error", err)
@@ -324,6 +342,13 @@ func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 		}
 		return nil
 	})
+}
+
+// note notes whether the store took a block.
+func (s *Sink) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = err != nil
 }
 
 // recount holds the stored rows of a completed block to what it was made of. The store knows what it has by the

@@ -23,12 +23,15 @@ type openBlock struct {
 	inserted bool
 	heard    int
 	logger   *slog.Logger
+	// concluded is closed once the block is stored or given up.
+	concluded chan struct{}
 }
 
 // newBlock returns an empty block of a generation.
 func (s *Sink) newBlock(generation int32) *openBlock {
 	return &openBlock{
 		generation: generation, rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, listeners: s.openListeners(), logger: s.config.Logger,
+		concluded: make(chan struct{}),
 	}
 }
 
@@ -49,8 +52,15 @@ func (b *openBlock) clear() {
 	b.id, b.recovered, b.inserted, b.heard = 0, nil, false, 0
 }
 
-// renew begins an empty block in the memory of another.
+// conclude lets those go on that wait for the block; the caller holds the lock of its sink.
+func (b *openBlock) conclude() {
+	close(b.concluded)
+	b.concluded = make(chan struct{})
+}
+
+// renew begins an empty block in the memory of another; the caller holds the lock.
 func (s *Sink) renew(b *openBlock, generation int32) {
 	b.clear()
+	b.conclude()
 	b.generation, b.listeners = generation, s.openListeners()
 }

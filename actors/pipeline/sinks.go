@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"svc"
 )
@@ -19,6 +20,7 @@ type Sinks struct {
 // shard.
 func NewSinks(config SinkConfig, shape svc.LogShape, store func(shard int) BlockStore) *Sinks {
 	s := &Sinks{shape: shape}
+	config.readers = &readers{now: config.Now}
 	for shard := range max(1, shape.Shards) {
 		config.Store = store(shard)
 		s.all = append(s.all, NewSink(config))
@@ -82,5 +84,22 @@ func (s *Sinks) Peek(show func(listener BlockListener)) {
 func (s *Sinks) Hurry() {
 	for _, sink := range s.all {
 		signal(sink.hurried)
+	}
+}
+
+// Interval is the time between the beginnings of two blocks at present.
+func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
+
+// Read says that somebody reads what is stored. Who is the first for a while waits until what was
+// folded so far is stored, for a second at most.
+func (s *Sinks) Read(ctx context.Context) {
+	if first := s.all[0].config.readers.enter(); !first {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstReadTime)
+	defer cancel()
+	s.Hurry()
+	for _, sink := range s.all {
+		sink.await(ctx)
 	}
 }

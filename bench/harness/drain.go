@@ -26,10 +26,14 @@ func (m Metrics) Lag() int64 {
 	return int64(m[MetricAccepted]) - int64(m[MetricStored]) - int64(m[MetricDuplicates])
 }
 
+// drainLook is how often the server is asked whether its backlog is empty. A scrape takes it some
+// milliseconds, which count among those of the load that is measured.
+const drainLook = 200 * time.Millisecond
+
 // AwaitDrained waits until everything that this life of the server accepted is
 // stored. It holds only where that life began without a backlog.
 func (s *Server) AwaitDrained(ctx context.Context, limit time.Duration) error {
-	return Poll(ctx, "an empty backlog", limit, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+	return Poll(ctx, "an empty backlog", limit, drainLook, func(ctx context.Context) (bool, string) {
 		metrics, err := s.Scrape(ctx)
 		if err != nil {
 			return false, err.Error()

@@ -63,7 +63,7 @@ type Server struct {
 
 // NewServer chooses the addresses; nothing is started.
 func NewServer(ctx context.Context, settings Settings) (*Server, error) {
-	s := &Server{Settings: settings, client: &http.Client{Timeout: requestTime}}
+	s := &Server{Settings: settings, client: &http.Client{Timeout: requestTime, Transport: &http.Transport{DisableCompression: true}}}
 	var err error
 	if s.Binary, err = filepath.Abs(settings.Binary); err != nil {
 		return nil, fmt.Errorf("finding the server: %w", err)

@@ -50,6 +50,10 @@ func (b *bench) sustained(ctx context.Context) error {
 	return nil
 }
 
+// maxAllStages is how many times the processor time of a bare handler a single event may take until it
+// is stored.
+const maxAllStages = 4
+
 // lag is how many events waited, at most and by halves of the time.
 type lag struct{ max, first, second float64 }
 
@@ -118,6 +122,7 @@ func ratios(result *harness.Result) []harness.Ratio {
 		rows = append(rows,
 			harness.AtLeast("G1", single+" / bare", speed(single)/speed("http single"), 0.65),
 			harness.AtMost("G2", single+", µs / bare µs", cost(single)/cost("http single"), 1.6),
+			harness.AtMost("G2", single+", all stages, µs / bare µs", stored(single)/cost("http single"), maxAllStages),
 			harness.AtLeast("G3", batch+" / bare", speed(batch)/speed("http batch"), 0.55))
 		if tail(paced, p99) > 0 {
 			rows = append(rows,

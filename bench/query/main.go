@@ -1,7 +1,8 @@
 // Command query loads events of the last month and measures the reads of the
 // dashboards: cold, which is the first one after a restart, and warm; then in turns with
 // the queries of its folder, which are written by hand for the same numbers. Inserts are
-// measured in turns with bare columns.
+// measured in turns with bare columns. With -before it compares two builds of the server
+// instead, in turns.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -22,24 +24,30 @@ type options struct {
 	days   int
 	warm   int
 	only   string
+	before string
 }
 
 // Parts of a run.
 const (
 	onlyServer = "server"
 	onlyTurns  = "turns"
+	onlyBuilds = "builds"
 )
 
 func main() { harness.Main("query", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) error {
+	if ran, err := bare.Main(); ran {
+		return err
+	}
 	var o options
 	o.Flags(30 * time.Minute)
 	flag.IntVar(&o.events, "events", 200_000, "events to load; 10000000 by hand")
 	flag.IntVar(&o.days, "days", 29, "days that the events are spread over")
 	flag.IntVar(&o.warm, "warm", 30, "warm runs of each read")
 	flag.StringVar(&o.only, "only", "", "server or turns; empty is both")
+	flag.StringVar(&o.before, "before", "", "another build of the server: only compare the two, ingest and reads, in turns")
 	flag.Parse()
 	return o.Within(ctx, "query", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
@@ -58,8 +66,9 @@ func measure(ctx context.Context, o *options, dir string) error {
 	}{
 		{onlyServer, o.Binary, "the engine's scans; one reader at a time", func(b *bench) error { return b.serve(ctx, dir) }},
 		{onlyTurns, "", "the engine's scans; both sides in one process", func(b *bench) error { return b.turns(ctx) }},
+		{onlyBuilds, o.Binary, "the machine, which both builds share", func(b *bench) error { return b.builds(ctx, dir) }},
 	} {
-		if o.only != "" && o.only != part.scenario {
+		if (o.before != "") != (part.scenario == onlyBuilds) || o.only != "" && o.only != part.scenario {
 			continue
 		}
 		b := &bench{options: o, result: harness.NewResult(ctx, scenarioOf(part.scenario), part.program, o.Pin)}
@@ -76,10 +85,10 @@ func measure(ctx context.Context, o *options, dir string) error {
 
 // scenarioOf names the result of a part.
 func scenarioOf(part string) string {
-	if part == onlyTurns {
-		return "turns"
+	if part == onlyServer {
+		return "query"
 	}
-	return "query"
+	return part
 }
 
 // serve measures the server from outside.

@@ -88,7 +88,7 @@ func (n *node) wireMonitoring() error {
 	limits := svc.MonitorRules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
 	m.ports = &alerting.Ports{
 		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: alerting.StoredMeasures{Store: n.db}, Sender: sender, Rules: n.rules,
-		Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
+		Started: n.now(), Flush: n.unreadInterval(), Logger: n.logger,
 	}
 	probe := outbound.NewProbe(dialer, n.config.PublicURL, n.now)
 	m.monitorPorts = &alerting.MonitorPorts{

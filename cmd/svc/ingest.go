@@ -123,7 +123,8 @@ func (n *node) admission() *admission.Control {
 	lag := func(shard int) time.Duration {
 		return n.progress.Age(n.now(), shard*n.config.Partitions, (shard+1)*n.config.Partitions)
 	}
-	control.Share(lag, behindIntervals*n.config.FlushInterval, cap(n.processors)+1, n.now)
+	maxLag := func() time.Duration { return behindIntervals * n.sinks.Interval() }
+	control.Share(lag, maxLag, cap(n.processors)+1, n.now)
 	control.UseProcessors(n.processors)
 	return control
 }

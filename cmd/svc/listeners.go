@@ -33,7 +33,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.handler, err = route.New(route.Config{
-		Routes: rows, Callers: n.callers, Authority: n.identity, Applications: n.apps, Auditor: n.db,
+		Routes: rows, Callers: n.callers, Authority: n.identity, Applications: n.apps, Reads: n.sinks.Read, Auditor: n.db,
 		Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: version.API, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,

@@ -273,7 +273,7 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Shape: n.shape()}
 	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
 	n.sinks = pipeline.NewSinks(pipeline.SinkConfig{
-		Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, Unread: n.unreadInterval(), MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
@@ -283,6 +283,18 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	}
 	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(n.intakes, n.sinks))
 	return n.actorKinds, nil
+}
+
+// unreadIntervals is how many flush intervals lie between two blocks while nobody reads.
+const unreadIntervals = 4
+
+// unreadInterval is the time between two blocks while nobody reads. The nodes of a cluster do not know
+// who reads through another.
+func (n *node) unreadInterval() time.Duration {
+	if n.clustered.wire != nil {
+		return n.config.FlushInterval
+	}
+	return unreadIntervals * n.config.FlushInterval
 }
 
 // newBlockID returns a number for a block.

@@ -30,7 +30,7 @@ func TestAFloodingAddressIsPaced(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, aSecond, 2, time.Now)
 		control.addressPace.nap = func(ctx context.Context, length time.Duration) time.Duration {
 			control.addressPace.sleep(ctx, length)
 			if parts, _ := control.sent.lately(2 * sentSlot); parts["shop"] > capacity*3/10 {

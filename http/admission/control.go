@@ -49,7 +49,7 @@ const (
 // Share divides the node between applications that send at the same time. Those that send more than
 // their part are delayed while the oldest record of their shard that is not stored is older than maxLag, and while
 // the node's processors, so many, are short.
-func (c *Control) Share(lag func(shard int) time.Duration, maxLag time.Duration, processors int, now func() time.Time) {
+func (c *Control) Share(lag func(shard int) time.Duration, maxLag func() time.Duration, processors int, now func() time.Time) {
 	c.sent = newSentBytes(now)
 	c.throttle = &throttle{sent: c.sent, lag: lag, maxLag: maxLag, now: now}
 	c.pace = newPace(c.sent, processors, now)

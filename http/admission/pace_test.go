@@ -37,7 +37,7 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, aSecond, 2, time.Now)
 		control.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
 			control.pace.sleep(ctx, length)
 			if parts, _ := control.sent.lately(2 * sentSlot); parts["flood"] > capacity*3/10 {
@@ -93,7 +93,7 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var senders sync.WaitGroup
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, aSecond, 2, time.Now)
 		control.pace.nap = func(ctx context.Context, length time.Duration) time.Duration {
 			control.pace.sleep(ctx, length)
 			return time.Second
@@ -121,7 +121,7 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 1, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, aSecond, 1, time.Now)
 		send := func(bytes int64) error {
 			reserved := Reservation{control: control, app: "flood"}
 			defer reserved.Release()

@@ -14,9 +14,9 @@ type throttle struct {
 	sent *sentBytes
 	// lag returns the age of the oldest record of a shard that is not stored.
 	lag func(shard int) time.Duration
-	// maxLag is how old that record may be before an application is delayed. Half of it suffices for
+	// maxLag is how old that record may be at present before an application is delayed. Half of it suffices for
 	// an application that sent throttleMuch of what is not stored.
-	maxLag time.Duration
+	maxLag func() time.Duration
 	now    func() time.Time
 
 	mu sync.Mutex
@@ -98,9 +98,10 @@ func (t *throttle) refresh() {
 
 // refreshShard is refresh of the applications of a shard, whose oldest record is so old.
 func (t *throttle) refreshShard(shard int, lag time.Duration) {
-	parts, _ := t.sent.lately(max(lag, t.maxLag/2))
+	maxLag := t.maxLag()
+	parts, _ := t.sent.lately(max(lag, maxLag/2))
 	maps.DeleteFunc(parts, func(app string, _ int64) bool { return t.shards[app] != shard })
-	if lag <= t.maxLag/2 || len(parts) < 2 {
+	if lag <= maxLag/2 || len(parts) < 2 {
 		return
 	}
 	total := int64(0)
@@ -108,6 +109,6 @@ func (t *throttle) refreshShard(shard int, lag time.Duration) {
 		total += bytes
 	}
 	for app, bytes := range parts {
-		t.held[app] = bytes > total/int64(len(parts)) && (lag > t.maxLag || bytes > throttleMuch)
+		t.held[app] = bytes > total/int64(len(parts)) && (lag > maxLag || bytes > throttleMuch)
 	}
 }

@@ -18,7 +18,7 @@ func TestPace(t *testing.T) {
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return time.Since(*oldest.Load()) }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return time.Since(*oldest.Load()) }, aSecond, 2, time.Now)
 		send := func(app string, bytes int64) (time.Duration, error) {
 			began := time.Now()
 			_, err := control.throttle.wait(context.Background(), app, 0)
@@ -73,7 +73,7 @@ func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
 		control := New(256 << 20)
-		control.Share(func(int) time.Duration { return time.Duration(behind.Load()) }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return time.Duration(behind.Load()) }, aSecond, 2, time.Now)
 		for range 6 {
 			time.Sleep(100 * time.Millisecond)
 			control.sent.add("flood", 1<<20)
@@ -98,7 +98,7 @@ func TestPaceOfAFlood(t *testing.T) {
 func TestPaceOfAShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := New(256 << 20)
-		control.Share(func(shard int) time.Duration { return time.Duration(shard) * time.Minute }, time.Second, 2, time.Now)
+		control.Share(func(shard int) time.Duration { return time.Duration(shard) * time.Minute }, aSecond, 2, time.Now)
 		apps := map[string]int{"busy": 0, "calm": 0, "flood": 1, "few": 1}
 		for app, shard := range apps {
 			control.throttle.note(app, shard)
@@ -111,3 +111,6 @@ func TestPaceOfAShard(t *testing.T) {
 		}
 	})
 }
+
+// aSecond is the age of records from which the tests have applications delayed.
+func aSecond() time.Duration { return time.Second }

@@ -49,7 +49,7 @@ func TestOnlyAProxySaysForWhomItAsks(t *testing.T) {
 func TestAnAddressIsHeldBackWhateverItClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := admission.New(64 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, func() time.Duration { return time.Second }, 2, time.Now)
 		collect := testCollect(&logOf{})
 		collect.Admission = control
 		sent(t, control, "app_1", "203.0.113.77", 4<<20)

@@ -16,7 +16,7 @@ import (
 func TestFairnessNamesWhoMetTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := admission.New(64 << 20)
-		control.Share(func(int) time.Duration { return 0 }, time.Second, 2, time.Now)
+		control.Share(func(int) time.Duration { return 0 }, func() time.Duration { return time.Second }, 2, time.Now)
 		sent(t, control, "app_quiet", "", 100)
 		if got := control.Fairness("app_flood", 7, time.Now()); got.Bound != nil || got.BytesPerSecond != 0 || len(got.Met) != 0 {
 			t.Fatalf("before the flood: %+v", got)

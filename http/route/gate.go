@@ -188,8 +188,15 @@ func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte
 			return nil, nil, err
 		}
 	}
-	return call.Route.Handler.decode(call, call.request)
+	input, body, err = call.Route.Handler.decode(call, call.request)
+	if err == nil && call.Route.readsApp() {
+		h.config.Reads(ctx)
+	}
+	return input, body, err
 }
+
+// readsApp says that the row reads of an application and changes nothing.
+func (r *Route) readsApp() bool { return r.Effect == Read && r.HasParam("app") }
 
 // perform calls the handler; a panic becomes an internal error.
 func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer Answer, err error) {

@@ -29,6 +29,9 @@ type Config struct {
 	Callers      func(handler http.Handler, routes []Route) ([]Route, error)
 	Authority    Authority
 	Applications Applications
+	// Reads is called before a row that reads of an application is answered, and every ten seconds while it
+	// is streamed; it may be nil.
+	Reads func(ctx context.Context)
 	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
 	Auditor Auditor
 	Replays Replays
@@ -125,6 +128,9 @@ func withDefaults(config Config) Config {
 	}
 	if config.Random == nil {
 		config.Random = rand.Reader
+	}
+	if config.Reads == nil {
+		config.Reads = func(context.Context) {}
 	}
 	return config
 }

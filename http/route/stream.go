@@ -164,6 +164,9 @@ func (h *Handler) permits(ctx context.Context, call *Call) error {
 			return err
 		}
 	}
+	if call.Route.readsApp() {
+		h.config.Reads(ctx)
+	}
 	return nil
 }
 

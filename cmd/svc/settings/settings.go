@@ -116,7 +116,7 @@ func settings() []setting {
 		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
 		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
 		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503", false, setIngestMemory},
-		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
+		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse; on a node alone four times that while nobody has read for a minute", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
 		{"SVC_ERASURE_DELAY", "1m", "duration", "how long after its request an erasure removes rows; nothing shows them from the request on", false, duration(func(c *Config) *time.Duration { return &c.ErasureDelay }, 100*time.Millisecond, time.Hour)},
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
 		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},

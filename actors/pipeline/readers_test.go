@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+)
+
+// timedStore notes when blocks are stored; while it is away none is.
+type timedStore struct {
+	blocksStored
+
+	away  bool
+	fails error
+	times []time.Duration
+	began time.Time
+}
+
+func (s *timedStore) Insert(ctx context.Context, token string, id uint64, block Block) error {
+	if s.fails != nil {
+		return s.fails
+	}
+	if s.away {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := s.blocksStored.Insert(ctx, token, id, block); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times = append(s.times, time.Since(s.began))
+	return nil
+}
+
+// storedAt returns the rows that are stored, and how many blocks were since an instant.
+func (s *timedStore) storedAt(since time.Duration) (rows, blocks int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n, at := range s.times {
+		rows += s.rows[n]
+		if at > since {
+			blocks++
+		}
+	}
+	return rows, blocks
+}
+
+// readSinks runs sinks of a shard for each store into which a row is folded every 50 ms.
+func readSinks(t *testing.T, stores ...*timedStore) *Sinks {
+	t.Helper()
+	log := &boundedLog{committed: map[int]svc.LogPosition{}}
+	sinks := NewSinks(SinkConfig{
+		Log: log, MaxRows: 200_000, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Metrics: NewSinkMetrics(prometheus.NewRegistry()),
+		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) },
+	}, svc.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = sinks.Run(ctx) })
+	for shard, store := range stores {
+		store.began = time.Now()
+		sinks.all[shard].begin(1)
+		running.Go(func() {
+			for offset := int64(0); ctx.Err() == nil; offset++ {
+				sinks.of(shard).append(1, recordRange{shard, offset, offset}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 1)}})
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return sinks
+}
+
+// TestBlocksAreFewerWhileNobodyReads counts the blocks of half a minute before anybody reads, while
+// somebody does, and a minute after the last read.
+func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &timedStore{}
+		sinks := readSinks(t, store)
+		count := func() int {
+			from := time.Since(store.began)
+			time.Sleep(30 * time.Second)
+			_, blocks := store.storedAt(from)
+			return blocks
+		}
+		unread := count()
+		sinks.Read(t.Context())
+		read := count()
+		sinks.Read(t.Context())
+		time.Sleep(readTime)
+		got, want := []int{unread, read, count()}, []int{15, 60, 15}
+		if !slices.Equal(got, want) {
+			t.Errorf("blocks before, while and after somebody reads: %v, want %v", got, want)
+		}
+	})
+}
+
+// TestTheFirstReadFindsWhatWasFolded begins to read at many moments between two blocks: all that was folded before is
+// stored when the read goes on, also where a block is under way. The next reads wait for nothing.
+func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
+	for moment := time.Duration(0); moment < 2*time.Second; moment += 7 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			store := &timedStore{}
+			sinks := readSinks(t, store)
+			time.Sleep(10*time.Second + moment)
+			synctest.Wait()
+			folded := int((10*time.Second+moment)/(50*time.Millisecond)) + 1
+			began := time.Now()
+			sinks.Read(t.Context())
+			if rows, _ := store.storedAt(0); rows < folded {
+				t.Errorf("%s after a block: %d rows are stored, %d were folded", moment, rows, folded)
+			}
+			// A block under way and the next one take 10 ms each.
+			if waited := time.Since(began); waited > 20*time.Millisecond {
+				t.Errorf("%s after a block: the first read waited %s", moment, waited)
+			}
+			began = time.Now()
+			if sinks.Read(t.Context()); time.Since(began) != 0 {
+				t.Errorf("the second read waited %s", time.Since(began))
+			}
+		})
+	}
+}
+
+// TestTheFirstReadWaitsForNoStoreThatIsAway has one of two shards hang, or refuse connections.
+func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		away   *timedStore
+		atMost time.Duration
+	}{
+		"hangs":   {&timedStore{away: true}, firstReadTime},
+		"refuses": {&timedStore{fails: errors.New("connection refused")}, 20 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				serving := &timedStore{}
+				sinks := readSinks(t, serving, c.away)
+				time.Sleep(3 * time.Second)
+				for _, atMost := range []time.Duration{c.atMost, 0} {
+					began := time.Now()
+					if sinks.Read(t.Context()); time.Since(began) > atMost {
+						t.Errorf("a read waited %s, %s is allowed", time.Since(began), atMost)
+					}
+				}
+				from := time.Since(serving.began)
+				time.Sleep(10 * time.Second)
+				if _, blocks := serving.storedAt(from); blocks != 20 {
+					t.Errorf("the shard that serves stored %d blocks in ten seconds, want 20", blocks)
+				}
+			})
+		})
+	}
+}
