@@ -33,7 +33,7 @@ const (
 func (b *bench) builds(ctx context.Context, dir string) error {
 	var servers [2]*harness.Server
 	for n, binary := range []string{b.before, b.Binary} {
-		server, err := harness.NewServer(ctx, harness.Settings{Binary: binary, Dir: filepath.Join(dir, sides[n]), Sync: "always", CPU: b.CPU()})
+		server, err := harness.NewServer(ctx, harness.Settings{Binary: binary, Dir: filepath.Join(dir, side(n)), Sync: "always", CPU: b.CPU()})
 		if err != nil {
 			return err
 		}
@@ -60,8 +60,8 @@ func (b *bench) builds(ctx context.Context, dir string) error {
 	return nil
 }
 
-// sides name the two builds in rows and folders.
-var sides = [2]string{"before", "after"}
+// side names one of the two builds in rows and folders.
+func side(n int) string { return [2]string{"before", "after"}[n] }
 
 // turn returns the order of the servers in a round: each begins every other time.
 func turn(round int) [2]int { return [2]int{round % 2, 1 - round%2} }
@@ -86,14 +86,14 @@ func (b *bench) loadsInTurns(ctx context.Context, dir string, servers [2]*harnes
 			row.Round = round + 1
 			b.add(row)
 			floor = append(floor, row.CPUPerEvent)
-			for _, side := range turn(round) {
-				row, err := drive(ctx, servers[side], kind.load)
+			for _, n := range turn(round) {
+				row, err := drive(ctx, servers[n], kind.load)
 				if err != nil {
 					return fmt.Errorf("%s: %w", kind.role, err)
 				}
-				row.Name, row.Round = kind.role+", "+sides[side], round+1
+				row.Name, row.Round = kind.role+", "+side(n), round+1
 				b.add(row)
-				if side == 0 {
+				if n == 0 {
 					before = append(before, row.CPUPerEvent)
 				} else {
 					after = append(after, row.CPUPerEvent)
@@ -137,24 +137,24 @@ func (b *bench) readsInTurns(ctx context.Context, servers [2]*harness.Server) er
 	spreads := make([][2]harness.Latency, len(reads))
 	for round := range b.warm + 1 {
 		for i := range reads {
-			for _, side := range turn(round) {
+			for _, n := range turn(round) {
 				began := time.Now()
-				if err := servers[side].Read(ctx, reads[i].path, reads[i].query, nil); err != nil {
-					return fmt.Errorf("%s, %s: %w", reads[i].name, sides[side], err)
+				if err := servers[n].Read(ctx, reads[i].path, reads[i].query, nil); err != nil {
+					return fmt.Errorf("%s, %s: %w", reads[i].name, side(n), err)
 				}
 				if round == 0 { // The first round warms both.
 					continue
 				}
 				elapsed := time.Since(began)
-				spreads[i][side].Record(elapsed)
-				took[i][side] = append(took[i][side], elapsed.Seconds())
+				spreads[i][n].Record(elapsed)
+				took[i][n] = append(took[i][n], elapsed.Seconds())
 			}
 		}
 	}
 	for i := range reads {
-		for side := range sides {
-			spread := spreads[i][side].Spread()
-			b.add(harness.Measurement{Name: reads[i].name + ", " + sides[side], Kind: harness.KindService, Latency: &spread})
+		for n := range servers {
+			spread := spreads[i][n].Spread()
+			b.add(harness.Measurement{Name: reads[i].name + ", " + side(n), Kind: harness.KindService, Latency: &spread})
 		}
 		b.compare(reads[i].name, ofBefore, took[i][1], took[i][0], maxOfBefore)
 	}
