@@ -63,6 +63,8 @@ func divided(parts []svc.Part) []svc.Part {
 type Committer struct {
 	*kafka.Consumer
 	Progress *pipeline.Progress
+	// Stored takes the positions as well.
+	Stored func(positions []svc.LogPosition)
 }
 
 // Commit commits positions, and notes them once they are.
@@ -70,6 +72,7 @@ func (c Committer) Commit(ctx context.Context, generation int32, positions []svc
 	err := c.Consumer.Commit(ctx, generation, positions)
 	if err == nil {
 		c.Progress.Stored(positions)
+		c.Stored(positions)
 	}
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"svc"
 )
 
 const (
@@ -71,6 +73,20 @@ func (b *Backlog) note(now time.Time, positions map[int][2]int64) {
 		records += max(0, end-next)
 	}
 	b.marks, b.records, b.known = marks, records, now
+}
+
+// Stored notes positions that were committed, so that nothing that is stored has an age until the next look.
+func (b *Backlog) Stored(positions []svc.LogPosition) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, position := range positions {
+		left := slices.DeleteFunc(b.marks[position.Partition], func(m backlogMark) bool { return m.end <= position.Offset })
+		if len(left) == 0 {
+			delete(b.marks, position.Partition)
+		} else {
+			b.marks[position.Partition] = left
+		}
+	}
 }
 
 // begin starts the grace in which the age may be unknown.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc"
 )
 
 // TestReadinessIsTheAgeOfTheOldestRecord moves through the life of a node whose store stops taking
@@ -15,6 +17,7 @@ func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 	for _, step := range []struct {
 		at        time.Duration
 		positions map[int][2]int64 // nil where the log does not answer
+		stored    []svc.LogPosition
 		age       time.Duration
 		fails     string
 	}{
@@ -31,11 +34,17 @@ func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 		{at: 73 * time.Second, age: 29 * time.Second},
 		{at: 80 * time.Second, age: 36 * time.Second, fails: "not known for 36s"},
 		{at: 81 * time.Second, positions: map[int][2]int64{1: {9, 9}}},
+		{at: 82 * time.Second, positions: map[int][2]int64{0: {900_000, 900_004}, 1: {9, 11}}},
+		{at: 83 * time.Second, positions: map[int][2]int64{0: {900_000, 900_006}, 1: {9, 11}}, age: time.Second},
+		{at: 83500 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_000}, {Partition: 1, Offset: 11}, {Partition: 2, Offset: 3}}, age: 1500 * time.Millisecond},
+		{at: 83600 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_004}}, age: 600 * time.Millisecond},
+		{at: 83700 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_006}}},
 	} {
 		now := begun.Add(step.at)
 		if step.positions != nil {
 			b.note(now, step.positions)
 		}
+		b.Stored(step.stored)
 		if age := b.age(now); age != step.age {
 			t.Errorf("after %s the age is %s, want %s", step.at, age, step.age)
 		}
