@@ -364,6 +364,45 @@ func moveThroughFaults(t *testing.T, seed uint64, all *movers) {
 	time.Sleep(time.Minute)
 }
 
+// TestANodeHoldsNoShardThatAnotherOwns has the coordinator begin a generation of another node without a word to the first: that
+// one holds nothing, for it does not know what was moved since, until it owns the shard again.
+func TestANodeHoldsNoShardThatAnotherOwns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1, 2, 2)
+		nodes := []*process{w.start(t), w.start(t)}
+		w.rebalance(nodes[:1])
+		hold := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			held, err := nodes[0].stream.Hold(ctx, 0)
+			held.Release()
+			return err
+		}
+		if err := hold(); err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Lock()
+		w.generation++
+		w.members = map[*process]bool{nodes[1]: true}
+		w.mu.Unlock()
+		if err := hold(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a node whose generation has ended unheard of held a shard: %v", err)
+		}
+		w.mu.Lock()
+		w.members[nodes[0]] = true
+		w.mu.Unlock()
+		w.rebalance(nodes[:1])
+		if err := hold(); err != nil {
+			t.Error(err)
+		}
+		for _, p := range nodes {
+			p.kill()
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+	})
+}
+
 // produceMovable appends a record of each environment that moves.
 func (w *world) produceMovable() {
 	w.mu.Lock()
