@@ -137,8 +137,8 @@ func (s *shardStream) hold(ctx context.Context) (_ *Held, err error) {
 }
 
 // whole reports whether no block of the shard is pending in a generation in which this node owns all. The log says that it
-// does, by taking a position that is there already: a node that stood still would not know that its generation has ended, and
-// neither what was moved since.
+// does, by taking a position that is there already: a node that stood still would not know that its generation has ended, nor
+// what was moved since.
 func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 	s.mu.Lock()
 	g := s.generation
@@ -162,13 +162,11 @@ func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 		}
 	}
 	h.generation = g.number
-	if err := s.sink.commit(ctx, h.generation, []svc.LogPosition{h.first}); err != nil {
-		if errors.Is(err, svc.ErrFenced) {
-			err = nil // the next generation follows
-		}
-		return false, err
+	err = s.sink.commit(ctx, h.generation, []svc.LogPosition{h.first})
+	if errors.Is(err, svc.ErrFenced) {
+		return false, nil // the next generation follows
 	}
-	return true, nil
+	return err == nil, err
 }
 
 // Release goes on with the shard. A nil Held holds none.
