@@ -107,7 +107,7 @@ func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 }
 
 // TestTheFirstReadFindsWhatWasFolded begins to read at many moments between two blocks: all that was folded before is
-// stored when the read goes on, also where a block is under way. The next reads wait for nothing.
+// stored when the read goes on, also where a block is under way, and when the others of the same page do. The next reads wait for nothing.
 func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 	for moment := time.Duration(0); moment < 2*time.Second; moment += 7 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
@@ -115,12 +115,19 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 			sinks := readSinks(t, store)
 			time.Sleep(10*time.Second + moment)
 			synctest.Wait()
+			// As many questions as a page asks come at once.
 			folded := int((10*time.Second+moment)/(50*time.Millisecond)) + 1
 			began := time.Now()
-			sinks.Read(t.Context())
-			if rows, _ := store.storedAt(0); rows < folded {
-				t.Errorf("%s after a block: %d rows are stored, %d were folded", moment, rows, folded)
+			var page sync.WaitGroup
+			for range 12 {
+				page.Go(func() {
+					sinks.Read(t.Context())
+					if rows, _ := store.storedAt(0); rows < folded {
+						t.Errorf("%s after a block: %d rows are stored, %d were folded", moment, rows, folded)
+					}
+				})
 			}
+			page.Wait()
 			// A block under way and the next one take 10 ms each.
 			if waited := time.Since(began); waited > 20*time.Millisecond {
 				t.Errorf("%s after a block: the first read waited %s", moment, waited)

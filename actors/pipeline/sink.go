@@ -117,12 +117,15 @@ type SinkConfig struct {
 	// Outbox takes the notes of listeners; it may be nil where none of them leaves any.
 	Outbox *Outbox
 
-	// readers is shared by the sinks of a node.
+	// readers is shared by the sinks of a node; one alone has its own.
 	readers *readers
 }
 
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
+	if config.readers == nil {
+		config.readers = &readers{now: config.Now}
+	}
 	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), hurried: make(chan struct{}, 1), room: newRoom()}
 	s.open, s.spare = s.newBlock(0), s.newBlock(0)
 	for _, listener := range config.Listeners {

@@ -90,16 +90,14 @@ func (s *Sinks) Hurry() {
 // Interval is the time between the beginnings of two blocks at present.
 func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
 
-// Read says that somebody reads what is stored. Who is the first for a while waits until what was
-// folded so far is stored, for a second at most.
+// Read says that somebody reads what is stored. Who is the first for a while, and who comes meanwhile, waits until what was
+// folded until then is stored, for a second at most.
 func (s *Sinks) Read(ctx context.Context) {
-	if first := s.all[0].config.readers.enter(); !first {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, firstReadTime)
-	defer cancel()
-	s.Hurry()
-	for _, sink := range s.all {
-		sink.await(ctx)
-	}
+	s.all[0].config.readers.wait(ctx, func() (unstored []<-chan struct{}) {
+		s.Hurry()
+		for _, sink := range s.all {
+			unstored = append(unstored, sink.unstored()...)
+		}
+		return unstored
+	})
 }
