@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -20,9 +21,14 @@ func TestGoldenAnswersOfTheRealServer(t *testing.T) {
 	apitest.Run(t, openWorld)
 }
 
-// openWorld starts a node without the first start's content, at noon, and gives
-// it that of the golden suite.
+// openWorld gives a node the content of the golden suite.
 func openWorld(t *testing.T) apitest.World {
+	t.Helper()
+	return fill(t, openNode(t))
+}
+
+// openNode starts a node without the first start's content, at noon.
+func openNode(t *testing.T) *node {
 	t.Helper()
 	config, err := settings.Load(func(name string) (string, bool) {
 		value, set := map[string]string{
@@ -59,7 +65,25 @@ func openWorld(t *testing.T) apitest.World {
 		}
 		return nil
 	})
-	return fill(t, n)
+	return n
+}
+
+// TestBlocksAreStoredSoonerOnceSomebodyReads reads an application, and before that what is of none.
+func TestBlocksAreStoredSoonerOnceSomebodyReads(t *testing.T) {
+	n := openNode(t)
+	world := fill(t, n)
+	for _, read := range []struct {
+		path     string
+		interval time.Duration
+	}{{"/api/v1/me", 4 * n.config.FlushInterval}, {"/api/v1/apps/acme/web/events", n.config.FlushInterval}} {
+		request := httptest.NewRequestWithContext(t.Context(), "GET", read.path, nil)
+		request.Header.Set("Authorization", "Bearer "+world.Reader.Reveal())
+		response := httptest.NewRecorder()
+		n.handler.ServeHTTP(response, request)
+		if interval := n.sinks.Interval(); response.Code != 200 || interval != read.interval {
+			t.Errorf("after GET %s (%d) blocks are stored every %s, want %s", read.path, response.Code, interval, read.interval)
+		}
+	}
 }
 
 // sinceNoon returns a clock that starts at noon of the last Sunday before today, and runs: 12:00 UTC in winter, and the same

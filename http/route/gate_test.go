@@ -302,3 +302,42 @@ func TestOpenAPIIsPublic(t *testing.T) {
 		t.Errorf("%d %s", again.Code, again.Body)
 	}
 }
+
+// TestReadsOfApplicationsAreTold counts calls that reach the rows of an application: those who may not, who ask for something
+// else, or who change something, read nothing.
+func TestReadsOfApplicationsAreTold(t *testing.T) {
+	told := 0
+	gateway := newGateway()
+	quiet := func(context.Context, *route.Call, struct {
+		Kind string `query:"kind" required:"true" doc:"A kind."`
+	}) (string, error) {
+		return "", nil
+	}
+	denied := row("GET", "/apps/{org}/{app}/denied", quiet)
+	denied.Scope, gateway.grant.Token.Scopes = svc.ScopeWrite, []svc.Scope{svc.ScopeRead}
+	handler, err := route.New(route.Config{
+		Routes: []route.Route{
+			row("GET", "/apps/{org}/{app}/things", quiet), row("POST", "/apps/{org}/{app}/things", quiet), row("GET", "/things", quiet), denied,
+		},
+		Authority: gateway, Applications: gateway, Cursors: svc.NewCursors([]byte("k")), Now: noon, Reads: func(context.Context) { told++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		method, path string
+		status, told int
+	}{
+		{"GET", "/apps/acme/web/things?kind=a", 200, 1},
+		{"GET", "/apps/acme/web/things", 400, 0},
+		{"GET", "/apps/acme/other/things?kind=a", 404, 0},
+		{"GET", "/apps/acme/web/denied?kind=a", 403, 0},
+		{"POST", "/apps/acme/web/things?kind=a", 200, 0},
+		{"GET", "/things?kind=a", 200, 0},
+	} {
+		told = 0
+		if response := ask(t, handler, c.method, "/api/v1"+c.path, ""); response.Code != c.status || told != c.told {
+			t.Errorf("%s %s: %d and told %d times, want %d and %d", c.method, c.path, response.Code, told, c.status, c.told)
+		}
+	}
+}

@@ -300,11 +300,12 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				authority := &changing{gateway: newGateway()}
 				authority.grant.Store(&authority.gateway.grant)
 				values := make(chan any)
+				var reads atomic.Int32
 				row := streaming(values)
 				row.Path, row.Permission = "/apps/{org}/{app}/things", svc.PermAnalyticsRead
 				handler, err := route.New(route.Config{
 					Routes: []route.Route{row}, Authority: authority, Applications: authority, Auditor: authority, Replays: authority, Cursors: svc.NewCursors([]byte("k")),
-					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2,
+					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2, Reads: func(context.Context) { reads.Add(1) },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -323,6 +324,9 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				time.Sleep(11 * time.Second)
 				if over := hasEnded(ended); over != test.ends {
 					t.Errorf("the stream has ended: %t, with %q", over, w.take())
+				}
+				if name == "unchanged" && reads.Load() != 2 {
+					t.Errorf("a stream of eleven seconds was told of %d times, want 2", reads.Load())
 				}
 				leave()
 				<-ended
