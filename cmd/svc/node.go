@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"svc"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/assistant"
@@ -273,7 +274,7 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Shape: n.shape()}
 	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
 	n.sinks = pipeline.NewSinks(pipeline.SinkConfig{
-		Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress, Stored: n.backlog.Stored}, Records: n.consumer, Interval: n.config.FlushInterval, Unread: n.unreadInterval(), MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Log: adapter.Committer{Consumer: n.consumer, Stored: n.stored}, Records: n.consumer, Interval: n.config.FlushInterval, Unread: n.unreadInterval(), MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
@@ -295,6 +296,12 @@ func (n *node) unreadInterval() time.Duration {
 		return n.config.FlushInterval
 	}
 	return unreadIntervals * n.config.FlushInterval
+}
+
+// stored tells what measures how old records are of positions that were committed.
+func (n *node) stored(positions []svc.LogPosition) {
+	n.progress.Stored(positions)
+	n.backlog.Stored(positions)
 }
 
 // newBlockID returns a number for a block.

@@ -59,19 +59,16 @@ func divided(parts []svc.Part) []svc.Part {
 	return out
 }
 
-// Committer notes the positions that the sink commits.
+// Committer tells of the positions that the sink commits.
 type Committer struct {
 	*kafka.Consumer
-	Progress *pipeline.Progress
-	// Stored takes the positions as well.
 	Stored func(positions []svc.LogPosition)
 }
 
-// Commit commits positions, and notes them once they are.
+// Commit commits positions, and tells of them once they are.
 func (c Committer) Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
 	err := c.Consumer.Commit(ctx, generation, positions)
 	if err == nil {
-		c.Progress.Stored(positions)
 		c.Stored(positions)
 	}
 	return err
