@@ -16,15 +16,21 @@ const (
 func (s *Server) Past(ctx context.Context, events, days int, limit time.Duration) (Outcome, Usage, error) {
 	began := time.Now().AddDate(0, 0, -days)
 	step := float64(time.Since(began)-time.Minute) * pastConnections / float64(events)
+	return s.Store(ctx, Load{
+		Path: "/api/v1/batch", Connections: pastConnections, Batch: pastBatch, Events: events, Seed: 1,
+		Time: func(sent int) time.Time { return began.Add(time.Duration(step * float64(sent))) },
+	}, limit)
+}
+
+// Store sends a load to the environment production and waits until all of it is stored; the usage is that of both. The limit
+// bounds the sending and, again, the wait. It fails where a request did.
+func (s *Server) Store(ctx context.Context, load Load, limit time.Duration) (Outcome, Usage, error) {
+	load.Address, load.Key, load.Duration = s.Address, s.Keys["production"].Secret, limit
 	meter, err := StartMeter(s.PID())
 	if err != nil {
 		return Outcome{}, Usage{}, err
 	}
-	outcome := Load{
-		Address: s.Address, Path: "/api/v1/batch", Key: s.Keys["production"].Secret,
-		Connections: pastConnections, Batch: pastBatch, Events: events, Duration: limit, Seed: 1,
-		Time: func(sent int) time.Time { return began.Add(time.Duration(step * float64(sent))) },
-	}.Run(ctx)
+	outcome := load.Run(ctx)
 	if err := s.AwaitDrained(ctx, limit); err != nil {
 		return Outcome{}, Usage{}, err
 	}

@@ -29,23 +29,11 @@ func (b *bench) takeIn(ctx context.Context) error {
 	const rounds = 2
 	for round := range rounds {
 		for _, load := range loads {
-			meter, err := harness.StartMeter(b.server.PID())
+			outcome, usage, err := b.server.Store(ctx, harness.Load{
+				Path: "/api/v1/batch", Connections: connections, Batch: batchSize, Events: b.ingest, Seed: uint64(round), Bodies: load.bodies,
+			}, drainTime)
 			if err != nil {
 				return err
-			}
-			outcome := harness.Load{
-				Address: b.server.Address, Path: "/api/v1/batch", Key: b.server.Keys["production"].Secret, Connections: connections, Batch: batchSize,
-				Events: b.ingest, Duration: drainTime, Seed: uint64(round), Bodies: load.bodies,
-			}.Run(ctx)
-			if err := b.server.AwaitDrained(ctx, drainTime); err != nil {
-				return err
-			}
-			usage, err := meter.Read()
-			if err != nil {
-				return err
-			}
-			if outcome.Failures > 0 {
-				return fmt.Errorf("loading: %d requests failed, the first: %s", outcome.Failures, outcome.FirstFailure)
 			}
 			b.add(outcome.Fill(load.name, harness.KindService, usage))
 		}

@@ -16,9 +16,6 @@ const (
 	// maxOfBefore is how much more than the build before a figure may be: what lies below it
 	// is noise of the machine.
 	maxOfBefore = 1.05
-	// maxOfBare is how many times the processor time of a bare handler a single event, forced to disk,
-	// may take until it is stored.
-	maxOfBare = 4
 	// loadRounds alternate the builds and the bare handler for each kind of load.
 	loadRounds = 15
 	// singleEvents and batchEvents are the events of one round.
@@ -76,7 +73,8 @@ func (b *bench) loadsInTurns(ctx context.Context, dir string, servers [2]*harnes
 		{bare.Single, harness.Load{Path: "/api/v1/events", Connections: singleConnections, Batch: 1, Events: singleEvents}},
 		{bare.Batch, harness.Load{Path: "/api/v1/batch", Connections: connections, Batch: ingestBatch, Events: batchEvents}},
 	} {
-		var before, after, floor []float64
+		var cost [2][]float64
+		var floor []float64
 		for round := range loadRounds {
 			kind.load.Seed, kind.load.Duration = uint64(time.Now().UnixNano()), loadTime // identifiers differ from round to round
 			row, err := bare.HTTP(ctx, kind.role, b.CPU(), dir, kind.load)
@@ -87,47 +85,23 @@ func (b *bench) loadsInTurns(ctx context.Context, dir string, servers [2]*harnes
 			b.add(row)
 			floor = append(floor, row.CPUPerEvent)
 			for _, n := range turn(round) {
-				row, err := drive(ctx, servers[n], kind.load)
+				outcome, usage, err := servers[n].Store(ctx, kind.load, loadTime)
 				if err != nil {
 					return fmt.Errorf("%s: %w", kind.role, err)
 				}
-				row.Name, row.Round = kind.role+", "+side(n), round+1
+				row := outcome.Fill(kind.role+", "+side(n), harness.KindService, usage)
+				row.Round = round + 1
 				b.add(row)
-				if n == 0 {
-					before = append(before, row.CPUPerEvent)
-				} else {
-					after = append(after, row.CPUPerEvent)
-				}
+				cost[n] = append(cost[n], row.CPUPerEvent)
 			}
 		}
 		name := kind.role + ", processor time until stored"
-		b.compare(name, ofBefore, after, before, maxOfBefore)
-		b.compare(name, "of the bare handler, before", before, floor, math.Inf(1))
-		bound := math.Inf(1)
-		if kind.role == bare.Single {
-			bound = maxOfBare
+		b.hold(name, cost)
+		for n := range servers {
+			b.compare(name+", "+side(n), "of the bare handler", cost[n], floor)
 		}
-		b.compare(name, "of the bare handler", after, floor, bound)
 	}
 	return nil
-}
-
-// drive sends a load and waits until all of it is stored; the row's processor time is that of both.
-func drive(ctx context.Context, server *harness.Server, load harness.Load) (harness.Measurement, error) {
-	load.Address, load.Key = server.Address, server.Keys["production"].Secret
-	meter, err := harness.StartMeter(server.PID())
-	if err != nil {
-		return harness.Measurement{}, err
-	}
-	outcome := load.Run(ctx)
-	if outcome.Failures > 0 {
-		return harness.Measurement{}, fmt.Errorf("%d requests failed, the first: %s", outcome.Failures, outcome.FirstFailure)
-	}
-	if err := server.AwaitDrained(ctx, loadTime); err != nil {
-		return harness.Measurement{}, err
-	}
-	usage, err := meter.Read()
-	return outcome.Fill("", harness.KindService, usage), err
 }
 
 // readsInTurns compares the latency of the dashboards' reads.
@@ -156,36 +130,42 @@ func (b *bench) readsInTurns(ctx context.Context, servers [2]*harness.Server) er
 			spread := spreads[i][n].Spread()
 			b.add(harness.Measurement{Name: reads[i].name + ", " + side(n), Kind: harness.KindService, Latency: &spread})
 		}
-		b.compare(reads[i].name, ofBefore, took[i][1], took[i][0], maxOfBefore)
+		b.hold(reads[i].name, took[i])
 	}
 	return nil
 }
 
-// ofBefore says what the figures of a build are compared with.
-const ofBefore = "of the build before"
+// hold compares the figures of the two builds and holds the median of their ratios to its bound.
+func (b *bench) hold(name string, figures [2][]float64) {
+	median := b.compare(name, "of the build before", figures[1], figures[0])
+	b.result.Ratios = append(b.result.Ratios, harness.AtMost("builds", name+", of the build before", median, maxOfBefore))
+}
 
-// compare holds the median of the ratios of pairs to a bound, where there is one, and notes within which values
-// the true median lies with a probability of 95 %.
-func (b *bench) compare(name, of string, figures, floor []float64, bound float64) {
+// compare returns the median of the ratios of pairs, and notes within which values the true median lies.
+func (b *bench) compare(name, of string, figures, floor []float64) (median float64) {
 	ratios := make([]float64, len(figures))
 	for n := range ratios {
 		ratios[n] = figures[n] / floor[n]
 	}
-	low, median, high := medianWithin(ratios)
-	if !math.IsInf(bound, 1) {
-		b.result.Ratios = append(b.result.Ratios, harness.AtMost("builds", name+", "+of, median, bound))
+	slices.Sort(ratios)
+	n := len(ratios)
+	median = (ratios[(n-1)/2] + ratios[n/2]) / 2
+	note := fmt.Sprintf("%s: %.3f %s, %d pairs", name, median, of, n)
+	if out := outside(n); out > 0 {
+		note += fmt.Sprintf(", 95 %% between %.3f and %.3f", ratios[out-1], ratios[n-out])
 	}
-	note := fmt.Sprintf("%s: %.3f %s, 95 %% between %.3f and %.3f, %d pairs.", name, median, of, low, high, len(ratios))
-	b.result.Notes = append(b.result.Notes, note)
+	b.result.Notes = append(b.result.Notes, note+".")
 	fmt.Println(note)
+	return median
 }
 
-// medianWithin returns the median of values, which it sorts, and the order statistics that
-// enclose the true one with a probability of 95 %, by the normal approximation of the sign test
-// (Conover, Practical Nonparametric Statistics, section 3.2).
-func medianWithin(values []float64) (low, median, high float64) {
-	slices.Sort(values)
-	n := len(values)
-	reach := int(math.Ceil(0.98 * math.Sqrt(float64(n)))) // 1.96·√n/2
-	return values[max(0, n/2-reach)], (values[(n-1)/2] + values[n/2]) / 2, values[min(n-1, (n-1)/2+reach)]
+// outside returns the place, from either end, of those of n sorted values that enclose the true median with a probability of
+// 95 % at least, as the sign test has it (Conover, Practical Nonparametric Statistics, section 3.2); 0 where all n do not.
+func outside(n int) (place int) {
+	likely := math.Ldexp(1, -n) // of so many values below the median as the place
+	for tail := likely; 2*tail <= 0.05; tail += likely {
+		place++
+		likely *= float64(n-place+1) / float64(place)
+	}
+	return place
 }

@@ -31,7 +31,6 @@ type options struct {
 const (
 	onlyServer = "server"
 	onlyTurns  = "turns"
-	onlyBuilds = "builds"
 )
 
 func main() { harness.Main("query", start) }
@@ -49,6 +48,9 @@ func start(ctx context.Context) error {
 	flag.StringVar(&o.only, "only", "", "server or turns; empty is both")
 	flag.StringVar(&o.before, "before", "", "another build of the server: only compare the two, ingest and reads, in turns")
 	flag.Parse()
+	if o.only != "" && (o.only != onlyServer && o.only != onlyTurns || o.before != "") {
+		return fmt.Errorf("-only is %q: it is server or turns, and neither beside -before", o.only)
+	}
 	return o.Within(ctx, "query", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
@@ -60,35 +62,29 @@ type bench struct {
 }
 
 func measure(ctx context.Context, o *options, dir string) error {
-	for _, part := range []struct {
-		scenario, program, bottleneck string
-		run                           func(*bench) error
-	}{
-		{onlyServer, o.Binary, "the engine's scans; one reader at a time", func(b *bench) error { return b.serve(ctx, dir) }},
-		{onlyTurns, "", "the engine's scans; both sides in one process", func(b *bench) error { return b.turns(ctx) }},
-		{onlyBuilds, o.Binary, "the machine, which both builds share", func(b *bench) error { return b.builds(ctx, dir) }},
-	} {
-		if (o.before != "") != (part.scenario == onlyBuilds) || o.only != "" && o.only != part.scenario {
-			continue
-		}
-		b := &bench{options: o, result: harness.NewResult(ctx, scenarioOf(part.scenario), part.program, o.Pin)}
-		b.result.Bottleneck = part.bottleneck
-		if err := part.run(b); err != nil {
-			return err
-		}
-		if err := o.Keep(b.result); err != nil {
+	if o.before != "" {
+		return o.part(ctx, "builds", o.Binary, "the machine, which both builds share", func(b *bench) error { return b.builds(ctx, dir) })
+	}
+	if o.only != onlyTurns {
+		err := o.part(ctx, "query", o.Binary, "the engine's scans; one reader at a time", func(b *bench) error { return b.serve(ctx, dir) })
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if o.only == onlyServer {
+		return nil
+	}
+	return o.part(ctx, "turns", "", "the engine's scans; both sides in one process", func(b *bench) error { return b.turns(ctx) })
 }
 
-// scenarioOf names the result of a part.
-func scenarioOf(part string) string {
-	if part == onlyServer {
-		return "query"
+// part runs a part and keeps its result.
+func (o *options) part(ctx context.Context, scenario, program, bottleneck string, run func(b *bench) error) error {
+	b := &bench{options: o, result: harness.NewResult(ctx, scenario, program, o.Pin)}
+	b.result.Bottleneck = bottleneck
+	if err := run(b); err != nil {
+		return err
 	}
-	return part
+	return o.Keep(b.result)
 }
 
 // serve measures the server from outside.
