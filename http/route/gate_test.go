@@ -308,11 +308,10 @@ func TestOpenAPIIsPublic(t *testing.T) {
 func TestReadsOfApplicationsAreTold(t *testing.T) {
 	told := 0
 	gateway := newGateway()
-	quiet := func(context.Context, *route.Call, struct {
+	type input struct {
 		Kind string `query:"kind" required:"true" doc:"A kind."`
-	}) (string, error) {
-		return "", nil
 	}
+	quiet := func(context.Context, *route.Call, input) (string, error) { return "", nil }
 	denied := row("GET", "/apps/{org}/{app}/denied", quiet)
 	denied.Scope, gateway.grant.Token.Scopes = svc.ScopeWrite, []svc.Scope{svc.ScopeRead}
 	handler, err := route.New(route.Config{
