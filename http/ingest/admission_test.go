@@ -138,6 +138,7 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 				}
 			})
 			var refused, taken atomic.Int64
+			answered := sync.OnceFunc(func() { close(log.goOn) }) // the first answer is a refusal after the wait
 			for n := range senders {
 				calls.Go(func() {
 					target := strings.Replace(path, "/api/1/", fmt.Sprintf("/api/%s/", svc.Environment{Number: uint64(n%3 + 1)}.IngestID()), 1)
@@ -159,9 +160,7 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 					default:
 						t.Errorf("%d %.300s", answer.Code, answer.Body)
 					}
-					if taken.Load()+refused.Load() == 1 { // the first answer is a refusal after the wait
-						close(log.goOn)
-					}
+					answered()
 				})
 			}
 			calls.Wait()
