@@ -192,7 +192,7 @@ func innerImports() map[string][]string {
 		"svc/bench/metrics":           {"svc/bench/harness"},
 		"svc/bench/monitors":          {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/people":            {"svc/bench/harness"},
-		"svc/bench/destinations":      {"svc/bench/harness"},
+		"svc/bench/destinations":      {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/query":             {"svc/bench/bare", "svc/bench/harness"},
 		"svc/bench/revenue":           {"svc/bench/harness"},
 		"svc/bench/report":            {"svc/bench/harness"},

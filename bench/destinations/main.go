@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -34,9 +35,12 @@ const (
 	// costGoal is what a conversion may cost, in microseconds of the server's processors, beyond an event that is not
 	// forwarded.
 	costGoal = 150
-	// tailGoal is how soon after the last event the last conversion must arrive, in seconds: events are stored twice a
-	// second, and what falls behind shows here.
-	tailGoal = 2
+	// floorGoal is costGoal as a multiple of what a bare handler takes for one event where costGoal was set: 14 µs. It holds on
+	// machines of any speed.
+	floorGoal = costGoal / 14.0
+	// tailGoal is how soon after the last event the last conversion must arrive, in seconds: while nobody reads, events are stored
+	// every two seconds, and what falls behind shows here.
+	tailGoal = 4
 	// delayGoal is by how much a destination that hangs may change the 95th percentile of another.
 	delayGoal = 1.01
 	// hang is how long one that hangs holds each request: as long as the service waits.
@@ -47,6 +51,9 @@ func main() { harness.Main("destinations", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) error {
+	if ran, err := bare.Main(); ran {
+		return err
+	}
 	var o options
 	o.Flags(10 * time.Minute)
 	flag.IntVar(&o.rate, "rate", 2000, "conversions a second")
@@ -134,8 +141,14 @@ func (b *bench) cost(ctx context.Context) error {
 	if _, err := b.destination(ctx, "Shop", r, conversionEvent); err != nil {
 		return err
 	}
+	load := harness.Load{Path: "/api/v1/events", Connections: 64, Batch: 1, Duration: time.Duration(b.seconds) * time.Second / 2}
 	for n := range b.rounds {
-		if err := b.round(ctx, bareRow, "viewed", b.rate, nil); err != nil {
+		floor, err := bare.HTTP(ctx, bare.Single, b.CPU(), b.server.Dir, load)
+		if err != nil {
+			return err
+		}
+		b.add(floor)
+		if err := b.round(ctx, unforwardedRow, "viewed", b.rate, nil); err != nil {
 			return err
 		}
 		profiled := b.profile(ctx, n)
@@ -148,7 +161,9 @@ func (b *bench) cost(ctx context.Context) error {
 	}
 	cpu := func(row *harness.Measurement) float64 { return row.CPUPerEvent }
 	tail := func(row *harness.Measurement) float64 { return row.Extra[tailSeconds] }
-	b.compare(harness.AtMost(fmt.Sprintf("a conversion costs at most %d µs beyond its event", costGoal), "µs a conversion", b.result.Median(forwardedRow, cpu)-b.result.Median(bareRow, cpu), costGoal))
+	cost := b.result.Median(forwardedRow, cpu) - b.result.Median(unforwardedRow, cpu)
+	b.compare(harness.AtMost(fmt.Sprintf("a conversion costs at most %d µs beyond its event", costGoal), "µs a conversion", cost, costGoal))
+	b.compare(harness.AtMost("the same on a machine of any speed", "of what a bare handler takes for an event", cost/b.result.Median("http "+bare.Single, cpu), floorGoal))
 	b.compare(harness.AtMost(fmt.Sprintf("%d conversions a second are forwarded as they come", b.rate), "seconds from the last event to the last arrival", b.result.Median(forwardedRow, tail), tailGoal))
 	return nil
 }
@@ -247,8 +262,8 @@ const conversionEvent = "purchase"
 
 // Names of rows that are compared.
 const (
-	bareRow      = "events that nothing forwards"
-	forwardedRow = "conversions to a webhook"
-	aloneRow     = "conversions, none hangs"
-	besideRow    = "conversions, another hangs"
+	unforwardedRow = "events that nothing forwards"
+	forwardedRow   = "conversions to a webhook"
+	aloneRow       = "conversions, none hangs"
+	besideRow      = "conversions, another hangs"
 )
