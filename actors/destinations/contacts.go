@@ -11,8 +11,8 @@ import (
 
 const (
 	// contactsAtOnce is how many people one question to the store asks about: those of the attempt, and those of
-	// deliveries that are due next.
-	contactsAtOnce = 512
+	// deliveries that are due next. The conversions of a block may be of many people, and a block is seconds long.
+	contactsAtOnce = 2048
 	// contactsFresh is how long an answer is used.
 	contactsFresh = 2 * time.Second
 	// contactsGather is how long a question waits for the people of other deliveries. The conversions of one block come in

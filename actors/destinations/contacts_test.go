@@ -56,11 +56,11 @@ func TestAQuestionIsBounded(t *testing.T) {
 	t.Parallel()
 	var a asked
 	now := time.UnixMilli(1.78e12)
-	answers := a.planAt(now, keysOf(0, contactsAtOnce+3), keysOf(1000, 3*contactsAtOnce))
+	answers := a.planAt(now, keysOf(0, contactsAtOnce+3), keysOf(2*contactsAtOnce, 3*contactsAtOnce))
 	if len(a.questions) != 2 || !slices.Equal(answers, a.questions) {
 		t.Fatalf("%d questions were asked for, and the attempt waits for %d", len(a.questions), len(answers))
 	}
-	want := [][]visitorKey{keysOf(0, contactsAtOnce), slices.Concat(keysOf(contactsAtOnce, 3), keysOf(1000, contactsAtOnce-3))}
+	want := [][]visitorKey{keysOf(0, contactsAtOnce), slices.Concat(keysOf(contactsAtOnce, 3), keysOf(2*contactsAtOnce, contactsAtOnce-3))}
 	for n, q := range a.questions {
 		if got := a.gather(t.Context(), q); !slices.Equal(got, want[n]) {
 			t.Errorf("question %d is about %d people from %v on, not %d from %v on", n, len(got), got[0], len(want[n]), want[n][0])

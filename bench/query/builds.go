@@ -19,7 +19,7 @@ const (
 	// loadRounds alternate the builds and the bare handler for each kind of load.
 	loadRounds = 15
 	// singleEvents and batchEvents are the events of one round.
-	singleEvents, batchEvents = 25_000, 200_000
+	singleEvents, batchEvents = 50_000, 200_000
 	// singleConnections send single events at the same time.
 	singleConnections = 64
 )
