@@ -72,12 +72,16 @@ func contactOf(c counted) *svc.Contact {
 	return &svc.Contact{ID: svc.PersonID(people.VisitorNumber(c.DistinctID)), Email: c.Email, Phone: "+49" + number}
 }
 
-// TestWhoeverIsAloneIsReached asks how people are reached who are tied to nobody: by the names that traits of phone numbers commonly have.
+// TestWhoeverIsAloneIsReached asks how people are reached who are tied to nobody: by the names that traits of phone numbers commonly have,
+// and among as many others as one question of destinations is about.
 func TestWhoeverIsAloneIsReached(t *testing.T) {
 	db, want := open(t), map[uint64]svc.Contacts{}
 	rows := db.blocks.NewBlock()
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	asked := []uint64{people.VisitorNumber("nobody")}
+	var asked []uint64
+	for n := range 2048 {
+		asked = append(asked, people.VisitorNumber(fmt.Sprint("nobody ", n)))
+	}
 	for id, c := range map[string]struct {
 		traits  string
 		contact svc.Contact
