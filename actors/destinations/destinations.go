@@ -294,7 +294,7 @@ func (d *Destinations) requeue(ctx context.Context, identity string, m offer) er
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	for {
-		answer, err := queueOffer.Ask(ctx, d.Actors, identity, m)
+		answer, err := queueReplay.Ask(ctx, d.Actors, identity, m)
 		if err != nil || len(answer.Busy) == 0 {
 			return err
 		}

@@ -134,6 +134,7 @@ var queueKind = grain.NewKind[*queue](kindQueue, 2, 10*time.Minute)
 // The methods of the queue.
 var (
 	queueOffer   = grain.On(queueKind, "offer", (*queue).onOffer, grain.Repeatable)
+	queueReplay  = grain.On(queueKind, "replay", (*queue).onOffer) // of a member's call, whose entry of the ledger it saves
 	queueEnded   = grain.On(queueKind, "ended", (*queue).onEnded, grain.Repeatable)
 	queueState   = grain.On(queueKind, "state", (*queue).onState, grain.Repeatable)
 	queueDiscard = grain.On(queueKind, "discard", (*queue).onDiscard, grain.Repeatable)

@@ -45,7 +45,7 @@ var erasuresKind = grain.NewKind[*erasures](kindErasures, 2, personIdle)
 
 // The methods of the erasures actor.
 var (
-	erasuresBegin = grain.On(erasuresKind, "begin", (*erasures).onBegin, grain.Repeatable)
+	erasuresBegin = grain.On(erasuresKind, "begin", (*erasures).onBegin)
 	erasuresNote  = grain.On(erasuresKind, "note", (*erasures).onNote, grain.Repeatable)
 	erasuresCount = grain.On(erasuresKind, "count", (*erasures).onCount, grain.Repeatable)
 	erasuresList  = grain.On(erasuresKind, "list", (*erasures).onList, grain.Repeatable)
@@ -66,7 +66,7 @@ func (e *erasures) Restore(entities []svc.Entity) error {
 // onBegin begins an erasure. One that was begun before stays as it is.
 func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasure], error) {
 	if known, begun := e.known[m.Erasure.ID]; begun {
-		return grain.Answer(known), nil
+		return grain.Again(known), nil
 	}
 	e.known[m.Erasure.ID] = m.Erasure
 	return grain.Answer(m.Erasure, grain.Put("erasure", m.Erasure.ID, m.Erasure)), nil
@@ -115,7 +115,7 @@ func (e *erasures) onList(time.Time, grain.None) (grain.Outcome[[]svc.Erasure], 
 	})), nil
 }
 
-// Begin begins an erasure: nothing shows the person when it returns. It may be repeated.
+// Begin begins an erasure: nothing shows the person when it returns. It may be repeated with the same id.
 func (p *People) Begin(ctx context.Context, erasure svc.Erasure) (svc.Erasure, error) {
 	return erasuresBegin.Ask(ctx, p.Actors, erasure.App.String(), beginErasure{erasure})
 }

@@ -19,7 +19,7 @@ func (p *People) Change(ctx context.Context, change svc.PersonChange) (svc.Perso
 	return svc.PersonChanged{Before: answer.Before, After: answer.After, Changed: answer.Changed}, err
 }
 
-// Note adds an activity to the timeline of a person. It may be repeated.
+// Note adds an activity to the timeline of a person. It may be repeated with the same id.
 func (p *People) Note(ctx context.Context, environment, visitor uint64, activity svc.Activity) (svc.Activity, error) {
 	return personNote.Ask(ctx, p.Actors, personIdentity(environment, visitor), noteActivity{activity})
 }

@@ -66,7 +66,7 @@ var personKind = grain.NewKind[*person](kindPerson, 2, personIdle)
 // The methods of the person actor.
 var (
 	personPatch = grain.On(personKind, "patch", (*person).onPatch)
-	personNote  = grain.On(personKind, "note", (*person).onNote, grain.Repeatable)
+	personNote  = grain.On(personKind, "note", (*person).onNote)
 	// personForget leaves nothing of the person.
 	personForget = grain.On(personKind, "forget", (*person).onForget, grain.Repeatable)
 )
@@ -126,7 +126,7 @@ func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChan
 // onNote adds an activity to the timeline.
 func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity], error) {
 	if known, noted := p.activities[m.Activity.ID]; noted {
-		return grain.Answer(known), nil
+		return grain.Again(known), nil
 	}
 	return grain.Answer(m.Activity, p.keep(m.Activity)...), nil
 }

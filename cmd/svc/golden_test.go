@@ -18,7 +18,28 @@ import (
 // The real server gives the answers that the golden files hold, byte for byte:
 // what the handlers' own tests show over fakes is true of actors and store.
 func TestGoldenAnswersOfTheRealServer(t *testing.T) {
-	apitest.Run(t, openWorld)
+	n := openNode(t)
+	apitest.Run(t, func(t *testing.T) apitest.World {
+		t.Helper()
+		return fill(t, n)
+	})
+	n.leftWithChanges(t)
+}
+
+// leftWithChanges expects of every entry in the ledgers that the change which it tells of was saved together with it. An entry that was
+// recorded afterwards has no id; a crash before that loses it. Such are sessions, whose organization is known when they are open, and
+// tests of destinations, which change nothing.
+func (n *node) leftWithChanges(t *testing.T) {
+	t.Helper()
+	entries, more, err := n.db.LedgerEntries(t.Context(), "acme", "", 0, 1000)
+	if err != nil || more || len(entries) == 0 {
+		t.Fatalf("%d entries, more: %t, %v", len(entries), more, err)
+	}
+	for i := range entries {
+		if one := &entries[i]; one.ID == "" && one.Kind != "session.opened" && one.Kind != "destination.tested" {
+			t.Errorf("%s was recorded after the change: %s", one.Kind, one.Metadata)
+		}
+	}
 }
 
 // openWorld gives a node the content of the golden suite.

@@ -144,5 +144,8 @@ type replayed struct {
 func (d deliveries) replay(ctx context.Context, call *route.Call, in replayDeliveries) (replayed, error) {
 	call.About(in.ID)
 	count, more, err := d.deliveries.Replay(ctx, call.Ref(), in.ID, in.Body.DeliveryID)
+	if count == 0 {
+		call.AboutEach(nil)
+	}
 	return replayed{Replayed: count, More: more}, err
 }

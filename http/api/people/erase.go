@@ -93,14 +93,15 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 	if err != nil {
 		return erasureBegun{}, err
 	}
+	id := svc.DrawID(ctx, "era_", d.newID)
+	call.About(id)
 	one, err := d.erasures.Erase(ctx, &found, svc.Erasure{
-		ID: svc.DrawID(ctx, "era_", d.newID), App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Visitors: found.Members, At: call.Now.Truncate(time.Millisecond), By: actorOf(call),
+		ID: id, App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Visitors: found.Members, At: call.Now.Truncate(time.Millisecond), By: actorOf(call),
 		Status: svc.ErasureHidden, Removed: svc.ErasureCounts{Visitors: uint64(len(found.Members))},
 	})
 	if err != nil {
 		return erasureBegun{}, err
 	}
-	call.About(one.ID)
 	return erasureBegun{erasureOf(&one), call.RequestID}, nil
 }
 

@@ -104,16 +104,16 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 			return dossier{}, err
 		}
 	}
+	person, err := d.find(ctx, in.personPath)
+	if err != nil {
+		return dossier{}, err
+	}
+	call.About(person.ID)
 	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
 		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
 	})
 	if err != nil {
 		return dossier{}, err
 	}
-	person, err := d.find(ctx, in.personPath)
-	if err != nil {
-		return dossier{}, err
-	}
-	call.About(person.ID)
 	return dossier{shownPerson(call)(&person), in.Env.Slug}, nil
 }
