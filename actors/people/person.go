@@ -20,7 +20,7 @@ import (
 //	           activities of the timeline
 //	persists   entity person, and one entity activity for each activity
 //	woken by   calls only
-//	limits     svc.MaxActivities activities; the limits of svc.PersonState
+//	limits     svc.MaxActivities activities, and all merges; the limits of svc.PersonState
 //	stops      after half a minute without a message
 //
 // A person who is made of several visitors may have several such actors. Each decision names its
@@ -123,25 +123,44 @@ func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChan
 	return grain.Answer(answer, writes...), nil
 }
 
-// onNote adds an activity to the timeline.
+// onNote adds an activity to the timeline. A merge with the same person is noted once.
 func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity], error) {
-	if known, noted := p.activities[m.Activity.ID]; noted {
+	if known, noted := p.noted(m.Activity); noted {
 		return grain.Again(known), nil
 	}
 	return grain.Answer(m.Activity, p.keep(m.Activity)...), nil
 }
 
-// keep adds an activity and gives up the oldest ones beyond the bound.
+// noted returns the activity that is there for one that is to be added.
+func (p *person) noted(activity svc.Activity) (svc.Activity, bool) {
+	if known, noted := p.activities[activity.ID]; noted || activity.Kind != svc.ActivityMerge {
+		return known, noted
+	}
+	for _, known := range p.activities {
+		if known.Kind == svc.ActivityMerge && known.Merged == activity.Merged {
+			return known, true
+		}
+	}
+	return svc.Activity{}, false
+}
+
+// keep adds an activity and gives up the oldest ones beyond the bound. Merges stay: what ties people together is made of them.
 func (p *person) keep(activity svc.Activity) []grain.Write {
 	p.activities[activity.ID] = activity
 	writes := []grain.Write{grain.Put("activity", activity.ID, activity)}
-	if len(p.activities) <= svc.MaxActivities {
+	surplus := len(p.activities) - svc.MaxActivities
+	if surplus <= 0 {
 		return writes
 	}
-	list := slices.SortedFunc(maps.Values(p.activities), svc.Activity.Compare)
-	for _, old := range list[:len(list)-svc.MaxActivities] {
+	for _, old := range slices.SortedFunc(maps.Values(p.activities), svc.Activity.Compare) {
+		if old.Kind == svc.ActivityMerge {
+			continue
+		}
 		delete(p.activities, old.ID)
 		writes = append(writes, grain.Delete("activity", old.ID))
+		if surplus--; surplus == 0 {
+			break
+		}
 	}
 	return writes
 }

@@ -32,7 +32,7 @@ func (s *server) answers() map[string]string {
 	out := map[string]string{}
 	for _, path := range []string{
 		appPath, appPath + "/goals", appPath + "/funnels", appPath + "/alerts", appPath + "/monitors", appPath + "/channels",
-		appPath + "/events?limit=200",
+		appPath + "/events?limit=200", appPath + "/people",
 	} {
 		got := s.call("GET", path, s.boot.Token, nil, nil)
 		if got.status != http.StatusOK {
@@ -70,6 +70,11 @@ func TestAStoreThatWasLostIsRebuilt(t *testing.T) {
 	s.post(appPath+"/alerts", `{"name":"Rush","kind":"event_volume","threshold":3000,"comparator":"gte","condition":{"name":"order"},"channelIds":[],"enabled":false}`)
 	s.post(appPath+"/funnels", `{"name":"Way","steps":[{"kind":"event","match":"a"},{"kind":"event","match":"b"}]}`)
 	s.settled()
+	people := s.get(appPath + "/people")["data"].([]any)
+	one, other := people[0].(map[string]any)["id"].(string), people[1].(map[string]any)["id"].(string)
+	if got := s.call("POST", appPath+"/people/"+one+"/merge", s.boot.Token, fmt.Appendf(nil, `{"personId":%q}`, other), nil); got.status != http.StatusOK {
+		t.Fatalf("merging: %d %s", got.status, got.body)
+	}
 	eventually(t, "the log holds the whole state", func() error {
 		archives, err := s.node.stateLog.Archives(context.Background())
 		for partition, a := range archives {
@@ -109,6 +114,12 @@ func TestAStoreThatWasLostIsRebuilt(t *testing.T) {
 	}
 	s = startServer(t, dir, nil)
 	s.settled()
+	eventually(t, "who was merged is one person", func() error {
+		if people := s.get(appPath + "/people")["data"].([]any); len(people) != 6 {
+			return fmt.Errorf("there are %d people of seven visitors", len(people))
+		}
+		return nil
+	})
 	got := s.answers()
 	for what := range want {
 		if got[what] != want[what] {

@@ -99,19 +99,20 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 	}
 	one, _ := svc.ParsePersonID(found.ID)
 	two, _ := svc.ParsePersonID(other.ID)
+	call.About(found.ID)
+	// The note comes first: what was decided stands with it, and the store can be told again.
+	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
+		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
+	})
+	if err != nil {
+		return dossier{}, err
+	}
 	if !merged { // else by the request that this one repeats
 		if err := d.merges.Merge(ctx, in.Env.Number, one, two, call.Now); err != nil {
 			return dossier{}, err
 		}
 	}
 	person, err := d.find(ctx, in.personPath)
-	if err != nil {
-		return dossier{}, err
-	}
-	call.About(person.ID)
-	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
-		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
-	})
 	if err != nil {
 		return dossier{}, err
 	}

@@ -20,6 +20,8 @@ const (
 	rulesOverlap = 25 * time.Hour
 	// forgetEvery is the time between two removals of what was told of visitors who are gone.
 	forgetEvery = 24 * time.Hour
+	// tieAfter is the pause before merges are looked at for the first time, tieAgain that before they are after a failure.
+	tieAfter, tieAgain = time.Second, time.Minute
 )
 
 // LifecycleStore holds what the rules read and write. Store implements it.
@@ -28,12 +30,15 @@ type LifecycleStore interface {
 	Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error
 	// ForgetGone removes what was told of visitors whose profiles are gone.
 	ForgetGone(ctx context.Context) error
+	// TieMerged ties the visitors together whom members merged, as far as they are not.
+	TieMerged(ctx context.Context) error
 	// SecondLinks returns how many links were begun because an anonymous id was identified as a further person.
 	SecondLinks(ctx context.Context) (uint64, error)
 }
 
 // Lifecycle applies the rules of lifecycle stages that look at goals, every hour, and removes what was
-// told of visitors whose profiles expired, every day. One node of a cluster does it.
+// told of visitors whose profiles expired, every day. At the start and every hour it has merges hold that
+// were interrupted, or whose rows were lost with a store. One node of a cluster does it.
 type Lifecycle struct {
 	Store LifecycleStore
 	// Owns reports whether this node is the one.
@@ -49,19 +54,30 @@ type Lifecycle struct {
 
 // Run works until ctx ends.
 func (l *Lifecycle) Run(ctx context.Context) error {
-	ticker := time.NewTicker(rulesEvery)
+	ticker, untied := time.NewTicker(rulesEvery), time.NewTicker(tieAfter)
 	defer ticker.Stop()
+	defer untied.Stop()
 	var forgotten time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-untied.C:
+			switch {
+			case !l.Owns():
+			case l.tie(ctx):
+				untied.Stop()
+			default:
+				untied.Reset(tieAgain)
+			}
+			continue
 		case <-ticker.C:
 		}
 		if !l.Owns() {
 			continue
 		}
 		now := l.Now()
+		l.tie(ctx)
 		l.activate(ctx, now)
 		l.countLinks(ctx)
 		if now.Sub(forgotten) < forgetEvery {
@@ -88,6 +104,15 @@ func (l *Lifecycle) activate(ctx context.Context, now time.Time) {
 			l.Logger.Error("the lifecycle rules were not applied", "application", app.Ref(), "error", err)
 		}
 	}
+}
+
+// tie has merges hold, and reports whether all do.
+func (l *Lifecycle) tie(ctx context.Context) bool {
+	err := l.Store.TieMerged(ctx)
+	if err != nil && ctx.Err() == nil {
+		l.Logger.Error("merged people are tied together later", "error", err)
+	}
+	return err == nil
 }
 
 // countLinks hands on how many links are second ones.

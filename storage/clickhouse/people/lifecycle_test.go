@@ -19,6 +19,7 @@ type rounds struct {
 	calls []string
 	start time.Time
 	fails bool
+	ties  int
 }
 
 func (r *rounds) note(format string, args ...any) {
@@ -33,6 +34,14 @@ func (r *rounds) Activate(_ context.Context, environment uint64, goals []svc.Goa
 func (r *rounds) ForgetGone(context.Context) error {
 	r.note("forget")
 	if r.fails {
+		return errors.New("the store is away")
+	}
+	return nil
+}
+
+func (r *rounds) TieMerged(context.Context) error {
+	r.ties++
+	if r.ties <= 2 {
 		return errors.New("the store is away")
 	}
 	return nil
@@ -62,11 +71,15 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- rules.Run(ctx) }()
 		time.Sleep(90 * time.Minute)
-		if len(r.calls) != 0 || linked != 0 {
-			t.Errorf("a node that owns nothing looks: %v", r.calls)
+		if len(r.calls) != 0 || linked != 0 || r.ties != 0 {
+			t.Errorf("a node that owns nothing looks: %v, %d ties", r.calls, r.ties)
 		}
 		owns = true
-		time.Sleep(time.Hour)
+		time.Sleep(3 * time.Minute)
+		if r.ties != 3 {
+			t.Errorf("merges were looked at %d times, want two that fail and one more", r.ties)
+		}
+		time.Sleep(57 * time.Minute)
 		r.fails = false
 		time.Sleep(time.Hour)
 		want := []string{
@@ -78,8 +91,8 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		}
 		r.calls = nil
 		time.Sleep(24 * time.Hour)
-		if last := r.calls[len(r.calls)-1]; len(r.calls) != 2*24+1 || last != "27h0m0s: forget" {
-			t.Errorf("the next day: %d calls, the last %s", len(r.calls), last)
+		if last := r.calls[len(r.calls)-1]; len(r.calls) != 2*24+1 || last != "27h0m0s: forget" || r.ties != 3+26 {
+			t.Errorf("the next day: %d calls, the last %s; %d ties", len(r.calls), last, r.ties)
 		}
 		cancel()
 		if err := <-ended; err != nil {

@@ -61,6 +61,10 @@ func rootColumns() []clickhouse.Column {
 	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "visitor", Type: "UInt64"}, {Name: "root", Type: "UInt64"}, {Name: "edges", Type: "UInt32"}}
 }
 
+func aliasColumns() []clickhouse.Column {
+	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "low", Type: "UInt64"}, {Name: "high", Type: "UInt64"}, {Name: "first", Type: "DateTime64(3, 'UTC')"}}
+}
+
 // UniteAll is Unite of every environment of a shard that has aliases.
 func (db *Store) UniteAll(ctx context.Context, shard int) error {
 	var environments []uint64
@@ -74,6 +78,57 @@ func (db *Store) UniteAll(ctx context.Context, shard int) error {
 		err = errors.Join(err, db.Unite(ctx, environment))
 	}
 	return err
+}
+
+// TieMerged ties the visitors together whom members merged, as far as they are not: those of calls that were interrupted, and all where
+// the tables were filled again from the log. It may be repeated.
+func (db *Store) TieMerged(ctx context.Context) error {
+	decided := map[uint64][]svc.Alias{}
+	err := db.conn.ReadFirst(ctx, "reading merges", db.queries["merges.Decided"], nil, func(rows driver.Rows) (bool, error) {
+		var environment, visitor uint64
+		var merged string
+		err := rows.Scan(&environment, &visitor, &merged)
+		if other, is := svc.ParsePersonID(merged); is && other != visitor {
+			decided[environment] = append(decided[environment], svc.Alias{Low: min(visitor, other), High: max(visitor, other)})
+		}
+		return true, err
+	})
+	for environment, aliases := range decided {
+		err = errors.Join(err, db.tie(ctx, environment, aliases))
+	}
+	return err
+}
+
+// tie adds those of some aliases of an environment that are not there.
+func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alias) error {
+	there := map[svc.Alias]bool{}
+	err := db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
+		var alias svc.Alias
+		err := rows.Scan(&alias.Low, &alias.High)
+		there[alias] = true
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	err = db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
+		var rows clickhouse.Rows
+		for _, alias := range aliases {
+			if there[alias] {
+				continue
+			}
+			if err := rows.Append(ctx, conn, db.queries["aliases.Fill"], aliasColumns(), environment, alias.Low, alias.High, time.Now()); err != nil {
+				return err
+			}
+		}
+		return rows.Send()
+	})
+	if err != nil {
+		return clickhouse.WriteError("tying merged visitors together", err)
+	}
+	return db.Unite(ctx, environment)
 }
 
 // Merge makes one person of the persons of two visitors. It is durable, and every read after it

@@ -1,0 +1,62 @@
+package people_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/people"
+)
+
+// TestMergesThatWereDecidedHold has members merge people of whom the store was not told, beside a merge that is there and a note, and
+// looks for the people twice.
+func TestMergesThatWereDecidedHold(t *testing.T) {
+	db := open(t)
+	const elsewhere = environment + 1
+	block := db.blocks.NewBlock()
+	for n, name := range []string{"ada", "bert", "cleo", "dora"} {
+		block.Append(tiedRow(0, n, svc.PageView, name, ""))
+	}
+	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
+		t.Fatal(err)
+	}
+	number := func(name string) uint64 { return people.VisitorNumber(name + "-000") }
+	activity := func(in uint64, of, id, kind, other string) svc.Entity {
+		return svc.Entity{Owner: people.PersonOwner(in, number(of)), Kind: "activity", ID: id, Payload: fmt.Appendf(nil, `{"id":%q,"kind":%q,"merged":%q}`, id, kind, svc.PersonID(number(other)))}
+	}
+	err := db.state.Put(clickhousetest.Deadline(t), []svc.Entity{
+		activity(environment, "bert", "crm_1", "merge", "ada"), activity(environment, "bert", "crm_2", "merge", "cleo"),
+		activity(environment, "bert", "crm_3", "note", "dora"), activity(elsewhere, "cleo", "crm_4", "merge", "dora"),
+	}, nil, svc.Trail{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Merge(clickhousetest.Deadline(t), environment, number("bert"), number("cleo"), tiedAt); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := db.TieMerged(clickhousetest.Deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]int{"ada": 3, "bert": 3, "cleo": 3, "dora": 1} {
+			person, err := db.Person(clickhousetest.Deadline(t), environment, number(name))
+			if err != nil || len(person.Members) != want {
+				t.Errorf("%s is a person of %d ids, want %d: %v", name, len(person.Members), want, err)
+			}
+		}
+	}
+	aliases := map[uint64]uint64{}
+	err = db.conn.Read(clickhousetest.Deadline(t), "counting aliases", "SELECT environment, count() FROM aliases GROUP BY environment", nil, func(rows driver.Rows) (bool, error) {
+		var in, count uint64
+		err := rows.Scan(&in, &count)
+		aliases[in] = count
+		return true, err
+	})
+	if want := map[uint64]uint64{environment: 2, elsewhere: 1}; err != nil || !maps.Equal(aliases, want) {
+		t.Errorf("the rows of aliases are %v, want %v: %v", aliases, want, err)
+	}
+}
