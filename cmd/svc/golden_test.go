@@ -42,12 +42,6 @@ func (n *node) leftWithChanges(t *testing.T) {
 	}
 }
 
-// openWorld gives a node the content of the golden suite.
-func openWorld(t *testing.T) apitest.World {
-	t.Helper()
-	return fill(t, openNode(t))
-}
-
 // openNode starts a node without the first start's content, at noon.
 func openNode(t *testing.T) *node {
 	t.Helper()
