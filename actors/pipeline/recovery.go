@@ -268,7 +268,7 @@ func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begi
 		return fmt.Errorf("reading sessions: %w", err)
 	}
 	for _, state := range states {
-		state.sessions.turnMs = now.UnixMilli()
+		state.sessions.restored(now.UnixMilli())
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,30 @@ func (s *openSession) join(from *svc.OpenSession) {
 	case from.HeardMs > s.heardMs, from.HeardMs == s.heardMs && resumed != 0:
 		s.Session, s.origin, s.heardMs = from.Session, originOf(from.Origin), from.HeardMs
 	}
+}
+
+// restored ends a restoration. The store yields sessions of spans that begin long before the open ones; those that would have
+// been given up in two turns are, by when the partition was heard of last.
+func (s *sessionizer) restored(nowMs int64) {
+	lastMs := int64(math.MinInt64)
+	for _, session := range s.newest.sessions {
+		lastMs = max(lastMs, session.heardMs)
+	}
+	kept := newSessionTurn()
+	for key, session := range s.newest.sessions {
+		if lastMs-session.heardMs > 2*openTime {
+			s.ended.add(key)
+			continue
+		}
+		kept.sessions[key] = session
+	}
+	for visitor, sessions := range s.newest.visitors {
+		open := slices.DeleteFunc(sessions, func(one *openSession) bool { return kept.sessions[one.key] == nil })
+		if len(open) > 0 {
+			kept.visitors[visitor] = open
+		}
+	}
+	s.turnMs, s.newest = nowMs, kept
 }
 
 // restoreEnded puts the name of a session back that was given up.

@@ -301,8 +301,15 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		fresh := newSessionizer()
+		open := map[sessionKey]bool{}
 		for _, row := range rows {
 			fresh.Restore(row)
+			if row.HeardMs >= (before-1)*minute-2*openTime {
+				open[keyOfSession(visitorOf(row.Visitor, row.Bot), row.ID)] = true
+			}
+		}
+		if fresh.restored((before - 1) * minute); len(fresh.newest.sessions) != len(open) {
+			t.Fatalf("seed %d: %d sessions are held, want the %d that were heard of lately", seed, len(fresh.newest.sessions), len(open))
 		}
 		for n := range 60 {
 			event := random(before + n)
