@@ -16,10 +16,11 @@ import (
 )
 
 // bounds are among how many visitors a page is looked for at first and at most, before all people are folded: a page needs few people, and
-// the facts of few visitors are read by key. A fold of some hundreds takes hardly longer than one of fifty.
+// the facts of few visitors are read by key. A fold of some hundreds takes hardly longer than one of fifty, and the engine sorts less where twice as
+// many are at most a thousand.
 type bounds struct{ first, most int }
 
-func defaultBounds() bounds { return bounds{first: 512, most: 8192} }
+func defaultBounds() bounds { return bounds{first: 500, most: 8192} }
 
 // finder finds the people of a page. What it returns is the fold of all facts of each person; it only chooses whose facts to fold.
 type finder struct {
