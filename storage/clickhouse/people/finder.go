@@ -35,18 +35,25 @@ type finder struct {
 
 // find returns the keys of the people of the page, and of one more.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
-	of, known, err := f.candidates(ctx)
+	of, many, err := f.candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var keys []svc.PersonKey
-	found := false
-	if known {
+	var found bool
+	switch {
+	case of != nil:
 		var q queue
 		if q, err = f.queued(ctx, of); err == nil {
 			keys, found, err = f.fill(ctx, q, nil)
 		}
-	} else {
+	case f.db.bounds.most < f.db.bounds.first:
+	case many != nil:
+		var q queue
+		if q, err = f.latestOf(ctx, many); err == nil {
+			keys, found, err = f.fill(ctx, q, nil)
+		}
+	default:
 		keys, found, err = f.walk(ctx)
 	}
 	if err != nil || found {
@@ -70,13 +77,20 @@ func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, erro
 	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
 }
 
-// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough.
-func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool, err error) {
+// candidateQuery is a query for visitors, with its values.
+type candidateQuery struct {
+	query string
+	args  clickhouse.Args
+}
+
+// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough, nil
+// otherwise: then it returns what tells many, if anything does.
+func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candidateQuery, err error) {
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
-		return f.q.Persons, true, nil
+		return f.q.Persons, nil, nil
 	}
 	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
-		return f.q.Segment.Members, true, nil
+		return append([]uint64{}, f.q.Segment.Members...), nil, nil
 	}
 	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{
 		"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": "", "limit": f.db.bounds.most + 1,
@@ -84,7 +98,7 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool,
 	if len(f.q.Tags) > 0 {
 		args["tag"] = f.q.Tags[0]
 	}
-	for _, source := range []struct {
+	for _, tells := range []struct {
 		query string
 		asked bool
 	}{
@@ -92,17 +106,20 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, known bool,
 		{"candidates.Told", f.q.Search != ""},
 		{"candidates.Staged", f.q.Stage != "" && f.q.Stage != svc.StageVisitor},
 	} {
-		if !source.asked {
+		if !tells.asked {
 			continue
 		}
 		rank := &rankQuery{args: args}
-		query := strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[source.query])
-		visitors, err := f.db.visitors(ctx, "looking for people", query, rank.args)
+		of := &candidateQuery{strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[tells.query]), rank.args}
+		visitors, err := f.db.visitors(ctx, "looking for people", strings.ReplaceAll(f.db.queries["candidates.Some"], "$(candidates)", of.query), of.args)
 		if err != nil || len(visitors) <= f.db.bounds.most {
-			return visitors, true, err
+			return visitors, nil, err
+		}
+		if many == nil {
+			many = of
 		}
 	}
-	return nil, false, nil
+	return nil, many, nil
 }
 
 // visitors reads a column of visitors.
@@ -123,9 +140,6 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 // first sights, then at those of all, and gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
-	if bounds.most < bounds.first {
-		return nil, false, nil
-	}
 	var strays []uint64
 	var few bool
 	var recent queue

@@ -66,7 +66,7 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 		query.Now = time.Now()
 		db.LookAmong(1, 0) // nobody, so all are folded
 		want := keysOf(t, db, query)
-		for _, bound := range [][2]int{{1, 64}, {2, 16}, {512, 8192}} {
+		for _, bound := range [][2]int{{1, 64}, {2, 16}, {1, 3}, {2, 6}, {512, 8192}} {
 			db.LookAmong(bound[0], bound[1])
 			if got := keysOf(t, db, query); !reflect.DeepEqual(got, want) {
 				t.Errorf("with %v, %+v finds\n%v\nwant\n%v", bound, query, got, want)

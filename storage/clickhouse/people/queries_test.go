@@ -33,7 +33,7 @@ func TestQueriesExplain(t *testing.T) {
 		"limit": 1, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
 		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1), "words": []string{"x"}, "conversations": "c", "inboxes": "d",
-		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x", "phones": []string{"phone"},
+		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x", "phones": []string{"phone"}, "never": int64(1),
 	})
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
 		if rank.of = nil; name == "persons.Meets" {
@@ -48,7 +48,7 @@ func TestQueriesExplain(t *testing.T) {
 		case strings.Contains(text, "$(folds)"):
 			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
 		case strings.HasPrefix(text, "SELECT"):
-			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company").Replace(text)
+			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(candidates)", "SELECT toUInt64(7) AS visitor", "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company").Replace(text)
 		}
 		return ""
 	})

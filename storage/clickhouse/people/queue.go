@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
@@ -61,6 +62,13 @@ func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
 	return q, nil
 }
 
+// latestOf returns the visitors of a query in the order of the list, as queued does.
+func (f *finder) latestOf(ctx context.Context, of *candidateQuery) (queue, error) {
+	limit := f.db.bounds.most
+	args := of.args.With(f.args(limit)).With(clickhouse.Args{"never": int64(math.MaxInt64)})
+	return f.sighted(ctx, strings.ReplaceAll(f.db.queries["candidates.Latest"], "$(candidates)", of.query), args, limit)
+}
+
 // recent returns the visitors that were first seen last before the place of the page, as some rows tell: whoever was first seen after the last of these
 // rows has one among them. Visitors who came back have rows of parts that are not merged yet, and may be left out.
 func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
@@ -112,8 +120,13 @@ func (f *finder) readFirst(ctx context.Context, visitors []uint64, each func(sig
 }
 
 // latest returns the visitors that were first seen last before the place of the page, of all visitors.
-func (f *finder) latest(ctx context.Context, limit int) (q queue, err error) {
-	err = f.db.conn.Read(ctx, "reading who came last", f.db.queries["persons.Latest"], f.args(limit), func(rows driver.Rows) (bool, error) {
+func (f *finder) latest(ctx context.Context, limit int) (queue, error) {
+	return f.sighted(ctx, f.db.queries["persons.Latest"], f.args(limit), limit)
+}
+
+// sighted reads a queue of at most so many visitors.
+func (f *finder) sighted(ctx context.Context, query string, args clickhouse.Args, limit int) (q queue, err error) {
+	err = f.db.conn.Read(ctx, "reading who came last", query, args, func(rows driver.Rows) (bool, error) {
 		var one sighting
 		err := rows.Scan(&one.visitor, &one.firstMs)
 		q.sightings = append(q.sightings, one)

@@ -1,6 +1,6 @@
 -- The visitors who may bring their person into a stage: of whom a member decided it, or the rows of which call for it. Of leads nobody
 -- was identified or signed up, so their rows are those of visitors who told an address and nothing else. Key: owner of entities; environment. Rows
--- read: one per person that members changed, and one per visitor of traits; returned: at most limit.
+-- read: one per person that members changed, and one per visitor of traits. Part of other queries.
 SELECT DISTINCT visitor
 FROM
 (
@@ -15,4 +15,3 @@ FROM
     UNION ALL
     SELECT cityHash64(customer) AS visitor FROM billing WHERE environment = {environment:UInt64} AND {stage:String} IN ('paying', 'churned') AND customer != ''
 )
-LIMIT {limit:UInt32}

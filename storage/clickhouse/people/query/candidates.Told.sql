@@ -1,5 +1,5 @@
 -- The visitors that a search may mean: of whom an id, or anything that they ever told, has the text. Key: environment of arrivals and
--- traits. Rows read: one per visitor or more; returned: at most limit.
+-- traits. Rows read: one per visitor or more. Part of other queries.
 SELECT DISTINCT visitor
 FROM
 (
@@ -9,4 +9,3 @@ FROM
     WHERE environment = {environment:UInt64} AND (positionCaseInsensitiveUTF8($(company), {search:String}) > 0
         OR NOT {masked:Bool} AND (positionCaseInsensitiveUTF8(substring(email, 15), {search:String}) > 0 OR positionCaseInsensitiveUTF8(substring(name, 15), {search:String}) > 0))
 )
-LIMIT {limit:UInt32}
