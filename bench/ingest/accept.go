@@ -150,12 +150,8 @@ func (b *bench) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(idleTime)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := pause(ctx, idleTime); err != nil {
+		return err
 	}
 	usage, err := meter.Read()
 	if err != nil {

@@ -24,6 +24,7 @@ type options struct {
 	rounds  int
 	rate    float64
 	apart   bool
+	forced  bool
 	share   bool
 
 	storeProgram string
@@ -46,6 +47,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.rounds, "rounds", 2, "limit and service alternate so often")
 	flag.Float64Var(&o.rate, "rate", 2000, "requests a second of the open loop")
 	flag.BoolVar(&o.apart, "apart", false, "measure the accept side alone, and nothing else")
+	flag.BoolVar(&o.forced, "forced", false, "measure what one event costs until it is stored where every answer waits for the disk, with a reader and without, and nothing else")
 	flag.BoolVar(&o.share, "share", false, "measure what the flood of one application does to another, and nothing else")
 	flag.StringVar(&o.storeProgram, "store", "bin/svc-store", "the program of the store that stands still while the accept side is measured alone: storage/chdb/serve")
 	flag.Parse()
@@ -58,6 +60,11 @@ func run(ctx context.Context, o *options, dir string) error {
 		result := harness.NewResult(ctx, "share", o.Binary, o.Pin)
 		result.Bottleneck = "the processors: the flood takes what the other application leaves, and every goroutine on the way of its requests waits for its turn"
 		return errors.Join(measureShare(ctx, o, filepath.Join(dir, "share"), result), o.Keep(result))
+	}
+	if o.forced {
+		result := harness.NewResult(ctx, "forced", o.Binary, o.Pin)
+		result.Bottleneck = "the processor of the server: the kernel's part of requests and of forcing, then the engine's inserts and merges, which cost much the same for a small block as for a large one"
+		return errors.Join(measureForced(ctx, o, dir, result), o.Keep(result), failures(result))
 	}
 	result := harness.NewResult(ctx, "ingest", o.Binary, o.Pin)
 	result.Bottleneck = "the CPU of the server's process, which holds HTTP, broker, intake and engine; loopback only"

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"svc/bench/bare"
@@ -143,29 +141,9 @@ func (b *bench) hold(name string, figures [2][]float64) {
 
 // compare returns the median of the ratios of pairs, and notes within which values the true median lies.
 func (b *bench) compare(name, of string, figures, floor []float64) (median float64) {
-	ratios := make([]float64, len(figures))
-	for n := range ratios {
-		ratios[n] = figures[n] / floor[n]
-	}
-	slices.Sort(ratios)
-	n := len(ratios)
-	median = (ratios[(n-1)/2] + ratios[n/2]) / 2
-	note := fmt.Sprintf("%s: %.3f %s, %d pairs", name, median, of, n)
-	if out := outside(n); out > 0 {
-		note += fmt.Sprintf(", 95 %% between %.3f and %.3f", ratios[out-1], ratios[n-out])
-	}
-	b.result.Notes = append(b.result.Notes, note+".")
+	pairs := harness.Compare(figures, floor)
+	note := pairs.Line(name, of)
+	b.result.Notes = append(b.result.Notes, note)
 	fmt.Println(note)
-	return median
-}
-
-// outside returns the place, from either end, of those of n sorted values that enclose the true median with a probability of
-// 95 % at least, as the sign test has it (Conover, Practical Nonparametric Statistics, section 3.2); 0 where all n do not.
-func outside(n int) (place int) {
-	likely := math.Ldexp(1, -n) // of so many values below the median as the place
-	for tail := likely; 2*tail <= 0.05; tail += likely {
-		place++
-		likely *= float64(n-place+1) / float64(place)
-	}
-	return place
+	return pairs.Median
 }

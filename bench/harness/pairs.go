@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Pairs says by how much figures exceed others that were measured in turns with them.
+type Pairs struct {
+	// Median is the median of the ratios of the pairs.
+	Median float64
+	// Low and High enclose the true median with a probability of 95 %; both are 0 where the pairs are too few.
+	Low, High float64
+	N         int
+}
+
+// Compare divides each figure by that of its turn. There is one of each for each turn, and one turn at least.
+func Compare(figures, floor []float64) Pairs {
+	ratios := make([]float64, len(figures))
+	for n := range ratios {
+		ratios[n] = figures[n] / floor[n]
+	}
+	slices.Sort(ratios)
+	n := len(ratios)
+	p := Pairs{Median: (ratios[(n-1)/2] + ratios[n/2]) / 2, N: n}
+	if out := outside(n); out > 0 {
+		p.Low, p.High = ratios[out-1], ratios[n-out]
+	}
+	return p
+}
+
+// Line says what was found of something, in words; of is what it is held against.
+func (p Pairs) Line(name, of string) string {
+	line := fmt.Sprintf("%s: %.3f %s, %d pairs", name, p.Median, of, p.N)
+	if p.High > 0 {
+		line += fmt.Sprintf(", 95 %% between %.3f and %.3f", p.Low, p.High)
+	}
+	return line + "."
+}
+
+// outside returns the place, from either end, of those of n sorted values that enclose the true median with a probability of
+// 95 % at least, as the sign test has it (Conover, Practical Nonparametric Statistics, section 3.2); 0 where all n do not.
+func outside(n int) (place int) {
+	likely := math.Ldexp(1, -n) // of so many values below the median as the place
+	for tail := likely; 2*tail <= 0.05; tail += likely {
+		place++
+		likely *= float64(n-place+1) / float64(place)
+	}
+	return place
+}
