@@ -209,12 +209,5 @@ func (k *killer) killStarts(ctx context.Context) error {
 
 // linger waits a random time: the kill shall meet no particular instruction.
 func (k *killer) linger(ctx context.Context, atMost time.Duration) error {
-	timer := time.NewTimer(time.Duration(k.random.Int64N(int64(atMost) + 1)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return harness.Pause(ctx, time.Duration(k.random.Int64N(int64(atMost)+1)))
 }

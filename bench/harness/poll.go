@@ -25,3 +25,15 @@ func Poll(ctx context.Context, what string, limit, interval time.Duration, check
 		}
 	}
 }
+
+// Pause waits, and fails where ctx ends before.
+func Pause(ctx context.Context, span time.Duration) error {
+	timer := time.NewTimer(span)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

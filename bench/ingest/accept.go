@@ -150,7 +150,7 @@ func (b *bench) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, idleTime); err != nil {
+	if err := harness.Pause(ctx, idleTime); err != nil {
 		return err
 	}
 	usage, err := meter.Read()

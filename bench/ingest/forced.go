@@ -58,7 +58,7 @@ func (b *bench) forced(ctx context.Context, scene string, reads bool) (pairs har
 			stop()
 			err = errors.Join(err, <-ended)
 		}()
-	} else if err := pause(ctx, readersGone); err != nil {
+	} else if err := harness.Pause(ctx, readersGone); err != nil {
 		return pairs, err
 	}
 	var cost, floor []float64
@@ -95,17 +95,5 @@ func (b *bench) look(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-	}
-}
-
-// pause waits, and fails where ctx ends before.
-func pause(ctx context.Context, span time.Duration) error {
-	timer := time.NewTimer(span)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
