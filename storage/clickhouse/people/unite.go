@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -15,19 +16,12 @@ import (
 // What it noted last never hides what was noted of more aliases, so any number of callers may do it at
 // any time, and again.
 func (db *Store) Unite(ctx context.Context, environment uint64) error {
-	args := clickhouse.Args{"environment": environment}
-	var aliases []svc.Alias
-	err := db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], args, func(rows driver.Rows) (bool, error) {
-		var alias svc.Alias
-		err := rows.Scan(&alias.Low, &alias.High)
-		aliases = append(aliases, alias)
-		return true, err
-	})
+	aliases, err := db.aliases(ctx, environment)
 	if err != nil || len(aliases) == 0 {
 		return err
 	}
 	noted := map[uint64]svc.Root{}
-	err = db.conn.ReadFirst(ctx, "reading roots", db.queries["roots.List"], args, func(rows driver.Rows) (bool, error) {
+	err = db.conn.ReadFirst(ctx, "reading roots", db.queries["roots.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
 		var root svc.Root
 		err := rows.Scan(&root.Visitor, &root.Root, &root.Edges)
 		noted[root.Visitor] = root
@@ -37,6 +31,17 @@ func (db *Store) Unite(ctx context.Context, environment uint64) error {
 		return err
 	}
 	return db.noteRoots(ctx, environment, svc.Roots(aliases), noted)
+}
+
+// aliases returns the stored aliases of an environment.
+func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []svc.Alias, err error) {
+	err = db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
+		var alias svc.Alias
+		err := rows.Scan(&alias.Low, &alias.High)
+		aliases = append(aliases, alias)
+		return true, err
+	})
+	return aliases, err
 }
 
 // noteRoots stores the roots that are not noted yet.
@@ -101,32 +106,32 @@ func (db *Store) TieMerged(ctx context.Context) error {
 
 // tie adds those of some aliases of an environment that are not there.
 func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alias) error {
-	there := map[svc.Alias]bool{}
-	err := db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
-		var alias svc.Alias
-		err := rows.Scan(&alias.Low, &alias.High)
-		there[alias] = true
-		return true, err
-	})
+	there, err := db.aliases(ctx, environment)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	known := make(map[svc.Alias]bool, len(there))
+	for _, alias := range there {
+		known[alias] = true
+	}
+	return db.noteAliases(ctx, environment, slices.DeleteFunc(aliases, func(alias svc.Alias) bool { return known[alias] }), time.Now())
+}
+
+// noteAliases stores aliases, and who stands for whom then.
+func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []svc.Alias, now time.Time) error {
+	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
-	err = db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
+	err := db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
 		var rows clickhouse.Rows
 		for _, alias := range aliases {
-			if there[alias] {
-				continue
-			}
-			if err := rows.Append(ctx, conn, db.queries["aliases.Fill"], aliasColumns(), environment, alias.Low, alias.High, time.Now()); err != nil {
+			if err := rows.Append(writing, conn, db.queries["aliases.Append"], aliasColumns(), environment, alias.Low, alias.High, now); err != nil {
 				return err
 			}
 		}
 		return rows.Send()
 	})
 	if err != nil {
-		return clickhouse.WriteError("tying merged visitors together", err)
+		return clickhouse.WriteError("tying visitors together", err)
 	}
 	return db.Unite(ctx, environment)
 }
@@ -134,12 +139,5 @@ func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alia
 // Merge makes one person of the persons of two visitors. It is durable, and every read after it
 // shows it, when Merge returns; it may be repeated.
 func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now time.Time) error {
-	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
-	defer cancel()
-	args := clickhouse.Args{"environment": environment, "low": min(one, other), "high": max(one, other), "now": now}
-	err := db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error { return conn.Exec(writing, db.queries["aliases.Append"], args) })
-	if err != nil {
-		return clickhouse.WriteError("tying two visitors together", err)
-	}
-	return db.Unite(ctx, environment)
+	return db.noteAliases(ctx, environment, []svc.Alias{{Low: min(one, other), High: max(one, other)}}, now)
 }

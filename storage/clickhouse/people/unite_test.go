@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestMergesThatWereDecidedHold has members merge people of whom the store was not told, beside a merge that is there and a note, and
-// looks for the people twice.
+// TestMergesThatWereDecidedHold stores activities of merges without their aliases, beside a merge whose alias is stored and an activity
+// that is a note. It runs TieMerged twice and compares the persons and the aliases with what the activities say.
 func TestMergesThatWereDecidedHold(t *testing.T) {
 	db := open(t)
 	const elsewhere = environment + 1
