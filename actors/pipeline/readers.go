@@ -7,9 +7,8 @@ import (
 )
 
 const (
-	// readTime is how long after a read somebody is taken to read on: longer than the pauses in
-	// which an open page of the console asks again.
-	readTime = time.Minute
+	// readTime is how long after a read somebody is taken to read on, as a page does that asks one question after the other.
+	readTime = 500 * time.Millisecond
 	// firstReadTime bounds how long the first readers wait for the blocks that are not stored.
 	firstReadTime = time.Second
 )
@@ -18,8 +17,9 @@ const (
 type readers struct {
 	now func() time.Time
 
-	mu   sync.Mutex
-	last time.Time
+	mu sync.Mutex
+	// Somebody reads since and until then.
+	since, until time.Time
 	// unstored are closed once the blocks are stored that the first reader found open; over is closed
 	// when nobody waits for them any more.
 	unstored []<-chan struct{}
@@ -30,27 +30,37 @@ type readers struct {
 func (r *readers) reading() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now().Sub(r.last) < readTime
+	return r.now().Before(r.until)
 }
 
-// enter notes a reader. The first for a while has hurry store what was folded so far, and name it.
-func (r *readers) enter(hurry func() []<-chan struct{}) (unstored []<-chan struct{}, over <-chan struct{}) {
+// readFor says whether somebody reads and has done so for a time.
+func (r *readers) readFor(atLeast time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	if now.Sub(r.last) >= readTime {
+	return now.Before(r.until) && now.Sub(r.since) >= atLeast
+}
+
+// enter notes somebody who reads for a time. The first for a while has hurry store what was folded so far, and name it.
+func (r *readers) enter(lasting time.Duration, hurry func() []<-chan struct{}) (unstored []<-chan struct{}, over <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if !now.Before(r.until) {
 		done := make(chan struct{})
 		time.AfterFunc(firstReadTime, func() { close(done) })
-		r.unstored, r.over = hurry(), done
+		r.unstored, r.over, r.since = hurry(), done, now
 	}
-	r.last = now
+	if until := now.Add(max(lasting, readTime)); until.After(r.until) {
+		r.until = until
+	}
 	return r.unstored, r.over
 }
 
 // wait returns once what the first reader found open is stored, or is waited for no longer. Readers who come meanwhile, as
 // those of one page do, wait for the same.
-func (r *readers) wait(ctx context.Context, hurry func() []<-chan struct{}) {
-	unstored, over := r.enter(hurry)
+func (r *readers) wait(ctx context.Context, lasting time.Duration, hurry func() []<-chan struct{}) {
+	unstored, over := r.enter(lasting, hurry)
 	for _, concluded := range unstored {
 		select {
 		case <-concluded:
@@ -63,11 +73,11 @@ func (r *readers) wait(ctx context.Context, hurry func() []<-chan struct{}) {
 }
 
 // unstored returns what the blocks that hold records close once they are stored or given up; none of a store that takes
-// nothing.
+// nothing or hangs, nor of one that takes less than arrives: there the end of a block says little about what was accepted.
 func (s *Sink) unstored() (concluded []<-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failing {
+	if s.failing || s.storing != nil && (s.storing.wasFull || s.config.Now().Sub(s.storing.taken) >= firstReadTime) {
 		return nil
 	}
 	if s.storing != nil {
@@ -77,4 +87,24 @@ func (s *Sink) unstored() (concluded []<-chan struct{}) {
 		concluded = append(concluded, s.open.concluded)
 	}
 	return concluded
+}
+
+// elapses waits for the end of an interval. It is false where the next block is to be begun before it.
+func (s *Sink) elapses(ctx context.Context, interval <-chan time.Time) bool {
+	select {
+	case <-interval:
+		return true
+	case <-s.room.wanted:
+	case <-s.hurried:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// interval is the time between the beginnings of the latest two blocks, at most.
+func (s *Sink) interval() time.Duration {
+	if s.config.readers.readFor(s.config.Unread) {
+		return s.config.Interval
+	}
+	return max(s.config.Interval, s.config.Unread)
 }

@@ -15,11 +15,11 @@ import (
 	"svc"
 )
 
-// timedStore notes when blocks are stored; while it is away none is.
+// timedStore notes when blocks are stored; none is once it hangs.
 type timedStore struct {
 	blocksStored
 
-	away  bool
+	hangs time.Duration // after the beginning; zero never
 	fails error
 	times []time.Duration
 	began time.Time
@@ -29,7 +29,7 @@ func (s *timedStore) Insert(ctx context.Context, token string, id uint64, block 
 	if s.fails != nil {
 		return s.fails
 	}
-	if s.away {
+	if s.hangs > 0 && time.Since(s.began) > s.hangs {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -55,12 +55,15 @@ func (s *timedStore) storedAt(since time.Duration) (rows, blocks int) {
 	return rows, blocks
 }
 
+// roomy is more rows than a test folds.
+const roomy = 200_000
+
 // readSinks runs sinks of a shard for each store into which a row is folded every 50 ms.
-func readSinks(t *testing.T, stores ...*timedStore) *Sinks {
+func readSinks(t *testing.T, maxRows int, stores ...*timedStore) *Sinks {
 	t.Helper()
 	log := &boundedLog{committed: map[int]svc.LogPosition{}}
 	sinks := NewSinks(SinkConfig{
-		Log: log, MaxRows: 200_000, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second, Now: time.Now,
+		Log: log, MaxRows: maxRows, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Metrics: NewSinkMetrics(prometheus.NewRegistry()),
 		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) },
 	}, svc.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
@@ -82,26 +85,35 @@ func readSinks(t *testing.T, stores ...*timedStore) *Sinks {
 }
 
 // TestBlocksAreFewerWhileNobodyReads counts the blocks of half a minute before anybody reads, while
-// somebody does, and a minute after the last read.
+// a stream is open, after it, while questions are asked every second, and while they are asked every five.
 func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &timedStore{}
-		sinks := readSinks(t, store)
-		count := func() int {
+		sinks := readSinks(t, roomy, store)
+		const never = time.Hour
+		count := func(every time.Duration) (blocks int) {
 			time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
 			from := time.Since(store.began)
-			time.Sleep(30 * time.Second)
-			_, blocks := store.storedAt(from)
+			reading, end := context.WithTimeout(t.Context(), 30*time.Second)
+			defer end()
+			for ticker := time.NewTicker(every); reading.Err() == nil; {
+				select {
+				case <-ticker.C:
+					sinks.Read(t.Context(), 0)
+				case <-reading.Done():
+					ticker.Stop()
+				}
+			}
+			_, blocks = store.storedAt(from)
 			return blocks
 		}
-		unread := count()
-		sinks.Read(t.Context())
-		read := count()
-		sinks.Read(t.Context())
-		time.Sleep(readTime)
-		got, want := []int{unread, read, count()}, []int{15, 60, 15}
-		if !slices.Equal(got, want) {
-			t.Errorf("blocks before, while and after somebody reads: %v, want %v", got, want)
+		counts := []int{count(never)}
+		sinks.Read(t.Context(), time.Minute)
+		counts = append(counts, count(never))
+		time.Sleep(time.Minute)
+		counts = append(counts, count(never), count(300*time.Millisecond), count(5*time.Second))
+		if want := []int{15, 60, 15, 60, 19}; !slices.Equal(counts, want) {
+			t.Errorf("blocks while nobody reads, a stream is open, nobody reads, questions are asked all the time, and every five seconds: %v, want %v", counts, want)
 		}
 	})
 }
@@ -112,7 +124,7 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 	for moment := time.Duration(0); moment < 2*time.Second; moment += 7 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			store := &timedStore{}
-			sinks := readSinks(t, store)
+			sinks := readSinks(t, roomy, store)
 			time.Sleep(10*time.Second + moment)
 			synctest.Wait()
 			// As many questions as a page asks come at once.
@@ -121,7 +133,7 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 			var page sync.WaitGroup
 			for range 12 {
 				page.Go(func() {
-					sinks.Read(t.Context())
+					sinks.Read(t.Context(), 0)
 					if rows, _ := store.storedAt(0); rows < folded {
 						t.Errorf("%s after a block: %d rows are stored, %d were folded", moment, rows, folded)
 					}
@@ -133,33 +145,36 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 				t.Errorf("%s after a block: the first read waited %s", moment, waited)
 			}
 			began = time.Now()
-			if sinks.Read(t.Context()); time.Since(began) != 0 {
+			if sinks.Read(t.Context(), 0); time.Since(began) != 0 {
 				t.Errorf("the second read waited %s", time.Since(began))
 			}
 		})
 	}
 }
 
-// TestTheFirstReadWaitsForNoStoreThatIsAway has one of two shards hang, or refuse connections.
+// TestTheFirstReadWaitsForNoStoreThatIsAway has one of two shards begin to hang, or refuse connections: the first read waits for it
+// at most, and none that comes later, though all are the first for a while.
 func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		away   *timedStore
 		atMost time.Duration
 	}{
-		"hangs":   {&timedStore{away: true}, firstReadTime},
+		"hangs":   {&timedStore{hangs: 2500 * time.Millisecond}, firstReadTime},
 		"refuses": {&timedStore{fails: errors.New("connection refused")}, 20 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				serving := &timedStore{}
-				sinks := readSinks(t, serving, c.away)
+				sinks := readSinks(t, roomy, serving, c.away)
 				time.Sleep(3 * time.Second)
-				for _, atMost := range []time.Duration{c.atMost, 0} {
+				for _, atMost := range []time.Duration{c.atMost, 20 * time.Millisecond, 20 * time.Millisecond} {
 					began := time.Now()
-					if sinks.Read(t.Context()); time.Since(began) > atMost {
+					if sinks.Read(t.Context(), 0); time.Since(began) > atMost {
 						t.Errorf("a read waited %s, %s is allowed", time.Since(began), atMost)
 					}
+					time.Sleep(2 * time.Second)
 				}
+				sinks.Read(t.Context(), time.Minute)
 				time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
 				from := time.Since(serving.began)
 				time.Sleep(10 * time.Second)
@@ -169,4 +184,40 @@ func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored has a block under way of a sink whose streams wait for room.
+func TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &timedStore{hangs: time.Second}
+		sinks := readSinks(t, 1, store)
+		time.Sleep(2500 * time.Millisecond) // the second block is under way
+		began := time.Now()
+		if sinks.Read(t.Context(), 0); time.Since(began) != 0 {
+			t.Errorf("a read waited %s for one of many blocks", time.Since(began))
+		}
+	})
+}
+
+// TestTheIntervalCountsForBlocksThatWereBegun asks for the interval as those do who judge how old a record may be: one that is
+// shorter from now on says nothing about the blocks before.
+func TestTheIntervalCountsForBlocksThatWereBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sinks := readSinks(t, roomy, &timedStore{})
+		var intervals []time.Duration
+		for range 5 {
+			sinks.Read(t.Context(), 0)
+			intervals = append(intervals, sinks.Interval())
+			time.Sleep(time.Second)
+		}
+		sinks.Read(t.Context(), time.Minute)
+		for range 3 {
+			intervals = append(intervals, sinks.Interval())
+			time.Sleep(time.Second)
+		}
+		long, short := 2*time.Second, 500*time.Millisecond
+		if want := []time.Duration{long, long, long, long, long, long, long, short}; !slices.Equal(intervals, want) {
+			t.Errorf("the intervals are %v, want %v", intervals, want)
+		}
+	})
 }

@@ -204,6 +204,7 @@ func (s *Sink) take() *openBlock {
 		return nil
 	}
 	taken := s.open
+	taken.taken, taken.wasFull = s.config.Now(), s.full()
 	s.open, s.spare, s.storing = s.spare, nil, taken
 	s.renew(s.open, taken.generation)
 	s.grant()
@@ -231,25 +232,14 @@ func (s *Sink) Run(ctx context.Context) error {
 			return s.flush(work)
 		case <-s.filled:
 		}
-		pause := time.After(s.interval())
+		read, unread := time.After(s.config.Interval), time.After(s.config.Unread)
 		if err := s.flush(work); err != nil {
 			s.config.Logger.Warn("block abandoned; its records will be read again", "error", err)
 		}
-		select {
-		case <-pause:
-		case <-s.room.wanted:
-		case <-s.hurried:
-		case <-ctx.Done():
+		if s.elapses(ctx, read) && !s.config.readers.reading() {
+			s.elapses(ctx, unread)
 		}
 	}
-}
-
-// interval is the time between the beginnings of two blocks at present.
-func (s *Sink) interval() time.Duration {
-	if s.config.readers.reading() {
-		return s.config.Interval
-	}
-	return max(s.config.Interval, s.config.Unread)
 }
 
 // drainTime bounds the storing of the last blocks at a stop.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"log/slog"
+	"time"
 
 	"svc"
 )
@@ -23,6 +24,9 @@ type openBlock struct {
 	inserted bool
 	heard    int
 	logger   *slog.Logger
+	// taken is when storing the block began; wasFull says that the streams waited for room then.
+	taken   time.Time
+	wasFull bool
 	// concluded is closed once the block is stored or given up.
 	concluded chan struct{}
 }
@@ -49,7 +53,7 @@ func (b *openBlock) clear() {
 	clear(b.ranges)
 	b.origins.reset()
 	b.listeners, b.letters = nil, nil
-	b.id, b.recovered, b.inserted, b.heard = 0, nil, false, 0
+	b.id, b.recovered, b.inserted, b.heard, b.wasFull = 0, nil, false, 0, false
 }
 
 // conclude lets those go on that wait for the block; the caller holds the lock of its sink.

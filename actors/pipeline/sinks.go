@@ -87,13 +87,13 @@ func (s *Sinks) Hurry() {
 	}
 }
 
-// Interval is the time between the beginnings of two blocks at present.
+// Interval is the time between the beginnings of the latest two blocks, at most.
 func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
 
-// Read says that somebody reads what is stored. Who is the first for a while, and who comes meanwhile, waits until what was
-// folded until then is stored, for a second at most.
-func (s *Sinks) Read(ctx context.Context) {
-	s.all[0].config.readers.wait(ctx, func() (unstored []<-chan struct{}) {
+// Read says that somebody reads what is stored, and how long at least. Who is the first for a while, and who comes meanwhile,
+// waits until what was folded until then is stored, for a second at most.
+func (s *Sinks) Read(ctx context.Context, lasting time.Duration) {
+	s.all[0].config.readers.wait(ctx, lasting, func() (unstored []<-chan struct{}) {
 		s.Hurry()
 		for _, sink := range s.all {
 			unstored = append(unstored, sink.unstored()...)

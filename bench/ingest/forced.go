@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// readersGone is longer than a server takes somebody for a reader after a read.
-	readersGone = 61 * time.Second
+	// readersGone is longer than a server takes somebody for a reader after a read or a stream.
+	readersGone = 16 * time.Second
 	// readEvery is the pause between two reads of whoever looks at a page.
 	readEvery = 5 * time.Second
 )

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -83,20 +85,37 @@ func openNode(t *testing.T) *node {
 	return n
 }
 
-// TestBlocksAreStoredSoonerOnceSomebodyReads reads an application, and before that what is of none.
-func TestBlocksAreStoredSoonerOnceSomebodyReads(t *testing.T) {
+// TestBlocksAreStoredSoonerWhileSomebodyFollows opens a stream of an application, and before that reads what is of none.
+func TestBlocksAreStoredSoonerWhileSomebodyFollows(t *testing.T) {
 	n := openNode(t)
 	world := fill(t, n)
+	server := httptest.NewServer(n.handler)
+	defer server.Close()
 	for _, read := range []struct {
-		path     string
-		interval time.Duration
-	}{{"/api/v1/me", 4 * n.config.FlushInterval}, {"/api/v1/apps/acme/web/events", n.config.FlushInterval}} {
-		request := httptest.NewRequestWithContext(t.Context(), "GET", read.path, nil)
+		path, accept string
+		interval     time.Duration
+	}{
+		{"/api/v1/me", "application/json", 4 * n.config.FlushInterval},
+		{"/api/v1/apps/acme/web/analytics/live", "text/event-stream", n.config.FlushInterval},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+read.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		request.Header.Set("Authorization", "Bearer "+world.Reader.Reveal())
-		response := httptest.NewRecorder()
-		n.handler.ServeHTTP(response, request)
-		if interval := n.sinks.Interval(); response.Code != 200 || interval != read.interval {
-			t.Errorf("after GET %s (%d) blocks are stored every %s, want %s", read.path, response.Code, interval, read.interval)
+		request.Header.Set("Accept", read.accept)
+		response, err := server.Client().Do(request)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("GET %s: %v, %v", read.path, response, err)
+		}
+		eventually(t, "blocks are stored as GET "+read.path+" needs them", func() error {
+			if interval := n.sinks.Interval(); interval != read.interval {
+				return fmt.Errorf("every %s, want %s", interval, read.interval)
+			}
+			return nil
+		})
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

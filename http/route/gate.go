@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"svc"
 )
@@ -190,9 +191,17 @@ func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte
 	}
 	input, body, err = call.Route.Handler.decode(call, call.request)
 	if err == nil && call.Route.readsApp() {
-		h.config.Reads(ctx)
+		h.config.Reads(ctx, call.readsOn())
 	}
 	return input, body, err
+}
+
+// readsOn returns how long the caller reads on at least: of a stream, until it is said again.
+func (c *Call) readsOn() time.Duration {
+	if c.streams {
+		return recheckEvery + recheckEvery/2
+	}
+	return 0
 }
 
 // readsApp says that the row reads of an application and changes nothing.

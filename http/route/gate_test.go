@@ -306,7 +306,7 @@ func TestOpenAPIIsPublic(t *testing.T) {
 // TestReadsOfApplicationsAreTold counts calls that reach the rows of an application: those who may not, who ask for something
 // else, or who change something, read nothing.
 func TestReadsOfApplicationsAreTold(t *testing.T) {
-	told := 0
+	told, lasts := 0, time.Duration(0)
 	gateway := newGateway()
 	type input struct {
 		Kind string `query:"kind" required:"true" doc:"A kind."`
@@ -318,7 +318,7 @@ func TestReadsOfApplicationsAreTold(t *testing.T) {
 		Routes: []route.Route{
 			row("GET", "/apps/{org}/{app}/things", quiet), row("POST", "/apps/{org}/{app}/things", quiet), row("GET", "/things", quiet), denied,
 		},
-		Authority: gateway, Applications: gateway, Cursors: svc.NewCursors([]byte("k")), Now: noon, Reads: func(context.Context) { told++ },
+		Authority: gateway, Applications: gateway, Cursors: svc.NewCursors([]byte("k")), Now: noon, Reads: func(_ context.Context, lasting time.Duration) { told++; lasts += lasting },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -338,5 +338,8 @@ func TestReadsOfApplicationsAreTold(t *testing.T) {
 		if response := ask(t, handler, c.method, "/api/v1"+c.path, ""); response.Code != c.status || told != c.told {
 			t.Errorf("%s %s: %d and told %d times, want %d and %d", c.method, c.path, response.Code, told, c.status, c.told)
 		}
+	}
+	if lasts != 0 {
+		t.Errorf("reads that are no streams last %s", lasts)
 	}
 }

@@ -30,8 +30,8 @@ type Config struct {
 	Authority    Authority
 	Applications Applications
 	// Reads is called before a row that reads of an application is answered, and every ten seconds while it
-	// is streamed; it may be nil.
-	Reads func(ctx context.Context)
+	// is streamed, with how long the caller reads on at least: zero unless it is streamed. It may be nil.
+	Reads func(ctx context.Context, lasting time.Duration)
 	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
 	Auditor Auditor
 	Replays Replays
@@ -130,7 +130,7 @@ func withDefaults(config Config) Config {
 		config.Random = rand.Reader
 	}
 	if config.Reads == nil {
-		config.Reads = func(context.Context) {}
+		config.Reads = func(context.Context, time.Duration) {}
 	}
 	return config
 }

@@ -165,7 +165,7 @@ func (h *Handler) permits(ctx context.Context, call *Call) error {
 		}
 	}
 	if call.Route.readsApp() {
-		h.config.Reads(ctx)
+		h.config.Reads(ctx, call.readsOn())
 	}
 	return nil
 }

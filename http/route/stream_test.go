@@ -300,12 +300,12 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				authority := &changing{gateway: newGateway()}
 				authority.grant.Store(&authority.gateway.grant)
 				values := make(chan any)
-				var reads atomic.Int32
+				var reads atomic.Int64
 				row := streaming(values)
 				row.Path, row.Permission = "/apps/{org}/{app}/things", svc.PermAnalyticsRead
 				handler, err := route.New(route.Config{
 					Routes: []route.Route{row}, Authority: authority, Applications: authority, Auditor: authority, Replays: authority, Cursors: svc.NewCursors([]byte("k")),
-					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2, Reads: func(context.Context) { reads.Add(1) },
+					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2, Reads: func(_ context.Context, lasting time.Duration) { reads.Add(int64(lasting)) },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -325,8 +325,8 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				if over := hasEnded(ended); over != test.ends {
 					t.Errorf("the stream has ended: %t, with %q", over, w.take())
 				}
-				if name == "unchanged" && reads.Load() != 2 {
-					t.Errorf("a stream of eleven seconds was told of %d times, want 2", reads.Load())
+				if name == "unchanged" && time.Duration(reads.Load()) != 30*time.Second {
+					t.Errorf("a stream of eleven seconds was told to last %s, want twice 15s", time.Duration(reads.Load()))
 				}
 				leave()
 				<-ended
