@@ -11,13 +11,18 @@ import (
 // which the answer depends, the environment first; the callers share the answer and must not change
 // it. The read is one of [Whole] blocks.
 func Share[T any](ctx context.Context, c *Conn, key string, read func(context.Context) (T, error)) (T, error) {
+	return Join(ctx, c, key, func(ctx context.Context) (T, error) { return Whole(ctx, c, read) })
+}
+
+// Join is Share for a statement that several reads need at the same time, each of which is one of whole blocks by itself.
+func Join[T any](ctx context.Context, c *Conn, key string, read func(context.Context) (T, error)) (T, error) {
 	// A caller who saw rows of a block elsewhere must not join a read that began before the
 	// block was stored.
 	_, ended := c.inserts.counts()
 	answer := c.flight.DoChan(key+" "+strconv.FormatUint(ended, 10), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), QueryTime)
 		defer cancel()
-		return Whole(ctx, c, read)
+		return read(ctx)
 	})
 	var none T
 	select {

@@ -126,6 +126,23 @@ describe("the pages", () => {
     await until("everything is stored", async () => ((await api("/analytics/overview?range=90d")).pageviews >= sent.length && (await api("/errors")).data.length === hostile.length + 1 ? true : undefined));
   });
 
+  it("ask once for all that the overview needs, before it is known who is signed in", async () => {
+    const other = await page.context().newPage(), asked = [];
+    other.on("request", (request) => request.url().startsWith(base + "/api/") && asked.push(new URL(request.url())));
+    const names = () => asked.map((url) => url.pathname.split("/").pop()).filter((name) => name !== "live").sort();
+    const needed = ["annotations", "apps", ...Array(5).fill("breakdown"), "events", "me", "overview", "timeseries"];
+    await other.route("**/api/v1/me", async (route) => {
+      await until("all is asked", () => (names().length >= needed.length ? true : undefined));
+      await route.continue();
+    });
+    await other.goto(base + "/console#/apps/acme/web/overview?range=30d");
+    await other.locator(".panels tbody tr").first().waitFor();
+    await other.locator(".plot canvas").waitFor();
+    assert.deepEqual(names(), needed);
+    assert.equal(new Set(asked.map((url) => url.href)).size, asked.length);
+    await other.close();
+  });
+
   it("show the numbers of the API", async () => {
     await visit(page, "overview?range=30d");
     const overview = await api("/analytics/overview?range=30d");
@@ -135,6 +152,7 @@ describe("the pages", () => {
     const rows = page.getByRole("region", { name: "Places" }).locator("tbody tr");
     assert.deepEqual(await rows.locator("td").allInnerTexts(), data.map((row) => row.visitors.toLocaleString("en")));
     await page.getByText("The numbers as a table").click();
+    await page.locator(".numbers td").first().waitFor();
     const series = await api("/analytics/timeseries?range=30d");
     assert.deepEqual(await page.locator(".numbers td").allInnerTexts(), series.points.map((point) => point.value.toLocaleString("en")));
   });

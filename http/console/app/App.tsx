@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { call, whenSignedOut, type Schema } from "./api/client";
+import { answer, whenSignedOut, type Schema } from "./api/client";
 import { useAsk } from "./core/ask";
+import { applications, newest, whoIsSignedIn } from "./core/early";
 import { later } from "./core/later";
 import { useLive } from "./core/live";
 import { HereContext, type Here } from "./core/me";
-import { creating, go, hashOf, newApplication, usePlace, type Place } from "./core/place";
+import { countedAt, creating, go, hashOf, newApplication, usePlace, type Place } from "./core/place";
 import { t } from "./core/texts";
 import { Empty } from "./parts/Empty";
 import { Failure } from "./parts/Failure";
@@ -22,8 +23,8 @@ interface World {
 }
 
 async function load(): Promise<World | null> {
-  const me = await call("get", "/api/v1/me", {});
-  const lists = await Promise.all(me.organizations.map((org) => call("get", "/api/v1/orgs/{org}/apps", { path: { org: org.slug }, query: { limit: 200 } })));
+  const me = await answer(whoIsSignedIn());
+  const lists = await Promise.all(me.organizations.map((org) => answer(applications(org.slug))));
   return { me, apps: lists.flatMap((list) => list.data) };
 }
 
@@ -96,11 +97,11 @@ interface Props {
 }
 
 function Application({ world, app, org, place, signOut }: Props) {
-  const env = place.query.get("env") ?? app.environments[0]?.slug ?? "production";
+  const counted = countedAt(place), { env } = counted;
   const here: Here = {
-    me: world.me, app, org, place, env, range: place.query.get("range") ?? "7d", filters: place.query.getAll("filter"),
+    ...counted, me: world.me, app, org, place,
     may: (permission) => org.permissions.includes(permission), administers: org.role === "owner" || org.role === "admin",
-    has: (module) => app.modules.includes(module), at: { org: org.slug, app: app.slug },
+    has: (module) => app.modules.includes(module),
   };
   const shown = pages.filter((page) => page.shown(here));
   const page = shown.find((one) => one.name === place.page) ?? shown[0];
@@ -109,7 +110,7 @@ function Application({ world, app, org, place, signOut }: Props) {
   useEffect(() => {
     know(undefined);
     if (!here.may("events.read") || !here.has("analytics")) return know(false);
-    call("get", "/api/v1/apps/{org}/{app}/events", { path: here.at, query: { env, limit: 1 } }).then(({ data }) => know(data.length === 0), () => know(false));
+    answer(newest(counted)).then(({ data }) => know(data.length === 0), () => know(false));
   }, [app.id, env]);
   useEffect(() => { document.title = (page ? t.pages[page.name] + " – " : "") + app.name; }, [page?.name, app.name]);
   useEffect(() => {

@@ -24,7 +24,10 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 for (const file of built.outputFiles) await writeFile(join(dist, basename(file.path)), file.contents);
 const [script, entry] = Object.entries(built.metafile.outputs).find(([, output]) => output.entryPoint === "main.tsx");
-// What the script imports is asked for beside it, not after it.
-const shared = entry.imports.filter((one) => one.kind === "import-statement").map((one) => `<link rel="modulepreload" href="/console/assets/${basename(one.path)}">\n`).join("");
+// What the script imports is asked for beside it, not after it, and so is the overview, which is what most people open.
+const [overview, opened] = Object.entries(built.metafile.outputs).find(([, output]) => output.entryPoint === "pages/overview/Overview.tsx");
+const importsOf = (output) => output.imports.filter((one) => one.kind === "import-statement").map((one) => one.path);
+const shared = [...new Set([...importsOf(entry), ...importsOf(opened), overview])].filter((path) => path !== script)
+  .map((path) => `<link rel="modulepreload" href="/console/assets/${basename(path)}">\n`).join("");
 const page = (await readFile(join(here, "index.html"), "utf8")).replace("{{script}}", basename(script)).replace("{{style}}", basename(entry.cssBundle)).replace("{{shared}}", shared);
 await writeFile(join(dist, "index.html"), page);

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { App } from "./App";
+import { askEarly } from "./core/early";
 import { placeOf } from "./core/place";
 import { applyTheme } from "./core/theme";
 import { pages } from "./pages/pages";
@@ -7,6 +8,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
 applyTheme();
-// The page of the address is fetched while the service is asked who is signed in.
-void pages.find((page) => page.name === (placeOf(location.hash).page || "overview"))?.View.fetch?.().catch(() => {});
+const place = placeOf(location.hash);
+askEarly(place);
+void pages.find((page) => page.name === (place.page || "overview"))?.View.fetch?.().catch(() => {});
 render(<App />, document.getElementById("root")!);

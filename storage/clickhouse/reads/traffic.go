@@ -102,17 +102,7 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 		}
 		borders = append(borders, time.Unix(c.from, 0))
 	}
-	byBegin := make(map[int64]sums, len(cuts))
-	args := environmentArguments(scope).With(clickhouse.BucketArgs(borders)).With(clickhouse.Args{
-		"whole_from": cuts[0].from, "whole_to": cuts[len(cuts)-1].to,
-	})
-	err := db.conn.Read(ctx, "adding up traffic", db.queries["traffic.Sum"], args, func(rows driver.Rows) (bool, error) {
-		var begin uint32
-		var s sums
-		err := rows.Scan(&begin, &s.events, &s.pageviews, &s.bounces, &s.lasted)
-		byBegin[int64(begin)] = s
-		return true, err
-	})
+	byBegin, err := db.sumTraffic(ctx, scope, borders, cuts[0].from, cuts[len(cuts)-1].to)
 	full := make([]cut, 0, len(cuts))
 	for _, c := range cuts {
 		if s, known := byBegin[c.from]; known {
@@ -121,6 +111,23 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 		}
 	}
 	return full, err
+}
+
+// sumTraffic adds up the whole slots of a span between borders, by the beginnings of what they cut out. The panels of a page need
+// the same at once, so the answer is shared and must not be changed.
+func (db *Store) sumTraffic(ctx context.Context, scope svc.AnalyticsScope, borders []time.Time, from, to int64) (map[int64]sums, error) {
+	args := environmentArguments(scope).With(clickhouse.BucketArgs(borders)).With(clickhouse.Args{"whole_from": from, "whole_to": to})
+	key := fmt.Sprintf("traffic %v", args)
+	return clickhouse.Join(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (map[int64]sums, error) {
+		byBegin := make(map[int64]sums, len(borders))
+		return byBegin, db.conn.Read(ctx, "adding up traffic", db.queries["traffic.Sum"], args, func(rows driver.Rows) (bool, error) {
+			var begin uint32
+			var s sums
+			err := rows.Scan(&begin, &s.events, &s.pageviews, &s.bounces, &s.lasted)
+			byBegin[int64(begin)] = s
+			return true, err
+		})
+	})
 }
 
 // maxEnds is the number of partial slots that traffic.Ends takes.

@@ -34,25 +34,67 @@ let leave = () => {};
 // whenSignedOut names what happens when the session is over: it was ended, or its time is.
 export function whenSignedOut(then: () => void): void { leave = then; }
 
-export async function call<P extends keyof paths, M extends Method & keyof paths[P]>(method: M, path: P, request: Request<Operation<P, M>> = {}): Promise<Answer<P, M>> {
+type Readable = { [P in keyof paths]: paths[P] extends { get: unknown } ? P : never }[keyof paths];
+
+// Question is something to read, so that who needs the answer and who asks ahead name the same.
+export interface Question<P extends Readable> {
+  path: P;
+  request: Request<Operation<P, "get">>;
+}
+
+export function question<P extends Readable>(path: P, request: Question<P>["request"] = {}): Question<P> { return { path, request }; }
+
+export function answer<P extends Readable>(of: Question<P>, signal?: AbortSignal): Promise<Answer<P, "get">> {
+  return call("get", of.path as P & keyof paths, { ...of.request, signal } as never) as Promise<Answer<P, "get">>;
+}
+
+// begun holds what was asked ahead, by its address: the answer and its text.
+const begun = new Map<string, Promise<[Response, string]>>();
+
+// aheadTime is how long, in milliseconds, an answer waits for who needs it.
+const aheadTime = 10_000;
+
+// ahead asks something before the part of the console is there that needs it. The first call that asks the same has the answer.
+export function ahead<P extends Readable>(of: Question<P>): void {
+  const address = addressOf(of.path, of.request);
+  const asked = ask(address, "GET", { accept: "application/json" });
+  asked.catch(() => {}); // told to who needs it
+  begun.set(address, asked);
+  setTimeout(() => begun.delete(address), aheadTime);
+}
+
+async function ask(address: string, method: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<[Response, string]> {
+  const response = await fetch(address, { method, headers, body, signal });
+  return [response, await response.text()];
+}
+
+// addressOf returns where a question is asked.
+export function addressOf(path: string, request: { path?: unknown; query?: unknown }): string {
   const values = (request.path ?? {}) as Record<string, string>;
-  const url = new URL(String(path).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")), location.origin);
+  const url = new URL(path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")), location.origin);
   for (const [name, value] of Object.entries((request.query ?? {}) as Record<string, unknown>)) {
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one !== undefined && one !== "") url.searchParams.append(name, String(one));
     }
   }
+  return url.href;
+}
+
+export async function call<P extends keyof paths, M extends Method & keyof paths[P]>(method: M, path: P, request: Request<Operation<P, M>> = {}): Promise<Answer<P, M>> {
+  const address = addressOf(String(path), request);
   const headers: Record<string, string> = { accept: "application/json" };
   if (request.body !== undefined) headers["content-type"] = "application/json";
   if (request.revision !== undefined) headers["if-match"] = `"${request.revision}"`;
-  let response: Response;
+  const early = method === "get" ? begun.get(address) : undefined;
+  if (method === "get") begun.delete(address);
+  else begun.clear(); // a change makes it old
+  let response: Response, text: string;
   try {
-    response = await fetch(url, { method: method.toUpperCase(), headers, body: request.body === undefined ? undefined : JSON.stringify(request.body), signal: request.signal });
+    [response, text] = await (early ?? ask(address, method.toUpperCase(), headers, request.body === undefined ? undefined : JSON.stringify(request.body), request.signal));
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw new Refusal(0, { detail: "The service does not answer.", code: undefined });
   }
-  const text = await response.text();
   let answer: unknown = undefined;
   try {
     answer = text === "" ? undefined : JSON.parse(text);

@@ -1,6 +1,6 @@
 // Questions to the service, as pages ask them.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "../api/client";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { addressOf, answer, Refusal, type Answer, type Question } from "../api/client";
 
 export interface Asked<T> {
   // data is the last answer; it stays while the next one is under way, so that nothing jumps.
@@ -16,17 +16,22 @@ export function useAsk<T>(key: string, question: (signal: AbortSignal) => Promis
   const [turn, next] = useState(0);
   const asked = useRef(question);
   asked.current = question;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const abort = new AbortController();
-    change((old) => ({ ...old, loading: true }));
+    change((old) => (old.loading ? old : { ...old, loading: true }));
     asked.current(abort.signal).then(
       (data) => abort.signal.aborted || change({ key, data, loading: false }),
       (error: unknown) => abort.signal.aborted || change((old) => ({ key, data: old.data, error: refusalOf(error), loading: false })),
     );
     return () => abort.abort();
   }, [key, turn]);
-  // Effects run after the picture: an answer to another key is shown as one that is being replaced from the first picture on.
+  // An answer to another key is one that is being replaced.
   return { data: state.data, error: state.key === key ? state.error : undefined, loading: state.loading || state.key !== key, again: useCallback(() => next((n) => n + 1), []) };
+}
+
+// useAnswer asks a question, and again whenever it is another one.
+export function useAnswer<P extends Parameters<typeof answer>[0]["path"]>(of: Question<P>): Asked<Answer<P, "get">> {
+  return useAsk(addressOf(of.path, of.request), (signal) => answer(of, signal));
 }
 
 export function refusalOf(error: unknown): Refusal {

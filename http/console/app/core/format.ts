@@ -1,11 +1,19 @@
 // Numbers and times as people read them.
-const whole = new Intl.NumberFormat("en");
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
 
-export const count = (n: number): string => whole.format(n);
-export const brief = (n: number): string => (Math.abs(n) < 10_000 ? whole.format(n) : short.format(n));
-export const share = (ratio: number): string => percent.format(ratio);
+// once makes what is needed when it is first used: the first format of a page takes the browser some ten milliseconds, in which the
+// service may already be asked.
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const whole = once(() => new Intl.NumberFormat("en"));
+const short = once(() => new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }));
+const percent = once(() => new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 }));
+
+export const count = (n: number): string => whole().format(n);
+export const brief = (n: number): string => (Math.abs(n) < 10_000 ? whole() : short()).format(n);
+export const share = (ratio: number): string => percent().format(ratio);
 
 // duration writes a length of time in its two largest units, the second where it is not zero.
 export function duration(ms: number): string {
@@ -42,11 +50,19 @@ export function moment(iso: string, zone: string): string {
   return format(zone, { ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
 }
 
+// dayAt writes the day of a time.
+export const dayAt = (iso: string, zone: string): string => format(zone, { day: "numeric", month: "short", year: "numeric" }).format(new Date(iso));
+
 // day writes a day that the service names as 2026-11-24.
-export const day = (date: string): string => format("UTC", { day: "numeric", month: "short", year: "numeric" }).format(new Date(date));
+export const day = (date: string): string => dayAt(date, "UTC");
 
 export function clock(iso: string, zone: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB", { timeZone: zone });
+  return format(zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(new Date(iso));
+}
+
+// tick writes a time at an axis.
+export function tick(seconds: number, zone: string, options: Intl.DateTimeFormatOptions): string {
+  return format(zone, options).format(new Date(seconds * 1000));
 }
 
 export function bucket(iso: string, interval: string, zone: string): string {
@@ -55,19 +71,19 @@ export function bucket(iso: string, interval: string, zone: string): string {
   return format(zone, options).format(new Date(iso));
 }
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
 export function ago(iso: string, now = Date.now()): string {
   const seconds = Math.round((new Date(iso).getTime() - now) / 1000);
   for (const [unit, size] of [["day", 86_400], ["hour", 3600], ["minute", 60]] as const) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
-  return seconds > -5 ? "just now" : relative.format(seconds, "second");
+  return seconds > -5 ? "just now" : relative().format(seconds, "second");
 }
 
-const regions = new Intl.DisplayNames(["en"], { type: "region" });
+const regions = once(() => new Intl.DisplayNames(["en"], { type: "region" }));
 export function country(code: string): string {
   try {
-    return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+    return /^[A-Z]{2}$/.test(code) ? (regions().of(code) ?? code) : code;
   } catch {
     return code;
   }

@@ -2,23 +2,18 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Schema } from "../api/client";
-import type { Place } from "./place";
+import type { Counted, Place } from "./place";
 
 export type Permission = Schema["Identity"]["permissions"][number];
-export interface Here {
+export interface Here extends Counted {
   me: Schema["Identity"];
   app: Schema["Application"];
   place: Place;
   org: Schema["Reached"];
-  env: string;
-  range: string;
-  filters: string[];
   may: (permission: Permission) => boolean;
   // administers reports whether the person is an administrator or an owner.
   administers: boolean;
   has: (module: Schema["Application"]["modules"][number]) => boolean;
-  // at is the path of the application, for calls.
-  at: { org: string; app: string };
 }
 
 export const HereContext = createContext<Here | null>(null);

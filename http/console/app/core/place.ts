@@ -18,6 +18,20 @@ export function placeOf(hash: string): Place {
   return { org: known ? org : "", app: known ? app : "", page: known ? page || "overview" : "", rest: rest.join("/"), query: new URLSearchParams(query) };
 }
 
+// Counted is what the numbers of a page are of.
+export interface Counted {
+  // at is the path of the application, for calls.
+  at: { org: string; app: string };
+  env: string;
+  range: string;
+  filters: string[];
+}
+
+// countedAt reads it of an address. Every application has an environment production.
+export function countedAt({ org, app, query }: Place): Counted {
+  return { at: { org, app }, env: query.get("env") ?? "production", range: query.get("range") ?? "7d", filters: query.getAll("filter") };
+}
+
 // newApplication is the link to the form of a new application; creating reports whether the address is it.
 export const newApplication = "#/new";
 export const creating = (): boolean => location.hash === newApplication;

@@ -1,22 +1,21 @@
 import { useState } from "preact/hooks";
-import { call } from "../../api/client";
-import { useAsk } from "../../core/ask";
+import { useAnswer } from "../../core/ask";
 import { brief, count } from "../../core/format";
 import { useHere } from "../../core/me";
 import { toggle } from "../../core/place";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { value } from "../../parts/filter";
+import { few, panel } from "./questions";
 
-const few = 8, many = 50;
+const many = 50;
 
 // Panel divides the visitors by a dimension.
-export function Panel({ name, dimensions }: { name: string; dimensions: string[] }) {
-  const { at, env, range, filters, place } = useHere();
+export function Panel({ name, dimensions }: { name: string; dimensions: readonly string[] }) {
+  const here = useHere(), { filters, place } = here;
   const [dimension, choose] = useState(dimensions[0]!);
-  const [limit, widen] = useState(few);
-  const query = { env, range, filter: filters, dimension, limit };
-  const { data, error, loading, again } = useAsk(JSON.stringify([at, query]), (signal) => call("get", "/api/v1/apps/{org}/{app}/analytics/breakdown", { path: at, query, signal }));
+  const [limit, widen] = useState<number>(few);
+  const { data, error, loading, again } = useAnswer(panel(here, dimension, limit));
   const id = "panel-" + name;
   const rows = data?.dimension === dimension ? data.data : [];
   const most = Math.max(1, ...rows.map((row) => row.visitors));

@@ -1,6 +1,6 @@
 import { call } from "../../api/client";
 import { useAsk } from "../../core/ask";
-import { count, share } from "../../core/format";
+import { count, dayAt, share } from "../../core/format";
 import { useHere } from "../../core/me";
 import { go, set } from "../../core/place";
 import { t } from "../../core/texts";
@@ -14,7 +14,7 @@ export function Retention() {
   const query = { env, range, filter: filters, cohortBy } as const;
   const { data, error, loading, again } = useAsk(JSON.stringify([at, query]), (signal) => call("get", "/api/v1/apps/{org}/{app}/analytics/retention", { path: at, query, signal }));
   const cohorts = data?.cohorts ?? [], columns = Math.max(0, ...cohorts.map((one) => one.periods.length));
-  const day = (iso: string) => new Date(iso).toLocaleDateString("en-GB", { timeZone: app.timezone, day: "numeric", month: "short", year: "numeric" });
+  const day = (iso: string) => dayAt(iso, app.timezone);
   return (
     <section class={"card list" + (loading ? " busy" : "")} aria-label={t.pages["retention"]} aria-busy={loading}>
       <div class="head"><div class="tabs" role="group" aria-label={t.retention.by}>

@@ -1,0 +1,34 @@
+// What the overview asks.
+import { question } from "../../api/client";
+import type { Counted, Place } from "../../core/place";
+
+// dimensions are those of each panel; the first is shown first.
+export const dimensions = {
+  pages: ["path", "entry_path", "exit_path"], sources: ["source", "referrer_domain", "medium", "utm_campaign"],
+  places: ["country", "region", "city"], devices: ["device", "browser", "os"], events: ["event"],
+} as const;
+
+// few is how many rows a panel shows first.
+export const few = 8;
+
+const metrics = ["visitors", "pageviews", "sessions", "conversions"] as const;
+export type Metric = (typeof metrics)[number];
+
+// metricAt returns the number whose course an address shows.
+export function metricAt(place: Place): Metric {
+  const asked = place.query.get("metric") as Metric | null;
+  return asked && metrics.includes(asked) ? asked : "visitors";
+}
+
+const of = ({ env, range, filters }: Counted) => ({ env, range, filter: filters });
+
+export const headline = (counted: Counted) => question("/api/v1/apps/{org}/{app}/analytics/overview", { path: counted.at, query: of(counted) });
+
+export const course = (counted: Counted, metric: Metric) =>
+  question("/api/v1/apps/{org}/{app}/analytics/timeseries", { path: counted.at, query: { ...of(counted), metric } });
+
+export const marks = (counted: Counted) =>
+  question("/api/v1/apps/{org}/{app}/annotations", { path: counted.at, query: { env: counted.env, range: counted.range, limit: 200 } });
+
+export const panel = (counted: Counted, dimension: string, limit = few) =>
+  question("/api/v1/apps/{org}/{app}/analytics/breakdown", { path: counted.at, query: { ...of(counted), dimension, limit } });

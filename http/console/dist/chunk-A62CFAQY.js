@@ -1,1 +1,0 @@
-import{e as n}from"./chunk-3JKPKDAH.js";import{b as e}from"./chunk-4A5Z7QZZ.js";import{p as r,q as t}from"./chunk-IFVSWCBU.js";function u({page:o,query:p}){let{place:s}=e();return r("p",{class:"crumb",children:r("a",{href:n(s,o,"",p),children:[r("span",{"aria-hidden":"true",children:"← "}),t.pages[o]]})})}export{u as a};

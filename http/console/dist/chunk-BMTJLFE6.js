@@ -1,1 +1,0 @@
-import{l as t}from"./chunk-K3VSSBXM.js";import{q as o}from"./chunk-IFVSWCBU.js";function e(r,n){return n===""?o.overview.unknown:r==="country"?t(n):n}function c(r){let n=r.indexOf(":"),i=r.slice(0,n);return(o.overview.dimensions[i]??i)+": "+e(i,r.slice(n+1))}export{e as a,c as b};
