@@ -55,18 +55,15 @@ func (s *timedStore) storedAt(since time.Duration) (rows, blocks int) {
 	return rows, blocks
 }
 
-// roomy is more rows than a test folds.
-const roomy = 200_000
+// usual is the configuration of a node alone, but for its dependencies.
+var usual = SinkConfig{MaxRows: 200_000, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second}
 
 // readSinks runs sinks of a shard for each store into which a row is folded every 50 ms.
-func readSinks(t *testing.T, maxRows int, stores ...*timedStore) *Sinks {
+func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 	t.Helper()
-	log := &boundedLog{committed: map[int]svc.LogPosition{}}
-	sinks := NewSinks(SinkConfig{
-		Log: log, MaxRows: maxRows, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second, Now: time.Now,
-		Logger: slog.New(slog.DiscardHandler), Metrics: NewSinkMetrics(prometheus.NewRegistry()),
-		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) },
-	}, svc.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
+	config.Log, config.Now, config.Logger = &boundedLog{committed: map[int]svc.LogPosition{}}, time.Now, slog.New(slog.DiscardHandler)
+	config.Metrics, config.NewBlockID = NewSinkMetrics(prometheus.NewRegistry()), func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) }
+	sinks := NewSinks(config, svc.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = sinks.Run(ctx) })
@@ -89,7 +86,7 @@ func readSinks(t *testing.T, maxRows int, stores ...*timedStore) *Sinks {
 func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &timedStore{}
-		sinks := readSinks(t, roomy, store)
+		sinks := readSinks(t, usual, store)
 		const never = time.Hour
 		count := func(every time.Duration) (blocks int) {
 			time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
@@ -124,7 +121,7 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 	for moment := time.Duration(0); moment < 2*time.Second; moment += 7 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			store := &timedStore{}
-			sinks := readSinks(t, roomy, store)
+			sinks := readSinks(t, usual, store)
 			time.Sleep(10*time.Second + moment)
 			synctest.Wait()
 			// As many questions as a page asks come at once.
@@ -165,7 +162,7 @@ func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				serving := &timedStore{}
-				sinks := readSinks(t, roomy, serving, c.away)
+				sinks := readSinks(t, usual, serving, c.away)
 				time.Sleep(3 * time.Second)
 				for _, atMost := range []time.Duration{c.atMost, 20 * time.Millisecond, 20 * time.Millisecond} {
 					began := time.Now()
@@ -189,8 +186,9 @@ func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 // TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored has a block under way of a sink whose streams wait for room.
 func TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &timedStore{hangs: time.Second}
-		sinks := readSinks(t, 1, store)
+		store, config := &timedStore{hangs: time.Second}, usual
+		config.MaxRows = 1
+		sinks := readSinks(t, config, store)
 		time.Sleep(2500 * time.Millisecond) // the second block is under way
 		began := time.Now()
 		if sinks.Read(t.Context(), 0); time.Since(began) != 0 {
@@ -203,7 +201,7 @@ func TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored(t *testing.T) {
 // shorter from now on says nothing about the blocks before.
 func TestTheIntervalCountsForBlocksThatWereBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sinks := readSinks(t, roomy, &timedStore{})
+		sinks := readSinks(t, usual, &timedStore{})
 		var intervals []time.Duration
 		for range 5 {
 			sinks.Read(t.Context(), 0)
@@ -218,6 +216,26 @@ func TestTheIntervalCountsForBlocksThatWereBegun(t *testing.T) {
 		long, short := 2*time.Second, 500*time.Millisecond
 		if want := []time.Duration{long, long, long, long, long, long, long, short}; !slices.Equal(intervals, want) {
 			t.Errorf("the intervals are %v, want %v", intervals, want)
+		}
+	})
+}
+
+// TestAReadHurriesNothingWhereBlocksAreAlwaysSoon counts the blocks of a node of a cluster while questions are asked every 0.7 s.
+func TestAReadHurriesNothingWhereBlocksAreAlwaysSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, config := &timedStore{}, usual
+		config.Unread = config.Interval
+		sinks := readSinks(t, config, store)
+		time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
+		for range 10 {
+			began := time.Now()
+			if sinks.Read(t.Context(), 0); time.Since(began) != 0 {
+				t.Errorf("a read waited %s", time.Since(began))
+			}
+			time.Sleep(700 * time.Millisecond)
+		}
+		if _, blocks := store.storedAt(100 * time.Millisecond); blocks != 14 {
+			t.Errorf("seven seconds had %d blocks, want 14", blocks)
 		}
 	})
 }

@@ -91,9 +91,14 @@ func (s *Sinks) Hurry() {
 func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
 
 // Read says that somebody reads what is stored, and how long at least. Who is the first for a while, and who comes meanwhile,
-// waits until what was folded until then is stored, for a second at most.
+// waits until what was folded until then is stored, for a second at most; for nothing where blocks are as frequent while nobody
+// reads.
 func (s *Sinks) Read(ctx context.Context, lasting time.Duration) {
-	s.all[0].config.readers.wait(ctx, lasting, func() (unstored []<-chan struct{}) {
+	config := &s.all[0].config
+	if config.Unread <= config.Interval {
+		return
+	}
+	config.readers.wait(ctx, lasting, func() (unstored []<-chan struct{}) {
 		s.Hurry()
 		for _, sink := range s.all {
 			unstored = append(unstored, sink.unstored()...)
