@@ -131,12 +131,15 @@ type movingCopy struct {
 	listed       []uint64
 }
 
-// look runs a step of which both stores are part.
-func (c *movingCopy) look(do func()) error {
+// look runs a step of which both stores are part. They answer nothing once the caller's time is over.
+func (c *movingCopy) look(ctx context.Context, do func()) error {
 	if err := c.step(); err != nil {
 		return err
 	}
 	defer c.w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if c.w.missing(c.from) || c.w.missing(c.to) {
 		return errStoreAway
 	}
@@ -154,8 +157,8 @@ func (c *movingCopy) of(table []storedRow, shard int, blocks []uint64) (found []
 	return found
 }
 
-func (c *movingCopy) Link(context.Context, time.Time, func(time.Time) uint64) error {
-	return c.look(func() {
+func (c *movingCopy) Link(ctx context.Context, _ time.Time, _ func(time.Time) uint64) error {
+	return c.look(ctx, func() {
 		c.linked, c.view = c.of(c.w.rows, c.from, nil), c.of(c.w.view, c.from, nil)
 		for _, row := range c.linked {
 			c.seen[row.block] = true
@@ -163,14 +166,14 @@ func (c *movingCopy) Link(context.Context, time.Time, func(time.Time) uint64) er
 	})
 }
 
-func (c *movingCopy) Fill(context.Context) error {
-	return errors.Join(c.append(&c.w.rows, c.linked), c.append(&c.w.view, c.view))
+func (c *movingCopy) Fill(ctx context.Context) error {
+	return errors.Join(c.append(ctx, &c.w.rows, c.linked), c.append(ctx, &c.w.view, c.view))
 }
 
 // append copies rows into a table of the new shard.
-func (c *movingCopy) append(table *[]storedRow, rows []storedRow) error {
+func (c *movingCopy) append(ctx context.Context, table *[]storedRow, rows []storedRow) error {
 	for some := range slices.Chunk(rows, 10) {
-		err := c.look(func() {
+		err := c.look(ctx, func() {
 			for _, row := range some {
 				row.shard = c.to
 				*table = append(*table, row)
@@ -183,8 +186,8 @@ func (c *movingCopy) append(table *[]storedRow, rows []storedRow) error {
 	return nil
 }
 
-func (c *movingCopy) List(context.Context) error {
-	return c.look(func() {
+func (c *movingCopy) List(ctx context.Context) error {
+	return c.look(ctx, func() {
 		for _, row := range c.of(c.w.rows, c.from, nil) {
 			if !c.seen[row.block] && !slices.Contains(c.listed, row.block) {
 				c.listed = append(c.listed, row.block)
@@ -193,11 +196,11 @@ func (c *movingCopy) List(context.Context) error {
 	})
 }
 
-func (c *movingCopy) Add(context.Context) error {
+func (c *movingCopy) Add(ctx context.Context) error {
 	for _, block := range c.listed {
 		var rows []storedRow
-		err := c.look(func() { rows = c.of(c.w.rows, c.from, []uint64{block}) })
-		if err := errors.Join(err, c.append(&c.w.rows, rows), c.append(&c.w.view, rows)); err != nil {
+		err := c.look(ctx, func() { rows = c.of(c.w.rows, c.from, []uint64{block}) })
+		if err := errors.Join(err, c.append(ctx, &c.w.rows, rows), c.append(ctx, &c.w.view, rows)); err != nil {
 			return err
 		}
 		c.seen[block] = true
@@ -213,7 +216,7 @@ func (c *movingCopy) Finish(ctx context.Context) error {
 		return err
 	}
 	same := false
-	err := c.look(func() {
+	err := c.look(ctx, func() {
 		same = len(c.of(c.w.rows, c.from, nil)) == len(c.of(c.w.rows, c.to, nil)) && len(c.of(c.w.view, c.from, nil)) == len(c.of(c.w.view, c.to, nil))
 	})
 	if err == nil && !same {

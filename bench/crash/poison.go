@@ -24,7 +24,7 @@ const (
 	// in one insert as shipped.
 	poisonMonths = 110
 	// visibleTime bounds by how much longer an event of somebody else takes to be visible beside
-	// poison, on top of visibleTimes what it takes without: that is how loaded the machine is.
+	// poison, on top of visibleTimes what it takes beside as many months without: that is how fast the machine is.
 	visibleTime  = 5 * time.Second
 	visibleTimes = 4
 	// spread is the kind of violation that poison leads to.
@@ -94,8 +94,13 @@ func (p *poison) post(ctx context.Context, method, address string, body []byte, 
 
 // send sends one poison with what is beside it. Whether it arrives is left to the kills.
 func (p *poison) send() {
-	p.next++
 	p.stranger.send()
+	p.deliver(true)
+}
+
+// deliver sends a request of many months, with poison or without.
+func (p *poison) deliver(poisoned bool) {
+	p.next++
 	type item struct {
 		Type       string `json:"type"`
 		Name       string `json:"name"`
@@ -105,10 +110,15 @@ func (p *poison) send() {
 		Ts         string `json:"ts"`
 	}
 	now := time.Now().UTC()
-	items := []item{{"event", "$pageview", fmt.Sprintf("poison-%d", p.next), fmt.Sprintf("mallory-%d", p.next), poisonPath, now.Format(harness.TimeFormat)}}
-	for n := range poisonMonths {
+	beside := make([]item, poisonMonths)
+	for n := range beside {
 		id := fmt.Sprintf("beside-%d-%d", p.next, n)
-		items = append(items, item{"event", "$pageview", id, id, "/beside", now.AddDate(0, -n, 0).Format(harness.TimeFormat)})
+		beside[n] = item{"event", "$pageview", id, id, "/beside", now.AddDate(0, -n, 0).Format(harness.TimeFormat)}
+	}
+	items := beside
+	if poisoned {
+		bad := item{"event", "$pageview", fmt.Sprintf("poison-%d", p.next), fmt.Sprintf("mallory-%d", p.next), poisonPath, now.Format(harness.TimeFormat)}
+		items = append([]item{bad}, beside...)
 	}
 	body, err := json.Marshal(map[string]any{"items": items})
 	if err != nil {
@@ -120,13 +130,17 @@ func (p *poison) send() {
 	if errors.Is(err, harness.ErrNotSent) {
 		return
 	}
-	p.sent++
+	if poisoned {
+		p.sent++
+	}
 	if err != nil || reply.Status != http.StatusAccepted {
 		return
 	}
-	p.acked++
-	for _, beside := range items[1:] {
-		p.beside[beside.ID] = true
+	if poisoned {
+		p.acked++
+	}
+	for _, one := range beside {
+		p.beside[one.ID] = true
 	}
 }
 
@@ -153,6 +167,7 @@ func (p *poison) visible(ctx context.Context) (time.Duration, error) {
 
 // strike compares how soon others are visible without and with poison.
 func (p *poison) strike(ctx context.Context) error {
+	p.deliver(false)
 	without, err := p.visible(ctx)
 	if err != nil {
 		return err
