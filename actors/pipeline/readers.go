@@ -26,13 +26,6 @@ type readers struct {
 	over     chan struct{}
 }
 
-// reading says whether somebody read lately.
-func (r *readers) reading() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now().Before(r.until)
-}
-
 // readFor says whether somebody reads and has done so for a time.
 func (r *readers) readFor(atLeast time.Duration) bool {
 	r.mu.Lock()

@@ -82,7 +82,7 @@ func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 }
 
 // TestBlocksAreFewerWhileNobodyReads counts the blocks of half a minute before anybody reads, while
-// a stream is open, after it, while questions are asked every second, and while they are asked every five.
+// a stream is open, after it, while questions are asked all the time, and while they are asked every five seconds.
 func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &timedStore{}

@@ -236,7 +236,7 @@ func (s *Sink) Run(ctx context.Context) error {
 		if err := s.flush(work); err != nil {
 			s.config.Logger.Warn("block abandoned; its records will be read again", "error", err)
 		}
-		if s.elapses(ctx, read) && !s.config.readers.reading() {
+		if s.elapses(ctx, read) && !s.config.readers.readFor(0) {
 			s.elapses(ctx, unread)
 		}
 	}
