@@ -27,7 +27,7 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	process.AddSpareThreads()
+	process.SpareThreads()
 	process.SpareCollections()
 	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	return serve(ctx, config, logger, stdout)

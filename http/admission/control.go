@@ -13,7 +13,7 @@ import (
 // both fairly between applications. A request passes three pools: in the first its body is read as
 // it came, in the second it is inflated, decoded and checked, and in the third it waits for the log.
 // The first two have a budget of bytes, of which one application gets half at most. The second has
-// fewer places than the node has processors, so that the node's other work continues. In the third
+// places for half of the processors and one more, which waits for a processor, so that the node's other work continues. In the third
 // an application gets only as much as keeps the log busy, so that requests of others wait a short
 // time. A nil Control bounds nothing.
 type Control struct {
@@ -75,7 +75,7 @@ func New(budget int64) *Control {
 	working := budget - reading
 	return &Control{
 		reading: newPool(reading, reading/2, 0),
-		working: newPool(working, working/2, max(1, runtime.GOMAXPROCS(0)/2)),
+		working: newPool(working, working/2, runtime.GOMAXPROCS(0)/2+1),
 		sending: newPool(math.MaxInt64, sendingShare, 0),
 	}
 }

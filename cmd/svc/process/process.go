@@ -17,19 +17,6 @@ import (
 	"svc/actors/grain"
 )
 
-// spareThreads is how many threads run Go code beyond the number of processors. The scheduler of
-// the runtime lets a goroutine run for ten milliseconds and looks at the network only when it finds
-// nothing else to do; with a thread to spare, the operating system decides which thread runs,
-// and prefers one that has slept.
-const spareThreads = 2
-
-// AddSpareThreads adds them unless the operator set a number of threads.
-func AddSpareThreads() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
-	}
-}
-
 const (
 	// usualGarbage and mostGarbage are how much may be allocated between two collections, in percent of what lives: the runtime's own
 	// setting, and that of a small heap.
@@ -63,15 +50,14 @@ func garbagePercent(live uint64) int {
 // every partition, goes before taking in more.
 type Processors chan struct{}
 
-// NewProcessors returns the processors of the threads that are not spare, without one.
-func NewProcessors() Processors {
-	return make(Processors, max(1, runtime.GOMAXPROCS(0)-spareThreads-1))
-}
+// NewProcessors returns the processors of the machine, without one.
+func NewProcessors() Processors { return make(Processors, max(1, runtime.GOMAXPROCS(0)-1)) }
 
 // Take waits for a processor.
 func (p Processors) Take(ctx context.Context) error {
 	select {
 	case p <- struct{}{}:
+		threads.begin()
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -79,7 +65,10 @@ func (p Processors) Take(ctx context.Context) error {
 }
 
 // Give gives it back.
-func (p Processors) Give() { <-p }
+func (p Processors) Give() {
+	threads.end()
+	<-p
+}
 
 // leastDescriptors is how many files a process with the embedded engine must be
 // allowed to open: idle it holds some 200, three more for each thread of the engine, and one

@@ -1,0 +1,52 @@
+package process
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSpareThreadsAreForLongWork follows the number of threads: more from the first piece of long work on, whatever begins and ends
+// meanwhile, and as before a second after the last.
+func TestSpareThreadsAreForLongWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sets []int
+		s := sharing{set: func(threads int) int { sets = append(sets, threads); return 0 }}
+		expect := func(when string, want ...int) {
+			t.Helper()
+			synctest.Wait()
+			if !slices.Equal(sets, want) {
+				t.Errorf("%s the threads were set to %v, want %v", when, sets, want)
+			}
+			sets = nil
+		}
+		s.begin()
+		s.end()
+		expect("before a usual number is known")
+
+		s.from(4)
+		s.begin()
+		expect("when long work begins", 4+spareThreads)
+		s.begin()
+		s.end()
+		time.Sleep(10 * calmTime)
+		expect("while some of it is done")
+		s.end()
+		time.Sleep(calmTime - 1)
+		s.begin()
+		time.Sleep(10 * calmTime)
+		expect("when more begins within the second")
+		s.end()
+		time.Sleep(calmTime - 1)
+		expect("just before the second is over")
+		time.Sleep(1)
+		expect("after it", 4)
+		time.Sleep(10 * calmTime)
+		s.begin()
+		expect("when long work begins again", 4+spareThreads)
+		s.end()
+		time.Sleep(calmTime)
+		expect("and has ended again", 4)
+	})
+}
