@@ -14,7 +14,7 @@ const (
 	// and prefers one that has slept. Short work alone takes less of the processors without them (D657).
 	spareThreads = 2
 	// calmTime is how long they stay after the last long work. A change of their number stops all Go code for some microseconds.
-	calmTime = time.Second
+	calmTime = 100 * time.Millisecond
 )
 
 // threads is how many threads run Go code: those of the whole process.

@@ -8,7 +8,7 @@ import (
 )
 
 // TestSpareThreadsAreForLongWork follows the number of threads: more from the first piece of long work on, whatever begins and ends
-// meanwhile, and as before a second after the last.
+// meanwhile, and as before some time after the last.
 func TestSpareThreadsAreForLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sets []int
@@ -36,10 +36,10 @@ func TestSpareThreadsAreForLongWork(t *testing.T) {
 		time.Sleep(calmTime - 1)
 		s.begin()
 		time.Sleep(10 * calmTime)
-		expect("when more begins within the second")
+		expect("when more begins within that time")
 		s.end()
 		time.Sleep(calmTime - 1)
-		expect("just before the second is over")
+		expect("just before it is over")
 		time.Sleep(1)
 		expect("after it", 4)
 		time.Sleep(10 * calmTime)
