@@ -36,7 +36,7 @@ func configured(t *testing.T, dir string, env map[string]string) settings.Config
 // startOnce runs a node over dir until it ends or is stopped, and returns its error.
 func startOnce(t *testing.T, dir string, env map[string]string, stdout io.Writer) error {
 	t.Helper()
-	return serve(t.Context(), configured(t, dir, env), slog.New(slog.DiscardHandler), stdout)
+	return serve(t.Context(), newNode(configured(t, dir, env), slog.New(slog.DiscardHandler)), stdout)
 }
 
 // deaf takes nothing.
@@ -121,7 +121,7 @@ func background(t *testing.T, dir string, env map[string]string, stdout io.Write
 	config := configured(t, dir, env)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, config, slog.New(slog.DiscardHandler), stdout) }()
+	go func() { ended <- serve(ctx, newNode(config, slog.New(slog.DiscardHandler)), stdout) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

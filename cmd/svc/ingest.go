@@ -124,7 +124,7 @@ func (n *node) admission() *admission.Control {
 		return n.progress.Age(n.now(), shard*n.config.Partitions, (shard+1)*n.config.Partitions)
 	}
 	maxLag := func() time.Duration { return behindIntervals * n.sinks.Interval() }
-	control.Share(lag, maxLag, cap(n.processors)+1, n.now)
+	control.Share(lag, maxLag, n.processors.Count()+1, n.now)
 	control.UseProcessors(n.processors)
 	return control
 }

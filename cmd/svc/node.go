@@ -147,7 +147,7 @@ type node struct {
 	unreadable  *health.Unreadable
 	disk        *health.Disk
 	descriptors uint64 // files that the process may open
-	processors  process.Processors
+	processors  *process.Processors
 }
 
 // newNode returns a node that has opened nothing yet.

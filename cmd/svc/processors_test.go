@@ -18,7 +18,7 @@ func TestLongWorkSharesTheProcessors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(s.node.processors) {
+	for range s.node.processors.Count() {
 		if err := s.node.processors.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestLongWorkSharesTheProcessors(t *testing.T) {
 	if rows := s.feed(); len(rows) > 0 {
 		t.Errorf("folded without a processor: %v", rows)
 	}
-	for range cap(s.node.processors) {
+	for range s.node.processors.Count() {
 		s.node.processors.Give()
 	}
 	if got := <-answered; got.status != 202 {

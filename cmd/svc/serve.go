@@ -27,19 +27,19 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	process.SpareThreads()
 	process.SpareCollections()
 	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: config.LogLevel}))
-	return serve(ctx, config, logger, stdout)
+	n := newNode(config, logger)
+	n.processors.SpareThreads()
+	return serve(ctx, n, stdout)
 }
 
 // serve opens a node, runs it, prints the first start's secrets, and closes it.
-func serve(ctx context.Context, config settings.Config, logger *slog.Logger, stdout io.Writer) (err error) {
-	n := newNode(config, logger)
+func serve(ctx context.Context, n *node, stdout io.Writer) (err error) {
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.open(ctx); err != nil {
 		if ctx.Err() != nil { // stopped while it waited
-			logger.Info("stopped before the start was over", "error", err)
+			n.logger.Info("stopped before the start was over", "error", err)
 			return nil
 		}
 		return err

@@ -3,7 +3,6 @@
 package process
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -42,32 +41,6 @@ func SpareCollections() {
 // garbagePercent returns the setting for a heap of which some bytes live.
 func garbagePercent(live uint64) int {
 	return int(min(max(smallGarbage*100/max(live, 1), usualGarbage), mostGarbage))
-}
-
-// Processors are shared by what keeps one busy for milliseconds: reading long requests and folding records.
-// There is one fewer than the machine has, but one at least, so that short work does not wait for them,
-// however many they are. Waiting work is served in the order of arrival, so folding, which waits once for
-// every partition, goes before taking in more.
-type Processors chan struct{}
-
-// NewProcessors returns the processors of the machine, without one.
-func NewProcessors() Processors { return make(Processors, max(1, runtime.GOMAXPROCS(0)-1)) }
-
-// Take waits for a processor.
-func (p Processors) Take(ctx context.Context) error {
-	select {
-	case p <- struct{}{}:
-		threads.begin()
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Give gives it back.
-func (p Processors) Give() {
-	threads.end()
-	<-p
 }
 
 // leastDescriptors is how many files a process with the embedded engine must be

@@ -1,8 +1,6 @@
 package process
 
 import (
-	"os"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -17,18 +15,8 @@ const (
 	calmTime = 100 * time.Millisecond
 )
 
-// threads is how many threads run Go code: those of the whole process.
-var threads = sharing{set: runtime.GOMAXPROCS}
-
-// SpareThreads has more threads run Go code while long work is done, unless the operator set a number of threads.
-func SpareThreads() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		threads.from(runtime.GOMAXPROCS(0))
-	}
-}
-
-// sharing sets the number of threads by whether long work is done.
-type sharing struct {
+// threads sets the number of threads by whether long work is done.
+type threads struct {
 	set func(threads int) (before int)
 
 	mu    sync.Mutex
@@ -42,59 +30,59 @@ type sharing struct {
 }
 
 // from begins with the usual number of threads.
-func (s *sharing) from(usual int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usual = usual
+func (t *threads) from(usual int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.usual = usual
 }
 
 // begin notes that a piece of long work is done from now on. It waits for nothing.
-func (s *sharing) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.long++
-	if s.usual > 0 && !s.more {
-		s.more = true
-		go s.apply()
+func (t *threads) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.long++
+	if t.usual > 0 && !t.more {
+		t.more = true
+		go t.apply()
 	}
 }
 
 // end notes that a piece of long work has ended.
-func (s *sharing) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.long--; s.long > 0 || !s.more {
+func (t *threads) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.long--; t.long > 0 || !t.more {
 		return
 	}
-	if s.calm == nil {
-		s.calm = time.AfterFunc(calmTime, s.rest)
+	if t.calm == nil {
+		t.calm = time.AfterFunc(calmTime, t.rest)
 	} else {
-		s.calm.Reset(calmTime)
+		t.calm.Reset(calmTime)
 	}
 }
 
 // rest gives the spare threads up unless long work has begun again.
-func (s *sharing) rest() {
-	s.mu.Lock()
-	calm := s.long == 0
+func (t *threads) rest() {
+	t.mu.Lock()
+	calm := t.long == 0
 	if calm {
-		s.more = false
+		t.more = false
 	}
-	s.mu.Unlock()
+	t.mu.Unlock()
 	if calm {
-		s.apply()
+		t.apply()
 	}
 }
 
 // apply sets the number that is wanted now, whoever asked for it.
-func (s *sharing) apply() {
-	s.setting.Lock()
-	defer s.setting.Unlock()
-	s.mu.Lock()
-	wanted := s.usual
-	if s.more {
+func (t *threads) apply() {
+	t.setting.Lock()
+	defer t.setting.Unlock()
+	t.mu.Lock()
+	wanted := t.usual
+	if t.more {
 		wanted += spareThreads
 	}
-	s.mu.Unlock()
-	s.set(wanted)
+	t.mu.Unlock()
+	t.set(wanted)
 }

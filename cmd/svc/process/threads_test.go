@@ -12,7 +12,7 @@ import (
 func TestSpareThreadsAreForLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sets []int
-		s := sharing{set: func(threads int) int { sets = append(sets, threads); return 0 }}
+		s := threads{set: func(threads int) int { sets = append(sets, threads); return 0 }}
 		expect := func(when string, want ...int) {
 			t.Helper()
 			synctest.Wait()
@@ -40,7 +40,7 @@ func TestSpareThreadsAreForLongWork(t *testing.T) {
 		s.end()
 		time.Sleep(calmTime - 1)
 		expect("just before it is over")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect("after it", 4)
 		time.Sleep(10 * calmTime)
 		s.begin()
