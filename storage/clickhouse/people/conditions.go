@@ -164,13 +164,9 @@ func (c *conditions) tag(one *svc.SegmentCondition) string {
 // quarter is the width of the slots of names, in seconds.
 const quarter = 15 * 60
 
-// did is whether a person did something often enough. A window begins with a quarter of an hour.
+// did is whether a person did something often enough.
 func (c *conditions) did(one *svc.SegmentCondition) string {
-	since := int64(0)
-	windowed := one.Op == svc.SegmentWithinDays || one.Op == svc.SegmentNotWithinDays
-	if windowed {
-		since = one.Since(c.now).Unix() / quarter * quarter
-	}
+	since := didSince(one, c.now)
 	if len(c.names) == 0 || since < c.since {
 		c.since = since
 	}
@@ -182,19 +178,35 @@ func (c *conditions) did(one *svc.SegmentCondition) string {
 		sourceNames, "sumIf(names.events, name = " + name + " AND toUnixTimestamp(slot) >= " + from + ")",
 		"countIf(name = " + name + " AND toUnixTimestamp(ts) >= " + from + ")", "toUInt64(0)",
 	}) + ")")
-	count := c.value("Int64", int64(one.Event.Count))
+	op, bound := often(one)
+	return "(" + times + " " + sign(op) + " " + c.value("Float64", bound) + ")"
+}
+
+// didSince is since when events count for a condition, in seconds since the epoch. A window begins with a quarter of an hour.
+func didSince(one *svc.SegmentCondition, now time.Time) int64 {
+	if one.Op == svc.SegmentWithinDays || one.Op == svc.SegmentNotWithinDays {
+		return one.Since(now).Unix() / quarter * quarter
+	}
+	return 0
+}
+
+// often is how the number of events compares that a condition asks for.
+func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
 	wants, isBool := one.Value.(bool)
+	number, isNumber := one.Value.(float64)
+	count := float64(one.Event.Count)
 	switch {
+	case one.Op == svc.SegmentWithinDays:
+		return svc.SegmentGte, count
 	case one.Op == svc.SegmentNotWithinDays, one.Op == svc.SegmentExists && !one.Wants(),
 		isBool && one.Op == svc.SegmentEq && !wants, isBool && one.Op == svc.SegmentNeq && wants:
-		return "(" + times + " < " + count + ")"
-	case windowed, isBool, one.Op == svc.SegmentExists:
-		return "(" + times + " >= " + count + ")"
+		return svc.SegmentLt, count
+	case isBool, one.Op == svc.SegmentExists:
+		return svc.SegmentGte, count
+	case isNumber:
+		return one.Op, number
 	}
-	if value, isNumber := one.Value.(float64); isNumber {
-		count = c.value("Float64", value)
-	}
-	return "(" + times + " " + sign(one.Op) + " " + count + ")"
+	return one.Op, count
 }
 
 // sign is the operator of a comparison of numbers.

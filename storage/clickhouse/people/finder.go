@@ -33,6 +33,10 @@ type finder struct {
 	folded map[uint64]svc.PersonKey
 }
 
+func newFinder(db *Store, q svc.PersonQuery) *finder {
+	return &finder{db: db, q: q, members: members{}, spans: members{}, looked: map[uint64]bool{}, folded: map[uint64]svc.PersonKey{}}
+}
+
 // find returns the keys of the people of the page, and of one more.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	of, many, err := f.candidates(ctx)
@@ -92,26 +96,9 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candi
 	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
 		return append([]uint64{}, f.q.Segment.Members...), nil, nil
 	}
-	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{
-		"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": "", "limit": f.db.bounds.most + 1,
-	})
-	if len(f.q.Tags) > 0 {
-		args["tag"] = f.q.Tags[0]
-	}
-	for _, tells := range []struct {
-		query string
-		asked bool
-	}{
-		{"candidates.Tagged", len(f.q.Tags) > 0},
-		{"candidates.Told", f.q.Search != ""},
-		{"candidates.Staged", f.q.Stage != "" && f.q.Stage != svc.StageVisitor},
-	} {
-		if !tells.asked {
-			continue
-		}
-		rank := &rankQuery{args: args}
-		of := &candidateQuery{strings.NewReplacer("$(id)", rank.visible("id", f.q.SearchMasked), "$(company)", rank.visible("substring(company, 15)", f.q.SearchMasked)).Replace(f.db.queries[tells.query]), rank.args}
-		visitors, err := f.db.visitors(ctx, "looking for people", strings.ReplaceAll(f.db.queries["candidates.Some"], "$(candidates)", of.query), of.args)
+	for _, of := range f.tells() {
+		query := strings.ReplaceAll(f.db.queries["candidates.Some"], "$(candidates)", of.query)
+		visitors, err := f.db.visitors(ctx, "looking for people", query, of.args.With(clickhouse.Args{"limit": f.db.bounds.most + 1}))
 		if err != nil || len(visitors) <= f.db.bounds.most {
 			return visitors, nil, err
 		}
@@ -120,6 +107,35 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candi
 		}
 	}
 	return nil, many, nil
+}
+
+// tells returns the queries for visitors among whom there is one of each person that the question asks for.
+func (f *finder) tells() (all []*candidateQuery) {
+	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": ""})
+	if len(f.q.Tags) > 0 {
+		args["tag"] = f.q.Tags[0]
+	}
+	for _, one := range []struct {
+		query string
+		asked bool
+	}{
+		{"candidates.Tagged", len(f.q.Tags) > 0},
+		{"candidates.Told", f.q.Search != ""},
+		{"candidates.Staged", f.q.Stage != "" && f.q.Stage != svc.StageVisitor},
+	} {
+		if one.asked {
+			rank := &rankQuery{args: args}
+			id, company := rank.visible("id", f.q.SearchMasked), rank.visible("substring(company, 15)", f.q.SearchMasked)
+			all = append(all, &candidateQuery{strings.NewReplacer("$(id)", id, "$(company)", company).Replace(f.db.queries[one.query]), rank.args})
+		}
+	}
+	if f.q.Segment != nil {
+		rank := newConditions("need_")
+		if need := rank.needOf(f.db.queries, f.q.Segment, f.q.Now); need != nil {
+			all = append(all, &candidateQuery{need.query, environmentArgs(f.q.Environment.Number).With(rank.args)})
+		}
+	}
+	return all
 }
 
 // visitors reads a column of visitors.

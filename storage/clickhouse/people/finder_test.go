@@ -53,6 +53,7 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 // comparePages compares the pages of some questions, each found in several ways.
 func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 	t.Helper()
+	dynamic := func(definition string) *svc.Segment { segment := define(t, definition); return &segment }
 	for _, query := range []svc.PersonQuery{
 		{},
 		{Search: "U1"},
@@ -62,8 +63,10 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 		{Stage: svc.StageLead},
 		{Stage: svc.StageSignup, Search: "3"},
 		{Segment: static},
+		{Segment: dynamic(`{"all":[{"field":"trait.plan","op":"gte","value":10},{"field":"did_event","op":"exists","event":{"name":"order"}}]}`)},
+		{Segment: dynamic(`{"any":[{"field":"first_seen_at","op":"gte","value":"2026-11-02"},{"field":"trait.first","op":"in","value":[1,2,3,4,5,6]}]}`)},
 	} {
-		query.Now = time.Now()
+		query.Now = time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
 		db.LookAmong(1, 0) // nobody, so all are folded
 		want := keysOf(t, db, query)
 		for _, bound := range [][2]int{{1, 64}, {2, 16}, {1, 3}, {2, 6}, {512, 8192}} {

@@ -16,7 +16,7 @@ func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList,
 // page is People without regard to inserts under way.
 func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
 	list := svc.PersonList{Rows: []svc.Person{}}
-	f := &finder{db: db, q: q, members: members{}, spans: members{}, looked: map[uint64]bool{}, folded: map[uint64]svc.PersonKey{}}
+	f := newFinder(db, q)
 	keys, err := f.find(ctx)
 	if err != nil || len(keys) == 0 {
 		return list, err

@@ -48,7 +48,7 @@ func TestQueriesExplain(t *testing.T) {
 		case strings.Contains(text, "$(folds)"):
 			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
 		case strings.HasPrefix(text, "SELECT"):
-			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(candidates)", "SELECT toUInt64(7) AS visitor", "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company").Replace(text)
+			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(candidates)", "SELECT toUInt64(7) AS visitor", "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company", "$(meets)", "true", "$(name)", "'order'", "$(since)", "0").Replace(text)
 		}
 		return ""
 	})

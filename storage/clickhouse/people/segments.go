@@ -21,21 +21,40 @@ const (
 	tallyMembers = svc.MaxSegmentMembers
 )
 
-// SegmentCounts returns how many people of an environment are in each of some segments now. One pass over the people counts
-// as many segments as fit into a statement.
+// fewSegments is among how many segments each is first looked at alone. Counting more in one pass over all people takes less than that.
+const fewSegments = 4
+
+// SegmentCounts returns how many people of an environment are in each of some segments now. Where few visitors may be in a segment,
+// their people are counted, else one pass over all people counts as many segments as fit into a statement.
 func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error) {
-	counts := make([]uint64, 0, len(segments))
-	for len(segments) > 0 {
-		rank, conditions := newConditions(""), []string{}
+	counts, left := make([]uint64, len(segments)), []int{}
+	for i := range segments {
+		if len(segments) > fewSegments {
+			left = append(left, i)
+			continue
+		}
+		count, err := db.countFew(ctx, environment, &segments[i], now)
+		if err != nil {
+			return nil, err
+		}
+		if count == nil {
+			left = append(left, i)
+		} else {
+			counts[i] = *count
+		}
+	}
+	for len(left) > 0 {
+		rank, conditions, asked := newConditions(""), []string{}, left
 		size, members := 0, 0
-		for len(segments) > 0 {
-			members += len(segments[0].Members)
+		for len(left) > 0 {
+			segment := &segments[left[0]]
+			members += len(segment.Members)
 			if len(conditions) > 0 && (size > tallyBytes || members > tallyMembers) {
 				break
 			}
-			condition := rank.inSegment(&segments[0], now)
+			condition := rank.inSegment(segment, now)
 			size += len(condition)
-			conditions, segments = append(conditions, "countIf("+condition+")"), segments[1:]
+			conditions, left = append(conditions, "countIf("+condition+")"), left[1:]
 		}
 		part, err := clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) ([]uint64, error) {
 			return db.tally(ctx, environment.Number, rank, conditions)
@@ -43,9 +62,28 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 		if err != nil {
 			return nil, err
 		}
-		counts = append(counts, part...)
+		for n, count := range part {
+			counts[asked[n]] = count
+		}
 	}
 	return counts, nil
+}
+
+// countFew counts the people of a segment where few visitors may be in it, and returns nil where they are many.
+func (db *Store) countFew(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) (*uint64, error) {
+		f := newFinder(db, svc.PersonQuery{Environment: environment, Segment: segment, Now: now})
+		visitors, _, err := f.candidates(ctx)
+		if visitors == nil || err != nil {
+			return nil, err
+		}
+		keys, few, err := f.among(ctx, visitors)
+		if !few || err != nil {
+			return nil, err
+		}
+		count := uint64(len(keys))
+		return &count, nil
+	})
 }
 
 // tally counts the persons who meet conditions.

@@ -70,6 +70,14 @@ func atoms(now time.Time) []atom {
 			return err == nil && n >= 40
 		}},
 		{`{"field":"trait.plan","op":"neq","value":7}`, func(e []*svc.EventRow) bool { return told(e, "plan") != "7" }},
+		{`{"field":"trait.plan","op":"in","value":[3,7,21,22,23,24,25,26,"x"]}`, func(e []*svc.EventRow) bool {
+			return slices.Contains([]string{"3", "7", "21", "22", "23", "24", "25", "26"}, told(e, "plan"))
+		}},
+		{`{"field":"trait.first","op":"lt","value":30}`, func(e []*svc.EventRow) bool {
+			n := 0
+			_, err := fmt.Sscan(told(e, "first"), &n)
+			return err == nil && n < 30
+		}},
 		{`{"field":"trait.first","op":"exists"}`, func(e []*svc.EventRow) bool { return told(e, "first") != "" }},
 		{`{"field":"trait.email","op":"contains","value":"1@example"}`, func(e []*svc.EventRow) bool { return strings.Contains(told(e, "email"), "1@example") }},
 		{`{"field":"property.plan","op":"in","value":[1,2,3,"x",30,31,32,33]}`, func(e []*svc.EventRow) bool {
@@ -83,6 +91,7 @@ func atoms(now time.Time) []atom {
 		{`{"field":"did_event","op":"within_days","value":1,"event":{"name":"page_view"}}`, func(e []*svc.EventRow) bool { return did(e, svc.PageView, since) >= 1 }},
 		{`{"field":"not_did_event","op":"within_days","value":1,"event":{"name":"order"}}`, func(e []*svc.EventRow) bool { return did(e, "order", since) == 0 }},
 		{`{"field":"last_seen_at","op":"within_days","value":1}`, func(e []*svc.EventRow) bool { return !e[len(e)-1].Ts.Before(now.AddDate(0, 0, -1)) }},
+		{`{"field":"first_seen_at","op":"gte","value":"2026-11-02"}`, func(e []*svc.EventRow) bool { return !e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
 		{`{"field":"first_seen_at","op":"lt","value":"2026-11-02"}`, func(e []*svc.EventRow) bool { return e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
 		{`{"field":"first_source","op":"in","value":["source0","source1","source2","source5","source9","source12"]}`, func(e []*svc.EventRow) bool {
 			all := visits(e)
@@ -190,8 +199,14 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 			got = append(got, one.DistinctID)
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, want) || counts[i] != uint64(len(want)) {
-			t.Errorf("%s\nhas %q (counted %d)\nwant %q", definition.text, got, counts[i], want)
+		alone := counts[i : i+1]
+		if i%2 == 0 {
+			if alone, err = db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, segments[i:i+1], now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got, want) || counts[i] != uint64(len(want)) || alone[0] != counts[i] {
+			t.Errorf("%s\nhas %q (counted %d, alone %d)\nwant %q", definition.text, got, counts[i], alone[0], want)
 		}
 	}
 	for _, events := range persons {

@@ -1,16 +1,16 @@
 -- Those of the visitors that a question may be about who were first seen last, without those who are persons by themselves and came after the place
 -- of the page. Who several persons share may have been seen before its person was, and who has no events was never seen, so both come first. Key: that
--- of the candidates, environment of profiles, links and roots. Rows read: the candidates twice, one per visitor or more, and one per link; returned: at
+-- of the candidates, environment of profiles, links and roots. Rows read: those of the candidates, one per visitor or more, and one per link; returned: at
 -- most limit. Sets as large as all candidates skip no granule, so none is looked for.
 SELECT visitor, if(visitor IN ($(persons.Sharing)), {never:Int64}, min(seen)) AS first
 FROM
 (
     SELECT visitor, toUnixTimestamp64Milli(first_seen) AS seen
     FROM profiles
-    WHERE environment = {environment:UInt64} AND visitor IN ($(candidates))
+    WHERE environment = {environment:UInt64} AND visitor IN ($(candidates.Once))
     UNION ALL
     SELECT visitor, {never:Int64} AS seen
-    FROM ($(candidates))
+    FROM ($(candidates.Once))
 )
 GROUP BY visitor
 HAVING {first_page:Bool} OR first <= {after_began:Int64} OR first = {never:Int64} OR visitor IN
