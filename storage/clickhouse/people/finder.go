@@ -52,13 +52,13 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 			keys, found, err = f.fill(ctx, q, nil)
 		}
 	case f.db.bounds.most < f.db.bounds.first:
-	case many != nil:
+	case many != nil && !many.broad:
 		var q queue
 		if q, err = f.latestOf(ctx, many); err == nil {
 			keys, found, err = f.fill(ctx, q, nil)
 		}
 	default:
-		keys, found, err = f.walk(ctx)
+		keys, found, err = f.walk(ctx, many)
 	}
 	if err != nil || found {
 		return f.page(keys), err
@@ -81,10 +81,11 @@ func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, erro
 	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
 }
 
-// candidateQuery is a query for visitors, with its values.
+// candidateQuery is a query for visitors, with its values. It is broad where the latest visitors of all may well fill a page.
 type candidateQuery struct {
 	query string
 	args  clickhouse.Args
+	broad bool
 }
 
 // candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough, nil
@@ -126,13 +127,13 @@ func (f *finder) tells() (all []*candidateQuery) {
 		if one.asked {
 			rank := &rankQuery{args: args}
 			id, company := rank.visible("id", f.q.SearchMasked), rank.visible("substring(company, 15)", f.q.SearchMasked)
-			all = append(all, &candidateQuery{strings.NewReplacer("$(id)", id, "$(company)", company).Replace(f.db.queries[one.query]), rank.args})
+			all = append(all, &candidateQuery{strings.NewReplacer("$(id)", id, "$(company)", company).Replace(f.db.queries[one.query]), rank.args, false})
 		}
 	}
 	if f.q.Segment != nil {
 		rank := newConditions("need_")
 		if need := rank.needOf(f.db.queries, f.q.Segment, f.q.Now); need != nil {
-			all = append(all, &candidateQuery{need.query, environmentArgs(f.q.Environment.Number).With(rank.args)})
+			all = append(all, &candidateQuery{need.query, environmentArgs(f.q.Environment.Number).With(rank.args), true})
 		}
 	}
 	return all
@@ -153,8 +154,8 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 // walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
 // the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
 // persons who have no such visitor there are strays. It looks at those of the latest
-// first sights, then at those of all, and gives up after bounds.most visitors.
-func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
+// first sights, then at the candidates where there are any, else at all, and gives up after bounds.most visitors.
+func (f *finder) walk(ctx context.Context, candidates *candidateQuery) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	var strays []uint64
 	var few bool
@@ -176,7 +177,12 @@ func (f *finder) walk(ctx context.Context) (keys []svc.PersonKey, found bool, er
 			return keys, found, err
 		}
 	}
-	latest, err := f.latest(ctx, bounds.most)
+	var latest queue
+	if candidates != nil {
+		latest, err = f.latestOf(ctx, candidates)
+	} else {
+		latest, err = f.latest(ctx, bounds.most)
+	}
 	if err != nil {
 		return nil, false, err
 	}

@@ -21,7 +21,7 @@ const (
 	tallyMembers = svc.MaxSegmentMembers
 )
 
-// fewSegments is among how many segments each is first looked at alone. Counting more in one pass over all people takes less than that.
+// fewSegments is among how many segments each is first looked at alone. More are counted in one pass over all people.
 const fewSegments = 4
 
 // SegmentCounts returns how many people of an environment are in each of some segments now. Where few visitors may be in a segment,
