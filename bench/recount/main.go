@@ -31,6 +31,7 @@ type options struct {
 	suite.Settings
 
 	binary string
+	moves  bool
 	limit  time.Duration
 }
 
@@ -47,6 +48,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.Erasures, "erasures", 4, "people who are erased after each round")
 	flag.IntVar(&o.Workers, "workers", 2, "questions under way at a time")
 	flag.IntVar(&o.Only, "only", 0, "ask this one combination")
+	flag.BoolVar(&o.moves, "moves", false, "have a second node take partitions over and lose them while items are stored")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
 	if o.Seed == 0 {
@@ -76,10 +78,14 @@ func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 	if err := os.WriteFile(places, traffic.CityDatabase(), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the database of cities: %w", err)
 	}
-	server, err := harness.NewServer(ctx, harness.Settings{
+	common := harness.Settings{
 		Binary: o.binary, Dir: dir, Sync: "os", Flush: "100ms", CPU: harness.Unpinned,
 		Environment: []string{"SVC_PARTITIONS=4", "SVC_GEO_DB=" + places, "SVC_ERASURE_DELAY=300ms"},
-	})
+	}
+	if o.moves {
+		return runPair(ctx, o, common)
+	}
+	server, err := harness.NewServer(ctx, common)
 	if err != nil {
 		return nil, err
 	}
@@ -87,12 +93,30 @@ func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 	if _, err := server.Open(ctx); err != nil {
 		return nil, err
 	}
-	settings := o.Settings
-	settings.Now = time.Now()
-	settings.Drained = func(ctx context.Context) error { return server.AwaitDrained(ctx, drainTime) }
-	settings.Restart = func(ctx context.Context, round int) error { return restart(ctx, server, round) }
-	report, err := suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)
+	report, err := ask(ctx, o, server, func(ctx context.Context) error { return server.AwaitDrained(ctx, drainTime) })
 	return report, errors.Join(err, server.Stop())
+}
+
+// runPair is run with a second node.
+func runPair(ctx context.Context, o *options, common harness.Settings) (*suite.Report, error) {
+	nodes, err := newPair(ctx, common)
+	if err != nil {
+		return nil, err
+	}
+	defer nodes.kill()
+	if err := nodes.open(ctx); err != nil {
+		return nil, err
+	}
+	report, err := ask(ctx, o, nodes.first, nodes.drained)
+	return report, errors.Join(err, nodes.stop())
+}
+
+// ask sends items to a server and asks it.
+func ask(ctx context.Context, o *options, server *harness.Server, drained func(context.Context) error) (*suite.Report, error) {
+	settings := o.Settings
+	settings.Now, settings.Drained = time.Now(), drained
+	settings.Restart = func(ctx context.Context, round int) error { return restart(ctx, server, round) }
+	return suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)
 }
 
 // restart ends the server, in order or as a crash does in turns, and starts it again.

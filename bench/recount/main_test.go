@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // fills it, and asks some hundred random questions.
 func TestTheServerCountsRight(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	binary := filepath.Join(dir, "svc")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "svc/cmd/svc")
@@ -26,15 +27,22 @@ func TestTheServerCountsRight(t *testing.T) {
 	if testing.Short() {
 		combinations, families, rounds, erasures = 120, 8, 1, 0
 	}
-	o := options{binary: binary, Settings: suite.Settings{
-		Seed: 20261120, Combinations: combinations, Visitors: 220, Families: families, Rounds: rounds, Erasures: erasures, Workers: 2, Tell: t.Logf,
-	}}
-	report, err := run(ctx, &o, dir)
-	if err != nil {
-		t.Fatalf("seed %d: %v", o.Seed, err)
-	}
-	t.Log(summary(report))
-	if err := verdict(report, o.Seed); err != nil {
-		t.Error(err)
+	for _, moves := range []bool{false, true} {
+		if testing.Short() && !moves {
+			continue // without restarts, one node counts as two do
+		}
+		t.Run(fmt.Sprint("moves=", moves), func(t *testing.T) {
+			o := options{binary: binary, moves: moves, Settings: suite.Settings{
+				Seed: 20261120, Combinations: combinations, Visitors: 220, Families: families, Rounds: rounds, Erasures: erasures, Workers: 2, Tell: t.Logf,
+			}}
+			report, err := run(ctx, &o, t.TempDir())
+			if err != nil {
+				t.Fatalf("seed %d: %v", o.Seed, err)
+			}
+			t.Log(summary(report))
+			if err := verdict(report, o.Seed); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

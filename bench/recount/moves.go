@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"svc/bench/harness"
+)
+
+// pair is a server that lends log and store, and a second node, which takes half of the partitions over and loses them again.
+type pair struct {
+	first, second *harness.Server
+	up            bool // of the second
+	turns         int
+	barriers      int
+}
+
+// newPair returns two nodes with common settings, of which neither runs.
+func newPair(ctx context.Context, settings harness.Settings) (*pair, error) {
+	var addresses [4]string
+	for i := range addresses {
+		address, err := harness.FreeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		addresses[i] = address
+	}
+	log, store := addresses[0], addresses[1]
+	node := func(name, peer string, environment ...string) (*harness.Server, error) {
+		own := settings
+		own.Dir = filepath.Join(settings.Dir, name)
+		own.Environment = append(append([]string{
+			"SVC_CLUSTER_SECRET=the secret of the recount", "SVC_MASTER_KEY=the master key of the recount", "SVC_NODE_ADDR=" + peer,
+		}, settings.Environment...), environment...)
+		return harness.NewServer(ctx, own)
+	}
+	first, err := node("first", addresses[2], "SVC_KAFKA_LISTEN="+log, "SVC_CLICKHOUSE_LISTEN="+store)
+	if err != nil {
+		return nil, err
+	}
+	second, err := node("second", addresses[3], "SVC_KAFKA_BROKERS="+log, "SVC_CLICKHOUSE_DSN=http://"+store+"/svc")
+	return &pair{first: first, second: second}, err
+}
+
+// open starts both. The first one makes the organization, and the second is told of it.
+func (p *pair) open(ctx context.Context) error {
+	if _, err := p.first.Open(ctx); err != nil {
+		return err
+	}
+	const bootstrap = "bootstrap.json"
+	text, err := os.ReadFile(filepath.Join(p.first.Dir, bootstrap))
+	if err != nil {
+		return fmt.Errorf("reading what the first start made: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(p.second.Dir, bootstrap), text, 0o600); err != nil {
+		return fmt.Errorf("copying what the first start made: %w", err)
+	}
+	_, err = p.second.Open(ctx)
+	p.up = err == nil
+	return err
+}
+
+// drained moves partitions while what was sent is being stored, and waits until all of it is: the second node is killed, comes, is stopped in order, and
+// comes again, in turns. A node that has come has taken partitions over before this ends.
+func (p *pair) drained(ctx context.Context) error {
+	p.turns++
+	if err := p.move(ctx); err != nil {
+		return fmt.Errorf("the second node: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, drainTime, fmt.Errorf("the second node took no partition over within %s", drainTime))
+	defer cancel()
+	for {
+		p.barriers++
+		if err := p.first.Barrier(ctx, p.barriers, drainTime); err != nil || !p.up {
+			return err
+		}
+		metrics, err := p.second.Scrape(ctx)
+		if err != nil || metrics["svc_intake_events_total"] > 0 {
+			return err
+		}
+	}
+}
+
+// move has the second node come or go.
+func (p *pair) move(ctx context.Context) (err error) {
+	switch {
+	case !p.up:
+		_, err = p.second.Open(ctx)
+	case p.turns%4 == 1:
+		p.second.Kill()
+	default:
+		err = p.second.Stop()
+	}
+	p.up = !p.up
+	return err
+}
+
+// stop ends both, the first one last.
+func (p *pair) stop() error {
+	if p.up {
+		if err := p.second.Stop(); err != nil {
+			return err
+		}
+	}
+	return p.first.Stop()
+}
+
+// kill ends what still runs.
+func (p *pair) kill() {
+	p.second.Kill()
+	p.first.Kill()
+}
