@@ -60,14 +60,14 @@ func start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a directory: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // data of a run that can be repeated
 	fmt.Printf("seed %d\n", o.Seed)
 	o.Tell = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	began := time.Now()
 	report, err := run(ctx, &o, dir)
 	if err != nil {
-		return fmt.Errorf("seed %d: %w", o.Seed, err)
+		return fmt.Errorf("seed %d, data in %s: %w", o.Seed, dir, err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }() // data of a run that can be repeated
 	fmt.Printf("%s in %s\n", summary(report), time.Since(began).Round(time.Second))
 	return verdict(report, o.Seed)
 }
