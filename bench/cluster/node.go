@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 
@@ -96,13 +95,8 @@ func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (
 		return nil, err
 	}
 	if len(c.all) > 0 {
-		// The first node alone makes the first organization; the file tells of it.
-		text, err := os.ReadFile(filepath.Join(c.all[0].Dir, "bootstrap.json"))
-		if err != nil {
-			return nil, fmt.Errorf("reading what the first start made: %w", err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "bootstrap.json"), text, 0o600); err != nil {
-			return nil, fmt.Errorf("copying what the first start made: %w", err)
+		if err := n.Join(c.all[0].Server); err != nil {
+			return nil, err
 		}
 	}
 	c.all = append(c.all, n)

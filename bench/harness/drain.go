@@ -14,6 +14,7 @@ import (
 // Names of the server's figures that the harness watches.
 const (
 	MetricAccepted   = "svc_ingest_accepted_total"
+	MetricFolded     = "svc_intake_events_total"
 	MetricStored     = "svc_sink_rows_total"
 	MetricDuplicates = "svc_intake_duplicates_total"
 	MetricBlocks     = "svc_sink_blocks_total"

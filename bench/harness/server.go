@@ -84,6 +84,21 @@ func (s *Server) DataDir() string { return filepath.Join(s.Dir, "data") }
 // LogFile holds what the server prints.
 func (s *Server) LogFile() string { return filepath.Join(s.Dir, "server.log") }
 
+// bootstrapFile is where the first start writes what it made.
+func (s *Server) bootstrapFile() string { return filepath.Join(s.Dir, "bootstrap.json") }
+
+// Join has the server, which is a further node, know the organization and the keys that the start of the first node made.
+func (s *Server) Join(first *Server) error {
+	text, err := os.ReadFile(first.bootstrapFile())
+	if err != nil {
+		return fmt.Errorf("reading what the first start made: %w", err)
+	}
+	if err := os.WriteFile(s.bootstrapFile(), text, 0o600); err != nil {
+		return fmt.Errorf("copying what the first start made: %w", err)
+	}
+	return nil
+}
+
 // Start starts the server and does not wait for it.
 func (s *Server) Start() error {
 	flush := s.Flush
@@ -92,7 +107,7 @@ func (s *Server) Start() error {
 	}
 	environment := append([]string{
 		"SVC_HTTP_ADDR=" + s.Address, "SVC_ADMIN_ADDR=" + s.Admin, "SVC_DATA_DIR=" + s.DataDir(),
-		"SVC_BOOTSTRAP_FILE=" + filepath.Join(s.Dir, "bootstrap.json"), "SVC_LOG_SYNC=" + s.Sync,
+		"SVC_BOOTSTRAP_FILE=" + s.bootstrapFile(), "SVC_LOG_SYNC=" + s.Sync,
 		"SVC_FLUSH_INTERVAL=" + flush, "SVC_RATE_LIMIT=0", "SVC_LOG_LEVEL=info",
 	}, s.Environment...)
 	process, err := StartProcess(s.CPU, environment, s.LogFile(), s.Binary, "serve")
@@ -147,7 +162,7 @@ func (s *Server) AwaitReady(ctx context.Context) error {
 }
 
 func (s *Server) readBootstrap() error {
-	text, err := os.ReadFile(filepath.Join(s.Dir, "bootstrap.json"))
+	text, err := os.ReadFile(s.bootstrapFile())
 	if err != nil {
 		return fmt.Errorf("reading the bootstrap file: %w", err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"svc/bench/harness"
@@ -44,20 +43,15 @@ func newPair(ctx context.Context, settings harness.Settings) (*pair, error) {
 	return &pair{first: first, second: second}, err
 }
 
-// open starts both. The first one makes the organization, and the second is told of it.
+// open starts the first node, which makes the organization, and then the second, which gets its keys.
 func (p *pair) open(ctx context.Context) error {
 	if _, err := p.first.Open(ctx); err != nil {
 		return err
 	}
-	const bootstrap = "bootstrap.json"
-	text, err := os.ReadFile(filepath.Join(p.first.Dir, bootstrap))
-	if err != nil {
-		return fmt.Errorf("reading what the first start made: %w", err)
+	if err := p.second.Join(p.first); err != nil {
+		return err
 	}
-	if err := os.WriteFile(filepath.Join(p.second.Dir, bootstrap), text, 0o600); err != nil {
-		return fmt.Errorf("copying what the first start made: %w", err)
-	}
-	_, err = p.second.Open(ctx)
+	_, err := p.second.Open(ctx)
 	p.up = err == nil
 	return err
 }
@@ -77,7 +71,7 @@ func (p *pair) drained(ctx context.Context) error {
 			return err
 		}
 		metrics, err := p.second.Scrape(ctx)
-		if err != nil || metrics["svc_intake_events_total"] > 0 {
+		if err != nil || metrics[harness.MetricFolded] > 0 {
 			return err
 		}
 	}

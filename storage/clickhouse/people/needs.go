@@ -25,12 +25,17 @@ const (
 	rankSeen
 )
 
-// needOf returns what is needed to be in a segment, nil where nothing is that a query finds.
+// needOf returns what is needed to be in a segment, nil where nothing is that a query finds, or only one too long for a statement that
+// names it twice.
 func (q *rankQuery) needOf(parts clickhouse.Queries, segment *svc.Segment, now time.Time) *need {
 	if segment.Kind == svc.SegmentStatic {
 		return nil
 	}
-	return (&conditions{q, now}).needOfGroup(parts, segment.Definition)
+	found := (&conditions{q, now}).needOfGroup(parts, segment.Definition)
+	if found == nil || len(found.query) > tallyBytes {
+		return nil
+	}
+	return found
 }
 
 // needOfGroup returns what is needed to meet a group: what any one of the conditions needs all of which must be met, or what is needed for one or
@@ -67,7 +72,7 @@ func (c *conditions) needOfGroup(parts clickhouse.Queries, group *svc.SegmentGro
 	return least
 }
 
-// needOfOne returns what a condition needs, nil where people may meet it of whom no row tells so.
+// needOfOne returns what a condition needs. It returns nil where a person may meet the condition without a row that says so.
 func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentCondition) *need {
 	switch kind, key := one.Key(); kind {
 	case svc.SegmentTrait:
