@@ -227,7 +227,7 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 	}
 }
 
-// TestALongDefinitionIsAnswered counts and lists a segment with as many conditions as there may be, each of which is long as a query.
+// TestALongDefinitionIsAnswered counts and lists segments of up to as many conditions as there may be, each of which is long as a query.
 func TestALongDefinitionIsAnswered(t *testing.T) {
 	db, rows := open(t), history(rand.New(rand.NewPCG(1, 5)), 60)
 	block := db.blocks.NewBlock()
@@ -237,20 +237,27 @@ func TestALongDefinitionIsAnswered(t *testing.T) {
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block-1", 1, block); err != nil {
 		t.Fatal(err)
 	}
-	conditions := make([]string, svc.MaxSegmentConditions)
-	for i := range conditions {
-		conditions[i] = fmt.Sprintf(`{"field":"trait.renewal%d","op":"within_days","value":%d}`, i, i+1)
+	for _, length := range []int{8, 16, 24, svc.MaxSegmentConditions} {
+		conditions := make([]string, length)
+		for i := range conditions {
+			conditions[i] = fmt.Sprintf(`{"field":"trait.renewal%d","op":"within_days","value":%d}`, i, i+1)
+		}
+		conditions[0] = `{"field":"trait.plan","op":"exists"}`
+		segment := define(t, `{"any":[`+strings.Join(conditions, ",")+`]}`)
+		compareBounds(t, db, &segment, rows[len(rows)-1].Ts)
 	}
-	conditions[0] = `{"field":"trait.plan","op":"exists"}`
-	segment := define(t, `{"any":[`+strings.Join(conditions, ",")+`]}`)
-	now := rows[len(rows)-1].Ts
+}
+
+// compareBounds counts and lists the people of a segment with several bounds of how many visitors are looked at.
+func compareBounds(t *testing.T, db *testDB, segment *svc.Segment, now time.Time) {
+	t.Helper()
 	for _, bound := range [][2]int{{1, 0}, {1, 1}, {512, 8192}} {
 		db.LookAmong(bound[0], bound[1])
-		counts, err := db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, []svc.Segment{segment}, now)
+		counts, err := db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, []svc.Segment{*segment}, now)
 		if err != nil || counts[0] < 2 {
 			t.Fatalf("with %v: counted %v, %v", bound, counts, err)
 		}
-		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Segment: &segment, Now: now, Limit: 100})
+		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Segment: segment, Now: now, Limit: 100})
 		if err != nil || uint64(len(list.Rows)) != counts[0] {
 			t.Errorf("with %v: listed %d of %d, %v", bound, len(list.Rows), counts[0], err)
 		}
