@@ -34,17 +34,19 @@ const FlagSurfaces = 3
 // FlagOutcome is one of the answers that a flag may give. It is made when the flag first gives it, and kept with its encodings, so that
 // an evaluation makes nothing: a flag has some thirty outcomes, and gives few of them.
 type FlagOutcome struct {
-	flag *CompiledFlag
+	// Who takes the bit of a text writes it, and then sets its bit in made.
+	taken, made atomic.Uint32
+	// variant and rule are places in the flag's lists, -1 where there is none; place is that of the outcome.
+	variant, rule int16
+	place         uint16
+	enabled       bool
+	// texts are the encodings of protocols.
+	texts [FlagSurfaces][]byte
+
+	flag   *CompiledFlag
+	reason FlagReason
 	// number names the flag and the variant that is served, the same in all versions of the flag.
 	number uint64
-	// variant and rule are places in the flag's lists, -1 where there is none.
-	variant, rule int16
-	enabled       bool
-	reason        FlagReason
-
-	// texts are the encodings of protocols. Who takes the bit of one writes it, and then sets its bit in made.
-	texts       [FlagSurfaces][]byte
-	taken, made atomic.Uint32
 }
 
 // Encoded returns the text that a protocol has kept of the outcome, nil where it has kept none.
@@ -281,7 +283,7 @@ func (f *CompiledFlag) outcome(place int) *FlagOutcome {
 }
 
 func (f *CompiledFlag) makeOutcome(place int) *FlagOutcome {
-	o, variants := &FlagOutcome{flag: f, variant: -1, rule: -1}, len(f.variants)
+	o, variants := &FlagOutcome{flag: f, variant: -1, rule: -1, place: uint16(place)}, len(f.variants)
 	switch general, ruled := place-fixedOutcomes, place-fixedOutcomes-len(generalReasons)*variants; {
 	case general < 0:
 		o.reason = fixedReasons[place]

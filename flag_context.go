@@ -165,9 +165,8 @@ type FlagContext struct {
 	// verdicts are those of the conditions that were judged already, by their places; judged says that there are any.
 	verdicts []verdict
 	judged   bool
-	// draws are those of the distinct id that are known, nil where none are kept; text is the working memory of others.
-	draws *personDraws
-	text  []byte
+	// text is the working memory of draws.
+	text []byte
 }
 
 // Reset empties the context for an evaluation of a set at an instant.
@@ -182,7 +181,7 @@ func (c *FlagContext) Reset(set *FlagSet, now time.Time) {
 		c.verdicts = make([]verdict, len(set.names.conditions))
 	}
 	c.verdicts, c.judged = c.verdicts[:len(set.names.conditions)], false
-	c.DistinctID, c.AnonymousID, c.names, c.person, c.draws, c.nowMs = "", "", set.names, nil, nil, now.UnixMilli()
+	c.DistinctID, c.AnonymousID, c.names, c.person, c.nowMs = "", "", set.names, nil, now.UnixMilli()
 }
 
 // Set tells one member of the context. A member that no flag looks at is dropped.

@@ -22,6 +22,10 @@ func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
 	stamp = offset
 	mix := func(b byte) { stamp = (stamp ^ uint64(b)) * prime }
 	for _, field := range fields {
+		for n := range len(field) {
+			mix(field[n])
+		}
+		mix(0)
 		value, known := p.Values[field]
 		if !known && p.lacks(field) {
 			mix(0xFF) // no kind of value

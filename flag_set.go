@@ -12,18 +12,21 @@ import (
 type FlagEntry struct {
 	Flag *CompiledFlag
 
-	enabled bool
-	rollout int
-	// The milliseconds between which an enabled flag is evaluated; zero where there is no bound.
-	startMs, endMs int64
 	// counts are the evaluations since they were last taken: of each variant, and of nothing.
 	counts []atomic.Uint64
+	// The milliseconds between which an enabled flag is evaluated; zero where there is no bound.
+	startMs, endMs int64
+	// since is the number of the first set that has the entry.
+	since   uint64
+	rollout int32
+	enabled bool
 }
 
 // NewFlagEntry returns a compiled flag in an environment.
 func NewFlagEntry(flag *CompiledFlag, state FlagSwitch) *FlagEntry {
 	entry := &FlagEntry{Flag: flag, enabled: state.Enabled, counts: make([]atomic.Uint64, len(flag.variants)+1)}
-	entry.rollout, _ = hundredths(state.Rollout())
+	share, _ := hundredths(state.Rollout())
+	entry.rollout = int32(share)
 	if state.StartAt != nil {
 		entry.startMs = state.StartAt.UnixMilli()
 	}
@@ -31,6 +34,11 @@ func NewFlagEntry(flag *CompiledFlag, state FlagSwitch) *FlagEntry {
 		entry.endMs = state.EndAt.UnixMilli()
 	}
 	return entry
+}
+
+// unsteady reports whether the answer may change while the entry, the question and what is known of the person stay.
+func (e *FlagEntry) unsteady() bool {
+	return e.startMs != 0 || e.endMs != 0 || len(e.Flag.needs) > 0 || e.Flag.relative
 }
 
 // Count counts an evaluation of the flag.
@@ -69,11 +77,18 @@ type FlagSet struct {
 
 	index map[string]int
 	names *FlagNames
+	// rows have what is read of all entries in one go, side by side.
+	rows []flagRow
+	// number counts the sets of a chain.
+	chain  *flagChain
+	number uint64
 	// stored are the fields of the person that a flag may look at, in order, and storedSlots their places in contexts; relative says
 	// that a flag looks at how long ago something was.
 	stored      []string
 	storedSlots []int
 	relative    bool
+	// archived is how many of the entries are archived.
+	archived int
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
 	// sampled is the second in which an unchanged answer was counted last, as Unix time.
@@ -82,6 +97,12 @@ type FlagSet struct {
 	// mu guards text, which Text returns.
 	mu   sync.Mutex
 	text []byte
+}
+
+// flagRow holds the outcomes of an entry's flag and its place among the flags of the application.
+type flagRow struct {
+	outcomes []atomic.Pointer[FlagOutcome]
+	place    int32
 }
 
 // Text returns a text that is made of the set, and makes it where nobody has asked for it yet. One that cannot be made is nil, and is not kept.
@@ -100,12 +121,26 @@ func (s *FlagSet) Sample(now time.Time) bool {
 	return last != second && s.sampled.CompareAndSwap(last, second)
 }
 
-// NewFlagSet returns the set of entries, which are in the order of their keys.
-func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names *FlagNames) *FlagSet {
-	set := &FlagSet{Environment: environment, Revision: revision, Entries: entries, names: names, index: make(map[string]int, len(entries))}
+// NewFlagSet returns the set of entries, which are in the order of their keys. Before is the set that it takes the place of, nil where
+// there is none.
+func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names *FlagNames, before *FlagSet) *FlagSet {
+	set := &FlagSet{
+		Environment: environment, Revision: revision, Entries: entries, names: names, index: make(map[string]int, len(entries)), chain: new(flagChain), number: 1,
+		rows: make([]flagRow, len(entries)),
+	}
+	if before != nil && before.names.lineage == names.lineage {
+		set.chain, set.number = before.chain, before.number+1
+	}
 	stored := map[string]struct{}{}
 	for n, entry := range entries {
+		set.rows[n] = flagRow{entry.Flag.outcomes, entry.Flag.place}
+		if entry.since == 0 {
+			entry.since = set.number
+		}
 		set.index[entry.Flag.Key] = n
+		if entry.Flag.archived {
+			set.archived++
+		}
 		set.relative = set.relative || entry.Flag.relative
 		for _, field := range entry.Flag.stored {
 			stored[field] = struct{}{}
@@ -137,6 +172,9 @@ func (s *FlagSet) Index(key string) (n int, found bool) {
 	n, found = s.index[key]
 	return n, found
 }
+
+// Archived returns how many of the flags are archived.
+func (s *FlagSet) Archived() int { return s.archived }
 
 // Personal reports whether an answer may depend on what is stored of the person.
 func (s *FlagSet) Personal() bool { return len(s.stored) > 0 }
@@ -192,7 +230,7 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 		rule := &f.rules[n]
 		switch f.judge(rule, context) {
 		case holds:
-			rollout := entry.rollout
+			rollout := int(entry.rollout)
 			if rule.rollout >= 0 {
 				rollout = int(rule.rollout)
 			}
@@ -202,7 +240,7 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 		case fails, unjudged:
 		}
 	}
-	return f.fallthroughTo(entry.rollout, guessed, context)
+	return f.fallthroughTo(int(entry.rollout), guessed, context)
 }
 
 // serve answers by a rule that matched.

@@ -58,7 +58,7 @@ func setOf(t testing.TB, specs map[string]svc.FlagSpec) *svc.FlagSet {
 	for n := range sorted {
 		entries = append(entries, svc.NewFlagEntry(svc.CompileFlag(&sorted[n], names), sorted[n].SwitchOf("production")))
 	}
-	return svc.NewFlagSet("production", svc.FlagRevision(sorted), entries, names)
+	return svc.NewFlagSet("production", svc.FlagRevision(sorted), entries, names, nil)
 }
 
 func flagClock() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }

@@ -224,7 +224,7 @@ func (d *Definitions) compileSet(next *Compiled, flags []svc.Flag, before *svc.F
 		}
 		entries = append(entries, entry)
 	}
-	return svc.NewFlagSet(environment, next.Revision, entries, next.names)
+	return svc.NewFlagSet(environment, next.Revision, entries, next.names, before)
 }
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.

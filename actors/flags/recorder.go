@@ -78,10 +78,14 @@ func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 	found.(*leftOut).disabled.Add(count)
 }
 
-// Expose notes that a visitor of an environment was served outcomes. It neither waits nor fails.
-func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) {
+// Expose notes that a visitor of an environment was served outcomes, and reports whether it has noted all that count. It neither waits
+// nor fails.
+func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool) {
 	who, noting := visitor^environment*0x9E3779B97F4A7C15, false
 	for _, outcome := range outcomes {
+		if !outcome.Exposed() {
+			continue
+		}
 		sum := who ^ outcome.Number()*0xC2B2AE3D27D4EB4F
 		sum ^= sum >> 29
 		place := &r.seen[sum%remembered]
@@ -94,11 +98,12 @@ func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutco
 			defer r.mu.Unlock()
 		}
 		if len(r.waiting) >= waitingExposures {
-			return
+			return false
 		}
 		place.Store(sum)
 		r.waiting = append(r.waiting, svc.FlagExposure{Environment: environment, Flag: outcome.Flag().Key, Variant: outcome.Variant(), Visitor: visitor, At: now})
 	}
+	return true
 }
 
 // Run stores what was counted until ctx ends, and then what is left.

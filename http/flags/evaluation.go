@@ -35,9 +35,8 @@ type evaluation struct {
 	number uint64
 	// fate is what becomes of the evaluations, empty until it is asked for.
 	fate svc.Fate
-	// exposed are the outcomes that are to be recorded, left is how many evaluations are not.
-	exposed []*svc.FlagOutcome
-	left    int64
+	// outcomes are those of the flags that were asked for, in order.
+	outcomes []*svc.FlagOutcome
 	// unchanged says that the caller has the answer, which is evaluated to be counted.
 	unchanged bool
 	id        []byte
@@ -59,7 +58,7 @@ var (
 
 func begin(now time.Time) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.now, e.number, e.fate, e.left, e.person, e.picked, e.all = now, 0, "", 0, nil, e.picked[:0], true
+	e.now, e.number, e.fate, e.person, e.picked, e.all = now, 0, "", nil, e.picked[:0], true
 	e.unchanged = false
 	return e
 }
@@ -72,8 +71,8 @@ func (e *evaluation) end() {
 	if e.set != nil {
 		e.context.Reset(e.set, e.now)
 	}
-	clear(e.exposed)
-	e.exposed, e.collector, e.set, e.person = e.exposed[:0], nil, nil, nil
+	clear(e.outcomes)
+	e.outcomes, e.collector, e.set, e.person = e.outcomes[:0], nil, nil, nil
 	evaluations.Put(e)
 }
 
@@ -173,6 +172,23 @@ func (e *evaluation) picks() {
 	e.picked, e.all = slices.Compact(e.picked), false
 }
 
+// pickLive leaves the archived ones out of the flags that were asked for.
+func (e *evaluation) pickLive() {
+	if !e.all {
+		e.picked = slices.DeleteFunc(e.picked, func(n int) bool { return e.set.Entries[n].Flag.Archived() })
+		return
+	}
+	if e.set.Archived() == 0 {
+		return
+	}
+	for n, entry := range e.set.Entries {
+		if !entry.Flag.Archived() {
+			e.picked = append(e.picked, n)
+		}
+	}
+	e.all = false
+}
+
 // asked returns how many flags were asked for.
 func (e *evaluation) asked() int {
 	if e.all {
@@ -181,12 +197,12 @@ func (e *evaluation) asked() int {
 	return len(e.picked)
 }
 
-// entry returns one of those that were asked for.
-func (e *evaluation) entry(n int) *svc.FlagEntry {
-	if !e.all {
-		n = e.picked[n]
+// place returns that of one of those that were asked for.
+func (e *evaluation) place(n int) int {
+	if e.all {
+		return n
 	}
-	return e.set.Entries[n]
+	return e.picked[n]
 }
 
 // moment is when enough is known of an answer for its tag.

@@ -36,8 +36,9 @@ type Exposures interface {
 	Recording(environment uint64) svc.FlagsPolicy
 	// LeaveOut counts evaluations that are not recorded, for their fate.
 	LeaveOut(environment uint64, fate svc.Fate, count int64)
-	// Expose notes that a visitor of an environment was served outcomes, which it does not keep. It neither waits nor fails.
-	Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time)
+	// Expose notes that a visitor of an environment was served outcomes, which it does not keep, and reports whether it has noted all that
+	// count. It neither waits nor fails.
+	Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool)
 }
 
 // Flags answers evaluations.
@@ -52,11 +53,11 @@ type Flags struct {
 	Now    func() time.Time
 	// Origin returns the address under which clients reach the service, empty where only the request knows it.
 	Origin string
-
-	draws svc.FlagDraws
+	// Memory is of answers that are asked for again; where it is nil none is remembered.
+	Memory *svc.FlagMemory
 }
 
-// manyFlags is from how many on the draws of a person are remembered.
+// manyFlags is from how many on an answer is remembered: fewer are evaluated as fast as they are looked up.
 const manyFlags = 64
 
 // retryAfter is how long clients of a stream wait before they come back.
@@ -107,41 +108,51 @@ func allowed(collector *svc.Collector) error {
 	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
 }
 
-// know tells the context what is known of the person, where a flag of the set may ask for it and the caller has not said it, and of
-// draws, where many are asked for.
+// know tells the context what is known of the person, where a flag of the set may ask for it and the caller has not said it.
 func (f *Flags) know(e *evaluation) {
-	if e.asked() >= manyFlags {
-		e.context.Recall(&f.draws, e.visitor())
-	}
 	if f.Persons != nil && e.set.Asks(&e.context) && slices.Contains(e.collector.Modules, svc.ModulePeople) {
 		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
 		e.context.Know(e.person)
 	}
 }
 
-// evaluate answers one flag and counts the answer. What is to be recorded of it waits for record.
-func (f *Flags) evaluate(e *evaluation, entry *svc.FlagEntry) *svc.FlagOutcome {
-	outcome := e.set.Evaluate(entry, &e.context)
-	entry.Count(outcome)
-	if f.Exposures == nil {
-		return outcome
+// evaluate answers all flags that were asked for, and has the answers counted and recorded.
+func (f *Flags) evaluate(e *evaluation, surface int) {
+	many := f.Memory != nil && e.asked() >= manyFlags
+	var recall svc.FlagRecall
+	question := svc.FlagQuestion{Environment: e.collector.Environment.Number, Surface: surface, Text: e.body, Person: e.person}
+	if many {
+		recall = f.Memory.Recall(e.set, &question, e.now)
 	}
-	switch {
-	case f.fate(e) != svc.FateStored:
-		e.left++
-	case outcome.Exposed():
-		e.exposed = append(e.exposed, outcome)
+	for n := range e.asked() {
+		place := e.place(n)
+		entry := e.set.Entries[place]
+		outcome := recall.Outcome(e.set, place)
+		if outcome == nil {
+			outcome = e.set.Evaluate(entry, &e.context)
+		}
+		entry.Count(outcome)
+		e.outcomes = append(e.outcomes, outcome)
 	}
-	return outcome
+	answer := recall.Answer
+	if many && !recall.Whole {
+		answer = recall.Remember(e.set, &question, e.now, e.outcomes)
+	}
+	f.record(e, answer)
 }
 
-// record has the evaluations of a request recorded.
-func (f *Flags) record(e *evaluation) {
-	if e.left > 0 {
-		f.Exposures.LeaveOut(e.collector.Environment.Number, e.fate, e.left)
-	}
-	if len(e.exposed) > 0 {
-		f.Exposures.Expose(e.collector.Environment.Number, e.visitor(), e.exposed, e.now)
+// record has the outcomes of a request recorded; the answer is that which is remembered of them, or nil.
+func (f *Flags) record(e *evaluation, answer *svc.FlagAnswer) {
+	switch {
+	case f.Exposures == nil || len(e.outcomes) == 0:
+	case f.fate(e) != svc.FateStored:
+		f.Exposures.LeaveOut(e.collector.Environment.Number, e.fate, int64(len(e.outcomes)))
+	case answer != nil && answer.Noted.Load():
+	default:
+		noted := f.Exposures.Expose(e.collector.Environment.Number, e.visitor(), e.outcomes, e.now)
+		if answer != nil && noted {
+			answer.Noted.Store(true)
+		}
 	}
 }
 

@@ -111,14 +111,14 @@ func (f *Flags) serveNative(w *route.Response, r *http.Request) {
 
 // appendNative evaluates what was asked for and writes the answer.
 func (f *Flags) appendNative(e *evaluation) {
+	f.evaluate(e, surfaceNative)
 	e.out = append(e.out[:0], `{"flags":{`...)
-	for n := range e.asked() {
+	for n, outcome := range e.outcomes {
 		if n > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.out = append(e.out, fragment(f.evaluate(e, e.entry(n)), surfaceNative, encodeNative)...)
+		e.out = append(e.out, fragment(outcome, surfaceNative, encodeNative)...)
 	}
-	f.record(e)
 	e.out = append(e.out, `},"revision":`...)
 	e.out = strconv.AppendUint(e.out, e.set.Revision, 10)
 	e.out = append(e.out, `,"environment":"`...)

@@ -200,9 +200,11 @@ func (f *Flags) serveOFREP(w *route.Response, r *http.Request) {
 		refuseOFREP(w, http.StatusNotFound, ofrepFailure{key, "FLAG_NOT_FOUND", "There is no such flag."})
 		return
 	}
+	e.pick(key)
+	e.picks()
 	f.know(e)
-	e.out = append(e.out[:0], fragment(f.evaluate(e, entry), surfaceOFREP, encodeOFREP)...)
-	f.record(e)
+	f.evaluate(e, surfaceOFREP)
+	e.out = append(e.out[:0], fragment(e.outcomes[0], surfaceOFREP, encodeOFREP)...)
 	e.send(w)
 }
 
@@ -236,18 +238,15 @@ func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
 
 // appendOFREP evaluates all flags and writes the answer.
 func (f *Flags) appendOFREP(e *evaluation, r *http.Request) {
+	e.pickLive()
+	f.evaluate(e, surfaceOFREP)
 	e.out = append(e.out[:0], `{"flags":[`...)
-	first := len(e.out)
-	for _, entry := range e.set.Entries {
-		if entry.Flag.Archived() {
-			continue
-		}
-		if len(e.out) > first {
+	for n, outcome := range e.outcomes {
+		if n > 0 {
 			e.out = append(e.out, ',')
 		}
-		e.out = append(e.out, fragment(f.evaluate(e, entry), surfaceOFREP, encodeOFREP)...)
+		e.out = append(e.out, fragment(outcome, surfaceOFREP, encodeOFREP)...)
 	}
-	f.record(e)
 	e.out = append(e.out, `],"metadata":{"revision":`...)
 	e.out = strconv.AppendUint(e.out, e.set.Revision, 10)
 	e.out = append(append(e.out, `,"environment":"`...), e.collector.Environment.Slug...)

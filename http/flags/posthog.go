@@ -133,34 +133,25 @@ func (f *Flags) answerPostHog(w *route.Response, r *http.Request, values bool) {
 
 // appendPostHog evaluates what was asked for and writes it.
 func (f *Flags) appendPostHog(e *evaluation, values bool) {
-	var outcomes []*svc.FlagOutcome
+	e.pickLive()
+	f.evaluate(e, surfacePostHog)
 	e.out = append(e.out[:0], `{"flags":{`...)
-	first := len(e.out)
-	for n := range e.asked() {
-		entry := e.entry(n)
-		if entry.Flag.Archived() {
-			continue
-		}
-		outcome := f.evaluate(e, entry)
-		if len(e.out) > first {
+	for n, outcome := range e.outcomes {
+		if n > 0 {
 			e.out = append(e.out, ',')
 		}
 		e.out = append(e.out, fragment(outcome, surfacePostHog, encodePostHog)...)
-		if values {
-			outcomes = append(outcomes, outcome)
-		}
 	}
-	f.record(e)
 	e.out = append(e.out, '}')
 	if values {
-		e.appendValues(outcomes)
+		e.appendValues()
 	}
 }
 
 // appendValues writes the answers as earlier versions of the protocol read them.
-func (e *evaluation) appendValues(outcomes []*svc.FlagOutcome) {
+func (e *evaluation) appendValues() {
 	flags, payloads := map[string]any{}, map[string]string{}
-	for _, outcome := range outcomes {
+	for _, outcome := range e.outcomes {
 		key := outcome.Flag().Key
 		flags[key] = outcome.Enabled()
 		if variant := outcome.Variant(); outcome.Flag().Kind() == svc.FlagMultivariate && variant != "" {

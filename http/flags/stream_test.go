@@ -128,7 +128,7 @@ func TestDefinitionsAreEncodedOnce(t *testing.T) {
 		}
 	}
 	// Environments that no flag names share a set, and each has its own name in the answer.
-	definitions.set = svc.NewFlagSet("", definitions.set.Revision, nil, (*svc.FlagNames)(nil).Grown(nil))
+	definitions.set = svc.NewFlagSet("", definitions.set.Revision, nil, (*svc.FlagNames)(nil).Grown(nil), nil)
 	for range 2 {
 		if answer := definitionsOf(t, handler, ""); !strings.Contains(answer.Body.String(), `"environment":"production"`) {
 			t.Errorf("the definitions are %s", answer.Body)

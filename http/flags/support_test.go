@@ -25,6 +25,8 @@ type defined struct {
 	flags      []svc.Flag
 	set        *svc.FlagSet
 	superseded chan struct{}
+	// archived is the key of a flag that is archived.
+	archived string
 	// reads counts the calls of All.
 	reads int
 }
@@ -44,7 +46,7 @@ func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
 			tb.Fatalf("the flag %s is invalid: %v", key, problems)
 		}
 		spec.Normalise()
-		byKey[key] = svc.Flag{Key: key, FlagSpec: spec, Version: version}
+		byKey[key] = svc.Flag{Key: key, FlagSpec: spec, Version: version, Archived: key == d.archived}
 	}
 	d.flags = svc.SortFlags(byKey)
 	var none *svc.FlagNames
@@ -56,7 +58,7 @@ func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
 	if d.superseded != nil {
 		close(d.superseded)
 	}
-	d.set, d.superseded = svc.NewFlagSet("production", svc.FlagRevision(d.flags), entries, names), make(chan struct{})
+	d.set, d.superseded = svc.NewFlagSet("production", svc.FlagRevision(d.flags), entries, names, d.set), make(chan struct{})
 }
 
 func (d *defined) Set(svc.AppRef, string) *svc.FlagSet {
@@ -84,8 +86,8 @@ type recorded struct{}
 func (recorded) Recording(uint64) svc.FlagsPolicy {
 	return svc.FlagsPolicy{RecordEvaluations: true, SampleRate: 1}
 }
-func (recorded) LeaveOut(uint64, svc.Fate, int64)                     {}
-func (recorded) Expose(uint64, uint64, []*svc.FlagOutcome, time.Time) {}
+func (recorded) LeaveOut(uint64, svc.Fate, int64)                          {}
+func (recorded) Expose(uint64, uint64, []*svc.FlagOutcome, time.Time) bool { return true }
 
 // serving returns a handler of all paths over definitions, with the keys "public" and "secret".
 func serving(tb testing.TB, definitions *defined) http.Handler {
@@ -102,6 +104,12 @@ func servingOf(tb testing.TB, definitions *defined, persons Persons) http.Handle
 // servingAt is servingOf by another clock.
 func servingAt(tb testing.TB, definitions *defined, persons Persons, now func() time.Time) http.Handler {
 	tb.Helper()
+	return servingWith(tb, definitions, persons, recorded{}, now)
+}
+
+// servingWith is servingAt that tells of exposures.
+func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures Exposures, now func() time.Time) http.Handler {
+	tb.Helper()
 	known := keys{}
 	for _, kind := range []svc.KeyKind{svc.KeyPublic, svc.KeySecret} {
 		known[svc.HashSecret(string(kind))] = &svc.Collector{
@@ -110,8 +118,8 @@ func servingAt(tb testing.TB, definitions *defined, persons Persons, now func() 
 		}
 	}
 	surface := &Flags{
-		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: recorded{}, Now: now, Origin: "https://svc.example",
-		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")},
+		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: exposures, Now: now, Origin: "https://svc.example",
+		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: svc.NewFlagMemory(),
 	}
 	handler, err := route.New(route.Config{
 		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: now,

@@ -1,0 +1,313 @@
+package svc_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// asking is a person who asks for all flags of a set.
+type asking struct {
+	id, company string
+	known       *svc.FlagPerson
+	at          time.Time
+}
+
+// text is what the person sends.
+func (a *asking) text() []byte { return fmt.Appendf(nil, `{"id":%q,"company":%q}`, a.id, a.company) }
+
+// context describes the person.
+func (a *asking) context(set *svc.FlagSet) *svc.FlagContext {
+	var c svc.FlagContext
+	c.Reset(set, a.at)
+	c.Set("company", svc.TextFlagValue(a.company))
+	c.Identify(a.id, "")
+	c.Know(a.known)
+	return &c
+}
+
+// recalled answers with what a memory has, and says of how many flags that was known.
+func (a *asking) recalled(set *svc.FlagSet, memory *svc.FlagMemory) (outcomes []*svc.FlagOutcome, known int, whole bool) {
+	question := svc.FlagQuestion{Environment: 7, Text: a.text(), Person: a.known}
+	recall, context := memory.Recall(set, &question, a.at), a.context(set)
+	for n, entry := range set.Entries {
+		outcome := recall.Outcome(set, n)
+		if outcome != nil {
+			known++
+		} else {
+			outcome = set.Evaluate(entry, context)
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	if !recall.Whole {
+		recall.Remember(set, &question, a.at, outcomes)
+	}
+	return outcomes, known, recall.Whole
+}
+
+// TestWhatIsRememberedChangesNoAnswer evaluates many flags for people who come again and again, while some definitions, what is known of
+// them, and the time change: each answer is the one that is evaluated.
+func TestWhatIsRememberedChangesNoAnswer(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(17, 1))
+	memory := svc.NewFlagMemory()
+	definitions := map[string]svc.Flag{}
+	compiled, entries := map[string]*svc.CompiledFlag{}, map[string]*svc.FlagEntry{}
+	var names *svc.FlagNames
+	var set *svc.FlagSet
+	people := []*svc.FlagPerson{nil}
+	for _, plan := range []string{"pro", "free", ""} {
+		known := &svc.FlagPerson{Values: map[string]svc.FlagValue{"last_seen_at": svc.NumberFlagValue(float64(flagClock().AddDate(0, 0, -len(plan)).UnixMilli()))}}
+		if plan != "" {
+			known.Values["trait.plan"] = svc.TextFlagValue(plan)
+		}
+		people = append(people, known)
+	}
+	wholes, parts, nothing := 0, 0, 0
+	for revision := range uint64(60) {
+		for range 1 + random.IntN(3)*40 { // few or many definitions change
+			n := random.IntN(150)
+			key := fmt.Sprintf("flag-%d", n*7919%1000)
+			first := float64(random.IntN(101))
+			spec := svc.FlagSpec{
+				Name: "F", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "a", Weight: first}, {Key: "b", Weight: 100 - first}},
+				Environments: on(float64(random.IntN(101))),
+			}
+			switch environment := spec.Environments["production"]; n % 10 {
+			case 9:
+				spec.BucketBy = "company"
+			case 8:
+				at := flagClock().Add(time.Duration(random.IntN(60)) * time.Minute)
+				environment.StartAt = &at
+				spec.Environments["production"] = environment
+			case 7:
+				if other, known := definitions["flag-0"]; known && key != "flag-0" {
+					spec.Prerequisites = []svc.FlagPrerequisite{{Flag: other.Key, Variant: "a"}}
+				}
+			case 6:
+				spec.Rules = []svc.FlagRule{{ID: "r", Variant: "b", Conditions: []svc.FlagCondition{when("trait.plan", "eq", "pro")}}}
+			case 5:
+				if revision%20 > 10 { // while one is there, no answer holds as a whole
+					spec.Rules = []svc.FlagRule{{ID: "r", Variant: "b", Conditions: []svc.FlagCondition{when("last_seen_at", "within_days", 2.0)}}}
+				}
+			}
+			if key == "flag-0" {
+				spec.Prerequisites = nil
+			}
+			spec.Normalise()
+			definitions[key] = svc.Flag{Key: key, FlagSpec: spec, Version: revision + 1}
+		}
+		sorted := svc.SortFlags(definitions)
+		names = names.Grown(sorted)
+		var list []*svc.FlagEntry
+		for n := range sorted {
+			key := sorted[n].Key
+			if known := compiled[key]; known == nil || known.Version != sorted[n].Version || !names.Serve(known) {
+				compiled[key] = svc.CompileFlag(&sorted[n], names)
+				entries[key] = svc.NewFlagEntry(compiled[key], sorted[n].SwitchOf("production"))
+			}
+			list = append(list, entries[key])
+		}
+		set = svc.NewFlagSet("production", svc.FlagRevision(sorted), list, names, set)
+		for range 60 {
+			who := asking{
+				id: fmt.Sprintf("user-%d", random.IntN(3)), company: fmt.Sprintf("company-%d", random.IntN(2)), known: people[random.IntN(len(people))],
+				at: flagClock().Add(time.Duration(revision) * time.Minute),
+			}
+			got, known, whole := who.recalled(set, memory)
+			switch {
+			case whole:
+				wholes++
+			case known > 0:
+				parts++
+			default:
+				nothing++
+			}
+			context := who.context(set)
+			for n, entry := range set.Entries {
+				if want := set.Evaluate(entry, context); got[n] != want {
+					t.Fatalf("revision %d: %s of %+v is %s %q, want %s %q", revision, entry.Flag.Key, who, got[n].Reason(), got[n].Variant(), want.Reason(), want.Variant())
+				}
+			}
+		}
+	}
+	if wholes < 500 || parts < 500 || nothing < 50 {
+		t.Errorf("%d answers were known, %d in part, %d not: the test says little", wholes, parts, nothing)
+	}
+}
+
+// TestWhoIsRemembered has people ask once, again, by another protocol, in another environment and at length: only what is the same question is
+// remembered, from its second time on.
+func TestWhoIsRemembered(t *testing.T) {
+	t.Parallel()
+	specs := map[string]svc.FlagSpec{}
+	for n := range 80 {
+		specs[fmt.Sprint("flag-", n)] = abTest(60)
+	}
+	set, memory := setOf(t, specs), svc.NewFlagMemory()
+	ask := func(question svc.FlagQuestion) bool {
+		recall := memory.Recall(set, &question, flagClock())
+		if !recall.Whole {
+			var context svc.FlagContext
+			context.Reset(set, flagClock())
+			context.Identify("u", "")
+			var outcomes []*svc.FlagOutcome
+			for _, entry := range set.Entries {
+				outcomes = append(outcomes, set.Evaluate(entry, &context))
+			}
+			recall.Remember(set, &question, flagClock(), outcomes)
+		}
+		return recall.Whole
+	}
+	for _, asked := range []struct {
+		name     string
+		question svc.FlagQuestion
+		want     [3]bool
+	}{
+		{"a question", svc.FlagQuestion{Environment: 7, Text: []byte(`{"id":"u"}`)}, [3]bool{false, false, true}},
+		{"the same in another environment", svc.FlagQuestion{Environment: 8, Text: []byte(`{"id":"u"}`)}, [3]bool{false, true, true}},
+		{"the same by another protocol", svc.FlagQuestion{Environment: 7, Surface: 1, Text: []byte(`{"id":"u"}`)}, [3]bool{false, true, true}},
+		{"a long one", svc.FlagQuestion{Environment: 7, Text: []byte(`{"id":"u","x":"` + strings.Repeat("x", 1024) + `"}`)}, [3]bool{false, false, false}},
+	} {
+		if got := [3]bool{ask(asked.question), ask(asked.question), ask(asked.question)}; got != asked.want {
+			t.Errorf("%s is known: %v, want %v", asked.name, got, asked.want)
+		}
+	}
+}
+
+// TestRequestsAtOnceRememberTheSame has requests about the same people at once, more people than a memory has places for: all have the
+// answers that are evaluated.
+func TestRequestsAtOnceRememberTheSame(t *testing.T) {
+	t.Parallel()
+	specs := map[string]svc.FlagSpec{}
+	for n := range 80 {
+		specs[fmt.Sprint("flag-", n)] = abTest(60)
+	}
+	set, memory := setOf(t, specs), svc.NewFlagMemory()
+	var requests sync.WaitGroup
+	for range 4 {
+		requests.Go(func() {
+			for n := range 20_000 {
+				who := asking{id: fmt.Sprint("user-", n/3%10_000), at: flagClock()}
+				got, _, _ := who.recalled(set, memory)
+				if n%100 != 0 {
+					continue
+				}
+				context := who.context(set)
+				for n, entry := range set.Entries {
+					if want := set.Evaluate(entry, context); got[n] != want {
+						t.Errorf("%s is served %q of %s, want %q", who.id, got[n].Variant(), entry.Flag.Key, want.Variant())
+						return
+					}
+				}
+			}
+		})
+	}
+	requests.Wait()
+}
+
+// TestConditionsAreJudgedByTheirOwnValues edits a flag many times beside others that share its conditions: each definition is evaluated
+// by its own values, also when places are given anew, which happens now and then and makes all flags be compiled again.
+func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
+	t.Parallel()
+	var names *svc.FlagNames
+	compiled := map[string]*svc.CompiledFlag{}
+	anew := 0
+	for edit := range 1000 {
+		flags := map[string]svc.Flag{}
+		for n, condition := range []svc.FlagCondition{
+			when("property.plan", "eq", fmt.Sprint("plan-", edit)), when("property.plan", "in", []any{fmt.Sprint("plan-", edit), "x"}), when("property.plan", "eq", "plan-7"),
+			when("property.plan", "in", []any{"plan-7"}), when("property.plan", "eq", true), when("property.plan", "eq", "true"),
+			when("property.plan", "neq", "plan-7"), when("property.tier", "eq", "plan-7"),
+		} {
+			key := fmt.Sprint("flag-", n)
+			spec := toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{condition}, RolloutPercent: percent(100)})
+			spec.Normalise()
+			version := uint64(1)
+			if n < 2 {
+				version += uint64(edit)
+			}
+			flags[key] = svc.Flag{Key: key, FlagSpec: spec, Version: version}
+		}
+		sorted := svc.SortFlags(flags)
+		names = names.Grown(sorted)
+		var entries []*svc.FlagEntry
+		for n := range sorted {
+			key := sorted[n].Key
+			if known := compiled[key]; known == nil || known.Version != sorted[n].Version || !names.Serve(known) {
+				if known != nil && n == len(sorted)-1 {
+					anew++
+				}
+				compiled[key] = svc.CompileFlag(&sorted[n], names)
+			}
+			entries = append(entries, svc.NewFlagEntry(compiled[key], sorted[n].SwitchOf("production")))
+		}
+		set := svc.NewFlagSet("production", svc.FlagRevision(sorted), entries, names, nil)
+		for context, want := range map[string]string{
+			fmt.Sprintf(`{"plan":"plan-%d"}`, edit): fmt.Sprint(true, true, edit == 7, edit == 7, false, false, edit != 7, false),
+			`{"plan":"plan-7"}`:                     fmt.Sprint(edit == 7, edit == 7, true, true, false, false, false, false),
+			`{"plan":"x"}`:                          fmt.Sprint(false, true, false, false, false, false, true, false),
+			`{"plan":true}`:                         fmt.Sprint(false, false, false, false, true, true, true, false),
+		} {
+			var c svc.FlagContext
+			c.Reset(set, flagClock())
+			svc.ReadObject([]byte(context), func(name string, value svc.FlagValue) bool { c.Set(name, value); return true })
+			c.Identify("u", "")
+			var got []any
+			for _, entry := range entries {
+				got = append(got, set.Evaluate(entry, &c).Enabled())
+			}
+			if fmt.Sprint(got...) != want {
+				t.Fatalf("edit %d answers %v for %s, want %s", edit, got, context, want)
+			}
+		}
+	}
+	if anew < 2 || anew > 10 {
+		t.Errorf("places were given anew %d times in 1000 edits, want some", anew)
+	}
+}
+
+// TestAContextForgetsWhatItHasJudged tells a context more between two evaluations: the second one counts it.
+func TestAContextForgetsWhatItHasJudged(t *testing.T) {
+	t.Parallel()
+	set := setOf(t, map[string]svc.FlagSpec{"f": toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{when("trait.plan", "eq", "pro")}, RolloutPercent: percent(100)})})
+	var context svc.FlagContext
+	context.Reset(set, flagClock())
+	context.Identify("u", "")
+	var got []bool
+	evaluate := func() { got = append(got, set.Evaluate(set.Entries[0], &context).Enabled()) }
+	evaluate()
+	context.Know(&svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue("pro")}})
+	evaluate()
+	context.Set("plan", svc.TextFlagValue("free"))
+	evaluate()
+	if want := []bool{false, true, false}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the flag is %v, want %v", got, want)
+	}
+}
+
+// TestSharedTextsSayTheSame has definitions share their texts: they stay what they were.
+func TestSharedTextsSayTheSame(t *testing.T) {
+	t.Parallel()
+	spec := func() svc.FlagSpec {
+		s := abTest(50, svc.FlagRule{ID: "a", Variant: "b", Conditions: []svc.FlagCondition{
+			when("trait.plan", "eq", "a"), when("country", "in", []any{"DE", 7.0}), when("trait.plan", "exists", nil), when("trait.plan", "neq", "country"), when("trait.plan", "eq", true),
+		}})
+		s.Normalise()
+		return s
+	}
+	texts := svc.FlagTexts{}
+	for range 2 {
+		shared := spec()
+		shared.Share(texts)
+		if want := spec(); !reflect.DeepEqual(shared, want) {
+			t.Errorf("shared is %+v, want %+v", shared, want)
+		}
+	}
+}
