@@ -130,7 +130,7 @@ describe("the pages", () => {
     const other = await page.context().newPage(), asked = [];
     other.on("request", (request) => request.url().startsWith(base + "/api/") && asked.push(new URL(request.url())));
     const names = () => asked.map((url) => url.pathname.split("/").pop()).filter((name) => name !== "live").sort();
-    const needed = ["annotations", "apps", ...Array(5).fill("breakdown"), "events", "me", "overview", "timeseries"];
+    const needed = ["annotations", "apps", ...Array(5).fill("breakdown"), "me", "overview", "timeseries"];
     await other.route("**/api/v1/me", async (route) => {
       await until("all is asked", () => (names().length >= needed.length ? true : undefined));
       await route.continue();

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { answer, whenSignedOut, type Schema } from "./api/client";
 import { useAsk } from "./core/ask";
-import { applications, newest, whoIsSignedIn } from "./core/early";
+import { applications, isNew, whoIsSignedIn } from "./core/early";
 import { later } from "./core/later";
 import { useLive } from "./core/live";
 import { HereContext, type Here } from "./core/me";
@@ -106,22 +106,27 @@ function Application({ world, app, org, place, signOut }: Props) {
   const shown = pages.filter((page) => page.shown(here));
   const page = shown.find((one) => one.name === place.page) ?? shown[0];
   const live = useLive(here.at, env, here.has("analytics") && here.may("analytics.read"));
-  const [empty, know] = useState<boolean>();
+  const overview = page?.name === "overview";
+  // known says of an environment whether nothing has arrived there yet; only the overview asks.
+  const [known, know] = useState<{ env: string; empty: boolean }>();
+  const empty = known?.env === env ? known.empty : undefined;
   useEffect(() => {
-    know(undefined);
-    if (!here.may("events.read") || !here.has("analytics")) return know(false);
-    answer(newest(counted)).then(({ data }) => know(data.length === 0), () => know(false));
-  }, [app.id, env]);
+    if (!overview || empty !== undefined) return;
+    if (!here.may("events.read") || !here.has("analytics")) return know({ env, empty: false });
+    let left = false;
+    isNew(counted).catch(() => false).then((empty) => left || know({ env, empty }));
+    return () => { left = true; };
+  }, [env, overview, empty]);
   useEffect(() => { document.title = (page ? t.pages[page.name] + " – " : "") + app.name; }, [page?.name, app.name]);
   useEffect(() => {
     if (page && page.name !== place.page) go(hashOf({ ...place, page: page.name, rest: "" }));
   }, [page?.name, place.page]);
   if (!page) return <Door title={app.name}><p>{t.failures.forbidden}</p><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
-  const begin = page.name === "overview" && empty === true, unknown = page.name === "overview" && empty === undefined;
+  const begin = overview && empty === true, unknown = overview && empty === undefined;
   return (
     <HereContext.Provider value={here}>
       <Frame pages={shown.map((one) => one.name)} prepare={(name) => void shown.find((one) => one.name === name)?.View.fetch?.().catch(() => {})} apps={world.apps} live={live} signOut={signOut} ranged={page.ranged && !begin}>
-        {unknown ? <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p> : begin ? <Start arrived={() => know(false)} /> : <page.View live={live?.asOf} />}
+        {unknown ? <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p> : begin ? <Start arrived={() => know({ env, empty: false })} /> : <page.View live={live?.asOf} />}
       </Frame>
     </HereContext.Provider>
   );

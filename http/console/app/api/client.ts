@@ -63,6 +63,15 @@ export function ahead<P extends Readable>(of: Question<P>): void {
   setTimeout(() => begun.delete(address), aheadTime);
 }
 
+// foresee returns the answer to what was asked ahead, and leaves it to who needs it. What was not is asked.
+export async function foresee<P extends Readable>(of: Question<P>): Promise<Answer<P, "get">> {
+  const address = addressOf(of.path, of.request);
+  if (!begun.has(address)) ahead(of);
+  const [response, text] = await begun.get(address)!;
+  if (!response.ok) throw new Refusal(response.status, {});
+  return JSON.parse(text) as Answer<P, "get">;
+}
+
 async function ask(address: string, method: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<[Response, string]> {
   const response = await fetch(address, { method, headers, body, signal });
   return [response, await response.text()];

@@ -1,1 +1,0 @@
-import{f as t}from"./chunk-Z2R4BZSX.js";import{b as n}from"./chunk-PDXWG46B.js";import{t as r,u as e}from"./chunk-IX5BFKIV.js";function u({page:o,query:p}){let{place:s}=n();return r("p",{class:"crumb",children:r("a",{href:t(s,o,"",p),children:[r("span",{"aria-hidden":"true",children:"← "}),e.pages[o]]})})}export{u as a};
