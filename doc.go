@@ -85,8 +85,8 @@
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window, vital.
 //   - Alerting: alert, alert_apply, alert_preview, alert_window, channel, check, incident, monitor, monitor_history,
 //     notice, report, silence.
-//   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_person,
-//     flag_result, flag_segment, flag_set, flag_validate.
+//   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_memory,
+//     flag_person, flag_result, flag_set, flag_validate.
 //   - Revenue: billing, billing_connector, billing_price, currency, revenue_ledger, revenue_movement, revenue_overview, revenue_book.
 //   - Campaigns: campaign, campaign_change, campaign_placeholder, campaign_progress.
 //   - Destinations: connector, conversion, destination, dispatch.
