@@ -41,7 +41,7 @@ func start(ctx context.Context) error {
 	o.Flags(40 * time.Minute)
 	flag.IntVar(&o.events, "events", 200_000, "events to load; 10000000 by hand")
 	flag.IntVar(&o.days, "days", 29, "days that the events are spread over")
-	flag.IntVar(&o.times, "times", 30, "navigations to each address")
+	flag.IntVar(&o.times, "times", 60, "navigations to each address")
 	flag.Parse()
 	return o.Within(ctx, "console", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
