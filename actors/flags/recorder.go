@@ -25,7 +25,7 @@ const (
 	// waitingExposures bounds those that wait for the store. What is beyond is noted at a later evaluation.
 	waitingExposures = 100_000
 	// recordEvery is how often the store is written; lastRecord bounds the write at the end.
-	recordEvery = 2 * time.Second
+	recordEvery = 5 * time.Second
 	lastRecord  = 5 * time.Second
 	// batchRows bounds one insert.
 	batchRows = 20_000
