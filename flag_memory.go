@@ -1,25 +1,25 @@
 package svc
 
 import (
-	"hash/maphash"
+	"crypto/sha256"
+	"encoding/binary"
 	"sync/atomic"
 	"time"
 )
 
-// Sizes of a FlagMemory: with the flags of an application at MaxFlags it holds 41 MB at most.
+// Sizes of a FlagMemory: with the flags of an application at MaxFlags it holds 34 MB at most.
 const (
 	keptAnswers   = 8192
 	answersAPlace = 8
 	seenQuestions = 2 * keptAnswers
-	maxQuestion   = 1024 // bytes
 	// A full place lets every eighth newcomer in, so that of a few more people than it holds most are remembered, and not nobody.
 	admitted = 8
 )
 
 // FlagMemory remembers which outcomes flags had for whoever asks for many of them again with the same words: a hash for each flag
-// is most of what evaluating all of them costs. Only who comes again is remembered, and others take the memory over. It takes no lock.
+// is most of what evaluating all of them costs. Only who comes again is remembered, and others take the memory over. Of the words, which
+// tell of a person, only the hash is kept. It takes no lock. The zero value remembers nobody.
 type FlagMemory struct {
-	seed maphash.Seed
 	// seen holds the hash of the question that came last, kept the answers that are remembered, both at the place of that hash.
 	seen [seenQuestions]atomic.Uint64
 	kept [keptAnswers / answersAPlace]keptPlace
@@ -30,9 +30,6 @@ type keptPlace struct {
 	answers [answersAPlace]atomic.Pointer[FlagAnswer]
 	came    atomic.Uint32
 }
-
-// NewFlagMemory returns a memory of nobody.
-func NewFlagMemory() *FlagMemory { return &FlagMemory{seed: maphash.MakeSeed()} }
 
 // FlagQuestion is all that an answer depends on beside the flags and the time.
 type FlagQuestion struct {
@@ -49,9 +46,9 @@ type FlagAnswer struct {
 	// Noted is for who asks: whether what follows from the answer has been done.
 	Noted atomic.Bool
 
-	hash, environment, stamp uint64
-	surface                  int
-	text                     string
+	text               [sha256.Size]byte
+	environment, stamp uint64
+	surface            int
 	// chain and number are those of the set that was evaluated, epoch is that of the set at the time.
 	chain  *flagChain
 	number uint64
@@ -71,27 +68,29 @@ type FlagRecall struct {
 	Whole bool
 
 	memory *FlagMemory
-	hash   uint64
+	text   [sha256.Size]byte
 	again  bool
 }
 
+// place returns where the memory has the answers to questions of a hash.
+func (r *FlagRecall) place() *keptPlace {
+	return &r.memory.kept[binary.LittleEndian.Uint64(r.text[:])%uint64(len(r.memory.kept))]
+}
+
 // Recall looks for what a question about a set was answered before.
-func (m *FlagMemory) Recall(set *FlagSet, question *FlagQuestion, now time.Time) (recall FlagRecall) {
-	if len(question.Text) > maxQuestion {
-		return recall
-	}
-	recall.memory, recall.hash = m, maphash.Bytes(m.seed, question.Text)
-	stamp := set.Stamp(question.Person)
-	place := &m.kept[recall.hash%uint64(len(m.kept))]
+func (m *FlagMemory) Recall(set *FlagSet, question *FlagQuestion, now time.Time) FlagRecall {
+	recall := FlagRecall{memory: m, text: sha256.Sum256(question.Text)}
+	stamp, place := set.Stamp(question.Person), recall.place()
 	for n := range place.answers {
 		a := place.answers[n].Load()
-		if a == nil || a.hash != recall.hash || a.chain != set.chain || a.environment != question.Environment || a.surface != question.Surface || a.stamp != stamp || a.text != string(question.Text) {
+		if a == nil || a.text != recall.text || a.chain != set.chain || a.environment != question.Environment || a.surface != question.Surface || a.stamp != stamp {
 			continue
 		}
 		recall.Answer, recall.Whole = a, a.number == set.number && a.epoch == set.Epoch(now) && !set.relative
 		return recall
 	}
-	recall.again = m.seen[recall.hash%seenQuestions].Swap(recall.hash) == recall.hash
+	number := binary.LittleEndian.Uint64(recall.text[:])
+	recall.again = m.seen[number%seenQuestions].Swap(number) == number
 	return recall
 }
 
@@ -115,7 +114,7 @@ func (r *FlagRecall) Remember(set *FlagSet, question *FlagQuestion, now time.Tim
 	if r.Answer == nil && !r.again {
 		return nil
 	}
-	place := &r.memory.kept[r.hash%uint64(len(r.memory.kept))]
+	place := r.place()
 	at := len(place.answers) - 1
 	for at >= 0 && place.answers[at].Load() != r.Answer { // a place that is free, where nothing is remembered of the question
 		at--
@@ -128,7 +127,7 @@ func (r *FlagRecall) Remember(set *FlagSet, question *FlagQuestion, now time.Tim
 		at = int(came / admitted % answersAPlace)
 	}
 	a := &FlagAnswer{
-		hash: r.hash, environment: question.Environment, stamp: set.Stamp(question.Person), surface: question.Surface, text: string(question.Text),
+		text: r.text, environment: question.Environment, stamp: set.Stamp(question.Person), surface: question.Surface,
 		chain: set.chain, number: set.number, epoch: set.Epoch(now), outcomes: make([]uint16, len(set.names.flags)),
 	}
 	for _, outcome := range outcomes {

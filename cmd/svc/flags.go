@@ -60,7 +60,7 @@ func (n *node) flagsModule() module {
 func (n *node) flagRoutes() ([]route.Route, error) {
 	surface := &flagsurface.Flags{
 		Authority: ingest.Authority{Collectors: n.collectors}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
-		Now: n.now, Origin: n.config.Origin(), Memory: svc.NewFlagMemory(),
+		Now: n.now, Origin: n.config.Origin(), Memory: &svc.FlagMemory{},
 	}
 	if n.vault != nil { // a node that has opened nothing lists its rows only
 		key, err := n.vault.Key("streams of flags")

@@ -119,7 +119,7 @@ func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures
 	}
 	surface := &Flags{
 		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: exposures, Now: now, Origin: "https://svc.example",
-		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: svc.NewFlagMemory(),
+		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &svc.FlagMemory{},
 	}
 	handler, err := route.New(route.Config{
 		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: now,
