@@ -1,12 +1,14 @@
 package chdb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,32 +24,80 @@ type NotedPart struct {
 }
 
 // MissingParts returns the noted parts that are gone: neither they nor a part that they were merged
-// into are in the data folder dir, and their rows had not expired by now. The engine itself would
+// into are in the data folder dir, their rows had not expired by now, and no rows of their table were
+// deleted since, which would leave parts empty that the engine then drops. The engine itself would
 // start without an error. MissingParts must not run while an engine has the folder open.
 func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, error) {
 	defined, err := definedTables(dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing the tables: %w", err)
 	}
-	lying := map[string][]part{}
+	lying := map[string]lyingParts{}
 	var missing []NotedPart
 	for _, n := range noted {
 		want, ok := parsePart(n.Name)
-		if !ok || !n.Expires.IsZero() && n.Expires.Before(now) || !strings.Contains(defined, n.UUID) {
+		if !ok || n.Rows == 0 || !n.Expires.IsZero() && n.Expires.Before(now) || !strings.Contains(defined, n.UUID) {
 			continue
 		}
-		parts, listed := lying[n.UUID]
+		table, listed := lying[n.UUID]
 		if !listed {
-			if parts, err = listParts(tableDir(dir, n.UUID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if table, err = listTable(tableDir(dir, n.UUID)); err != nil {
 				return nil, fmt.Errorf("listing the parts of %s: %w", n.Table, err)
 			}
-			lying[n.UUID] = parts
+			lying[n.UUID] = table
 		}
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.covers(want) }) {
+		if dataVersion(n.Name) >= table.deletion && !slices.ContainsFunc(table.parts, func(p part) bool { return p.covers(want) }) {
 			missing = append(missing, n)
 		}
 	}
 	return missing, nil
+}
+
+// lyingParts are the parts in the folder of a table, and the version of the last mutation that deleted rows, zero if none did.
+type lyingParts struct {
+	parts    []part
+	deletion uint64
+}
+
+// listTable lists the parts in the folder of a table, which may not be there.
+func listTable(folder string) (table lyingParts, err error) {
+	if table.parts, err = listParts(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return table, err
+	}
+	mutations, err := filepath.Glob(filepath.Join(folder, "mutation_*.txt"))
+	if err != nil {
+		return table, err
+	}
+	for _, file := range mutations {
+		version, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "mutation_"), ".txt"), 10, 64)
+		if err != nil || version <= table.deletion {
+			continue // a file that is not the engine's, or an earlier mutation
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return table, err
+		}
+		if deletes(string(text)) {
+			table.deletion = version
+		}
+	}
+	return table, nil
+}
+
+// deletes reports whether a mutation, as the engine notes it, deletes rows: at once, or by marking them for the next merge.
+func deletes(mutation string) bool {
+	return strings.Contains(mutation, "DELETE") || strings.Contains(mutation, "_row_exists")
+}
+
+// dataVersion returns the version of the last mutation that a part, named by the engine, has taken part in; a part that was inserted since has
+// its first block, which is numbered with the mutations.
+func dataVersion(name string) uint64 {
+	m := partName.FindStringSubmatch(name)
+	version, err := strconv.ParseUint(cmp.Or(m[4], m[2]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
 }
 
 // definedTables returns the identities of the tables that the engine knows; parts of a dropped

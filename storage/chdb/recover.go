@@ -31,7 +31,7 @@ const temporaryLog = "deduplication_log.tmp"
 
 // partName is the name of a committed part: partition, first block, last block, level
 // and sometimes a mutation.
-var partName = regexp.MustCompile(`^([^_]+)_(\d+)_(\d+)_\d+(?:_\d+)?$`)
+var partName = regexp.MustCompile(`^([^_]+)_(\d+)_(\d+)_\d+(?:_(\d+))?$`)
 
 // logName is the name of a deduplication log. The highest number is the newest.
 var logName = regexp.MustCompile(`^deduplication_log_(\d+)\.txt$`)
