@@ -67,9 +67,19 @@ export function ahead<P extends Readable>(of: Question<P>): void {
 export async function foresee<P extends Readable>(of: Question<P>): Promise<Answer<P, "get">> {
   const address = addressOf(of.path, of.request);
   if (!begun.has(address)) ahead(of);
-  const [response, text] = await begun.get(address)!;
-  if (!response.ok) throw new Refusal(response.status, {});
-  return JSON.parse(text) as Answer<P, "get">;
+  return read(...await begun.get(address)!) as Answer<P, "get">;
+}
+
+// read returns the value of an answer; a refusal is thrown.
+function read(response: Response, text: string): unknown {
+  let value: unknown = undefined;
+  try {
+    value = text === "" ? undefined : JSON.parse(text);
+  } catch {
+    throw new Refusal(response.status, {});
+  }
+  if (response.ok) return value;
+  throw new Refusal(response.status, (value ?? {}) as Partial<Schema["Problem"]>);
 }
 
 async function ask(address: string, method: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<[Response, string]> {
@@ -104,14 +114,10 @@ export async function call<P extends keyof paths, M extends Method & keyof paths
     if (request.signal?.aborted) throw error;
     throw new Refusal(0, { detail: "The service does not answer.", code: undefined });
   }
-  let answer: unknown = undefined;
   try {
-    answer = text === "" ? undefined : JSON.parse(text);
-  } catch {
-    throw new Refusal(response.status, {});
+    return read(response, text) as Answer<P, M>;
+  } catch (refusal) {
+    if (response.status === 401 && !String(path).startsWith("/console/api/v1/sessions")) leave();
+    throw refusal;
   }
-  if (response.ok) return answer as Answer<P, M>;
-  const refusal = new Refusal(response.status, (answer ?? {}) as Partial<Schema["Problem"]>);
-  if (response.status === 401 && !String(path).startsWith("/console/api/v1/sessions")) leave();
-  throw refusal;
 }
