@@ -1,7 +1,6 @@
 package chdb
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +45,7 @@ func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, er
 			}
 			lying[n.UUID] = table
 		}
-		if dataVersion(n.Name) >= table.deletion && !slices.ContainsFunc(table.parts, func(p part) bool { return p.covers(want) }) {
+		if want.version >= table.deletion && !slices.ContainsFunc(table.parts, func(p part) bool { return p.covers(want) }) {
 			missing = append(missing, n)
 		}
 	}
@@ -87,17 +86,6 @@ func listTable(folder string) (table lyingParts, err error) {
 // deletes reports whether a mutation, as the engine notes it, deletes rows: at once, or by marking them for the next merge.
 func deletes(mutation string) bool {
 	return strings.Contains(mutation, "DELETE") || strings.Contains(mutation, "_row_exists")
-}
-
-// dataVersion returns the version of the last mutation that a part, named by the engine, has taken part in; a part that was inserted since has
-// its first block, which is numbered with the mutations.
-func dataVersion(name string) uint64 {
-	m := partName.FindStringSubmatch(name)
-	version, err := strconv.ParseUint(cmp.Or(m[4], m[2]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return version
 }
 
 // definedTables returns the identities of the tables that the engine knows; parts of a dropped

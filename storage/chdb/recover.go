@@ -3,6 +3,7 @@ package chdb
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,6 +41,8 @@ var logName = regexp.MustCompile(`^deduplication_log_(\d+)\.txt$`)
 type part struct {
 	partition   string
 	first, last uint64
+	// version is the number of the last mutation that rewrote the part, or else of its first block: blocks and mutations have one sequence of numbers.
+	version uint64
 }
 
 func parsePart(name string) (part, bool) {
@@ -49,7 +52,8 @@ func parsePart(name string) (part, bool) {
 	}
 	first, err1 := strconv.ParseUint(m[2], 10, 64)
 	last, err2 := strconv.ParseUint(m[3], 10, 64)
-	return part{m[1], first, last}, err1 == nil && err2 == nil
+	version, err3 := strconv.ParseUint(cmp.Or(m[4], m[2]), 10, 64)
+	return part{m[1], first, last, version}, err1 == nil && err2 == nil && err3 == nil
 }
 
 func (p part) covers(other part) bool {
