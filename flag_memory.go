@@ -37,7 +37,7 @@ type FlagQuestion struct {
 	// Surface is the protocol in which Text is read.
 	Surface int
 	Text    []byte
-	// Person is what the node knows of the person.
+	// Person holds the stored fields of the person that this node knows, nil where it knows none.
 	Person *FlagPerson
 }
 
@@ -57,14 +57,15 @@ type FlagAnswer struct {
 	outcomes []uint16
 }
 
-// flagChain is what the sets of an environment have in common while places stay. It has a size, so that two of them differ.
+// flagChain identifies the successive sets of one environment whose flags keep their places. It has a size, so that two of them have
+// different addresses.
 type flagChain struct{ _ byte }
 
-// FlagRecall is what is remembered of a question.
+// FlagRecall is the result of looking a question up in a memory.
 type FlagRecall struct {
-	// Answer is what was answered before, nil where that is not known.
+	// Answer is the remembered answer, nil where there is none.
 	Answer *FlagAnswer
-	// Whole says that all of it holds still.
+	// Whole says that every outcome of Answer is still valid.
 	Whole bool
 
 	memory *FlagMemory

@@ -19,7 +19,7 @@ type asking struct {
 	at          time.Time
 }
 
-// text is what the person sends.
+// text returns the body of the request.
 func (a *asking) text() []byte { return fmt.Appendf(nil, `{"id":%q,"company":%q}`, a.id, a.company) }
 
 // context describes the person.
@@ -32,7 +32,8 @@ func (a *asking) context(set *svc.FlagSet) *svc.FlagContext {
 	return &c
 }
 
-// recalled answers with what a memory has, and says of how many flags that was known.
+// recalled evaluates all flags of a set, except those whose outcomes the memory holds. It returns the outcomes, how many of them the memory
+// held, and whether the memory held a valid answer for the whole set.
 func (a *asking) recalled(set *svc.FlagSet, memory *svc.FlagMemory) (outcomes []*svc.FlagOutcome, known int, whole bool) {
 	question := svc.FlagQuestion{Environment: 7, Text: a.text(), Person: a.known}
 	recall, context := memory.Recall(set, &question, a.at), a.context(set)
@@ -142,15 +143,21 @@ func TestWhatIsRememberedChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// TestWhoIsRemembered has people ask once, again, by another protocol, in another environment and at length: only the same question is
-// remembered, from its second time on.
-func TestWhoIsRemembered(t *testing.T) {
-	t.Parallel()
+// manyTests returns a set of so many flags that answers are remembered.
+func manyTests(t *testing.T) *svc.FlagSet {
+	t.Helper()
 	specs := map[string]svc.FlagSpec{}
 	for n := range 80 {
 		specs[fmt.Sprint("flag-", n)] = abTest(60)
 	}
-	set, memory := setOf(t, specs), &svc.FlagMemory{}
+	return setOf(t, specs)
+}
+
+// TestWhoIsRemembered has people ask once, again, by another protocol, in another environment and at length: only the same question is
+// remembered, from its second time on.
+func TestWhoIsRemembered(t *testing.T) {
+	t.Parallel()
+	set, memory := manyTests(t), &svc.FlagMemory{}
 	ask := func(question svc.FlagQuestion) bool {
 		recall := memory.Recall(set, &question, flagClock())
 		if !recall.Whole {
@@ -185,11 +192,7 @@ func TestWhoIsRemembered(t *testing.T) {
 // answers that are evaluated.
 func TestRequestsAtOnceRememberTheSame(t *testing.T) {
 	t.Parallel()
-	specs := map[string]svc.FlagSpec{}
-	for n := range 80 {
-		specs[fmt.Sprint("flag-", n)] = abTest(60)
-	}
-	set, memory := setOf(t, specs), &svc.FlagMemory{}
+	set, memory := manyTests(t), &svc.FlagMemory{}
 	var requests sync.WaitGroup
 	for range 4 {
 		requests.Go(func() {
@@ -213,7 +216,7 @@ func TestRequestsAtOnceRememberTheSame(t *testing.T) {
 }
 
 // TestConditionsAreJudgedByTheirOwnValues edits a flag many times beside others that share its conditions: each definition is evaluated
-// by its own values, also when places are given anew, which happens now and then and makes all flags be compiled again.
+// by its own values, also after places were assigned again, which recompiles all flags.
 func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
 	t.Parallel()
 	var names *svc.FlagNames

@@ -87,8 +87,6 @@ type FlagSet struct {
 	stored      []string
 	storedSlots []int
 	relative    bool
-	// archived is how many of the entries are archived.
-	archived int
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
 	// sampled is the second in which an unchanged answer was counted last, as Unix time.
@@ -138,9 +136,6 @@ func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names
 			entry.since = set.number
 		}
 		set.index[entry.Flag.Key] = n
-		if entry.Flag.archived {
-			set.archived++
-		}
 		set.relative = set.relative || entry.Flag.relative
 		for _, field := range entry.Flag.stored {
 			stored[field] = struct{}{}
@@ -172,9 +167,6 @@ func (s *FlagSet) Index(key string) (n int, found bool) {
 	n, found = s.index[key]
 	return n, found
 }
-
-// Archived returns how many of the flags are archived.
-func (s *FlagSet) Archived() int { return s.archived }
 
 // Personal reports whether an answer may depend on what is stored of the person.
 func (s *FlagSet) Personal() bool { return len(s.stored) > 0 }

@@ -79,7 +79,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	defer server.Kill()
 	b := &bench{options: o, server: server, result: harness.NewResult(ctx, "flags", o.Binary, o.Pin), client: &http.Client{Timeout: time.Minute}}
 	b.result.Notes = []string{
-		"a second and core: calls divided by the CPU time of the server's process while they were answered, which is what the bounds are held to",
+		"a second and core: the number of calls divided by the CPU time that the server's process used for them; the bounds apply to this number",
 		"again: " + fmt.Sprint(againPeople) + " persons; new: a person who was never seen, for each call",
 		"told: from the answer to the change until a subscriber has read of it, zero for who hears before the answer; the subscribers share the generator's processor",
 		"memory of the large application: live after a restart, which every node holds; written is live with the actors that have just made it",

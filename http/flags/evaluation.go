@@ -174,19 +174,13 @@ func (e *evaluation) picks() {
 
 // pickLive leaves the archived ones out of the flags that were asked for.
 func (e *evaluation) pickLive() {
-	if !e.all {
-		e.picked = slices.DeleteFunc(e.picked, func(n int) bool { return e.set.Entries[n].Flag.Archived() })
-		return
-	}
-	if e.set.Archived() == 0 {
-		return
-	}
-	for n, entry := range e.set.Entries {
-		if !entry.Flag.Archived() {
+	if e.all {
+		for n := range e.set.Entries {
 			e.picked = append(e.picked, n)
 		}
+		e.all = false
 	}
-	e.all = false
+	e.picked = slices.DeleteFunc(e.picked, func(n int) bool { return e.set.Entries[n].Flag.Archived() })
 }
 
 // asked returns how many flags were asked for.
