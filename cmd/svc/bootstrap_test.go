@@ -33,10 +33,15 @@ func configured(t *testing.T, dir string, env map[string]string) settings.Config
 	return config
 }
 
-// startOnce runs a node over dir until it ends or is stopped, and returns its error.
+// refusalTime is how long a start that should be refused may run.
+const refusalTime = time.Minute
+
+// startOnce runs a node over dir until it ends, and returns its error: none if it was not refused within refusalTime.
 func startOnce(t *testing.T, dir string, env map[string]string, stdout io.Writer) error {
 	t.Helper()
-	return serve(t.Context(), newNode(configured(t, dir, env), slog.New(slog.DiscardHandler)), stdout)
+	ctx, cancel := context.WithTimeout(t.Context(), refusalTime)
+	defer cancel()
+	return serve(ctx, newNode(configured(t, dir, env), slog.New(slog.DiscardHandler)), stdout)
 }
 
 // deaf takes nothing.

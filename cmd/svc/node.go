@@ -171,8 +171,8 @@ func (n *node) open(ctx context.Context) error {
 		{"listening for other nodes", n.openWire},
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
+		{"looking at whose data this is", n.checkIdentity}, // before anything is stored
 		{"following what is saved", n.followState},
-		{"looking at whose data this is", n.checkIdentity},
 		{"taking in past days", n.loadPastDays},
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},

@@ -45,7 +45,7 @@ func repair(ctx context.Context, config settings.Config, logger *slog.Logger, ap
 	n := newNode(config, logger)
 	n.inspection = integrity.Repair(stdout, apply)
 	defer func() { err = errors.Join(err, n.close()) }()
-	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.followState, n.checkIdentity} {
+	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.checkIdentity} {
 		if err := open(ctx); errors.Is(err, integrity.ErrShown) {
 			fmt.Fprintln(stdout, err)
 			return nil

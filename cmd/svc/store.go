@@ -102,7 +102,7 @@ func (n *node) leastShard() int {
 // checkIdentity compares log, store and key.
 func (n *node) checkIdentity(ctx context.Context) error {
 	n.belongs = &integrity.Identity{
-		Inspection: &n.inspection, Store: n.db, Log: n.topic, Consumer: n.consumer, Key: n.vault.Fingerprint,
+		Inspection: &n.inspection, Store: n.db, Log: n.topic, State: n.owned, Consumer: n.consumer, Key: n.vault.Fingerprint,
 		Group: intakeGroup, Partitions: n.partitions(), Progress: n.dir.Join(progressFile), NewID: n.random.ID,
 		Known: n.dir.Join(knownFile), Returned: n.returned,
 	}

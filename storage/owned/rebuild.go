@@ -27,7 +27,7 @@ func Rebuild(ctx context.Context, l *log.Log, partitions int, tables Tables, pro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stored := make([]uint64, partitions)
-	err := readAll(ctx, l, partitions, func(partition int, entries []log.Entry) {
+	err := readAll(ctx, l, partitions, func(partition int, entries []log.Entry, _ log.Position) {
 		mu.Lock()
 		defer mu.Unlock()
 		if failed != nil {
@@ -79,7 +79,7 @@ func CheckComplete(ctx context.Context, l *log.Log, partitions int) error {
 	}
 	var mu sync.Mutex
 	complete := make([]bool, partitions)
-	err = readAll(ctx, l, partitions, func(partition int, entries []log.Entry) {
+	err = readAll(ctx, l, partitions, func(partition int, entries []log.Entry, _ log.Position) {
 		mu.Lock()
 		defer mu.Unlock()
 		for n := range entries {
@@ -103,14 +103,33 @@ func CheckComplete(ctx context.Context, l *log.Log, partitions int) error {
 	return nil
 }
 
+// Leave has tables that begin anew not follow what the log holds by now, and the next owners of its
+// partitions copy what they have then, so that what was before is trimmed. Nothing follows the log yet.
+func (s *Store) Leave(ctx context.Context) error {
+	var mu sync.Mutex
+	marks, archives := map[int]log.Position{}, map[int]log.Archive{}
+	for partition := range s.cfg.Partitions {
+		archives[partition] = log.Archive{}
+	}
+	err := readAll(ctx, s.cfg.Log, s.cfg.Partitions, func(partition int, _ []log.Entry, at log.Position) {
+		mu.Lock()
+		defer mu.Unlock()
+		marks[partition] = at
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.cfg.Log.Mark(ctx, marks), s.cfg.Log.NoteArchives(ctx, archives))
+}
+
 // readAll reads a log from its start to its present end.
-func readAll(ctx context.Context, l *log.Log, partitions int, each func(partition int, entries []log.Entry)) error {
+func readAll(ctx context.Context, l *log.Log, partitions int, each func(partition int, entries []log.Entry, at log.Position)) error {
 	ends, err := l.Ends(ctx)
 	if err != nil {
 		return err
 	}
 	follower, err := l.Follow(ctx, make([]log.Position, partitions), log.Sink{
-		Each: func(partition int, entries []log.Entry, _ log.Position) { each(partition, entries) }, Gap: func(int) {},
+		Each: each, Gap: func(int) {},
 	})
 	if err != nil {
 		return err

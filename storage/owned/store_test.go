@@ -352,6 +352,51 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 	}
 }
 
+// TestTablesThatBeginAnewDoNotFollow loses tables before all saves were moved to them: new ones get what is saved from then
+// on, and so does the log's copy of the state.
+func TestTablesThatBeginAnewDoNotFollow(t *testing.T) {
+	b, lost := startBroker(t), newMemory()
+	first := openNode(t, b, lost, 0)
+	for partition := range testPartitions {
+		if _, err := first.Take(t.Context(), partition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first.seeded(t)
+	first.saveAll(t, 1)
+	lost.setAway(true)
+	first.saveAll(t, 2)
+	first.Close() // moves nothing
+	if err := New(first.cfg).Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	archives, err := first.log.Archives(t.Context())
+	if err != nil || slices.ContainsFunc(archives, func(a log.Archive) bool { return a != (log.Archive{}) }) {
+		t.Errorf("archives %+v, %v", archives, err)
+	}
+
+	tables := newMemory()
+	second := openNode(t, b, tables, 0)
+	if err := second.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tables.names(); len(got) > 0 || len(second.payloads(t)) > 0 || len(second.heard) > 0 {
+		t.Errorf("new tables have %q", got)
+	}
+	for partition := range testPartitions {
+		if _, err := second.Take(t.Context(), partition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.seeded(t)
+	if err := errors.Join(second.save(1, "new"), second.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := tables.names(); !slices.Equal(got, []string{"app/1|goal|g"}) {
+		t.Errorf("new tables have %q", got)
+	}
+}
+
 // BenchmarkSave measures what an actor waits for until its entity is saved.
 func BenchmarkSave(b *testing.B) {
 	n := openNode(b, startBroker(b), newMemory(), 0)

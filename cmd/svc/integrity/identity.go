@@ -34,6 +34,7 @@ type Identity struct {
 	Inspection *Inspection
 	Store      Store
 	Log        Log
+	State      State
 	Consumer   Consumer
 	// Key returns the fingerprint of the present master key.
 	Key func() (string, error)
@@ -77,6 +78,12 @@ type Log interface {
 	ClusterID(ctx context.Context) (string, error)
 	Ranges(ctx context.Context) (map[int]kafka.Range, error)
 	Reset(ctx context.Context, group string, positions []kafka.Position) error
+}
+
+// State is the log of what actors own.
+type State interface {
+	// Leave has the tables of a store that begins anew not follow what the log holds by now.
+	Leave(ctx context.Context) error
 }
 
 // Consumer knows how far the log was stored.
@@ -205,9 +212,9 @@ func (i *Identity) checkPositions(ctx context.Context, filled bool) error {
 		})
 	case !filled && stored > startOf(ranges):
 		return i.Inspection.Report(Finding{
-			What:  fmt.Sprintf("the store is empty, and %d records of this log were stored: the store was lost, or this is another one; restore it from a backup", stored),
-			Would: fmt.Sprintf("begins a new store, with a first start of its own; what the log still has (%d records) is read again, but belongs to applications that were lost", kept),
-			Apply: func() error { return i.Log.Reset(ctx, i.Group, back) },
+			What:  fmt.Sprintf("the store is empty, and %d records of this log were stored: the store was lost, or this is another one; fill it again from the log (svc admin rebuild) or from a backup (svc restore)", stored),
+			Would: fmt.Sprintf("begins a new store, with a first start of its own, and gives up what was decided so far; what the log still has (%d records) is read again, but belongs to applications that were lost", kept),
+			Apply: func() error { return errors.Join(i.State.Leave(ctx), i.Log.Reset(ctx, i.Group, back)) },
 		})
 	}
 	return nil

@@ -65,9 +65,9 @@ func (db *Store) setFact(ctx context.Context, conn *clickhouse.Conn, query, name
 }
 
 // Used reports whether actors have ever written anything: a first start creates an organization
-// before anything else.
+// before anything else. It does not flush the journal, of which a new store has nothing either.
 func (db *Store) Used(ctx context.Context) (used bool, err error) {
-	err = db.conn.Read(ctx, "looking whether the store was used", db.queries["installation.Used"], nil, func(rows driver.Rows) (bool, error) {
+	err = db.conn.ReadUnflushed(ctx, "looking whether the store was used", db.queries["installation.Used"], nil, func(rows driver.Rows) (bool, error) {
 		var count uint64
 		err := rows.Scan(&count)
 		used = count > 0

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"testing"
 )
@@ -36,7 +38,8 @@ func TestFactsOfTheInstallation(t *testing.T) {
 	}
 	exec(t, db, "OPTIMIZE TABLE installation FINAL")
 	check("the last replacement stands", map[string]string{"data set": "a", "key": "l"})
-	if used, err := db.Used(deadline(t)); used || err != nil {
+	conn := db.conn.Flushing(func(context.Context) error { return errors.New("a new store was flushed into") })
+	if used, err := (&Store{conn: conn, queries: db.queries}).Used(deadline(t)); used || err != nil {
 		t.Errorf("used %t, %v", used, err)
 	}
 }

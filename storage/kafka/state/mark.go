@@ -132,7 +132,7 @@ type Archive struct {
 // archiveGroup is the group without members that notes archives.
 func (l *Log) archiveGroup() string { return l.cfg.Topic + "-archived" }
 
-// NoteArchives notes archives for later owners. As with marks, what a cluster forgets only
+// NoteArchives notes archives for later owners; the zero Archive takes back what was noted. As with marks, what a cluster forgets only
 // repeats work.
 func (l *Log) NoteArchives(ctx context.Context, archives map[int]Archive) error {
 	notes := make(map[int]note, len(archives))
@@ -147,7 +147,7 @@ func (l *Log) Archives(ctx context.Context) ([]Archive, error) {
 	archives := make([]Archive, l.cfg.Partitions)
 	err := l.notes(ctx, l.archiveGroup(), func(partition int, one note) {
 		a, at := Archive{Barrier: one.offset}, int64(0)
-		if _, err := fmt.Sscan(one.text, &a.End, &a.Bytes, &at); err == nil {
+		if _, err := fmt.Sscan(one.text, &a.End, &a.Bytes, &at); err == nil && a.End > 0 {
 			a.At = time.Unix(at, 0)
 			archives[partition] = a
 		}
