@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db.IssueStore, problems[3] = issues.New(opened)
 	db.AlertStore, problems[4] = alerts.New(opened)
 	db.BackupStore, problems[5] = backup.New(opened)
-	db.PeopleStore, problems[6] = people.New(opened)
+	db.PeopleStore, problems[6] = people.New(opened.Conn())
 	db.TelemetryStore, problems[7] = telemetry.New(conn)
 	db.FlagStore, problems[8] = flags.New(opened)
 	db.ExportStore, problems[9] = exports.New(conn)

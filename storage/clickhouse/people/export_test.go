@@ -12,25 +12,43 @@ import (
 // LookAmong has pages be looked for among few visitors, as in an environment that has many more.
 func (db *Store) LookAmong(first, most int) { db.bounds = bounds{first, most} }
 
-// Spans returns the spans of visitors as text, as they are put together here and as persons.Links has them.
-func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint64) (here, engine map[uint64]string, err error) {
+// Spans returns the spans of visitors as text: as they are put together here, as persons.Links has them, and as queries about all people
+// have them that are told who is shared.
+func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint64) (here, engine, told map[uint64]string, err error) {
 	spans, err := db.spansOf(ctx, environment, visitors)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	here, engine = map[uint64]string{}, map[uint64]string{}
+	here = map[uint64]string{}
 	for visitor, of := range spans {
 		for _, one := range of {
 			here[visitor] += fmt.Sprintf("(%d,%d)", one.sinceMs, one.person)
 		}
 	}
-	query := "SELECT visitor, arrayStringConcat(arrayMap(span -> format('({},{})', span.1, span.2), spans)) FROM (" + db.queries["persons.Links"] + ") WHERE visitor IN {only:Array(UInt64)}"
-	err = db.conn.Read(ctx, "finding the persons of visitors", query, clickhouse.Args{"environment": environment, "only": visitors}, func(rows driver.Rows) (bool, error) {
+	if engine, err = db.linked(ctx, db.queries["persons.Links"], clickhouse.Args{"environment": environment, "visitors": visitors}); err != nil {
+		return nil, nil, nil, err
+	}
+	parts, args, err := db.WhoIs(ctx, environment)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	told, err = db.linked(ctx, parts["persons.Links"], args.With(clickhouse.Args{"environment": environment, "visitors": visitors}))
+	return here, engine, told, err
+}
+
+// linked reads spans of visitors as a query has them.
+func (db *Store) linked(ctx context.Context, query string, args clickhouse.Args) (map[uint64]string, error) {
+	found := map[uint64]string{}
+	query = "SELECT visitor, arrayStringConcat(arrayMap(span -> format('({},{})', span.1, span.2), spans)) FROM (" + query + ") WHERE visitor IN {visitors:Array(UInt64)}"
+	err := db.conn.Read(ctx, "finding the persons of visitors", query, args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var text string
 		err := rows.Scan(&visitor, &text)
-		engine[visitor] = text
+		if found[visitor] != "" {
+			text = "twice"
+		}
+		found[visitor] = text
 		return true, err
 	})
-	return here, engine, err
+	return found, err
 }

@@ -227,8 +227,11 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 
 // links returns the query of whom visitors belong to.
 func (q *rankQuery) links(parts clickhouse.Queries) string {
-	if q.of != nil {
+	switch {
+	case q.of != nil:
 		return parts["persons.Given"]
+	case q.sharers != nil:
+		return parts["persons.LinksFew"]
 	}
 	return parts["persons.Links"]
 }

@@ -28,7 +28,7 @@ func open(t testing.TB) *testDB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := people.New(kept)
+	store, err := people.New(kept.Conn())
 	if err != nil {
 		t.Fatal(err)
 	}

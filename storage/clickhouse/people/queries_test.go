@@ -19,7 +19,7 @@ func TestQueriesExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := New(kept)
+	db, err := New(kept.Conn())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,14 +203,36 @@ func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
 // divides reports whether several persons may have used any visitor of an environment. A query about all persons asks for shared visitors
 // in each of its parts, so it is told which they are where these are few.
 func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuery) (bool, error) {
+	sharers, err := db.sharers(ctx, environment)
+	rank.sharers = sharers
+	return sharers == nil || len(sharers) > 0, err
+}
+
+// WhoIs returns the parts of a query about all people of an environment that say to whom visitors belong, and their values: persons.Links,
+// persons.Shared, persons.SharedVisitors and persons.At.
+func (db *Store) WhoIs(ctx context.Context, environment uint64) (clickhouse.Queries, clickhouse.Args, error) {
+	parts := clickhouse.Queries{}
+	for _, name := range []string{"persons.Links", "persons.Shared", "persons.SharedVisitors", "persons.At"} {
+		parts[name] = db.queries[name]
+	}
+	sharers, err := db.sharers(ctx, environment)
+	if err != nil || sharers == nil {
+		return parts, clickhouse.Args{}, err
+	}
+	parts["persons.Links"], parts["persons.Shared"] = db.queries["persons.LinksFew"], db.queries["persons.SharedOf"]
+	parts["persons.SharedVisitors"] = "SELECT visitor FROM (" + parts["persons.Shared"] + ")"
+	return parts, sharers.args(), nil
+}
+
+// sharers returns the visitors that several persons used, with their spans, nil where these are more than a page looks at.
+func (db *Store) sharers(ctx context.Context, environment uint64) (members, error) {
 	sharing, few, err := db.sharing(ctx, environment)
 	if err != nil || !few {
-		return true, err
+		return nil, err
 	}
 	spans, err := db.spansOf(ctx, environment, sharing)
 	maps.DeleteFunc(spans, func(_ uint64, of []span) bool { return len(of) < 2 })
-	rank.sharers = spans
-	return len(spans) > 0, err
+	return spans, err
 }
 
 // sharing returns the visitors that several persons may have used. It reports false where they are more than a page looks at.

@@ -4,7 +4,6 @@ import (
 	"embed"
 
 	"svc/storage/clickhouse"
-	"svc/storage/clickhouse/state"
 )
 
 // Files are the queries of this package, for packages that count people.
@@ -20,11 +19,11 @@ type Store struct {
 	bounds  bounds
 }
 
-// New returns the people of a database; what members decided about them is in its state.
-func New(db *state.Store) (*Store, error) {
+// New returns the people of a database, over a connection that flushes what members decided about them.
+func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(Files)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{conn: db.Conn(), queries: queries, bounds: defaultBounds()}, nil
+	return &Store{conn: conn, queries: queries, bounds: defaultBounds()}, nil
 }

@@ -86,11 +86,11 @@ func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64)
 func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) (tiedPersons, error) {
 	tied := tiedPersons{}
 	var events []svc.FunnelEvent
-	query, err := r.db.byPerson(ctx, r.environment, "funnel.Paths", "funnel.PersonPaths")
+	query, whoIs, err := r.db.byPerson(ctx, r.environment, "funnel.Paths", "funnel.PersonPaths")
 	if err != nil {
 		return nil, err
 	}
-	err = r.db.conn.Read(ctx, "reading the persons of a funnel", bindSteps(query, r.steps), r.args, func(rows driver.Rows) (bool, error) {
+	err = r.db.conn.Read(ctx, "reading the persons of a funnel", bindSteps(query, r.steps), r.args.With(whoIs), func(rows driver.Rows) (bool, error) {
 		var entered uint64
 		var packed string
 		if err := rows.Scan(&entered, &packed); err != nil {
@@ -141,11 +141,11 @@ func (r funnelRead) untie(ctx context.Context, tied tiedPersons) error {
 	} else {
 		args["from"], args["until"] = time.UnixMilli(instants[0]), time.UnixMilli(instants[len(instants)-1]+1)
 	}
-	query, err := r.db.byPerson(ctx, r.environment, "funnel.Ties", "funnel.PersonTies")
+	query, whoIs, err := r.db.byPerson(ctx, r.environment, "funnel.Ties", "funnel.PersonTies")
 	if err != nil {
 		return err
 	}
-	return r.db.conn.Read(ctx, "ordering the events of a funnel", bindSteps(query, r.steps), args, func(rows driver.Rows) (bool, error) {
+	return r.db.conn.Read(ctx, "ordering the events of a funnel", bindSteps(query, r.steps), args.With(whoIs), func(rows driver.Rows) (bool, error) {
 		var person uint64
 		var at int64
 		var ordered []uint16

@@ -55,12 +55,12 @@ func (db *Store) funnelValues(ctx context.Context, scope svc.AnalyticsScope, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	query, err := db.byPerson(ctx, scope.Environment.Number, "funnel.Entries", "funnel.PersonEntries")
+	query, whoIs, err := db.byPerson(ctx, scope.Environment.Number, "funnel.Entries", "funnel.PersonEntries")
 	if err != nil {
 		return nil, nil, err
 	}
 	first := stepsOf(funnel.Steps[:1])
-	args = args.With(first.args).With(environmentArguments(scope)).With(clickhouse.Args{"from": scope.Window.From, "to": scope.Window.To, "limit": svc.MaxFunnelValues})
+	args = args.With(whoIs).With(first.args).With(environmentArguments(scope)).With(clickhouse.Args{"from": scope.Window.From, "to": scope.Window.To, "limit": svc.MaxFunnelValues})
 	places = map[uint64]int{}
 	err = db.conn.Read(ctx, "reading by which values persons entered a funnel", bindSteps(bindValue(query, expression), first), args, func(rows driver.Rows) (bool, error) {
 		var word, persons string

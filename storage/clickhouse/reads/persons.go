@@ -9,24 +9,25 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// byPerson returns the query that counts persons: where no two visitors of the environment are one person, the one
+// byPerson returns the query that counts persons, and values of it: where no two visitors of the environment are one person, the one
 // that counts visitors, which reads less and answers the same.
-func (db *Store) byPerson(ctx context.Context, environment uint64, visitors, persons string) (string, error) {
+func (db *Store) byPerson(ctx context.Context, environment uint64, visitors, persons string) (string, clickhouse.Args, error) {
 	var linked bool
 	args := clickhouse.Args{"environment": environment}
 	err := db.conn.Read(ctx, "looking for linked visitors", db.people["persons.AnyLink"], args, func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&linked)
 	})
 	if err != nil || !linked {
-		return db.queries[visitors], err
+		return db.queries[visitors], clickhouse.Args{}, err
 	}
-	return db.linked(db.queries[persons]), nil
+	parts, args, err := db.persons.WhoIs(ctx, environment)
+	return withPersons(db.queries[persons], parts), args, err
 }
 
-// linked puts the queries that find who is one person in their places.
-func (db *Store) linked(query string) string {
-	for _, part := range []string{"persons.Links", "persons.Shared", "persons.SharedVisitors", "persons.At"} {
-		query = strings.ReplaceAll(query, "$("+part+")", db.people[part])
+// withPersons puts the queries that find who is one person in their places.
+func withPersons(query string, parts clickhouse.Queries) string {
+	for name, part := range parts {
+		query = strings.ReplaceAll(query, "$("+name+")", part)
 	}
 	return query
 }

@@ -18,7 +18,11 @@ func TestQueriesExplain(t *testing.T) {
 	}
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
-	args := c.Args().With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
+	parts, whoIs, err := db.persons.WhoIs(clickhousetest.Deadline(t), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := c.Args().With(whoIs).With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
 	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.EmailPattern, "personal": clickhouse.PersonalPattern(), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"":            args,
@@ -40,7 +44,7 @@ func TestQueriesExplain(t *testing.T) {
 		"today":   {"since": now, "until": now, "named_from": now, "day_from": now, "day_to": now, "blocks": []uint64{}, "email": clickhouse.EmailPattern, "property": "x", "values": []string{}},
 		"traffic": endArguments([]end{{from: now, to: now}}),
 		"visits":  {"with_sessions": true},
-	}, func(name, text string) string { return filled(db, c, steps, name, text) })
+	}, func(name, text string) string { return withPersons(filled(db, c, steps, name, text), parts) })
 }
 
 // filled returns a query with samples in the places that it leaves for its caller.
@@ -67,7 +71,7 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 	if name == "window.Visits" || name == "activity.Names" {
 		text = "SELECT * FROM (" + text + ")"
 	}
-	return bindSteps(clickhouse.Bind(db.linked(text), c), steps)
+	return bindSteps(clickhouse.Bind(text, c), steps)
 }
 
 // everyFilter has a filter on every dimension.

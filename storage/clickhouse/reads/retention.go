@@ -44,11 +44,11 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 		return svc.Retention{}, err
 	}
 	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(periods)).With(clickhouse.Args{"event": q.Event})
-	query, err := db.byPerson(ctx, q.Environment.Number, "retention.Count", "retention.Persons")
+	query, whoIs, err := db.byPerson(ctx, q.Environment.Number, "retention.Count", "retention.Persons")
 	if err != nil {
 		return svc.Retention{}, err
 	}
-	err = db.conn.Read(ctx, "counting cohorts", db.activity(query, source, c), args, func(rows driver.Rows) (bool, error) {
+	err = db.conn.Read(ctx, "counting cohorts", db.activity(query, source, c), args.With(whoIs), func(rows driver.Rows) (bool, error) {
 		var cohort uint8
 		var period, persons uint64
 		if err := rows.Scan(&cohort, &period, &persons); err != nil {

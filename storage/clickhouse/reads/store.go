@@ -21,12 +21,13 @@ type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 	// people are the queries that find who is one person, and who is in a segment.
-	people clickhouse.Queries
-	pieces *lru.Cache[pieceKey, *piece]
-	ranks  *lru.Cache[rankKey, []ranked]
-	rests  *lru.Cache[rankKey, *dayRest]
-	past   *lru.Cache[pastKey, *past]
-	todays *lru.Cache[todayKey, *today]
+	people  clickhouse.Queries
+	persons *people.Store
+	pieces  *lru.Cache[pieceKey, *piece]
+	ranks   *lru.Cache[rankKey, []ranked]
+	rests   *lru.Cache[rankKey, *dayRest]
+	past    *lru.Cache[pastKey, *past]
+	todays  *lru.Cache[todayKey, *today]
 	// asked are the environments that reads asked for, by their numbers.
 	asked *lru.Cache[uint64, struct{}]
 }
@@ -40,12 +41,16 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	persons, err := clickhouse.LoadQueries(people.Files)
+	whoIs, err := clickhouse.LoadQueries(people.Files)
+	if err != nil {
+		return nil, err
+	}
+	persons, err := people.New(conn)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{
-		conn: conn, queries: queries, people: persons, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
+		conn: conn, queries: queries, people: whoIs, persons: persons, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
 		rests: lru.New[rankKey, *dayRest](restBytes), past: lru.New[pastKey, *past](pastBytes), todays: lru.New[todayKey, *today](todayBytes),
 		asked: lru.New[uint64, struct{}](askedBytes),
 	}, nil
