@@ -88,7 +88,7 @@ func innerImports() map[string][]string {
 		"svc/storage/clickhouse/exports":      {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/metrics":      {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/issues":       {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
-		"svc/storage/clickhouse/people":       {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
+		"svc/storage/clickhouse/people":       {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/flags":        {"svc/storage/clickhouse", "svc/storage/clickhouse/people", "svc/storage/clickhouse/state"},
 		"svc/storage/clickhouse/revenue":      {"svc/storage/clickhouse", "svc/storage/lru"},
 		"svc/storage/clickhouse/backup":       {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
