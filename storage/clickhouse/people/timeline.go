@@ -66,19 +66,14 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 			return nil, err
 		}
 		t := timeline{db, q, members.staysOf(person), members.owners(environment, person)}
-		group, both := errgroup.WithContext(ctx)
-		group.Go(func() error {
-			seen, err := db.seen(both, environment, person, members)
-			if err == nil && !seen {
-				err = svc.NotFound("person")
-			}
-			return err
-		})
-		group.Go(func() (err error) {
-			found, err = t.read(both)
-			return err
-		})
-		err = group.Wait()
+		found, err = t.read(ctx)
+		if err != nil || slices.ContainsFunc(found, func(e svc.TimelineEntry) bool { return e.Kind == svc.TimelineEvent }) {
+			return found, err
+		}
+		seen, err := db.seen(ctx, environment, person, members) // of whom no event is left, nothing else is shown
+		if err == nil && !seen {
+			err = svc.NotFound("person")
+		}
 		return found, err
 	})
 	if err != nil {
