@@ -219,8 +219,7 @@ func (db *Store) WhoIs(ctx context.Context, environment uint64) (clickhouse.Quer
 	if err != nil || sharers == nil {
 		return parts, clickhouse.Args{}, err
 	}
-	parts["persons.Links"], parts["persons.Shared"] = db.queries["persons.LinksFew"], db.queries["persons.SharedOf"]
-	parts["persons.SharedVisitors"] = "SELECT visitor FROM (" + parts["persons.Shared"] + ")"
+	parts["persons.Links"], parts["persons.Shared"], parts["persons.SharedVisitors"] = db.queries["persons.LinksFew"], db.queries["persons.SharedOf"], db.queries["persons.SharedVisitorsOf"]
 	return parts, sharers.args(), nil
 }
 

@@ -1,0 +1,3 @@
+-- persons.SharedVisitors where they are known. Key: that of persons.Given. Part of other queries.
+SELECT visitor
+FROM ($(persons.SharedOf))
