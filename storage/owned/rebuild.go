@@ -103,8 +103,9 @@ func CheckComplete(ctx context.Context, l *log.Log, partitions int) error {
 	return nil
 }
 
-// Leave has tables that begin anew not follow what the log holds by now, and the next owners of its
-// partitions copy what they have then, so that what was before is trimmed. Nothing follows the log yet.
+// Leave marks everything in the log as moved to the tables, so that new tables do not receive it. It also
+// takes back the notes of copies: the next owner of each partition then copies the state of the new tables, and
+// trims the log before that copy. Call it before Begin.
 func (s *Store) Leave(ctx context.Context) error {
 	var mu sync.Mutex
 	marks, archives := map[int]log.Position{}, map[int]log.Archive{}

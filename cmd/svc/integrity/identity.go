@@ -82,7 +82,7 @@ type Log interface {
 
 // State is the log of what actors own.
 type State interface {
-	// Leave has the tables of a store that begins anew not follow what the log holds by now.
+	// Leave marks everything in the log as stored, so that a new store does not receive it.
 	Leave(ctx context.Context) error
 }
 
@@ -214,7 +214,12 @@ func (i *Identity) checkPositions(ctx context.Context, filled bool) error {
 		return i.Inspection.Report(Finding{
 			What:  fmt.Sprintf("the store is empty, and %d records of this log were stored: the store was lost, or this is another one; fill it again from the log (svc admin rebuild) or from a backup (svc restore)", stored),
 			Would: fmt.Sprintf("begins a new store, with a first start of its own, and gives up what was decided so far; what the log still has (%d records) is read again, but belongs to applications that were lost", kept),
-			Apply: func() error { return errors.Join(i.State.Leave(ctx), i.Log.Reset(ctx, i.Group, back)) },
+			Apply: func() error {
+				if err := i.State.Leave(ctx); err != nil {
+					return err // while the log is not reset, the next look finds the same
+				}
+				return i.Log.Reset(ctx, i.Group, back)
+			},
 		})
 	}
 	return nil

@@ -158,10 +158,10 @@ func (q *rankQuery) holdsMember(segment *svc.Segment, of members, now time.Time)
 // visitorsAlone are the visitors of a person that no other person shares.
 const visitorsAlone = "groupUniqArrayIf(visitor, alone)"
 
-// EventsOf returns the condition that an event is one of a person who is in a segment, with its values. The queries are Files.
-func EventsOf(parts clickhouse.Queries, environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args) {
+// EventsOf returns the condition that an event is one of a person who is in a segment, with its values.
+func (db *Store) EventsOf(environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args) {
 	rank := newConditions("segment_")
 	rank.keep(rank.inSegment(segment, now))
-	query := strings.ReplaceAll(parts["segment.Events"], "$(visitors)", rank.fold(visitorsAlone))
-	return rank.text(query, parts, true), rank.values(environment)
+	query := strings.ReplaceAll(db.queries["segment.Events"], "$(visitors)", rank.fold(visitorsAlone))
+	return rank.text(query, db.queries, true), rank.values(environment)
 }

@@ -209,9 +209,17 @@ func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuer
 }
 
 // WhoIs returns the parts of a query about all people of an environment that say to whom visitors belong, and their values: persons.Links,
-// persons.Shared, persons.SharedVisitors and persons.At.
-func (db *Store) WhoIs(ctx context.Context, environment uint64) (clickhouse.Queries, clickhouse.Args, error) {
-	parts := clickhouse.Queries{}
+// persons.Shared, persons.SharedVisitors and persons.At. There are none where no two visitors are one person.
+func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhouse.Queries, args clickhouse.Args, err error) {
+	var linked bool
+	args = clickhouse.Args{"environment": environment}
+	err = db.conn.Read(ctx, "looking for linked visitors", db.queries["persons.AnyLink"], args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&linked)
+	})
+	if err != nil || !linked {
+		return nil, clickhouse.Args{}, err
+	}
+	parts = clickhouse.Queries{}
 	for _, name := range []string{"persons.Links", "persons.Shared", "persons.SharedVisitors", "persons.At"} {
 		parts[name] = db.queries[name]
 	}

@@ -70,7 +70,7 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 		if err != nil || slices.ContainsFunc(found, func(e svc.TimelineEntry) bool { return e.Kind == svc.TimelineEvent }) {
 			return found, err
 		}
-		seen, err := db.seen(ctx, environment, person, members) // of whom no event is left, nothing else is shown
+		seen, err := db.seen(ctx, environment, person, members) // a person without events is not found
 		if err == nil && !seen {
 			err = svc.NotFound("person")
 		}

@@ -18,6 +18,7 @@ func TestQueriesExplain(t *testing.T) {
 	}
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
+	clickhousetest.Exec(t, db.conn, "INSERT INTO links VALUES (7, 1, 2, now64(3))")
 	parts, whoIs, err := db.persons.WhoIs(clickhousetest.Deadline(t), 7)
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,7 @@ const pieceBytes = 64 << 20
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
-	// people are the queries that find who is one person, and who is in a segment.
-	people  clickhouse.Queries
+	// persons tells who is one person, and who is in a segment.
 	persons *people.Store
 	pieces  *lru.Cache[pieceKey, *piece]
 	ranks   *lru.Cache[rankKey, []ranked]
@@ -41,16 +40,12 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	whoIs, err := clickhouse.LoadQueries(people.Files)
-	if err != nil {
-		return nil, err
-	}
 	persons, err := people.New(conn)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{
-		conn: conn, queries: queries, people: whoIs, persons: persons, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
+		conn: conn, queries: queries, persons: persons, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
 		rests: lru.New[rankKey, *dayRest](restBytes), past: lru.New[pastKey, *past](pastBytes), todays: lru.New[todayKey, *today](todayBytes),
 		asked: lru.New[uint64, struct{}](askedBytes),
 	}, nil

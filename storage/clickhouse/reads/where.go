@@ -6,7 +6,6 @@ import (
 
 	"svc"
 	"svc/storage/clickhouse"
-	"svc/storage/clickhouse/people"
 )
 
 // columnOf returns the column of events that holds a dimension. It is the only source of
@@ -37,7 +36,7 @@ func (db *Store) where(scope svc.AnalyticsScope) (clickhouse.Clause, error) {
 		case filter.Dimension == svc.DimExitPath:
 			c.Add(db.queries["filter.ExitPath"], "exit_path", filter.Value)
 		case filter.Dimension == svc.DimSegment && scope.Segment != nil:
-			c.AddAll(people.EventsOf(db.people, scope.Environment.Number, scope.Segment, scope.AsOf))
+			c.AddAll(db.persons.EventsOf(scope.Environment.Number, scope.Segment, scope.AsOf))
 		default:
 			return clickhouse.Clause{}, svc.Invalid(svc.UnknownDimension("filter", string(filter.Dimension)))
 		}
