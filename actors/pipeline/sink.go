@@ -211,13 +211,17 @@ func (s *Sink) take() *openBlock {
 	return taken
 }
 
-// giveBack returns a stored block's memory.
+// giveBack returns a stored block's memory. The block is emptied, which takes time, when nobody finds it any more.
 func (s *Sink) giveBack(block *openBlock) {
+	s.mu.Lock()
+	s.storing = nil
+	block.conclude()
+	s.mu.Unlock()
+
 	block.clear()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spare, s.storing = block, nil
-	block.conclude()
+	s.spare = block
 }
 
 // Run stores blocks until ctx ends, then stores the last one. The block under
