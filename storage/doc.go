@@ -7,11 +7,12 @@
 //
 // # Tables
 //
-// All tables are in ClickHouse. "month" says that a table has a part for each month, "file" for each file of an export.
+// All tables are in ClickHouse. "month" says that a table has a part for each month, "file" for each file of an export,
+// "number" for all people of an environment as one node keeps them.
 // A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
 // events, occurrences, metric points and all that views make of them; what is told of people leaves
 // within a day after the profile of their visitor. Chunks of uploads
-// leave after a day, rows of exports a day after the export is ready, dead letters after 30 days, checks after 90.
+// leave after a day, rows of exports a day after the export is ready, people who are kept two hours after they were, dead letters after 30 days, checks after 90.
 //
 //	table            ordered by                                   parts  written by                               read by
 //	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
@@ -33,6 +34,7 @@
 //	campaign_outcomes  environment, visitor, campaign, number    -      runs of campaigns                         timelines of people
 //	billing          environment, kind, subject, id               -      block.Store                              revenue, revenue of people
 //	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every two seconds        results of flags
+//	person_folds     person                                       number people.KeepFolds, from the tables of people      lists and counts of many people
 //	export_rows      file, piece, position                        file   exports.Runner                            files of exports
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
 //	issues           environment, issue                           -      view of occurrences                      lists of issues

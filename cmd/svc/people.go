@@ -35,6 +35,7 @@ func (n *node) peopleModule() module {
 			return []part{
 				{"lifecycle of people", "It asks the actors of applications for their goals, so it stops before them.", n.applyLifecycle},
 				{"erasures", "It notes in the actors of applications how far erasures are, so it stops before them.", n.removeErased},
+				{"kept people", "It writes what questions read, and nothing waits for it.", n.keepPeople},
 			}
 		},
 	}
@@ -70,6 +71,11 @@ func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
 			n.updates.Reread(n.subscriptions, environment)
 		}
 	}
+}
+
+// keepPeople keeps the people of environments that have many, for quick lists of them.
+func (n *node) keepPeople(ctx context.Context) error {
+	return n.db.KeepFolds(ctx, func() uint64 { return binary.LittleEndian.Uint64(n.random.Bytes(8)) }, n.logger)
 }
 
 // removeErased removes the rows of erased people.

@@ -233,6 +233,12 @@ func (c *Conn) Database() string { return c.config.DatabaseName() }
 // Durable reports whether inserts are forced to disk before they are acknowledged.
 func (c *Conn) Durable() bool { return c.config.Durable }
 
+// Replicated reports whether a shard is several servers.
+func (c *Conn) Replicated() bool { return c.config.Cluster != "" }
+
+// Served reports whether the store is a server, which others may use too, and not the engine of this process.
+func (c *Conn) Served() bool { return c.server }
+
 // Skipped reports an entity that a read left out because it cannot be decoded.
 func (c *Conn) Skipped(entity svc.Entity, err error) { c.config.Skipped(entity, err) }
 

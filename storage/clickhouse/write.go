@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -19,6 +20,15 @@ type Column = clickhouse.ColumnNameAndType
 // Exec runs a statement without a result, on the shard of the environment that its arguments name.
 func (c *Conn) Exec(ctx context.Context, statement string, args Args) error {
 	return c.routed(args).driver.Exec(ctx, statement, args.list()...)
+}
+
+// Derive runs an INSERT of what a query reads, with settings of its own. It reads what questions read: no hidden rows.
+func (c *Conn) Derive(ctx context.Context, statement string, own Settings, args Args) error {
+	settings := c.readSettings()
+	delete(settings, "readonly")
+	delete(settings, "cancel_http_readonly_queries_on_client_close")
+	maps.Copy(settings, own)
+	return c.Exec(WithSettings(ctx, settings), statement, args)
 }
 
 // Write runs a write of several tables. A snapshot has all of it or nothing.

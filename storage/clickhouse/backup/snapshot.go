@@ -122,6 +122,9 @@ func plain(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
+// keptPeople is the table of what is kept of people for quick answers. It is made again, so it is empty in a snapshot.
+const keptPeople = "person_folds"
+
 // fillSnapshots links the parts of all tables of all shards while nothing is written.
 func (db *Store) fillSnapshots(ctx context.Context, all []*Snapshot) error {
 	if err := db.state.Flush(ctx); err != nil {
@@ -131,6 +134,9 @@ func (db *Store) fillSnapshots(ctx context.Context, all []*Snapshot) error {
 		for shard, s := range all {
 			one := db.at(shard)
 			for _, table := range s.Tables {
+				if table == keptPeople {
+					continue
+				}
 				if err := one.execOn(ctx, "snapshot.Attach", s.Name, table); err != nil {
 					return clickhouse.WriteError("making a snapshot of "+table, err)
 				}

@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,45 +14,99 @@ import (
 
 // Companies returns a page of the companies of an environment.
 func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.CompanyList, error) { return db.companies(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.CompanyList, error) {
+		defer db.noteSlow(q.Environment.Number, time.Now())
+		if list, held, err := db.keptCompanies(ctx, q); held || err != nil {
+			return list, err
+		}
+		rank := newConditions("")
+		shared, err := db.divides(ctx, q.Environment.Number, rank)
+		if err != nil {
+			return svc.CompanyList{}, err
+		}
+		rows, err := db.companies(ctx, q, rank, shared, q.Limit+1)
+		return companyPage(rows, q.Limit), err
+	})
 }
 
-// companies is Companies without regard to inserts under way.
-func (db *Store) companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
-	list := svc.CompanyList{Rows: []svc.Company{}}
-	rank := newConditions("")
-	shared, err := db.divides(ctx, q.Environment.Number, rank)
-	if err != nil {
-		return list, err
-	}
+// companyPage is a page of companies that are in the order of the list, of which one more may be there.
+func companyPage(rows []svc.Company, limit int) svc.CompanyList {
+	return svc.CompanyList{Rows: rows[:min(len(rows), limit)], More: len(rows) > limit}
+}
+
+// companies returns the companies of the persons that a query is about, by name, at most as many as limit.
+func (db *Store) companies(ctx context.Context, q svc.CompanyQuery, rank *rankQuery, shared bool, limit int) ([]svc.Company, error) {
+	found := []svc.Company{}
 	query := companiesQuery(db.queries, rank, q.Masked, shared)
-	args := rank.values(q.Environment.Number).With(clickhouse.Args{"search": q.Search, "first_page": q.After == nil, "after": "", "limit": q.Limit + 1})
+	args := rank.values(q.Environment.Number).With(clickhouse.Args{"search": q.Search, "first_page": q.After == nil, "after": "", "limit": limit})
 	if q.After != nil {
 		args["after"] = *q.After
 	}
-	err = db.conn.Read(ctx, "listing companies", query, args, func(rows driver.Rows) (bool, error) {
-		if len(list.Rows) == q.Limit {
-			list.More = true
-			return false, nil
-		}
+	err := db.conn.Read(ctx, "listing companies", query, args, func(rows driver.Rows) (bool, error) {
 		var company svc.Company
 		var first, last int64
 		err := rows.Scan(&company.Name, &company.People, &company.Events, &first, &last)
 		company.FirstSeenAt, company.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
-		list.Rows = append(list.Rows, company)
+		found = append(found, company)
 		return true, err
 	})
-	return list, err
+	return found, err
+}
+
+// keptCompanies is Companies of people as they are kept, those who changed since as they are now. It reports false where they are not kept.
+func (db *Store) keptCompanies(ctx context.Context, q svc.CompanyQuery) (list svc.CompanyList, held bool, err error) {
+	rank := newConditions("")
+	rank.whole = true
+	folds, err := db.keptOf(ctx, q.Environment.Number, rank)
+	if folds == nil || err != nil {
+		return list, false, err
+	}
+	rows, err := db.companies(ctx, q, rank, folds.readBy(rank), q.Limit+1)
+	if err != nil {
+		return list, false, err
+	}
+	if len(folds.changed) > 0 {
+		rank := newConditions("")
+		changed, err := db.companies(ctx, q, rank, folds.only(rank), len(folds.changed))
+		if err != nil {
+			return list, false, err
+		}
+		rows = sumCompanies(append(rows, changed...))
+	}
+	held, err = db.held(ctx, folds)
+	return companyPage(rows, q.Limit), held, err
+}
+
+// sumCompanies makes one of companies of the same name, and puts them in the order of the list.
+func sumCompanies(rows []svc.Company) []svc.Company {
+	slices.SortFunc(rows, func(a, b svc.Company) int { return strings.Compare(a.Name, b.Name) })
+	sums := rows[:0]
+	for _, row := range rows {
+		last := len(sums) - 1
+		if last < 0 || sums[last].Name != row.Name {
+			sums = append(sums, row)
+			continue
+		}
+		sum := &sums[last]
+		sum.People, sum.Events = sum.People+row.People, sum.Events+row.Events
+		if row.FirstSeenAt.Before(sum.FirstSeenAt) {
+			sum.FirstSeenAt = row.FirstSeenAt
+		}
+		if row.LastSeenAt.After(sum.LastSeenAt) {
+			sum.LastSeenAt = row.LastSeenAt
+		}
+	}
+	return sums
 }
 
 // companiesQuery returns the query of companies, which hides e-mail addresses in their names where it is masked.
 func companiesQuery(parts clickhouse.Queries, rank *rankQuery, masked, shared bool) string {
-	company, group := rank.fold(rank.told("company")), (&conditions{rankQuery: rank}).trait("$group")
+	company, group := rank.fold(rank.told("company")), (&conditions{rankQuery: rank}).trait(groupTrait)
 	name := "if(" + company + " != '', " + company + ", " + group + ")"
 	if masked {
 		name = "replaceRegexpAll(" + name + ", " + rank.bind(clickhouse.EmailPattern) + ", '***')"
 	}
-	last := rank.fold("max(" + rank.lastSeen() + ")")
+	last := rank.fold(rank.over("max", rank.lastSeen()))
 	query := strings.NewReplacer("$(name)", name, "$(last)", last).Replace(parts["companies.List"])
 	return rank.text(query, parts, shared)
 }

@@ -13,7 +13,7 @@ import (
 func (q *rankQuery) inSegment(segment *svc.Segment, now time.Time) string {
 	if segment.Kind == svc.SegmentStatic {
 		members := q.value("Array(UInt64)", segment.Members)
-		return q.fold("max("+q.add(fact{sourceIDs, "toUInt8(visitor IN " + members + ")", "", "toUInt8(0)"})+")") + " = 1"
+		return q.fold(q.over("max", q.add(fact{sourceIDs, "toUInt8(visitor IN " + members + ")", "", "toUInt8(0)", ""}))) + " = 1"
 	}
 	return (&conditions{q, now}).group(segment.Definition)
 }
@@ -25,16 +25,15 @@ type conditions struct {
 	now time.Time
 }
 
+// The numbers of what segments ask for in the place of arrivals.
+const placeCountry, placeDevice = "1", "4"
+
 // group returns the condition that a person meets a group.
 func (c *conditions) group(group *svc.SegmentGroup) string {
 	list := func(nodes []svc.SegmentNode) []string {
 		parts := make([]string, len(nodes))
 		for i, node := range nodes {
-			if node.SegmentGroup != nil {
-				parts[i] = c.group(node.SegmentGroup)
-			} else {
-				parts[i] = c.condition(node.SegmentCondition)
-			}
+			parts[i] = c.node(node)
 		}
 		return parts
 	}
@@ -43,6 +42,27 @@ func (c *conditions) group(group *svc.SegmentGroup) string {
 		parts = append(parts, "("+strings.Join(list(group.Any), " OR ")+")")
 	}
 	return "(" + strings.Join(parts, " AND ") + ")"
+}
+
+// node returns the condition that a person meets a node of a definition. Where persons are read and all that it asks for is kept, it is found while they are
+// read, before facts of visitors join them.
+func (c *conditions) node(node svc.SegmentNode) string {
+	of := func(c *conditions) string {
+		if node.SegmentGroup != nil {
+			return c.group(node.SegmentGroup)
+		}
+		return c.condition(node.SegmentCondition)
+	}
+	if !c.whole || c.alone {
+		return of(c)
+	}
+	kept := &rankQuery{args: c.args, prefix: c.prefix, whole: true, alone: true}
+	condition := of(&conditions{kept, c.now})
+	if len(kept.others) > 0 {
+		return of(c)
+	}
+	c.decided = c.decided || kept.decided
+	return c.found(condition)
 }
 
 // condition returns the condition that a person meets one of a definition.
@@ -57,18 +77,20 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 	case svc.SegmentTag:
 		return c.tag(one)
 	case svc.SegmentFirstSource:
-		return c.text(one, c.touch())
+		source, _ := c.touch()
+		return c.text(one, c.fold(source))
 	case svc.SegmentCountry:
-		return c.text(one, c.place("1", "country"))
+		country, _ := c.place(placeCountry, "country")
+		return c.text(one, c.fold(country))
 	case svc.SegmentDevice:
-		return c.text(one, c.place("4", "device"))
+		device, _ := c.place(placeDevice, "device")
+		return c.text(one, c.fold(device))
 	case svc.SegmentLastSeen:
-		return c.instant(one, c.fold("max("+c.lastSeen()+")"))
+		return c.instant(one, c.fold(c.over("max", c.lastSeen())))
 	case svc.SegmentFirstSeen:
 		return c.instant(one, "began")
 	case svc.SegmentSessions:
-		sessions := c.add(fact{sourceArrivals, "uniqExactMerge(sessions)", "uniqExact(session)", "toUInt64(0)"})
-		return c.number(one, c.fold("sum("+sessions+")"))
+		return c.number(one, c.fold(c.sessions()))
 	case svc.SegmentEvents:
 		return c.number(one, "seen")
 	case svc.SegmentDid:
@@ -81,40 +103,65 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 	return "false"
 }
 
+// sessions is how many sessions a person had.
+func (q *rankQuery) sessions() string {
+	return q.over("sum", q.add(fact{sourceArrivals, "uniqExactMerge(sessions)", "uniqExact(session)", "toUInt64(0)", "sessions"}))
+}
+
 // trait is the text of a trait, empty where there is none: the value told last, else the one that was kept
 // first.
 func (c *conditions) trait(key string) string {
-	key = c.bind(key)
-	told := "max(" + c.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "", "''"}) + ")"
-	// A value begins with the time of its event, so the empty text is one that is not there; to ask the map whether it has the key would read all keys.
-	once := c.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "", "''"})
-	return c.fold(plainText("substring(if(" + told + " != '', " + told + ", minIf(" + once + ", " + once + " != '')), 15)"))
+	return c.fold(plainText("substring(" + c.latestTrait(key) + ", 15)"))
 }
+
+// latestTrait is the JSON of a trait after the time of its event, empty where there is none.
+func (q *rankQuery) latestTrait(key string) string {
+	if q.whole && key == groupTrait {
+		return "told_group"
+	}
+	key = q.bind(key)
+	told := q.over("max", q.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "", "''", "traits[" + key + "]"}))
+	// A value begins with the time of its event, so the empty text is one that is not there; to ask the map whether it has the key would read all keys.
+	once := q.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "", "''", "once[" + key + "]"})
+	if !q.whole {
+		once = "minIf(" + once + ", " + once + " != '')"
+	}
+	return "if(" + told + " != '', " + told + ", " + once + ")"
+}
+
+// groupTrait holds the name of the group that a person was told to be in, which is their company where no trait says another.
+const groupTrait = "$group"
 
 // plainText is a JSON value as text: a string without quotes, null as the empty text.
 func plainText(raw string) string {
 	return "multiIf(startsWith(" + raw + ", '\"'), JSONExtractString(" + raw + "), " + raw + " = 'null', '', " + raw + ")"
 }
 
-// touch is the source of a person's first visit.
-func (c *conditions) touch() string {
-	first := c.add(fact{
+// touch is the source of a person's first visit and when that was, 0 where there was none.
+func (q *rankQuery) touch() (source, at string) {
+	first := q.add(fact{
 		sourceArrivals, "(argMinIfMerge(first_touch).1, argMinIfMerge(first_touch).6)",
 		"(argMinIf(toString(source), (ts, events.id), name NOT IN ('$identify', '$alias')), toUnixTimestamp64Milli(minIf(ts, name NOT IN ('$identify', '$alias'))))",
-		"('', toInt64(0))",
+		"('', toInt64(0))", "(first_source, first_at)",
 	})
-	return c.fold("argMinIf(" + first + ".1, " + first + ".2, " + first + ".2 != 0)")
+	if q.whole {
+		return first + ".1", first + ".2"
+	}
+	return "argMinIf(" + first + ".1, " + first + ".2, " + first + ".2 != 0)", "minIf(" + first + ".2, " + first + ".2 != 0)"
 }
 
-// place is an element of the place of a person's last visit.
-func (c *conditions) place(element, column string) string {
+// place is the country or the device of a person's last visit and when that was, 0 where there was none. element is its number in the place of arrivals.
+func (q *rankQuery) place(element, column string) (value, at string) {
 	const visit = "name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before"
-	last := c.add(fact{
+	last := q.add(fact{
 		sourceArrivals, "(argMaxIfMerge(place)." + element + ", argMaxIfMerge(place).7)",
 		"(argMaxIf(toString(" + column + "), (ts, events.id), " + visit + "), toUnixTimestamp64Milli(maxIf(ts, " + visit + ")))",
-		"('', toInt64(0))",
+		"('', toInt64(0))", "(" + column + ", placed_at)",
 	})
-	return c.fold("argMaxIf(" + last + ".1, " + last + ".2, " + last + ".2 != 0)")
+	if q.whole {
+		return last + ".1", last + ".2"
+	}
+	return "argMaxIf(" + last + ".1, " + last + ".2, " + last + ".2 != 0)", "max(" + last + ".2)"
 }
 
 // property is whether any event of the last days has a property that compares as the condition wants; neq, and what asks
@@ -135,7 +182,7 @@ func (c *conditions) property(one *svc.SegmentCondition, key string) string {
 	c.args["sent_since"] = since
 	meets := "toUInt8(" + c.text(&wanted, plainText(raw)) + ")"
 	shared := "maxIf(" + meets + ", ts >= fromUnixTimestamp64Milli({sent_since:Int64}, 'UTC'))"
-	found := c.fold("max(" + c.add(fact{sourceProperties, "max(" + meets + ")", shared, "toUInt8(0)"}) + ")")
+	found := c.fold(c.over("max", c.add(fact{sourceProperties, "max(" + meets + ")", shared, "toUInt8(0)", ""})))
 	if none {
 		return found + " = 0"
 	}
@@ -174,10 +221,10 @@ func (c *conditions) did(one *svc.SegmentCondition) string {
 		c.names = append(c.names, one.Event.Name)
 	}
 	name, from := c.bind(one.Event.Name), c.value("Int64", since)
-	times := c.fold("sum(" + c.add(fact{
+	times := c.fold(c.over("sum", c.add(fact{
 		sourceNames, "sumIf(names.events, name = " + name + " AND toUnixTimestamp(slot) >= " + from + ")",
-		"countIf(name = " + name + " AND toUnixTimestamp(ts) >= " + from + ")", "toUInt64(0)",
-	}) + ")")
+		"countIf(name = " + name + " AND toUnixTimestamp(ts) >= " + from + ")", "toUInt64(0)", "",
+	})))
 	op, bound := often(one)
 	return "(" + times + " " + sign(op) + " " + c.value("Float64", bound) + ")"
 }

@@ -37,6 +37,7 @@ func (db *Store) Hide(erasures []svc.Erasure) {
 		}
 	}
 	db.conn.Hide(conditions)
+	db.keeper.hide(conditions)
 }
 
 // erasedColumns names the columns that hold numbers of visitors, by table.

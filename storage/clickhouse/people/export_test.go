@@ -12,6 +12,25 @@ import (
 // LookAmong has pages be looked for among few visitors, as in an environment that has many more.
 func (db *Store) LookAmong(first, most int) { db.bounds = bounds{first, most} }
 
+// Unkept returns the same people, read from what is known of each.
+func (db *Store) Unkept() *Store {
+	other := *db
+	other.keeper = newKeeper()
+	return &other
+}
+
+// Changed returns how many persons changed since the people of an environment were kept; it is negative where they are not kept.
+func (db *Store) Changed(ctx context.Context, environment uint64) (int, error) {
+	folds, err := db.keptOf(ctx, environment, &rankQuery{decided: true})
+	if folds == nil || err != nil {
+		return -1, err
+	}
+	if held, err := db.held(ctx, folds); !held || err != nil {
+		return -1, err
+	}
+	return len(folds.changed), nil
+}
+
 // Spans returns the spans of visitors as text: as they are put together here, as persons.Links has them, and as queries about all people
 // have them that are told who is shared.
 func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint64) (here, engine, told map[uint64]string, err error) {

@@ -31,6 +31,9 @@ type finder struct {
 	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
 	looked map[uint64]bool
 	folded map[uint64]svc.PersonKey
+	// folds is what the page was found in, where that was kept; unkept leaves it out.
+	folds  *keptFolds
+	unkept bool
 }
 
 func newFinder(db *Store, q svc.PersonQuery) *finder {
@@ -39,6 +42,9 @@ func newFinder(db *Store, q svc.PersonQuery) *finder {
 
 // find returns the keys of the people of the page, and of one more.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
+	if keys, found, err := f.kept(ctx); found || err != nil {
+		return f.page(keys), err
+	}
 	of, many, err := f.candidates(ctx)
 	if err != nil {
 		return nil, err

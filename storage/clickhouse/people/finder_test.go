@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -95,7 +96,7 @@ func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
 // keysOf reads the ids of the people of a question, page by page, in their order.
 func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
 	t.Helper()
-	query.Environment, query.Limit = svc.Environment{Number: environment}, 7
+	query.Environment, query.Limit = svc.Environment{Number: environment}, cmp.Or(query.Limit, 7)
 	for {
 		list, err := db.People(clickhousetest.Deadline(t), query)
 		if err != nil {

@@ -20,9 +20,12 @@ const environment = 7
 
 // history is a set of rows of a few visitors who identify themselves in every way: on shared devices,
 // as each other's anonymous ids, by aliases in chains and circles.
-func history(random *rand.Rand, rows int) []svc.EventRow {
+func history(random *rand.Rand, rows int) []svc.EventRow { return historyOf(random, rows, 8) }
+
+// historyOf is history with as many known and anonymous ids.
+func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	pick := func(prefix string) string { return fmt.Sprint(prefix, random.IntN(8)) }
+	pick := func(prefix string) string { return fmt.Sprint(prefix, random.IntN(ids)) }
 	out := make([]svc.EventRow, rows)
 	for i := range out {
 		at = at.Add(time.Duration(1+random.IntN(3_600_000)) * time.Millisecond)

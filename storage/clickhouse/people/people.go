@@ -3,6 +3,9 @@ package people
 import (
 	"context"
 	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/storage/clickhouse"
@@ -10,26 +13,45 @@ import (
 
 // People returns a page of the people of an environment.
 func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.PersonList, error) { return db.page(ctx, q) })
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.PersonList, error) {
+		list, held, err := db.page(ctx, newFinder(db, q))
+		if err != nil || held {
+			return list, err
+		}
+		other := newFinder(db, q)
+		other.unkept = true
+		list, _, err = db.page(ctx, other)
+		return list, err
+	})
 }
 
-// page is People without regard to inserts under way.
-func (db *Store) page(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
-	list := svc.PersonList{Rows: []svc.Person{}}
-	f := newFinder(db, q)
+// page is People without regard to inserts under way. It reports false where the people were kept and what was kept went meanwhile.
+func (db *Store) page(ctx context.Context, f *finder) (list svc.PersonList, held bool, err error) {
+	defer db.noteSlow(f.q.Environment.Number, time.Now())
+	list = svc.PersonList{Rows: []svc.Person{}}
 	keys, err := f.find(ctx)
-	if err != nil || len(keys) == 0 {
-		return list, err
+	if err != nil {
+		return list, false, err
 	}
-	list.More = len(keys) > q.Limit
-	keys = keys[:min(len(keys), q.Limit)]
-	list.Last = keys[len(keys)-1]
-	persons := make([]uint64, len(keys))
-	for i, key := range keys {
-		persons[i] = key.Number
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		held, err = db.held(both, f.folds)
+		return err
+	})
+	if len(keys) > 0 {
+		list.More = len(keys) > f.q.Limit
+		keys = keys[:min(len(keys), f.q.Limit)]
+		list.Last = keys[len(keys)-1]
+		persons := make([]uint64, len(keys))
+		for i, key := range keys {
+			persons[i] = key.Number
+		}
+		group.Go(func() (err error) {
+			list.Rows, err = f.rows(both, persons)
+			return err
+		})
 	}
-	list.Rows, err = f.rows(ctx, persons)
-	return list, err
+	return list, held, group.Wait()
 }
 
 // environmentArgs are the values by which queries find an environment and the owners of what was decided about its

@@ -15,11 +15,11 @@ import (
 // TestQueriesExplain has the engine plan every query.
 func TestQueriesExplain(t *testing.T) {
 	conn := clickhousetest.Open(t)
-	kept, err := state.Open(clickhousetest.Deadline(t), conn, state.Config{})
+	states, err := state.Open(clickhousetest.Deadline(t), conn, state.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := New(kept.Conn())
+	db, err := New(states.Conn())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +34,7 @@ func TestQueriesExplain(t *testing.T) {
 		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1), "words": []string{"x"}, "conversations": "c", "inboxes": "d",
 		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x", "phones": []string{"phone"}, "never": int64(1),
+		"number": uint64(1), "kept": uint64(1), "changed": []uint64{1}, "profiles": int64(1), "arrivals": int64(1), "traits": int64(1), "links": int64(1), "roots": int64(1), "activations": int64(1),
 	})
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
 		if rank.of = nil; name == "persons.Meets" {
@@ -45,10 +46,17 @@ func TestQueriesExplain(t *testing.T) {
 			query := companiesQuery(db.queries, companies, true, true)
 			maps.Copy(args, companies.values(7).With(clickhouse.Args{"search": "", "after": ""}))
 			return query
-		case strings.Contains(text, "$(folds)"):
-			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+rank.where()+")", "$(visitors)", visitors).Replace(text), db.queries, true)
+		case strings.Contains(text, "$(folded)"), name == "persons.Folded":
+			return rank.text(strings.NewReplacer("$(tallies)", "countIf("+static+")", "$(meets)", "toUInt8("+allOf(rank.having)+")", "$(visitors)", visitors).Replace(text), db.queries, true)
+		case name == "persons.KeptWith":
+			with := newConditions("with_")
+			with.whole, with.kept = true, &keptFolds{kept: &kept{number: 1}, changed: []uint64{1}}
+			with.ask(svc.PersonQuery{Segment: &segment, Now: now})
+			query := with.text("$(folded)", db.queries, true)
+			maps.Copy(args, with.values(7))
+			return query
 		case strings.HasPrefix(text, "SELECT"):
-			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(candidates)", "SELECT toUInt64(7) AS visitor", "$(shared)", rank.shared(db.queries), "$(id)", "id", "$(company)", "company", "$(meets)", "true", "$(name)", "'order'", "$(since)", "0").Replace(text)
+			return strings.NewReplacer("$(split)", "true", "$(columns)", "1", "$(source)", "profiles", "$(only)", "true", "$(owned)", "owner = 'x'", "$(links)", rank.links(db.queries), "$(devices)", "(7)", "$(candidates)", "SELECT toUInt64(7) AS visitor", "$(shared)", rank.shared(db.queries), "$(visitor)", "visitor", "$(finds)", "", "$(id)", "id", "$(company)", "company", "$(meets)", "true", "$(name)", "'order'", "$(since)", "0").Replace(text)
 		}
 		return ""
 	})

@@ -24,8 +24,8 @@ const (
 // fewSegments is among how many segments each is first looked at alone. More are counted in one pass over all people.
 const fewSegments = 4
 
-// SegmentCounts returns how many people of an environment are in each of some segments now. Where few visitors may be in a segment,
-// their people are counted, else one pass over all people counts as many segments as fit into a statement.
+// SegmentCounts returns how many people of an environment are in each of some segments now. Where people are kept these are counted, else where few visitors may
+// be in a segment, their people; else one pass over all people counts as many segments as fit into a statement.
 func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error) {
 	counts, left := make([]uint64, len(segments)), []int{}
 	for i := range segments {
@@ -33,7 +33,7 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 			left = append(left, i)
 			continue
 		}
-		count, err := db.countFew(ctx, environment, &segments[i], now)
+		count, err := db.countOne(ctx, environment, &segments[i], now)
 		if err != nil {
 			return nil, err
 		}
@@ -44,29 +44,114 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 		}
 	}
 	for len(left) > 0 {
-		rank, conditions, asked := newConditions(""), []string{}, left
+		rank, part, asked := newConditions(""), []svc.Segment{}, left
 		size, members := 0, 0
 		for len(left) > 0 {
 			segment := &segments[left[0]]
 			members += len(segment.Members)
-			if len(conditions) > 0 && (size > tallyBytes || members > tallyMembers) {
+			if len(part) > 0 && (size > tallyBytes || members > tallyMembers) {
 				break
 			}
-			condition := rank.inSegment(segment, now)
-			size += len(condition)
-			conditions, left = append(conditions, "countIf("+condition+")"), left[1:]
+			size += len(rank.inSegment(segment, now))
+			part, left = append(part, *segment), left[1:]
 		}
-		part, err := clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) ([]uint64, error) {
-			return db.tally(ctx, environment.Number, rank, conditions)
-		})
+		of, err := db.countAll(ctx, environment.Number, part, now)
 		if err != nil {
 			return nil, err
 		}
-		for n, count := range part {
+		for n, count := range of {
 			counts[asked[n]] = count
 		}
 	}
 	return counts, nil
+}
+
+// countOne counts the people of a segment where they are kept, or where few visitors may be in it, and returns nil where neither is so.
+func (db *Store) countOne(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
+	kept, err := db.keptCounts(ctx, environment.Number, []svc.Segment{*segment}, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case kept != nil:
+		return &kept[0], nil
+	}
+	return db.countFew(ctx, environment, segment, now)
+}
+
+// countAll counts the people of segments in one pass over all people.
+func (db *Store) countAll(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) ([]uint64, error) {
+	defer db.noteSlow(environment, time.Now())
+	if counts, err := db.keptCounts(ctx, environment, segments, now); counts != nil || err != nil {
+		return counts, err
+	}
+	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) ([]uint64, error) {
+		rank := newConditions("")
+		conditions := rank.inSegments(segments, now)
+		shared, err := db.divides(ctx, environment, rank)
+		if err != nil {
+			return nil, err
+		}
+		return db.tally(ctx, environment, rank, shared, conditions)
+	})
+}
+
+// inSegments returns the conditions that a person is in each of some segments.
+func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
+	conditions := make([]string, len(segments))
+	for i := range segments {
+		conditions[i] = q.inSegment(&segments[i], now)
+	}
+	return conditions
+}
+
+// keptCounts counts the people of segments as they are kept, those who changed since as they are now. It returns nil where they are not kept.
+func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) ([]uint64, error) {
+	if db.keeper.of(environment) == nil {
+		return nil, nil
+	}
+	rank := newConditions("")
+	rank.whole = true
+	conditions := rank.inSegments(segments, now)
+	if textLength(conditions)+textLength(rank.finds) > 2*tallyBytes {
+		return nil, nil
+	}
+	if len(conditions) == 1 { // those who do not meet what is kept are not looked at further
+		rank.keep(conditions[0])
+		conditions[0] = "true"
+	}
+	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) ([]uint64, error) {
+		folds, err := db.keptOf(ctx, environment, rank)
+		if folds == nil || err != nil {
+			return nil, err
+		}
+		counts, err := db.tally(ctx, environment, rank, folds.readBy(rank), conditions)
+		if err != nil {
+			return nil, err
+		}
+		if len(folds.changed) > 0 {
+			rank := newConditions("")
+			conditions := rank.inSegments(segments, now)
+			changed, err := db.tally(ctx, environment, rank, folds.only(rank), conditions)
+			if err != nil {
+				return nil, err
+			}
+			for i := range counts {
+				counts[i] += changed[i]
+			}
+		}
+		if held, err := db.held(ctx, folds); !held || err != nil {
+			return nil, err
+		}
+		return counts, nil
+	})
+}
+
+// textLength is how long texts are together.
+func textLength(texts []string) (length int) {
+	for _, text := range texts {
+		length += len(text)
+	}
+	return length
 }
 
 // countFew counts the people of a segment where few visitors may be in it, and returns nil where they are many.
@@ -86,13 +171,13 @@ func (db *Store) countFew(ctx context.Context, environment svc.Environment, segm
 	})
 }
 
-// tally counts the persons who meet conditions.
-func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery, conditions []string) (counts []uint64, err error) {
-	shared, err := db.divides(ctx, environment, rank)
-	if err != nil {
-		return nil, err
+// tally counts the persons who meet each of some conditions, among those that a query is about.
+func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery, shared bool, conditions []string) (counts []uint64, err error) {
+	tallies := make([]string, len(conditions))
+	for i, condition := range conditions {
+		tallies[i] = "countIf(" + condition + ")"
 	}
-	query := rank.text(strings.ReplaceAll(db.queries["persons.Tally"], "$(tallies)", strings.Join(conditions, ", ")), db.queries, shared)
+	query := rank.text(strings.ReplaceAll(db.queries["persons.Tally"], "$(tallies)", strings.Join(tallies, ", ")), db.queries, shared)
 	err = db.conn.Read(ctx, "counting the people of segments", query, rank.values(environment), func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&counts)
 	})

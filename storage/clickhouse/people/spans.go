@@ -67,11 +67,22 @@ func (m members) near(persons []uint64) members {
 
 // spansOf returns the spans of those among some visitors that are no persons by themselves.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
+	ties, err := db.tiesOf(ctx, environment, visitors)
 	found := members{}
-	if len(visitors) == 0 {
-		return found, nil
+	for _, visitor := range visitors {
+		if spans := ties.spans(visitor); spans != nil {
+			found[visitor] = spans
+		}
 	}
+	return found, err
+}
+
+// tiesOf reads the links of visitors, their roots, and those of whom they were identified as.
+func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint64) (ties, error) {
 	ties := ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}}
+	if len(visitors) == 0 {
+		return ties, nil
+	}
 	args := clickhouse.Args{"environment": environment, "only": visitors}
 	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Ties"], args, func(rows driver.Rows) (bool, error) {
 		var visitor, root uint64
@@ -84,12 +95,7 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 		}
 		return true, err
 	})
-	for _, visitor := range visitors {
-		if spans := ties.spans(visitor); spans != nil {
-			found[visitor] = spans
-		}
-	}
-	return found, err
+	return ties, err
 }
 
 // link is a known id that a visitor was identified as, and when that was first so.
@@ -195,6 +201,16 @@ func (m members) home(visitor uint64) uint64 {
 		return spans[0].person
 	}
 	return spans[len(spans)-1].person
+}
+
+// homes returns the visitors, in their order, and whose each is by itself.
+func (m members) homes() (visitors, persons []uint64) {
+	visitors, persons = slices.AppendSeq([]uint64{}, maps.Keys(m)), make([]uint64, len(m))
+	slices.Sort(visitors)
+	for i, visitor := range visitors {
+		persons[i] = m.home(visitor)
+	}
+	return visitors, persons
 }
 
 // tied reports whether an alias or a merge ties a visitor to a person; such a visitor begins as theirs. No link is as old as 0.

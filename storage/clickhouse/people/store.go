@@ -17,6 +17,7 @@ type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 	bounds  bounds
+	keeper  *keeper
 }
 
 // New returns the people of a database, over a connection that flushes what members decided about them.
@@ -25,5 +26,5 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{conn: conn, queries: queries, bounds: defaultBounds()}, nil
+	return &Store{conn: conn, queries: queries, bounds: defaultBounds(), keeper: newKeeper()}, nil
 }

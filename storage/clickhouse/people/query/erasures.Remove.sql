@@ -1,5 +1,6 @@
 -- Removes the rows of visitors: those that a mutation leaves are written again, so nothing of the others is on
 -- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays.
+TRUNCATE TABLE person_folds;
 ALTER TABLE visits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE newcomers DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};

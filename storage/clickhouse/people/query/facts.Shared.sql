@@ -3,5 +3,5 @@
 SELECT visitor, $(persons.At) AS fixed, true AS split, $(columns)
 FROM events
 INNER JOIN ($(shared)) AS shared USING (visitor)
-WHERE environment = {environment:UInt64} AND visitor IN (SELECT visitor FROM ($(shared))) AND $(persons.Counted) AND $(only)
+WHERE environment = {environment:UInt64} AND $(visitor) IN (SELECT visitor FROM ($(shared))) AND $(persons.Counted) AND $(only)
 GROUP BY visitor, fixed

@@ -1,5 +1,5 @@
 -- Which of some conditions a person meets; the facts are those of the person's visitors. Key: environment, visitor of the
 -- tables of the facts. Rows returned: one, none where nothing of the person is left.
 SELECT [$(meets)]
-FROM ($(persons.Folded))
+FROM ($(folded))
 WHERE person = {person:UInt64}

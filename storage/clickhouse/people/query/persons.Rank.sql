@@ -1,7 +1,7 @@
 -- A page of the persons of an environment that meet a condition, those first seen last before others:
 -- numbers and when they were first seen. Key: that of persons.Folded. Rows read: one per visitor; returned: at most limit.
 SELECT person, began
-FROM ($(persons.Folded))
+FROM ($(folded))
 WHERE ($(where))
     AND ({first_page:Bool} OR began < {after_began:Int64} OR (began = {after_began:Int64} AND person < {after_person:UInt64}))
 ORDER BY began DESC, person DESC

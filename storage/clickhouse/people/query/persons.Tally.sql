@@ -1,4 +1,5 @@
 -- How many persons of an environment meet each of some conditions. Key: that of persons.Folded. Rows read: one per
 -- visitor; returned: one.
 SELECT [$(tallies)]
-FROM ($(persons.Folded))
+FROM ($(folded))
+WHERE $(where)

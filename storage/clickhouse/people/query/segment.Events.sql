@@ -5,7 +5,7 @@
         AND has(
             (
                 SELECT groupArray(person)
-                FROM ($(persons.Folded))
+                FROM ($(folded))
                 WHERE $(where) AND person IN (SELECT arrayJoin(arrayMap(span -> span.2, spans)) FROM ($(persons.Shared)))
             ),
             arrayElement(

@@ -1,0 +1,163 @@
+package people
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+)
+
+const (
+	// mostChanged is of how many persons at most a read folds the facts beside what is kept of all others.
+	mostChanged = 4096
+	// manyChanged is of how many visitors newer rows tell from which on their people are kept again.
+	manyChanged = 256
+)
+
+// keptFolds are the people of an environment as they were kept, for one read.
+type keptFolds struct {
+	*kept
+	environment uint64
+	// changed are the persons whose facts are folded for the read: those of whom newer rows tell. of are their visitors.
+	changed []uint64
+	of      members
+}
+
+// keptOf returns what is kept of an environment for a query, nil where nothing is or too many people changed since.
+func (db *Store) keptOf(ctx context.Context, environment uint64, rank *rankQuery) (*keptFolds, error) {
+	decided, beside := rank.decided, len(rank.others) > 0
+	found := db.keeper.of(environment)
+	if found == nil || found.sharers == nil && beside {
+		return nil, nil
+	}
+	args := found.args(environment, mostChanged)
+	var newer, other []uint64
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		newer, err = db.visitors(both, "looking for people who changed", db.queries["folds.Changed"], args)
+		return err
+	})
+	if decided {
+		group.Go(func() (err error) {
+			other, err = db.visitors(both, "looking for people about whom was decided", db.queries["folds.Decided"], args)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	visitors := slices.Concat(newer, other)
+	if len(newer) > manyChanged || time.Since(found.made) > keptTime/2 {
+		db.keeper.want(environment)
+	}
+	if len(visitors) > mostChanged {
+		return nil, nil
+	}
+	folds := &keptFolds{kept: found, environment: environment, changed: []uint64{}}
+	if len(visitors) == 0 {
+		return folds, nil
+	}
+	ties, err := db.tiesOf(ctx, environment, visitors)
+	if err != nil {
+		return nil, err
+	}
+	folds.changed = ties.persons(visitors)
+	if len(folds.changed) > mostChanged {
+		return nil, nil
+	}
+	folds.of, err = db.membersOf(ctx, environment, folds.changed, nil)
+	if err != nil || len(folds.of) > 2*mostChanged {
+		return nil, err
+	}
+	return folds, nil
+}
+
+// persons returns the numbers of all persons to whom visitors belong or may have belonged before their latest rows: those of the visitors themselves, of whom they were
+// identified as, and the roots of both. Links and roots only ever come, so no other person had a visitor.
+func (t ties) persons(visitors []uint64) []uint64 {
+	persons := slices.Clone(visitors)
+	for _, links := range t.links {
+		for _, one := range links {
+			persons = append(persons, one.known)
+		}
+	}
+	persons = slices.AppendSeq(persons, maps.Values(t.roots))
+	slices.Sort(persons)
+	return slices.Compact(persons)
+}
+
+// keptRank returns the query of a list over people as they are kept, nil where it asks for what that cannot tell.
+func keptRank(q svc.PersonQuery) *rankQuery {
+	static := q.Segment != nil && q.Segment.Kind == svc.SegmentStatic
+	if q.Persons != nil || len(q.Tags) > 0 || static || strings.ContainsRune(q.Search, 0) {
+		return nil
+	}
+	rank := newConditions("")
+	rank.whole = true
+	rank.ask(q)
+	return rank
+}
+
+// kept returns the keys of the page of people as they are kept, those who changed since as they are now. It reports false where they are not kept.
+func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
+	rank, environment := keptRank(f.q), f.q.Environment.Number
+	if rank == nil || f.unkept || textLength(rank.having)+textLength(rank.finds) > 2*tallyBytes {
+		return nil, false, nil
+	}
+	folds, err := f.db.keptOf(ctx, environment, rank)
+	if folds == nil || err != nil {
+		return nil, false, err
+	}
+	var changed []svc.PersonKey
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		keys, err = f.rank(both, rank, folds.readBy(rank), f.args(f.q.Limit+1))
+		return err
+	})
+	if len(folds.changed) > 0 {
+		group.Go(func() (err error) {
+			rank := newRank(f.q)
+			changed, err = f.rank(both, rank, folds.only(rank), f.args(len(folds.changed)))
+			return err
+		})
+	}
+	err = group.Wait()
+	keys = append(keys, changed...)
+	sortKeys(keys)
+	f.folds = folds
+	return keys, true, err
+}
+
+// readBy has a query read people as they are kept. It reports whether several persons used any visitor whose facts it reads beside them. Devices that became
+// shared since belong to persons who changed.
+func (k *keptFolds) readBy(rank *rankQuery) (shared bool) {
+	rank.kept, rank.sharers = k, k.sharers
+	return len(k.sharers) > 0
+}
+
+// only has a query be about the persons who changed. It reports whether several persons used any of their visitors.
+func (k *keptFolds) only(rank *rankQuery) (shared bool) {
+	rank.of = k.of
+	// Of others who share a visitor not all visitors are here.
+	rank.keep("person IN " + rank.value("Array(UInt64)", k.changed))
+	_, devices := k.of.lists()
+	return len(devices) > 0
+}
+
+// held reports whether what a read found of people as they were kept is whole. It asks at the end of the read: what is gone does not come back.
+func (db *Store) held(ctx context.Context, folds *keptFolds) (bool, error) {
+	if folds == nil {
+		return true, nil
+	}
+	parts, rows, err := db.parts(ctx, folds.environment, folds.number)
+	if err != nil || rows == folds.rows && folds.holds(parts) {
+		return err == nil, err
+	}
+	db.keeper.forget(folds.environment, folds.kept)
+	return false, nil
+}

@@ -1,0 +1,2 @@
+-- Removes all that was kept. Key: none.
+TRUNCATE TABLE person_folds
