@@ -36,7 +36,7 @@ func (db *Store) keptOf(ctx context.Context, environment uint64, rank *rankQuery
 		return nil, nil
 	}
 	args := found.args(environment, mostChanged)
-	var newer, other []uint64
+	var newer, decidedOf, billed []uint64
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		newer, err = db.visitors(both, "looking for people who changed", db.queries["folds.Changed"], args)
@@ -44,14 +44,18 @@ func (db *Store) keptOf(ctx context.Context, environment uint64, rank *rankQuery
 	})
 	if decided {
 		group.Go(func() (err error) {
-			other, err = db.visitors(both, "looking for people about whom was decided", db.queries["folds.Decided"], args)
+			decidedOf, err = db.visitors(both, "looking for people about whom was decided", db.queries["folds.Decided"], args)
+			return err
+		})
+		group.Go(func() (err error) {
+			billed, err = db.visitors(both, "looking for people who pay", db.queries["folds.Billed"], args)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	visitors := slices.Concat(newer, other)
+	visitors := slices.Concat(newer, decidedOf, billed)
 	if len(newer) > manyChanged || time.Since(found.made) > keptTime/2 {
 		db.keeper.want(environment)
 	}
