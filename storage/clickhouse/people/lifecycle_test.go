@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ import (
 type rounds struct {
 	calls []string
 	start time.Time
-	fails bool
+	fails atomic.Bool
 	ties  int
 }
 
@@ -33,7 +34,7 @@ func (r *rounds) Activate(_ context.Context, environment uint64, goals []svc.Goa
 
 func (r *rounds) ForgetGone(context.Context) error {
 	r.note("forget")
-	if r.fails {
+	if r.fails.Load() {
 		return errors.New("the store is away")
 	}
 	return nil
@@ -54,10 +55,12 @@ func (r *rounds) SecondLinks(context.Context) (uint64, error) { return 3, nil }
 func TestTheRulesRunEveryHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &rounds{start: time.Now(), fails: true}
-		owns, linked := false, uint64(0)
+		r := &rounds{start: time.Now()}
+		r.fails.Store(true)
+		linked := uint64(0)
+		var owns atomic.Bool
 		rules := people.Lifecycle{
-			Store: r, Owns: func() bool { return owns }, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Linked: func(links uint64) { linked = links },
+			Store: r, Owns: owns.Load, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Linked: func(links uint64) { linked = links },
 			Apps: func() []svc.Application {
 				return []svc.Application{{Slug: "away"}, {Slug: "web", Environments: []svc.Environment{{Number: 7}, {Number: 8}}}}
 			},
@@ -70,18 +73,22 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		}
 		ended := make(chan error)
 		go func() { ended <- rules.Run(ctx) }()
-		time.Sleep(90 * time.Minute)
+		pass := func(span time.Duration) {
+			time.Sleep(span)
+			synctest.Wait() // what the rules noted is there
+		}
+		pass(90 * time.Minute)
 		if len(r.calls) != 0 || linked != 0 || r.ties != 0 {
 			t.Errorf("a node that owns nothing looks: %v, %d ties", r.calls, r.ties)
 		}
-		owns = true
-		time.Sleep(3 * time.Minute)
+		owns.Store(true)
+		pass(3 * time.Minute)
 		if r.ties != 3 {
 			t.Errorf("merges were looked at %d times, want two that fail and one more", r.ties)
 		}
-		time.Sleep(57 * time.Minute)
-		r.fails = false
-		time.Sleep(time.Hour)
+		pass(57 * time.Minute)
+		r.fails.Store(false)
+		pass(time.Hour)
 		want := []string{
 			"2h0m0s: 7 reaches gol_1 in 26h0m0s", "2h0m0s: 8 reaches gol_1 in 26h0m0s", "2h0m0s: forget",
 			"3h0m0s: 7 reaches gol_1 in 26h0m0s", "3h0m0s: 8 reaches gol_1 in 26h0m0s", "3h0m0s: forget",
@@ -89,10 +96,10 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		if !reflect.DeepEqual(r.calls, want) || linked != 3 {
 			t.Errorf("got  %q\nwant %q; %d links", r.calls, want, linked)
 		}
-		r.calls = nil
-		time.Sleep(24 * time.Hour)
-		if last := r.calls[len(r.calls)-1]; len(r.calls) != 2*24+1 || last != "27h0m0s: forget" || r.ties != 3+26 {
-			t.Errorf("the next day: %d calls, the last %s; %d ties", len(r.calls), last, r.ties)
+		first := len(r.calls)
+		pass(24 * time.Hour)
+		if last := r.calls[len(r.calls)-1]; len(r.calls) != first+2*24+1 || last != "27h0m0s: forget" || r.ties != 3+26 {
+			t.Errorf("the next day: %d calls, the last %s; %d ties", len(r.calls)-first, last, r.ties)
 		}
 		cancel()
 		if err := <-ended; err != nil {

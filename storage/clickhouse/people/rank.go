@@ -146,7 +146,7 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		query, table, split := source(name)
 		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
 		if split && shared && name != sourceWords {
-			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only, "$(visitor)", SearchedVisitor(len(q.sharers)), "$(shared)", q.shared(parts)).Replace(parts["facts.Shared"]))
+			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only, "$(visitor)", soughtVisitor(len(q.sharers)), "$(shared)", q.shared(parts)).Replace(parts["facts.Shared"]))
 		}
 	}
 	return strings.Join(all, " UNION ALL ")
@@ -156,8 +156,8 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 // long as to read the numbers of all visitors.
 const indexedVisitors = 16
 
-// SearchedVisitor is the visitor of an event where the events of so many visitors are looked for.
-func SearchedVisitor(visitors int) string {
+// soughtVisitor is the visitor of an event where the events of so many visitors are looked for.
+func soughtVisitor(visitors int) string {
 	if visitors > indexedVisitors {
 		return "identity(visitor)"
 	}

@@ -225,7 +225,7 @@ func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuer
 }
 
 // WhoIs returns the parts of a query about all people of an environment that say to whom visitors belong, and their values: persons.Links,
-// persons.Shared, persons.SharedVisitors and persons.At. There are none where no two visitors are one person.
+// persons.Shared, persons.SharedVisitors and persons.At, and persons.Sought, the visitor of an event where the events of shared ones are looked for. There are none where no two visitors are one person.
 func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhouse.Queries, args clickhouse.Args, err error) {
 	var linked bool
 	args = clickhouse.Args{"environment": environment}
@@ -240,6 +240,7 @@ func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhous
 		parts[name] = db.queries[name]
 	}
 	sharers, err := db.sharers(ctx, environment)
+	parts["persons.Sought"] = soughtVisitor(len(sharers))
 	if err != nil || sharers == nil {
 		return parts, clickhouse.Args{}, err
 	}

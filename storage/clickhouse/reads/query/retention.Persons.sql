@@ -46,7 +46,7 @@ FROM
                 {event:String} = '' OR name = {event:String} AS passes
             FROM events
             INNER JOIN ($(persons.Shared)) AS shared USING (visitor)
-            WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND visitor IN ($(persons.SharedVisitors))
+            WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(persons.Sought) IN ($(persons.SharedVisitors))
         )
         GROUP BY person
     )
