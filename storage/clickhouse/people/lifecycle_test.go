@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,13 +19,24 @@ import (
 
 // rounds notes what the rules ask for.
 type rounds struct {
-	calls []string
 	start time.Time
 	fails atomic.Bool
+
+	mu    sync.Mutex
+	calls []string
 	ties  int
 }
 
+// noted returns what was asked for until now, and how often merges were looked at.
+func (r *rounds) noted() (calls []string, ties int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls), r.ties
+}
+
 func (r *rounds) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.calls = append(r.calls, fmt.Sprintf("%s: ", time.Since(r.start).Round(time.Minute))+fmt.Sprintf(format, args...))
 }
 
@@ -41,6 +54,8 @@ func (r *rounds) ForgetGone(context.Context) error {
 }
 
 func (r *rounds) TieMerged(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ties++
 	if r.ties <= 2 {
 		return errors.New("the store is away")
@@ -57,10 +72,10 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := &rounds{start: time.Now()}
 		r.fails.Store(true)
-		linked := uint64(0)
 		var owns atomic.Bool
+		var linked atomic.Uint64
 		rules := people.Lifecycle{
-			Store: r, Owns: owns.Load, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Linked: func(links uint64) { linked = links },
+			Store: r, Owns: owns.Load, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Linked: linked.Store,
 			Apps: func() []svc.Application {
 				return []svc.Application{{Slug: "away"}, {Slug: "web", Environments: []svc.Environment{{Number: 7}, {Number: 8}}}}
 			},
@@ -73,33 +88,32 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		}
 		ended := make(chan error)
 		go func() { ended <- rules.Run(ctx) }()
-		pass := func(span time.Duration) {
+		pass := func(span time.Duration) (calls []string, ties int) {
 			time.Sleep(span)
 			synctest.Wait() // what the rules noted is there
+			return r.noted()
 		}
-		pass(90 * time.Minute)
-		if len(r.calls) != 0 || linked != 0 || r.ties != 0 {
-			t.Errorf("a node that owns nothing looks: %v, %d ties", r.calls, r.ties)
+		if calls, ties := pass(90 * time.Minute); len(calls) != 0 || linked.Load() != 0 || ties != 0 {
+			t.Errorf("a node that owns nothing looks: %v, %d ties", calls, ties)
 		}
 		owns.Store(true)
-		pass(3 * time.Minute)
-		if r.ties != 3 {
-			t.Errorf("merges were looked at %d times, want two that fail and one more", r.ties)
+		if _, ties := pass(3 * time.Minute); ties != 3 {
+			t.Errorf("merges were looked at %d times, want two that fail and one more", ties)
 		}
 		pass(57 * time.Minute)
 		r.fails.Store(false)
-		pass(time.Hour)
+		calls, _ := pass(time.Hour)
 		want := []string{
 			"2h0m0s: 7 reaches gol_1 in 26h0m0s", "2h0m0s: 8 reaches gol_1 in 26h0m0s", "2h0m0s: forget",
 			"3h0m0s: 7 reaches gol_1 in 26h0m0s", "3h0m0s: 8 reaches gol_1 in 26h0m0s", "3h0m0s: forget",
 		}
-		if !reflect.DeepEqual(r.calls, want) || linked != 3 {
-			t.Errorf("got  %q\nwant %q; %d links", r.calls, want, linked)
+		if !reflect.DeepEqual(calls, want) || linked.Load() != 3 {
+			t.Errorf("got  %q\nwant %q; %d links", calls, want, linked.Load())
 		}
-		first := len(r.calls)
-		pass(24 * time.Hour)
-		if last := r.calls[len(r.calls)-1]; len(r.calls) != first+2*24+1 || last != "27h0m0s: forget" || r.ties != 3+26 {
-			t.Errorf("the next day: %d calls, the last %s; %d ties", len(r.calls)-first, last, r.ties)
+		first := len(calls)
+		calls, ties := pass(24 * time.Hour)
+		if last := calls[len(calls)-1]; len(calls) != first+2*24+1 || last != "27h0m0s: forget" || ties != 3+26 {
+			t.Errorf("the next day: %d calls, the last %s; %d ties", len(calls)-first, last, ties)
 		}
 		cancel()
 		if err := <-ended; err != nil {
