@@ -34,6 +34,7 @@ type options struct {
 	warm   int
 	ingest int
 	only   string
+	idle   time.Duration
 }
 
 // Parts of a run.
@@ -53,6 +54,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.warm, "warm", 20, "runs of each read")
 	flag.IntVar(&o.ingest, "ingest", 200_000, "events of each load")
 	flag.StringVar(&o.only, "only", "", "reads or ingest; empty is both")
+	flag.DurationVar(&o.idle, "idle", 0, "pause after a start before the memory of the server is weighed; what lives of late events is gone after an hour")
 	flag.Parse()
 	return o.Within(ctx, "people", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }

@@ -64,7 +64,13 @@ func (b *bench) reads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.kept(ctx, asked[:1]); err != nil {
+		return err
+	}
 	if err := b.times(ctx, asked, ""); err != nil {
+		return err
+	}
+	if err := b.whileOthersCome(ctx, asked); err != nil {
 		return err
 	}
 	for _, one := range asked {
@@ -84,6 +90,11 @@ func (b *bench) rest(ctx context.Context, name string) (float64, error) {
 	}
 	if err := b.server.AwaitPastDays(ctx, drainTime); err != nil {
 		return 0, err
+	}
+	select {
+	case <-time.After(b.idle):
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	}
 	memory, err := b.server.Weigh(ctx)
 	b.add(harness.Measurement{Name: name, Kind: harness.KindService, RSSBytes: int64(memory.Anonymous), Extra: map[string]float64{

@@ -75,6 +75,9 @@ func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
 
 // keepPeople keeps the people of environments that have many, for quick lists of them.
 func (n *node) keepPeople(ctx context.Context) error {
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_people_kept", Help: "People whose folds this node keeps for quick lists, of all environments of which reads were slow.",
+	}, func() float64 { return float64(n.db.Kept()) }))
 	return n.db.KeepFolds(ctx, func() uint64 { return binary.LittleEndian.Uint64(n.random.Bytes(8)) }, n.logger)
 }
 

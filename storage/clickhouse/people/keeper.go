@@ -56,6 +56,18 @@ func (k *keeper) of(environment uint64) *kept {
 	return found
 }
 
+// Kept returns how many people are kept, of all environments.
+func (db *Store) Kept() (people uint64) {
+	db.keeper.mu.Lock()
+	defer db.keeper.mu.Unlock()
+	for _, one := range db.keeper.kept {
+		if !one.gone {
+			people += one.rows
+		}
+	}
+	return people
+}
+
 // noteSlow has an environment be kept where a read of its people that began at an instant took long.
 func (db *Store) noteSlow(environment uint64, began time.Time) {
 	if time.Since(began) > slowRead && db.keeper.of(environment) == nil {
