@@ -41,6 +41,7 @@ type options struct {
 const (
 	onlyReads  = "reads"
 	onlyIngest = "ingest"
+	onlyRest   = "rest" // asked for by name alone
 )
 
 func main() { harness.Main("people", start) }
@@ -53,8 +54,8 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.events, "events", 10, "events of each of them, an even number")
 	flag.IntVar(&o.warm, "warm", 20, "runs of each read")
 	flag.IntVar(&o.ingest, "ingest", 200_000, "events of each load")
-	flag.StringVar(&o.only, "only", "", "reads or ingest; empty is both")
-	flag.DurationVar(&o.idle, "idle", 0, "pause after a start before the memory of the server is weighed; what lives of late events is gone after an hour")
+	flag.StringVar(&o.only, "only", "", "reads, ingest, or rest, which weighs the memory alone; empty is the first two")
+	flag.DurationVar(&o.idle, "idle", 0, "pause after a start before the memory of a server with people is weighed; what it holds of the latest events is gone after an hour")
 	flag.Parse()
 	return o.Within(ctx, "people", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
@@ -78,8 +79,9 @@ func measure(ctx context.Context, o *options, dir string) error {
 	}{
 		{onlyIngest, "the processor time of the server's process: views of profiles, traits and links in the insert of a block", (*bench).takeIn},
 		{onlyReads, "the engine's scans and folds of the rows of visitors; one reader at a time", (*bench).reads},
+		{onlyRest, "what the server and its engine keep in memory", (*bench).rests},
 	} {
-		if o.only != "" && o.only != part.name {
+		if o.only != part.name && (o.only != "" || part.name == onlyRest) {
 			continue
 		}
 		if err := o.serve(ctx, filepath.Join(dir, part.name), part.name, part.bottleneck, part.run); err != nil {

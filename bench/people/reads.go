@@ -29,7 +29,7 @@ func (b *bench) reads(ctx context.Context) error {
 	if err := b.knowEnvironment(ctx); err != nil {
 		return err
 	}
-	before, err := b.rest(ctx, "at rest, without people")
+	before, err := b.rest(ctx, "at rest, without people", 0)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (b *bench) reads(ctx context.Context) error {
 		ratio := b.result.Median(count.name+with, median) / b.result.Median(count.name+without, median)
 		b.result.Ratios = append(b.result.Ratios, harness.AtMost("people", count.name+" with links beside without", ratio, 1.3))
 	}
-	after, err := b.rest(ctx, "at rest, with people")
+	after, err := b.rest(ctx, "at rest, with people", b.idle)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,28 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
-// rest restarts the server and returns the MiB of its own memory that it uses.
-func (b *bench) rest(ctx context.Context, name string) (float64, error) {
+// rests measures the memory of a server at rest, without people and with them.
+func (b *bench) rests(ctx context.Context) error {
+	if err := b.knowEnvironment(ctx); err != nil {
+		return err
+	}
+	before, err := b.rest(ctx, "at rest, without people", 0)
+	if err != nil {
+		return err
+	}
+	if err := b.seed(ctx, "seeded events", seedEvents, b.people*b.events); err != nil {
+		return err
+	}
+	if err := b.seed(ctx, "seeded identities", seedIdentities, b.people); err != nil {
+		return err
+	}
+	after, err := b.rest(ctx, "at rest, with people", b.idle)
+	b.result.Ratios = append(b.result.Ratios, harness.AtMost("people", fmt.Sprintf("MiB at rest for %d people", b.people), after-before, 64))
+	return err
+}
+
+// rest restarts the server and returns the MiB of its own memory that it uses after a pause.
+func (b *bench) rest(ctx context.Context, name string, idle time.Duration) (float64, error) {
 	if err := b.server.Stop(); err != nil {
 		return 0, err
 	}
@@ -92,7 +112,7 @@ func (b *bench) rest(ctx context.Context, name string) (float64, error) {
 		return 0, err
 	}
 	select {
-	case <-time.After(b.idle):
+	case <-time.After(idle):
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}

@@ -24,6 +24,8 @@ const (
 	keptTime = time.Hour
 	// keptEnvironments bounds how many environments a node keeps.
 	keptEnvironments = 64
+	// sweepEvery is the time between two removals of what is not read any more.
+	sweepEvery = 10 * time.Second
 	// keepShare is how many times as long as it took to keep an environment it is not kept again.
 	keepShare = 10
 	// renewChanged is of how many visitors newer rows may tell where only their people are folded again.
@@ -46,7 +48,7 @@ func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *sl
 			logger.Warn("what was kept of people stays for some hours", "error", err)
 		}
 	}
-	ticker := time.NewTicker(time.Minute)
+	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -112,9 +114,7 @@ func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	if err == nil {
 		var after map[string]tableParts
 		if after, made.rows, err = db.parts(ctx, environment, made.number); err == nil && made.holds(after) {
-			for _, number := range db.keeper.put(environment, made, hides) {
-				db.dropFold(ctx, number)
-			}
+			db.keeper.put(environment, made, hides)
 			return nil
 		}
 	}

@@ -34,6 +34,8 @@ type keeper struct {
 	// wanted are the environments to keep, and resting those that are not kept again before an instant.
 	wanted  map[uint64]bool
 	resting map[uint64]time.Time
+	// retired are the numbers that reads may have been given until an instant.
+	retired map[uint64]time.Time
 	// hiding are the conditions by which rows are hidden, and hides counts how often they changed: what was read before must not be kept.
 	hiding map[string]string
 	hides  int
@@ -41,7 +43,7 @@ type keeper struct {
 }
 
 func newKeeper() *keeper {
-	return &keeper{kept: map[uint64]*kept{}, wanted: map[uint64]bool{}, resting: map[uint64]time.Time{}, wake: make(chan struct{}, 1)}
+	return &keeper{kept: map[uint64]*kept{}, wanted: map[uint64]bool{}, resting: map[uint64]time.Time{}, retired: map[uint64]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 // of returns what is kept of an environment, nil if nothing is.
@@ -108,18 +110,19 @@ func (k *keeper) rest(environment uint64, took time.Duration) {
 	k.resting[environment] = time.Now().Add(keepShare * took)
 }
 
-// put keeps an environment, unless other rows were hidden since. It returns the numbers under which nothing is read any more.
-func (k *keeper) put(environment uint64, made *kept, hides int) (over []uint64) {
+// put keeps an environment, unless other rows were hidden since.
+func (k *keeper) put(environment uint64, made *kept, hides int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.hides != hides {
-		return []uint64{made.number}
+	over := k.kept[environment]
+	if k.hides == hides {
+		k.kept[environment] = made
+	} else {
+		over = made
 	}
-	if before := k.kept[environment]; before != nil {
-		over = append(over, before.number)
+	if over != nil {
+		k.retired[over.number] = time.Now()
 	}
-	k.kept[environment] = made
-	return over
 }
 
 // forget gives up what is kept of an environment, if that is still so.
@@ -150,6 +153,12 @@ func (k *keeper) hide(conditions map[string]string) {
 func (k *keeper) sweep(now time.Time) (over []uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	for number, since := range k.retired {
+		if now.Sub(since) >= sweepEvery { // reads that began with it have ended, or find that it is gone
+			delete(k.retired, number)
+			over = append(over, number)
+		}
+	}
 	for environment, until := range k.resting {
 		if now.After(until) {
 			delete(k.resting, environment)
