@@ -16,8 +16,12 @@ import (
 func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.CompanyList, error) {
 		defer db.noteSlow(q.Environment.Number, time.Now())
-		if list, held, err := db.keptCompanies(ctx, q); held || err != nil {
-			return list, err
+		list, held, err := db.keptCompanies(ctx, q)
+		if err != nil {
+			db.keeper.fail(ctx, q.Environment.Number, err)
+		}
+		if held && err == nil {
+			return list, nil
 		}
 		rank := newConditions("")
 		shared, err := db.divides(ctx, q.Environment.Number, rank)

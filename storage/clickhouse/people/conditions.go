@@ -132,9 +132,10 @@ func (q *rankQuery) latestTrait(key string) string {
 // groupTrait holds the name of the group that a person was told to be in, which is their company where no trait says another.
 const groupTrait = "$group"
 
-// plainText is a JSON value as text: a string without quotes, null as the empty text.
+// plainText is a JSON value as text: a string without quotes, null as the empty text. A string without an escape is what stands between its quotes, which takes a
+// fraction of parsing it.
 func plainText(raw string) string {
-	return "multiIf(startsWith(" + raw + ", '\"'), JSONExtractString(" + raw + "), " + raw + " = 'null', '', " + raw + ")"
+	return "multiIf(NOT startsWith(" + raw + ", '\"'), if(" + raw + " = 'null', '', " + raw + "), position(" + raw + ", '\\\\') = 0, substring(" + raw + ", 2, length(" + raw + ") - 2), JSONExtractString(" + raw + "))"
 }
 
 // touch is the source of a person's first visit and when that was, 0 where there was none.

@@ -42,8 +42,8 @@ func newFinder(db *Store, q svc.PersonQuery) *finder {
 
 // find returns the keys of the people of the page, and of one more.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
-	if keys, found, err := f.kept(ctx); found || err != nil {
-		return f.page(keys), err
+	if keys, found := f.kept(ctx); found {
+		return f.page(keys), nil
 	}
 	of, many, err := f.candidates(ctx)
 	if err != nil {

@@ -58,6 +58,9 @@ func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *sl
 			for _, number := range db.keeper.sweep(now) {
 				db.dropFold(ctx, number)
 			}
+			if err := db.keeper.faulted(); err != nil {
+				logger.Warn("people were read as they are and not as they were kept", "error", err)
+			}
 		case <-db.keeper.wake:
 		}
 		for {

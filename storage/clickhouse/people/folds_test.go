@@ -57,6 +57,13 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 
 			clickhousetest.Exec(t, k.db.conn, fmt.Sprintf("ALTER TABLE profiles DELETE WHERE visitor IN (%d, %d) SETTINGS mutations_sync = 1", k.visitor(), k.visitor()))
 			k.compare("expired", -1, -1)
+
+			k.keep()
+			clickhousetest.Exec(t, k.db.conn, "ALTER TABLE person_folds DROP COLUMN words")
+			if got := keysOf(t, k.db, svc.PersonQuery{Search: "u1"}); len(got) == 0 {
+				t.Error("a search that cannot read what is kept finds nobody")
+			}
+			k.compare("it cannot be read", -1, -1)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -39,7 +40,9 @@ type keeper struct {
 	// hiding are the conditions by which rows are hidden, and hides counts how often they changed: what was read before must not be kept.
 	hiding map[string]string
 	hides  int
-	wake   chan struct{}
+	// fault is why a read of what is kept failed, until it is told.
+	fault error
+	wake  chan struct{}
 }
 
 func newKeeper() *keeper {
@@ -132,6 +135,27 @@ func (k *keeper) forget(environment uint64, gone *kept) {
 	if k.kept[environment] == gone {
 		gone.gone = true // the sweep removes it
 	}
+}
+
+// fail gives up what is kept of an environment since it could not be read, and has that be told. A caller who left says nothing about it.
+func (k *keeper) fail(ctx context.Context, environment uint64, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if found := k.kept[environment]; found != nil {
+		found.gone = true
+	}
+	k.fault = err
+}
+
+// faulted returns why a read failed since the last time that it was asked.
+func (k *keeper) faulted() (fault error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	fault, k.fault = k.fault, nil
+	return fault
 }
 
 // hide gives up all that is kept where other rows are hidden from now on.

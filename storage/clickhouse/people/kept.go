@@ -107,17 +107,29 @@ func keptRank(q svc.PersonQuery) *rankQuery {
 	return rank
 }
 
-// kept returns the keys of the page of people as they are kept, those who changed since as they are now. It reports false where they are not kept.
-func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool, err error) {
+// kept returns the keys of the page of people as they are kept, those who changed since as they are now. It reports false where they are not kept, or cannot be read.
+func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool) {
 	rank, environment := keptRank(f.q), f.q.Environment.Number
 	if rank == nil || f.unkept || textLength(rank.having)+textLength(rank.finds) > 2*tallyBytes {
-		return nil, false, nil
+		return nil, false
 	}
 	folds, err := f.db.keptOf(ctx, environment, rank)
-	if folds == nil || err != nil {
-		return nil, false, err
+	if folds != nil && err == nil {
+		keys, err = f.keysOf(ctx, folds, rank)
 	}
-	var changed []svc.PersonKey
+	if err != nil {
+		f.db.keeper.fail(ctx, environment, err)
+	}
+	if folds == nil || err != nil {
+		return nil, false
+	}
+	f.folds = folds
+	return keys, true
+}
+
+// keysOf returns the keys of those whom a query finds among people as they are kept, and whom the same question finds among those who changed since.
+func (f *finder) keysOf(ctx context.Context, folds *keptFolds, rank *rankQuery) ([]svc.PersonKey, error) {
+	var keys, changed []svc.PersonKey
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		keys, err = f.rank(both, rank, folds.readBy(rank), f.args(f.q.Limit+1))
@@ -130,11 +142,10 @@ func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool, er
 			return err
 		})
 	}
-	err = group.Wait()
+	err := group.Wait()
 	keys = append(keys, changed...)
 	sortKeys(keys)
-	f.folds = folds
-	return keys, true, err
+	return keys, err
 }
 
 // readBy has a query read people as they are kept. It reports whether several persons used any visitor whose facts it reads beside them. Devices that became

@@ -68,11 +68,7 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 
 // countOne counts the people of a segment where they are kept, or where few visitors may be in it, and returns nil where neither is so.
 func (db *Store) countOne(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
-	kept, err := db.keptCounts(ctx, environment.Number, []svc.Segment{*segment}, now)
-	switch {
-	case err != nil:
-		return nil, err
-	case kept != nil:
+	if kept := db.keptCounts(ctx, environment.Number, []svc.Segment{*segment}, now); kept != nil {
 		return &kept[0], nil
 	}
 	return db.countFew(ctx, environment, segment, now)
@@ -81,8 +77,8 @@ func (db *Store) countOne(ctx context.Context, environment svc.Environment, segm
 // countAll counts the people of segments in one pass over all people.
 func (db *Store) countAll(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) ([]uint64, error) {
 	defer db.noteSlow(environment, time.Now())
-	if counts, err := db.keptCounts(ctx, environment, segments, now); counts != nil || err != nil {
-		return counts, err
+	if counts := db.keptCounts(ctx, environment, segments, now); counts != nil {
+		return counts, nil
 	}
 	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) ([]uint64, error) {
 		rank := newConditions("")
@@ -104,22 +100,22 @@ func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
 	return conditions
 }
 
-// keptCounts counts the people of segments as they are kept, those who changed since as they are now. It returns nil where they are not kept.
-func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) ([]uint64, error) {
+// keptCounts counts the people of segments as they are kept, those who changed since as they are now. It returns nil where they are not kept, or cannot be read.
+func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) []uint64 {
 	if db.keeper.of(environment) == nil {
-		return nil, nil
+		return nil
 	}
 	rank := newConditions("")
 	rank.whole = true
 	conditions := rank.inSegments(segments, now)
 	if textLength(conditions)+textLength(rank.finds) > 2*tallyBytes {
-		return nil, nil
+		return nil
 	}
 	if len(conditions) == 1 { // those who do not meet what is kept are not looked at further
 		rank.keep(conditions[0])
 		conditions[0] = "true"
 	}
-	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) ([]uint64, error) {
+	counts, err := clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) ([]uint64, error) {
 		folds, err := db.keptOf(ctx, environment, rank)
 		if folds == nil || err != nil {
 			return nil, err
@@ -144,6 +140,11 @@ func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []
 		}
 		return counts, nil
 	})
+	if err != nil {
+		db.keeper.fail(ctx, environment, err)
+		return nil
+	}
+	return counts
 }
 
 // textLength is how long texts are together.
