@@ -1,6 +1,8 @@
 -- People as they were folded at some time, so that lists and counts of many need not fold them. What a node keeps of an environment has a number and is a
 -- partition of its own. It is used while parts tell who changed since, for an hour at most. Each column is what the fold of the same
--- facts gives; texts that members tell begin with the time of their event in 14 digits. ids are those of all visitors of a person, and words these, the address, the name and the company, with a zero byte between them; linked are the visitors that are the person's alone, but the one that has the
+-- facts gives; texts that people told begin with the time of their event in 14 digits. ids are those of all visitors of a person, and words these, the address, the
+-- name and the company, with a zero byte between them; done is when the person did what last, in seconds since the epoch; linked are the visitors that are
+-- the person's alone, but the one that has the
 -- person's number.
 CREATE TABLE IF NOT EXISTS person_folds
 (
@@ -21,6 +23,7 @@ CREATE TABLE IF NOT EXISTS person_folds
     activated    UInt8 CODEC(LZ4),
     traits       Map(String, String) CODEC(LZ4),
     once         Map(String, String) CODEC(LZ4),
+    done         Map(String, Int64) CODEC(LZ4),
     first_source String CODEC(LZ4),
     first_at     Int64 CODEC(LZ4),
     country      LowCardinality(String) CODEC(LZ4),

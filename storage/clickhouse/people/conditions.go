@@ -212,8 +212,16 @@ func (c *conditions) tag(one *svc.SegmentCondition) string {
 // quarter is the width of the slots of names, in seconds.
 const quarter = 15 * 60
 
-// did is whether a person did something often enough.
+// did is whether a person did something often enough. When everybody did what last is kept, which tells whether they did it at all since then.
 func (c *conditions) did(one *svc.SegmentCondition) string {
+	op, bound := often(one)
+	if c.whole && bound == 1 && (op == svc.SegmentGte || op == svc.SegmentLt) {
+		atAll := "done[" + c.bind(one.Event.Name) + "] >= " + c.value("Int64", max(didSince(one, c.now), 1))
+		if op == svc.SegmentLt {
+			return "NOT (" + atAll + ")"
+		}
+		return "(" + atAll + ")"
+	}
 	since := didSince(one, c.now)
 	if len(c.names) == 0 || since < c.since {
 		c.since = since
@@ -226,7 +234,6 @@ func (c *conditions) did(one *svc.SegmentCondition) string {
 		sourceNames, "sumIf(names.events, name = " + name + " AND toUnixTimestamp(slot) >= " + from + ")",
 		"countIf(name = " + name + " AND toUnixTimestamp(ts) >= " + from + ")", "toUInt64(0)", "",
 	})))
-	op, bound := often(one)
 	return "(" + times + " " + sign(op) + " " + c.value("Float64", bound) + ")"
 }
 

@@ -31,12 +31,13 @@ const (
 	sourceGoals      = "activations"
 	sourceStates     = "states"
 	sourceNames      = "names"
+	sourceDone       = "done"
 	sourceProperties = "events"
 	sourceBilling    = "billing"
 )
 
 func sources() []string {
-	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceWords, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceProperties, sourceBilling}
+	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceWords, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceDone, sourceProperties, sourceBilling}
 }
 
 // source returns the query and the table of a source, and whether its rows are split.
@@ -46,6 +47,8 @@ func source(name string) (query, table string, split bool) {
 		return "facts.Own", name, true
 	case sourceNames:
 		return "facts.Names", name, true
+	case sourceDone: // of all names, for what is kept
+		return "facts.Done", "", true
 	case sourceProperties:
 		return "facts.Properties", name, true
 	case sourceIDs:

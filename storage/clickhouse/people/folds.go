@@ -227,6 +227,7 @@ func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 	used := rank.add(fact{sourceSeen, "''", "any(" + sharedID + ")", "''", ""})
 	traits := rank.add(fact{sourceTraits, "maxMap(traits.traits)", "", "CAST(map(), 'Map(String, String)')", ""})
 	once := rank.add(fact{sourceTraits, "minMap(traits.once)", "", "CAST(map(), 'Map(String, String)')", ""})
+	done := rank.add(fact{sourceDone, "mapFromArrays(groupArray(name), groupArray(last))", "maxMap(map(toString(name), toInt64(toUnixTimestamp(ts))))", "CAST(map(), 'Map(String, Int64)')", ""})
 	var names, values []string
 	for _, column := range [][2]string{
 		{"last", "max(" + rank.lastSeen() + ")"},
@@ -242,6 +243,7 @@ func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 		{"activated", rank.reached()},
 		{"traits", "maxMap(" + traits + ")"},
 		{"once", "minMap(" + once + ")"},
+		{"done", "maxMap(" + done + ")"},
 		{"first_source", source},
 		{"first_at", visited},
 		{"country", country},
