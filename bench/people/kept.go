@@ -22,6 +22,17 @@ const (
 	comeEvery, comeAtOnce = 100 * time.Millisecond, 10
 )
 
+// ask measures reads: a list before the server keeps the people, all of them when it does, and while others come.
+func (b *bench) ask(ctx context.Context, asked []read) error {
+	if err := b.kept(ctx, asked[:1]); err != nil {
+		return err
+	}
+	if err := b.times(ctx, asked, ""); err != nil {
+		return err
+	}
+	return b.whileOthersCome(ctx, asked)
+}
+
 // kept measures reads once before the server keeps the people, and waits until it does.
 func (b *bench) kept(ctx context.Context, all []read) error {
 	warm := b.warm

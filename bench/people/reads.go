@@ -64,13 +64,7 @@ func (b *bench) reads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.kept(ctx, asked[:1]); err != nil {
-		return err
-	}
-	if err := b.times(ctx, asked, ""); err != nil {
-		return err
-	}
-	if err := b.whileOthersCome(ctx, asked); err != nil {
+	if err := b.ask(ctx, asked); err != nil {
 		return err
 	}
 	for _, one := range asked {

@@ -62,15 +62,20 @@ func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *sl
 				logger.Warn("people were read as they are and not as they were kept", "error", err)
 			}
 		case <-db.keeper.wake:
+			db.keepWanted(ctx, number, logger)
 		}
-		for {
-			environment, found := db.keeper.next()
-			if !found || ctx.Err() != nil {
-				break
-			}
-			if err := db.Keep(ctx, environment, number()); err != nil && ctx.Err() == nil {
-				logger.Warn("the people of an environment are not kept, so lists of them take longer", "environment", environment, "error", err)
-			}
+	}
+}
+
+// keepWanted keeps the environments that are to be kept.
+func (db *Store) keepWanted(ctx context.Context, number func() uint64, logger *slog.Logger) {
+	for ctx.Err() == nil {
+		environment, found := db.keeper.next()
+		if !found {
+			return
+		}
+		if err := db.Keep(ctx, environment, number()); err != nil && ctx.Err() == nil {
+			logger.Warn("the people of an environment are not kept, so lists of them take longer", "environment", environment, "error", err)
 		}
 	}
 }

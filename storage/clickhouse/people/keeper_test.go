@@ -10,10 +10,8 @@ import (
 )
 
 // keeping keeps an environment under a number.
-func keeping(k *keeper, environment, number uint64) *kept {
-	made := &kept{number: number, rows: 10, made: time.Now(), used: time.Now()}
-	k.put(environment, made, k.hidden())
-	return made
+func keeping(k *keeper, environment, number uint64) {
+	k.put(environment, &kept{number: number, rows: 10, made: time.Now(), used: time.Now()}, k.hidden())
 }
 
 // TestAnEnvironmentIsNotKeptAllTheTime wants an environment again while it is kept and for ten times as long as that took.
