@@ -105,13 +105,16 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 	if err := mutate(ctx, db.conn.Home(), db.queries["erasures.RemoveDeliveries"], erasureArgs(erasure)); err != nil {
 		return err
 	}
-	if err := db.removeRoots(ctx, erasure); err != nil {
-		return err
-	}
 	if err := mutate(ctx, db.conn, db.queries["erasures.Remove"], erasureArgs(erasure)); err != nil {
 		return err
 	}
-	// Aliases among others of those whom the roots stood for still tie them.
+	// Until they are found again, others of those whom the roots stood for are not tied, though aliases among them still tie them: so this comes last.
+	if err := db.removeRoots(ctx, erasure); err != nil {
+		return err
+	}
+	if err := mutate(ctx, db.conn, db.queries["erasures.Untie"], erasureArgs(erasure)); err != nil {
+		return err
+	}
 	if err := db.Unite(ctx, erasure.EnvironmentNumber); err != nil {
 		return err
 	}

@@ -1,0 +1,3 @@
+-- Removes what ties visitors to others. Key: environment; a part without such a row stays.
+ALTER TABLE aliases DELETE WHERE environment = {environment:UInt64} AND (low IN {visitors:Array(UInt64)} OR high IN {visitors:Array(UInt64)});
+ALTER TABLE roots DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}
