@@ -53,10 +53,10 @@ func (c *conditions) node(node svc.SegmentNode) string {
 		}
 		return c.condition(node.SegmentCondition)
 	}
-	if !c.whole || c.alone {
+	if !c.whole || c.apart {
 		return of(c)
 	}
-	kept := &rankQuery{args: c.args, prefix: c.prefix, whole: true, alone: true}
+	kept := &rankQuery{args: c.args, prefix: c.prefix, whole: true, apart: true}
 	condition := of(&conditions{kept, c.now})
 	if len(kept.others) > 0 {
 		return of(c)

@@ -29,7 +29,10 @@ const (
 	// keepShare is how many times as long as it took to keep an environment it is not kept again.
 	keepShare = 10
 	// renewChanged is of how many visitors newer rows may tell where only their people are folded again.
-	renewChanged = 16_384
+	renewChanged = 8192
+	// settleTime is how long after the parts were read the tables are: other nodes insert into the same tables, one after the other, and what was in one of them by
+	// then is in all of them.
+	settleTime = 2 * time.Second
 	// foldRows is of about how many rows of visitors people are folded at once.
 	foldRows = 1 << 18
 	// foldTime bounds the time in which an environment is kept, and foldMemory what the engine may group in memory, in bytes.
@@ -48,6 +51,7 @@ func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *sl
 			logger.Warn("what was kept of people stays for some hours", "error", err)
 		}
 	}
+	db.keeper.settle = settleTime
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
@@ -99,7 +103,7 @@ func (db *Store) dropFold(ctx context.Context, number uint64) {
 // Keep folds the people of an environment and keeps them under a new number for later reads. Where they are kept already and few changed, only these are folded.
 func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	began := time.Now()
-	defer func() { db.keeper.rest(environment, time.Since(began)) }()
+	defer func() { db.keeper.rest(environment, time.Since(began)-db.keeper.settle) }()
 	ctx, cancel := context.WithTimeout(ctx, foldTime)
 	defer cancel()
 	hides, made := db.keeper.hidden(), &kept{number: number, made: began, used: began}
@@ -111,17 +115,23 @@ func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	if err != nil {
 		return err
 	}
+	select {
+	case <-time.After(db.keeper.settle):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if made.sharers, err = db.sharers(ctx, environment); err != nil {
 		return err
 	}
-	before := db.keeper.of(environment)
-	renewed, err := db.renew(ctx, environment, before, made)
-	if err == nil && !renewed {
+	if renewed, failed := db.renew(ctx, environment, db.keeper.of(environment), made); !renewed {
+		if failed != nil {
+			db.dropFold(ctx, number)
+		}
 		err = db.fill(ctx, environment, made)
 	}
 	if err == nil {
 		var after map[string]tableParts
-		if after, made.rows, err = db.parts(ctx, environment, made.number); err == nil && made.holds(after) {
+		if after, made.rows, err = db.parts(ctx, environment, number); err == nil && made.holds(after) {
 			db.keeper.put(environment, made, hides)
 			return nil
 		}
@@ -165,7 +175,9 @@ func (db *Store) renew(ctx context.Context, environment uint64, before, made *ke
 	if !held && err == nil {
 		db.dropFold(ctx, made.number)
 	}
-	made.made = before.made
+	if held {
+		made.made = before.made
+	}
 	return held, err
 }
 
@@ -178,7 +190,7 @@ func (k *kept) args(environment uint64, limit int) clickhouse.Args {
 	return args
 }
 
-// fill folds the people of an environment in parts of some ten thousand visitors each: first those who are persons by themselves, which are found by key, then those
+// fill folds the people of an environment in parts of some hundred thousand visitors each: first those who are persons by themselves, which are found by key, then those
 // who are tied to others.
 func (db *Store) fill(ctx context.Context, environment uint64, made *kept) error {
 	var alone, tied uint64

@@ -30,6 +30,9 @@ type tableParts struct {
 
 // keeper knows what a node keeps.
 type keeper struct {
+	// settle is how long after the parts of its tables were read an environment is.
+	settle time.Duration
+
 	mu   sync.Mutex
 	kept map[uint64]*kept
 	// wanted are the environments to keep, and resting those that are not kept again before an instant.

@@ -34,10 +34,11 @@ type rankQuery struct {
 	whole  bool
 	others []string
 	finds  []string
-	// slice bounds whose facts are read, where it is not empty; alone says that these visitors are persons by themselves, or that a part of a query is put
-	// together by itself.
+	// slice bounds whose facts are read, where it is not empty; alone says that these visitors are persons by themselves.
 	slice string
 	alone bool
+	// apart says that the query is a condition that is put together to see what it asks for.
+	apart bool
 	// decided says that what members or billing decide was asked for: whoever has any such row counts as changed.
 	decided bool
 }
