@@ -34,7 +34,7 @@
 //	campaign_outcomes  environment, visitor, campaign, number    -      runs of campaigns                         timelines of people
 //	billing          environment, kind, subject, id               -      block.Store                              revenue, revenue of people
 //	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every two seconds        results of flags
-//	person_folds     person                                       number people.KeepFolds, from the tables of people      lists and counts of many people
+//	person_folds     person                                       number  people.KeepFolds                        lists and counts of many people
 //	export_rows      file, piece, position                        file   exports.Runner                            files of exports
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
 //	issues           environment, issue                           -      view of occurrences                      lists of issues

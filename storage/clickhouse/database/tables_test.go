@@ -42,7 +42,7 @@ func documented(t *testing.T) map[string]string {
 // TestTheTableOfTablesIsTrue holds storage/doc.go to the schema.
 func TestTheTableOfTablesIsTrue(t *testing.T) {
 	db := open(t)
-	const query = `SELECT groupArray(format('{}={} | {}', name, if(sorting_key = '', '-', sorting_key), multiIf(partition_key = '', '-', partition_key = 'file', 'file', 'month')))
+	const query = `SELECT groupArray(format('{}={} | {}', name, if(sorting_key = '', '-', sorting_key), multiIf(partition_key = '', '-', partition_key IN ('file', 'number'), partition_key, 'month')))
 		FROM system.tables WHERE database = currentDatabase() AND engine != 'MaterializedView'`
 	there := map[string]string{}
 	for _, row := range ask[[]string](t, db, query) {
