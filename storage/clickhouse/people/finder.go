@@ -31,7 +31,7 @@ type finder struct {
 	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
 	looked map[uint64]bool
 	folded map[uint64]svc.PersonKey
-	// folds is what the page was found in, where that was kept; unkept leaves it out.
+	// folds are the kept people that the page was read from, nil where it was not. unkept has the finder not read kept people.
 	folds  *keptFolds
 	unkept bool
 }

@@ -123,21 +123,50 @@ func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	if made.sharers, err = db.sharers(ctx, environment); err != nil {
 		return err
 	}
-	if renewed, failed := db.renew(ctx, environment, db.keeper.of(environment), made); !renewed {
-		if failed != nil {
-			db.dropFold(ctx, number)
-		}
-		err = db.fill(ctx, environment, made)
-	}
-	if err == nil {
+	if err = db.foldAll(ctx, environment, made); err == nil {
 		var after map[string]tableParts
-		if after, made.rows, err = db.parts(ctx, environment, number); err == nil && made.holds(after) {
+		var whole bool
+		after, made.rows, err = db.parts(ctx, environment, number)
+		if err == nil {
+			whole, err = db.begun(ctx, environment, number)
+		}
+		if err == nil && whole && made.holds(after) {
 			db.keeper.put(environment, made, hides)
 			return nil
 		}
 	}
 	db.dropFold(ctx, number)
 	return clickhouse.WriteError("keeping the people of an environment", err)
+}
+
+// foldAll folds all people of an environment: those who changed where the others are kept already, else everybody.
+func (db *Store) foldAll(ctx context.Context, environment uint64, made *kept) error {
+	if err := db.begin(ctx, environment, made.number); err != nil {
+		return err
+	}
+	if renewed, err := db.renew(ctx, environment, db.keeper.of(environment), made); renewed && err == nil {
+		return nil
+	}
+	db.dropFold(ctx, made.number)
+	if err := db.begin(ctx, environment, made.number); err != nil {
+		return err
+	}
+	return db.fill(ctx, environment, made)
+}
+
+// begin marks the beginning of what is kept under a number. An erasure and the start of a node that lends its store empty the table at any time; what
+// was kept before that is lost with the mark.
+func (db *Store) begin(ctx context.Context, environment, number uint64) error {
+	return db.conn.Exec(ctx, db.queries["folds.Begin"], clickhouse.Args{"environment": environment, "number": number})
+}
+
+// begun reports whether the mark of a number is there.
+func (db *Store) begun(ctx context.Context, environment, number uint64) (begun bool, err error) {
+	args := clickhouse.Args{"environment": environment, "number": number}
+	err = db.conn.Read(ctx, "looking whether people are kept", db.queries["folds.Begun"], args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&begun)
+	})
+	return begun, err
 }
 
 // renew keeps those again who did not change since they were kept, and folds the others. It reports false where they are not kept, too many changed, or what was kept
@@ -172,16 +201,13 @@ func (db *Store) renew(ctx context.Context, environment uint64, before, made *ke
 		}
 	}
 	held, err := db.held(ctx, &keptFolds{kept: before, environment: environment})
-	if !held && err == nil {
-		db.dropFold(ctx, made.number)
-	}
 	if held {
 		made.made = before.made
 	}
 	return held, err
 }
 
-// args are the values of the question who changed, of whom at most as many as limit are asked for, and one more.
+// args are the values of folds.Changed. The query returns one visitor more than limit where there are more.
 func (k *kept) args(environment uint64, limit int) clickhouse.Args {
 	args := environmentArgs(environment).With(clickhouse.Args{"limit": limit + 1})
 	for _, table := range []string{"profiles", "arrivals", "traits", "links", "roots", "activations"} {

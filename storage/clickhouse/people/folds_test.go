@@ -68,6 +68,35 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 	}
 }
 
+// TestWhatIsEmptiedMeanwhileIsNotKept empties the table while people are being kept, as erasures do: nobody is missing from a list after it.
+func TestWhatIsEmptiedMeanwhileIsNotKept(t *testing.T) {
+	k := newKeeping(t, rand.New(rand.NewPCG(1, 10)))
+	k.store(len(k.rows))
+	want := keysOf(t, k.db, svc.PersonQuery{Limit: 200})
+	for n := range 30 {
+		done := make(chan error)
+		go func() { done <- k.db.Keep(clickhousetest.Deadline(t), environment, uint64(n+1)) }()
+		emptied := n%3 > 0
+		if emptied {
+			time.Sleep(time.Duration(k.random.IntN(250)) * time.Millisecond)
+			clickhousetest.Exec(t, k.db.conn, "TRUNCATE TABLE person_folds")
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		changed, err := k.db.Changed(clickhousetest.Deadline(t), environment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !emptied && changed < 0 {
+			t.Errorf("round %d: nobody is kept", n)
+		}
+		if got := keysOf(t, k.db, svc.PersonQuery{Limit: 200}); !slices.Equal(got, want) {
+			t.Fatalf("round %d: the list has %d people, want %d", n, len(got), len(want))
+		}
+	}
+}
+
 // keeping is an environment whose people are kept.
 type keeping struct {
 	t      *testing.T

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kept is what a node keeps of the people of an environment, under a number.
+// kept describes the rows of person_folds that hold the people of one environment. The number identifies these rows.
 type kept struct {
 	number, rows uint64
 	// sharers are the visitors that several persons used, with their spans, as of then; nil where they are too many.
@@ -70,7 +70,7 @@ func (db *Store) Kept() (people uint64) {
 	defer db.keeper.mu.Unlock()
 	for _, one := range db.keeper.kept {
 		if !one.gone {
-			people += one.rows
+			people += one.rows - 1 // the mark is nobody
 		}
 	}
 	return people

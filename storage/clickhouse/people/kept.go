@@ -23,7 +23,7 @@ const (
 type keptFolds struct {
 	*kept
 	environment uint64
-	// changed are the persons whose facts are folded for the read: those of whom newer rows tell. of are their visitors.
+	// changed are the persons who have rows that are newer than the folds. The read folds their facts again. of are their visitors.
 	changed []uint64
 	of      members
 }
@@ -81,8 +81,8 @@ func (db *Store) keptOf(ctx context.Context, environment uint64, rank *rankQuery
 	return folds, nil
 }
 
-// persons returns the numbers of all persons to whom visitors belong or may have belonged before their latest rows: those of the visitors themselves, of whom they were
-// identified as, and the roots of both. Links and roots only ever come, so no other person had a visitor.
+// persons returns the numbers of all persons that visitors belong to now, or belonged to before their latest rows: the visitors themselves, the known ids that they
+// were identified as, and the roots of both. Links and roots are only added, so no other person had one of the visitors.
 func (t ties) persons(visitors []uint64) []uint64 {
 	persons := slices.Clone(visitors)
 	for _, links := range t.links {

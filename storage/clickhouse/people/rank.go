@@ -165,7 +165,7 @@ func soughtVisitor(visitors int) string {
 	return "visitor"
 }
 
-// links returns the query of whom visitors belong to.
+// links returns the query that maps visitors to persons.
 func (q *rankQuery) links(parts clickhouse.Queries) string {
 	switch {
 	case q.of != nil, q.alone:

@@ -2,4 +2,4 @@
 -- Part of other queries.
 SELECT *, words$(finds)
 FROM person_folds
-WHERE number = {kept:UInt64} AND person NOT IN {changed:Array(UInt64)}
+WHERE number = {kept:UInt64} AND person != 0 AND person NOT IN {changed:Array(UInt64)}

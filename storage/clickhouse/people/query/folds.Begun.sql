@@ -1,0 +1,4 @@
+-- Whether the mark of a number is there: then nothing that was kept after it was removed. Key: number and person. Rows returned: one.
+SELECT count() > 0
+FROM person_folds
+WHERE number = {number:UInt64} AND person = 0
