@@ -26,10 +26,7 @@ type read struct {
 
 // reads measures funnels and retention without links, then everything with them.
 func (b *bench) reads(ctx context.Context) error {
-	if err := b.knowEnvironment(ctx); err != nil {
-		return err
-	}
-	before, err := b.rest(ctx, "at rest, without people", 0)
+	before, err := b.empty(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,12 +71,17 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
+// empty finds the environment and returns the MiB that the server uses without people.
+func (b *bench) empty(ctx context.Context) (float64, error) {
+	if err := b.knowEnvironment(ctx); err != nil {
+		return 0, err
+	}
+	return b.rest(ctx, "at rest, without people", 0)
+}
+
 // rests measures the memory of a server at rest, without people and with them.
 func (b *bench) rests(ctx context.Context) error {
-	if err := b.knowEnvironment(ctx); err != nil {
-		return err
-	}
-	before, err := b.rest(ctx, "at rest, without people", 0)
+	before, err := b.empty(ctx)
 	if err != nil {
 		return err
 	}
