@@ -58,7 +58,10 @@ type Route struct {
 	Path string
 	// Operation names the row: noun.verb, unique in the table.
 	Operation string
-	Module    svc.Module
+	// Addition marks a row of the surfaces manage and console beyond the registry of the specification, which counts
+	// 163 rows (D675).
+	Addition bool
+	Module   svc.Module
 	// Open marks a console row that serves people who are not signed in yet. It asks for no
 	// credentials; its requests must come from the console's own pages.
 	Open       bool

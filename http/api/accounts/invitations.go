@@ -34,15 +34,15 @@ func consoleInvitationRoutes(ports Ports) []route.Route {
 			Summary: "Invite a person, who has 72 hours to accept; the answer shows the link once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
-			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Codes: []svc.Code{svc.CodeForbidden}, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Addition: true, Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Codes: []svc.Code{svc.CodeForbidden}, Rate: svc.RateDefault,
 			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Addition: true, Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: svc.RateDefault,
 			Summary: "Decline an invitation", Status: 204, Handler: route.Typed(invitations.decline),
 		},
 	}

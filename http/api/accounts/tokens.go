@@ -44,7 +44,7 @@ func consoleTokenRoutes(ports Ports) []route.Route {
 			Summary: "Revoke an organization token", Status: 204, Handler: route.Typed(tokens.revoke),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens/{id}/adopt", Operation: "console.orgTokens.adopt", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: route.Write, Ledger: "token.adopted", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens/{id}/adopt", Operation: "console.orgTokens.adopt", Addition: true, Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: route.Write, Ledger: "token.adopted", Rate: svc.RateDefault,
 			Summary: "Act as the person of an organization token whose own person has left", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(tokens.adopt),
 		},
 	}

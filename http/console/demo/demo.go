@@ -138,7 +138,7 @@ const patience = time.Hour
 // Rows returns the row of the parts, for whoever is signed in.
 func Rows() []route.Route {
 	return []route.Route{{
-		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
 		Summary: "A part of the demo: calls that fill an application", Handler: route.Typed(answer),
 	}}
 }
