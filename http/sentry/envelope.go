@@ -26,8 +26,8 @@ type Header struct {
 
 // SDK names the library that sent an envelope or event.
 type SDK struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
+	Name    string
+	Version string
 }
 
 // Item is one item of an envelope. The payload is a part of the envelope's bytes.
@@ -47,20 +47,6 @@ func (e *Malformed) Error() string { return e.Reason }
 
 func malformed(format string, args ...any) error { return &Malformed{fmt.Sprintf(format, args...)} }
 
-// header and itemHeader are the JSON lines of an envelope.
-type header struct {
-	EventID string          `json:"event_id"`
-	DSN     string          `json:"dsn"`
-	SentAt  json.RawMessage `json:"sent_at"`
-	SDK     SDK             `json:"sdk"`
-}
-
-type itemHeader struct {
-	Type   string `json:"type"`
-	Length *int   `json:"length"`
-	Count  int    `json:"item_count"`
-}
-
 // Split cuts an envelope into its header and items. Items of unknown types are
 // returned as any other. It fails with *Malformed.
 //
@@ -68,12 +54,13 @@ type itemHeader struct {
 // or the envelope; any other ends at the next line feed. Carriage returns are data.
 func Split(body []byte) (Header, []Item, error) {
 	line, rest := cutLine(body)
-	var first header
+	var first object
 	if err := json.Unmarshal(line, &first); err != nil {
 		return Header{}, nil, malformed("invalid envelope header")
 	}
-	out := Header{EventID: first.EventID, DSN: first.DSN, SDK: first.SDK}
-	out.SentAt, _ = parseTime(first.SentAt)
+	r := &reader{} // a member of a wrong form is as one that is missing
+	out := Header{EventID: r.text("event_id", first["event_id"]), DSN: r.text("dsn", first["dsn"]), SDK: r.sdk(first["sdk"])}
+	out.SentAt, _ = parseTime(first["sent_at"])
 	var items []Item
 	for {
 		for len(rest) > 0 && rest[0] == '\n' {
@@ -97,19 +84,23 @@ func Split(body []byte) (Header, []Item, error) {
 // cutItem reads one item from the beginning of rest.
 func cutItem(rest []byte, index int) (Item, []byte, error) {
 	line, rest := cutLine(rest)
-	var head itemHeader
+	var head object
 	if err := json.Unmarshal(line, &head); err != nil {
 		return Item{}, nil, malformed("item %d: invalid header", index)
 	}
-	if head.Type == "" {
+	r := &reader{}
+	item := Item{Type: r.text("type", head["type"]), Count: max(r.number("item_count", head["item_count"]), 1)}
+	if item.Type == "" {
 		return Item{}, nil, malformed("item %d: header has no type", index)
 	}
-	item := Item{Type: head.Type, Count: max(head.Count, 1)}
-	if head.Length == nil {
+	if absent(head["length"]) {
 		item.Payload, rest = cutLine(rest)
 		return item, rest, nil
 	}
-	length := *head.Length
+	length := r.number("length", head["length"])
+	if len(r.problems) > 0 {
+		return Item{}, nil, malformed("item %d: length is no number", index)
+	}
 	if length < 0 || length > len(rest) {
 		return Item{}, nil, malformed("item %d: length %d does not fit the envelope", index, length)
 	}

@@ -127,8 +127,12 @@ func ParseEvent(payload []byte) (*Event, error) {
 			r.problem("timestamp")
 		}
 	}
-	for _, part := range r.list("fingerprint", top["fingerprint"]) {
-		event.Fingerprint = append(event.Fingerprint, r.text("fingerprint", part))
+	if word, ok := scalar(top["fingerprint"]); ok {
+		event.Fingerprint = []string{word}
+	} else {
+		for _, part := range r.list("fingerprint", top["fingerprint"]) {
+			event.Fingerprint = append(event.Fingerprint, r.text("fingerprint", part))
+		}
 	}
 	if extra := r.object("extra", top["extra"]); len(extra) > 0 {
 		event.Extra = top["extra"]
@@ -142,7 +146,7 @@ func ParseEvent(payload []byte) (*Event, error) {
 		r.security(event, top)
 	}
 	event.DebugIDs = r.images(top["debug_meta"])
-	r.into("sdk", top["sdk"], &event.SDK)
+	event.SDK = r.sdk(top["sdk"])
 	event.Problems = r.problems
 	return event, nil
 }
@@ -156,11 +160,11 @@ func (r *reader) message(event *Event, top object) {
 			continue
 		}
 		if raw[0] != '{' {
-			event.Message = r.text(name, raw)
+			event.Message = anyText(raw)
 			return
 		}
 		entry := r.object(name, raw)
-		formatted, template := r.text(name+".formatted", entry["formatted"]), r.text(name+".message", entry["message"])
+		formatted, template := anyText(entry["formatted"]), anyText(entry["message"])
 		if formatted == "" && template == "" {
 			continue
 		}
@@ -174,11 +178,17 @@ func (r *reader) message(event *Event, top object) {
 	}
 }
 
+// sdk reads the name and version of a library.
+func (r *reader) sdk(raw json.RawMessage) SDK {
+	members := r.object("sdk", raw)
+	return SDK{r.text("sdk.name", members["name"]), r.text("sdk.version", members["version"])}
+}
+
 func (r *reader) user(raw json.RawMessage) User {
 	user := r.object("user", raw)
 	var other map[string]string
 	for name, value := range user {
-		if word, ok := scalar(value); ok && word != "" {
+		if word, ok := joined(value); ok && word != "" {
 			switch name {
 			case "id", "email", "username", "ip_address":
 			default:
@@ -198,9 +208,7 @@ func (r *reader) user(raw json.RawMessage) User {
 func (r *reader) request(raw json.RawMessage) Request {
 	request := r.object("request", raw)
 	out := Request{Method: r.text("request.method", request["method"]), URL: r.text("request.url", request["url"])}
-	if query := request["query_string"]; !absent(query) && query[0] == '"' {
-		out.Query = r.text("request.query_string", query)
-	}
+	out.Query = r.query("request.query_string", request["query_string"])
 	if data := request["data"]; !absent(data) {
 		out.Data = data
 	}
@@ -229,7 +237,7 @@ func (r *reader) breadcrumbs(raw json.RawMessage) []Breadcrumb {
 		at, _ := parseTime(crumb["timestamp"])
 		out = append(out, Breadcrumb{
 			Timestamp: at, Type: r.text("breadcrumbs.type", crumb["type"]), Category: r.text("breadcrumbs.category", crumb["category"]),
-			Level: r.text("breadcrumbs.level", crumb["level"]), Message: r.text("breadcrumbs.message", crumb["message"]), Data: crumb["data"],
+			Level: r.text("breadcrumbs.level", crumb["level"]), Message: anyText(crumb["message"]), Data: crumb["data"],
 		})
 	}
 	return out
@@ -248,7 +256,7 @@ func (r *reader) exceptions(top object) []Exception {
 		mechanism := r.object("exception.mechanism", entry["mechanism"])
 		handled := r.truth("exception.mechanism.handled", mechanism["handled"])
 		out = append(out, Exception{
-			Type: r.text("exception.type", entry["type"]), Value: r.text("exception.value", entry["value"]), Module: r.text("exception.module", entry["module"]),
+			Type: r.text("exception.type", entry["type"]), Value: anyText(entry["value"]), Module: r.text("exception.module", entry["module"]),
 			Mechanism: r.text("exception.mechanism.type", mechanism["type"]), Handled: handled == nil || *handled,
 			Frames: r.frames(entry["stacktrace"]),
 		})
@@ -296,7 +304,10 @@ func (r *reader) beside(top object) []Frame {
 }
 
 func (r *reader) frames(raw json.RawMessage) []Frame {
-	entries := last(r.list("frames", r.object("stacktrace", raw)["frames"]), maxFrames)
+	if !absent(raw) && raw[0] == '{' {
+		raw = r.object("stacktrace", raw)["frames"]
+	}
+	entries := last(r.list("frames", raw), maxFrames)
 	out := make([]Frame, 0, len(entries))
 	for _, raw := range entries {
 		frame := r.object("frames", raw)

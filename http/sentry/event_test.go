@@ -90,7 +90,7 @@ func TestParseEventReadsEveryForm(t *testing.T) {
 		"null everywhere":           {`{"tags":null,"exception":null,"user":null,"request":null,"breadcrumbs":{"values":null}}`, func(e *sentry.Event) any { return len(e.Problems) }, 0},
 		"frames of a crash":         {`{"exception":{"type":"T"},"threads":{"values":[{"crashed":false},{"crashed":true,"stacktrace":{"frames":[{"function":"f"}]}}]}}`, func(e *sentry.Event) any { return e.Exceptions[0].Frames[0].Function }, "f"},
 		"headers as an object":      {`{"request":{"headers":{"user-agent":"UA"}}}`, func(e *sentry.Event) any { return e.Request.UserAgent }, "UA"},
-		"query as pairs":            {`{"request":{"query_string":[["a","1"]]}}`, func(e *sentry.Event) any { return e.Request.Query }, ""},
+		"query as pairs":            {`{"request":{"query_string":[["a","1"]]}}`, func(e *sentry.Event) any { return e.Request.Query }, "a=1"},
 		"exception of a wrong kind": {`{"exception":"boom","message":"m"}`, func(e *sentry.Event) any { return fmt.Sprint(e.Message, e.Problems) }, "m[exception]"},
 		"nearest frames are kept": {
 			`{"exception":{"type":"T","stacktrace":{"frames":[` + strings.Repeat(`{"function":"far"},`, 300) + `{"function":"near"}]}}}`,

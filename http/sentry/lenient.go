@@ -3,8 +3,12 @@ package sentry
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -34,24 +38,31 @@ func (r *reader) into(name string, raw json.RawMessage, target any) {
 	}
 }
 
-// object reads a member that should be an object.
+// object reads a member that should be an object. PHP writes an empty one as a list.
 func (r *reader) object(name string, raw json.RawMessage) object {
 	var out object
-	r.into(name, raw, &out)
+	if !bytes.Equal(raw, []byte("[]")) {
+		r.into(name, raw, &out)
+	}
 	return out
 }
 
 // text reads a member that should be a text; numbers and truth values are taken as
-// their texts.
+// their texts, and the texts of a list are joined.
 func (r *reader) text(name string, raw json.RawMessage) string {
-	if absent(raw) {
-		return ""
-	}
-	word, ok := scalar(raw)
-	if !ok {
+	word, ok := joined(raw)
+	if !ok && !absent(raw) {
 		r.problem(name)
 	}
 	return word
+}
+
+// anyText reads a member as text does; anything else is taken as its JSON.
+func anyText(raw json.RawMessage) string {
+	if word, ok := joined(raw); ok || absent(raw) {
+		return word
+	}
+	return string(raw)
 }
 
 // number reads a member that should be a whole number; texts of one are taken.
@@ -76,7 +87,8 @@ func (r *reader) truth(name string, raw json.RawMessage) *bool {
 }
 
 // list reads a member that should be a list, bare or as the member values of an
-// object; a single object is a list of one.
+// object; a single object is a list of one. PHP writes a list with gaps as an object
+// whose names are numbers.
 func (r *reader) list(name string, raw json.RawMessage) []json.RawMessage {
 	if absent(raw) {
 		return nil
@@ -84,30 +96,82 @@ func (r *reader) list(name string, raw json.RawMessage) []json.RawMessage {
 	if raw[0] == '{' {
 		wrapped := r.object(name, raw)
 		inner, isWrapped := wrapped["values"]
-		if !isWrapped {
+		switch {
+		case isWrapped && absent(inner):
+			return nil
+		case isWrapped && inner[0] == '{':
+			return numbered(r.object(name, inner))
+		case isWrapped:
+			raw = inner
+		default:
+			if listed := numbered(wrapped); listed != nil {
+				return listed
+			}
 			return []json.RawMessage{raw}
 		}
-		if absent(inner) {
-			return nil
-		}
-		raw = inner
 	}
 	var out []json.RawMessage
 	r.into(name, raw, &out)
 	return out
 }
 
+// numbered returns the members of an object by their numbers, nil if a name is no number.
+func numbered(members object) []json.RawMessage {
+	names := map[int]string{}
+	for name := range members {
+		number, err := strconv.Atoi(name)
+		if err != nil {
+			return nil
+		}
+		names[number] = name
+	}
+	var out []json.RawMessage
+	for _, number := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, members[names[number]])
+	}
+	return out
+}
+
 // pairs reads a member that is an object or a list of pairs, each [key, value] or
-// {key, value}. Values that are no scalars are noted and left out.
+// {key, value}. Values of one key are joined. A value that is an object is noted and left out.
 func (r *reader) pairs(name string, raw json.RawMessage) map[string]string {
 	out := map[string]string{}
-	add := func(key string, value json.RawMessage) {
-		if word, ok := scalar(value); ok && key != "" {
+	r.eachPair(name, raw, func(key string, value json.RawMessage) {
+		word, ok := joined(value)
+		switch {
+		case !ok || key == "":
+			if !absent(value) {
+				r.problem(name + "." + key)
+			}
+		case out[key] != "":
+			out[key] += listSeparator + word
+		default:
 			out[key] = word
-		} else if !absent(value) {
-			r.problem(name + "." + key)
 		}
+	})
+	return out
+}
+
+// query reads the query of an address: a text, an object or a list of pairs.
+func (r *reader) query(name string, raw json.RawMessage) string {
+	if word, ok := scalar(raw); ok || absent(raw) {
+		return word
 	}
+	values := url.Values{}
+	r.eachPair(name, raw, func(key string, value json.RawMessage) {
+		listed := []json.RawMessage{value}
+		if !absent(value) && value[0] == '[' {
+			listed = r.list(name, value)
+		}
+		for _, one := range listed {
+			values.Add(key, anyText(one))
+		}
+	})
+	return values.Encode()
+}
+
+// eachPair calls add for the members of an object or the entries of a list of pairs.
+func (r *reader) eachPair(name string, raw json.RawMessage, add func(key string, value json.RawMessage)) {
 	switch {
 	case absent(raw):
 	case raw[0] == '{':
@@ -126,7 +190,6 @@ func (r *reader) pairs(name string, raw json.RawMessage) map[string]string {
 			add(key, value)
 		}
 	}
-	return out
 }
 
 // pair reads one [key, value] or {"key": …, "value": …}.
@@ -164,6 +227,32 @@ func scalar(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	return string(raw), true
+}
+
+// listSeparator stands between the values of a list that is read as one text.
+const listSeparator = ", "
+
+// joined returns the text of a scalar, or the texts of a list, joined; PHP's messages (PSR-7)
+// have a list for each header.
+func joined(raw json.RawMessage) (string, bool) {
+	if absent(raw) || raw[0] != '[' {
+		return scalar(raw)
+	}
+	var entries []json.RawMessage
+	if json.Unmarshal(raw, &entries) != nil {
+		return "", false
+	}
+	words := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		word, ok := scalar(entry)
+		switch {
+		case ok:
+			words = append(words, word)
+		case !absent(entry):
+			return "", false
+		}
+	}
+	return strings.Join(words, listSeparator), true
 }
 
 // parseTime reads seconds since the epoch or an ISO 8601 timestamp; ok is false for

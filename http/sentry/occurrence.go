@@ -173,7 +173,7 @@ func (e *Event) contextText(context, name string) string {
 	if json.Unmarshal(e.Contexts[context], &members) != nil {
 		return ""
 	}
-	word, _ := scalar(members[name])
+	word, _ := joined(members[name])
 	return word
 }
 
