@@ -27,6 +27,8 @@ type server struct {
 	boot    firststart.Secrets
 	output  *lockedBuffer
 	stopped func()
+	// ended waits until a child of startChild has ended by itself, and returns its state and its log.
+	ended func() (*os.ProcessState, string)
 	// env is what a node of startNodes was started with.
 	env map[string]string
 }

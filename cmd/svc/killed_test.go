@@ -52,6 +52,14 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	if file := os.Getenv(breakLogVariable); file != "" {
+		go func() {
+			if err := breakLogOnce(file); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(2)
+			}
+		}()
+	}
 	command := runServe
 	if os.Getenv(childVariable) == "rebuild" {
 		command = func(ctx context.Context, _ []string, stdout, stderr io.Writer) error {
@@ -86,6 +94,10 @@ func startChild(t *testing.T, dir string, env map[string]string) *server {
 		if t.Failed() {
 			t.Log(logs.String())
 		}
+	}
+	s.ended = func() (*os.ProcessState, string) {
+		_ = command.Wait() // its state has the result
+		return command.ProcessState, logs.String()
 	}
 	t.Cleanup(s.stopped)
 	eventually(t, "the process says that it serves", func() error {

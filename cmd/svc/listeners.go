@@ -73,6 +73,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 	n.registerGauges()
 	checks := []admin.Check{
 		{Name: "start", Ready: n.start.Ready},
+		{Name: "log", Ready: n.logReady},
 		{Name: "membership", Ready: n.membership},
 		{Name: "store", Ready: n.db.Ping},
 		{Name: "disk", Ready: n.disk.Ready},

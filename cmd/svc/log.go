@@ -90,6 +90,26 @@ func (n *node) newRetention() *kafka.Retention {
 	return retention
 }
 
+// watchLog ends with an error after a failure to force the embedded log to disk.
+func (n *node) watchLog(ctx context.Context) error {
+	if n.broker == nil {
+		<-ctx.Done()
+		return nil
+	}
+	if err := n.broker.Run(ctx); err != nil {
+		return fmt.Errorf("the disk of %s failed, so the server ends; every acknowledged event is in the log. Check the disk, then start the server again: %w", n.dir.Join("log"), err)
+	}
+	return nil
+}
+
+// logReady is the check of readiness: the failure of the embedded log, if there is one.
+func (n *node) logReady(context.Context) error {
+	if n.broker == nil {
+		return nil
+	}
+	return n.broker.Failure()
+}
+
 // openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
 func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	opened, err := broker.Open(config)

@@ -61,6 +61,7 @@ func (n *node) parts() []part {
 	modules := n.modules()
 	first := []part{
 		{"disk", "Everything below writes to the disk: its state is known before the first write and watched until after the last.", n.disk.Run},
+		{"disk of the log", "A log that cannot be forced to disk acknowledges nothing more: the process ends, and a new start reads what the disk holds.", n.watchLog},
 		{"producer", "Requests, the spool and replayed dead letters produce until they have ended.", n.producer.Run},
 		{"stores that were away", "What waits for one of them goes on by itself once it is let in.", n.admitStores},
 		{"spool", "It hands to the producer what waits on disk. What is put there while it stops waits for the next start.", n.drainSpool},

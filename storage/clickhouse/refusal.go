@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -36,13 +37,6 @@ const (
 	codeUnknownSetting       = 115
 	codeUnknownFunction      = 46
 	codeSyntaxError          = 62
-	codeCannotOpenFile       = 76
-	codeCannotReadFile       = 74
-	codeCannotWriteFile      = 75
-	codeFileDoesNotExist     = 107
-	codeCannotStat           = 88
-	codeErrnoFailed          = 425
-	codeChecksumMismatch     = 40
 	codeCannotSchedule       = 439
 	codeSystemError          = 1001
 	codeUnknownException     = 1002
@@ -52,6 +46,38 @@ const (
 	codeUnknownInsert        = 319
 	codeKeeperException      = 999
 )
+
+// Exception codes of ClickHouse about files and folders.
+const (
+	codeChecksumMismatch      = 40
+	codeCannotReadFile        = 74
+	codeCannotWriteFile       = 75
+	codeCannotOpenFile        = 76
+	codeCannotCloseFile       = 77
+	codeDirectoryDoesNotExist = 83
+	codeCannotSeek            = 87
+	codeCannotTruncateFile    = 88
+	codeFileDoesNotExist      = 107
+	codeCannotCreateDirectory = 172
+	codeCannotForce           = 204
+	codeCannotStatVolume      = 214
+	codeCannotWriteToFile     = 294
+	codeCannotLink            = 424
+	codeErrnoFailed           = 425
+	codeCannotUnlink          = 458
+	codeFileAlreadyExists     = 504
+	codeCannotStat            = 531
+	codeCannotCreateFile      = 586
+	codeCannotAppend          = 641
+)
+
+// diskCodes are the exception codes of a failing disk: a file or folder of the store could not be
+// read, written, forced or renamed. The rows of an insert do not cause them.
+var diskCodes = [...]int32{
+	codeCannotReadFile, codeCannotWriteFile, codeCannotOpenFile, codeCannotCloseFile, codeDirectoryDoesNotExist, codeCannotSeek,
+	codeCannotTruncateFile, codeFileDoesNotExist, codeCannotCreateDirectory, codeCannotForce, codeCannotStatVolume, codeCannotWriteToFile,
+	codeCannotLink, codeErrnoFailed, codeCannotUnlink, codeFileAlreadyExists, codeCannotStat, codeCannotCreateFile, codeCannotAppend, codeChecksumMismatch,
+}
 
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
 const manyMonths = "single INSERT block"
@@ -69,12 +95,11 @@ func Refused(err error) bool {
 	case codeTimeoutExceeded, codeMemoryLimitExceeded, codeNetworkTimeout, codeNetworkError, codeTooManyQueries, codeQuotaExceeded,
 		codeNotEnoughSpace, codeReadonly, codeTableReadonly, codeAborted, codeCancelled, codeQueryWasCancelled, codeTooSlow, codeDeadlockAvoided,
 		codeAccessDenied, codeAuthenticationFailed, codeUnknownTable, codeUnknownDatabase, codeTableIsDropped, codeNoSuchColumn,
-		codeUnknownIdentifier, codeUnknownSetting, codeUnknownFunction, codeSyntaxError, codeCannotOpenFile, codeCannotReadFile,
-		codeCannotWriteFile, codeFileDoesNotExist, codeCannotStat, codeErrnoFailed, codeChecksumMismatch, codeCannotSchedule,
+		codeUnknownIdentifier, codeUnknownSetting, codeUnknownFunction, codeSyntaxError, codeCannotSchedule,
 		codeSystemError, codeUnknownException, codeNoKeeper, codeTooFewReplicas, codeQuorumUnsatisfied, codeUnknownInsert, codeKeeperException:
 		return false
 	}
-	return true
+	return !slices.Contains(diskCodes[:], exception.Code)
 }
 
 // Refusal returns the code and the message of an exception that the rows may have caused.

@@ -154,14 +154,41 @@ func (b *Broker) Addrs() []string {
 	return b.cluster.ListenAddrs()
 }
 
-// Dial connects to the broker in memory where the address is the broker's own,
-// and over the network where it is another. It has the form of
-// kafka.DialFunc.
+// Dial connects to the broker in memory if the address is the broker's own, and over the network
+// otherwise. It has the form of kafka.DialFunc. After a failure to force the log it returns that
+// failure, so that clients log the cause and not only the end of their connections.
 func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if address == b.listener.Addr().String() {
-		return b.listener.dial(ctx)
+	if address != b.listener.Addr().String() {
+		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	return new(net.Dialer).DialContext(ctx, network, address)
+	if err := b.Failure(); err != nil {
+		return nil, err
+	}
+	return b.listener.dial(ctx)
+}
+
+// Failure returns the error after which the broker acknowledges nothing: a write of the log could
+// not be forced to disk. The operating system may have dropped the pages, so only a new start, which
+// reads the disk, knows which records the log holds.
+func (b *Broker) Failure() error {
+	if b.forcer == nil {
+		return nil
+	}
+	return b.forcer.failure()
+}
+
+// Run returns the first [Broker.Failure], or nil once ctx ends.
+func (b *Broker) Run(ctx context.Context) error {
+	var broken <-chan struct{}
+	if b.forcer != nil {
+		broken = b.forcer.broken
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-broken:
+		return b.Failure()
+	}
 }
 
 // Close stops the broker and writes the files that speed up the next start. Producers

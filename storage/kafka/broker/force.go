@@ -36,6 +36,7 @@ type forcer struct {
 	current *round // nil when none runs
 	next    *round // nil when nobody waits for it
 	failed  error
+	broken  chan struct{} // closed after the first failure
 }
 
 const (
@@ -59,7 +60,7 @@ type round struct {
 // never looks for a missing folder, and opens the journal. The first round forces everything
 // that is there.
 func newForcer(dir string, topics []string, partitions func(topic string) int) (*forcer, error) {
-	f := &forcer{notes: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
+	f := &forcer{broken: make(chan struct{}), notes: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
 	f.direct.Store(untilForced)
 	for _, topic := range topics {
 		for p := range partitions(topic) {
@@ -114,6 +115,7 @@ func (f *forcer) pass(r *round) {
 	defer f.mu.Unlock()
 	if r.err != nil && f.failed == nil {
 		f.failed = r.err
+		close(f.broken)
 	}
 	f.current, f.next = f.next, nil
 	if f.current == nil {
@@ -204,6 +206,16 @@ func forceGrowths(growths []growth) error {
 		})
 	}
 	return group.Wait()
+}
+
+// failure returns the first failure to force, nil before it and after an orderly stop.
+func (f *forcer) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if errors.Is(f.failed, errForcerClosed) {
+		return nil
+	}
+	return f.failed
 }
 
 // close forces what is left, refuses later callers and releases the files.

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"svc/storage/kafka"
 )
@@ -203,25 +206,62 @@ func TestAcknowledgedIsForced(t *testing.T) {
 	}
 }
 
-func TestFailedForceIsFinal(t *testing.T) {
-	b, err := Open(Config{Dir: t.TempDir(), Sync: true, Topics: []string{testTopic}, Partitions: 1})
+// breakForcing makes the next force of the journal fail. Writes to the null device succeed, but it
+// cannot be forced.
+func breakForcing(t *testing.T, b *Broker) {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	produce := producer(t, b)
-	if err := produce(t.Context(), []byte("first")); err != nil {
+	defer null.Close()
+	defer b.forcer.rest()()
+	for _, half := range b.forcer.journal.halves {
+		if err := unix.Dup3(int(null.Fd()), int(half.Fd()), unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFailedForceIsFinal checks that a failure to force the log is named to its owner and to every
+// client, and that the records of before it are read after a new start.
+func TestFailedForceIsFinal(t *testing.T) {
+	dir := t.TempDir()
+	config := Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: 1}
+	b, err := Open(config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	broken := errors.New("disk is broken")
-	b.forcer.mu.Lock()
-	b.forcer.failed = broken
-	b.forcer.mu.Unlock()
+	ran := make(chan error, 1)
+	go func() { ran <- b.Run(context.Background()) }()
+	produce := producer(t, b)
+	for _, record := range []string{"first", "second"} { // no journal is used before the first round has ended
+		if err := produce(t.Context(), []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Failure(); err != nil {
+		t.Fatalf("before the failure: %v", err)
+	}
+	breakForcing(t, b)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := produce(ctx, []byte("second")); !errors.Is(err, kafka.ErrUnavailable) {
+	if err := produce(ctx, []byte("third")); !errors.Is(err, kafka.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
-	if err := b.Close(); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the first failure", err)
+	const cause = "forcing the log to disk: forcing the journal: invalid argument"
+	_, dialed := b.Dial(t.Context(), "tcp", b.Addrs()[0])
+	for where, err := range map[string]error{"Run": <-ran, "Failure": b.Failure(), "Dial": dialed, "Close": b.Close()} {
+		if err == nil || !strings.Contains(err.Error(), cause) {
+			t.Errorf("%s: got %v, want the cause", where, err)
+		}
+	}
+
+	again := start(t, config)
+	if err := producer(t, again)(t.Context(), []byte("fourth")); err != nil {
+		t.Errorf("after a new start: %v", err)
+	}
+	if err := again.Failure(); err != nil {
+		t.Errorf("after a new start: %v", err)
 	}
 }
