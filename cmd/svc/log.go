@@ -120,7 +120,7 @@ func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	err = n.inspection.Report(integrity.Finding{
 		What:  damage.Error(),
 		Would: "makes the file again; no record is touched",
-		Apply: func() error { return broker.Repair(config.Dir) }, First: true,
+		Apply: func() error { return broker.Repair(config, kafka.CreationSettings()) }, First: true,
 	})
 	if err != nil {
 		return nil, err

@@ -31,9 +31,13 @@ func TestADamagedFolderIsRefusedAndRepaired(t *testing.T) {
 		// left is how many of the 60 events are there after the repair.
 		left int
 	}{
-		"the broker's note": {remove("log/meta.json"), []string{"meta.json is missing", "partitions have"}, 60},
-		"the log":           {remove("log"), []string{"the log is another one", "it had 60 records, of which 60 were stored and 0 were not"}, 60},
-		"the master key":    {remove("vault.key"), []string{"vault.key is gone"}, 60},
+		"the broker's note":            {remove("log/meta.json"), []string{"meta.json is missing", "partitions have"}, 60},
+		"the note of the topics":       {remove("log/topics.json"), []string{"topics.json is missing", "partitions have"}, 60},
+		"both notes":                   {remove("log/topics.json", "log/meta.json"), []string{"meta.json is missing", "partitions have"}, 60},
+		"the note of the topics, torn": {tear("log/topics.json"), []string{"topics.json is not readable", "partitions have"}, 60},
+		"the broker's note, emptied":   {empties("log/meta.json"), []string{"meta.json is not readable", "partitions have"}, 60},
+		"the log":                      {remove("log"), []string{"the log is another one", "it had 60 records, of which 60 were stored and 0 were not"}, 60},
+		"the master key":               {remove("vault.key"), []string{"vault.key is gone"}, 60},
 		"another key": {func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "vault.key"), bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
 				t.Fatal(err)
@@ -68,6 +72,28 @@ func TestADamagedFolderIsRefusedAndRepaired(t *testing.T) {
 			}
 			assertRepaired(t, dir, c.left)
 		})
+	}
+}
+
+// tear cuts a file in the middle.
+func tear(name string) func(t *testing.T, dir string) {
+	return func(t *testing.T, dir string) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil {
+			err = os.Truncate(filepath.Join(dir, name), info.Size()/2)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// empties leaves a file without content, as a crash may do.
+func empties(name string) func(t *testing.T, dir string) {
+	return func(t *testing.T, dir string) {
+		if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -167,6 +167,16 @@ func (t *Topic) cleanup() []kafkago.ConfigEntry {
 	return entries
 }
 
+// CreationSettings returns the settings of a topic that no later start applies again; a repair of an
+// embedded log that lost the note of its topics needs them.
+func CreationSettings() map[string]string {
+	settings := map[string]string{}
+	for _, entry := range new(Topic).cleanup() {
+		settings[entry.ConfigName] = entry.ConfigValue
+	}
+	return settings
+}
+
 // settings returns the settings that every start applies: when the cluster deletes records, and
 // how large batches may be.
 func (t *Topic) settings() []kafkago.ConfigEntry {

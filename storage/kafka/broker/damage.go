@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"svc/storage/datadir"
@@ -22,19 +26,19 @@ const (
 	identityFile = "svc-log-id"
 )
 
-// ErrDamaged reports a folder of the embedded broker that has records and lacks a file without which
-// the broker would not see them.
+// ErrDamaged reports a folder of the embedded broker that has records, but not a readable file
+// without which the broker would not see them.
 var ErrDamaged = errors.New("the folder of the log is damaged")
 
-// Damage describes a folder that lacks a file: which one, and how much it holds.
+// Damage names the file, its state ("is missing", "is not readable"), and what the folder holds.
 type Damage struct {
-	Missing    string
-	Partitions int
-	Records    int64
+	File, State string
+	Partitions  int
+	Records     int64
 }
 
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%v: %s is missing, and %d partitions have %d records", ErrDamaged, d.Missing, d.Partitions, d.Records)
+	return fmt.Sprintf("%v: %s %s, and %d partitions have %d records", ErrDamaged, d.File, d.State, d.Partitions, d.Records)
 }
 
 // Unwrap makes every Damage an [ErrDamaged].
@@ -43,23 +47,37 @@ func (d *Damage) Unwrap() error { return ErrDamaged }
 // inspect returns a [Damage] if the folder has records that the broker would not see.
 func inspect(dir string) error {
 	for _, name := range []string{metaFile, topicsFile} {
-		_, err := os.Stat(filepath.Join(dir, name))
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		state, err := stateOfNote(filepath.Join(dir, name))
+		if err != nil {
 			return fmt.Errorf("looking at the log: %w", err)
+		}
+		if state == "" {
+			continue
 		}
 		found, err := countRecords(dir)
 		if err != nil {
 			return fmt.Errorf("looking at the log: %w", err)
 		}
 		if found.Records > 0 {
-			found.Missing = name
+			found.File, found.State = name, state
 			return found
 		}
 	}
 	return nil
+}
+
+// stateOfNote returns what is wrong with a JSON file of the broker, nothing if it is sound.
+func stateOfNote(file string) (string, error) {
+	content, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is missing", nil
+	case err != nil:
+		return "", err
+	case !json.Valid(content):
+		return "is not readable", nil
+	}
+	return "", nil
 }
 
 // countRecords counts the records in the folder, by the headers of the batches.
@@ -97,21 +115,83 @@ func recordsIn(content []byte) (records int64) {
 	return records
 }
 
-// Repair writes metaFile again, without which the broker takes the folder for an empty one.
-// It touches no record.
-func Repair(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, topicsFile)); err != nil {
-		return fmt.Errorf("repairing the log: %s cannot be made again, restore it from a backup: %w", topicsFile, err)
-	}
-	id, err := identity(dir)
+// noteVersion is the version of the files of the broker that Repair writes.
+const noteVersion = 1
+
+// Repair writes metaFile and topicsFile again if they are damaged. It touches no record. The topics are
+// those of cfg and those that have a folder; settings are the ones that a topic gets when it is
+// created. The node applies all other settings at every start.
+func Repair(cfg Config, settings map[string]string) error {
+	id, err := identity(cfg.Dir)
 	if err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(map[string]any{"version": 1, "cluster_id": id})
+	topics, err := topicsIn(cfg, settings)
 	if err != nil {
-		return err
+		return fmt.Errorf("looking for the topics of the log: %w", err)
 	}
-	return datadir.Replace(filepath.Join(dir, metaFile), encoded)
+	for name, content := range map[string]any{
+		metaFile:   map[string]any{"version": noteVersion, "cluster_id": id},
+		topicsFile: map[string]any{"version": noteVersion, "topics": topics},
+	} {
+		file := filepath.Join(cfg.Dir, name)
+		state, err := stateOfNote(file)
+		if err != nil {
+			return fmt.Errorf("repairing the log: %w", err)
+		}
+		if state == "" {
+			continue
+		}
+		encoded, err := json.Marshal(content)
+		if err != nil {
+			return err
+		}
+		if err := datadir.Replace(file, encoded); err != nil {
+			return fmt.Errorf("repairing the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// topicNote is a topic in topicsFile.
+type topicNote struct {
+	Name       string            `json:"name"`
+	ID         []byte            `json:"id"`
+	Partitions int               `json:"partitions"`
+	Replicas   int               `json:"replicas"`
+	Configs    map[string]string `json:"configs,omitempty"`
+}
+
+// topicsIn returns the topics of the configuration and of the folders of partitions, sorted by name.
+func topicsIn(cfg Config, settings map[string]string) ([]topicNote, error) {
+	partitions := map[string]int{}
+	for _, topic := range cfg.Topics {
+		partitions[topic] = max(cfg.Partitions, cfg.Wider[topic])
+	}
+	folders, err := filepath.Glob(filepath.Join(cfg.Dir, "partitions", "*-*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		dash := strings.LastIndexByte(name, '-')
+		partition, err := strconv.Atoi(name[dash+1:])
+		if err != nil {
+			continue // not a folder of the broker
+		}
+		topic, err := url.PathUnescape(name[:dash])
+		if err != nil {
+			continue
+		}
+		partitions[topic] = max(partitions[topic], partition+1)
+	}
+	var notes []topicNote
+	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
+		id := make([]byte, 16)
+		_, _ = rand.Read(id) // never fails
+		notes = append(notes, topicNote{Name: topic, ID: id, Partitions: partitions[topic], Replicas: 1, Configs: settings})
+	}
+	return notes, nil
 }
 
 // identity returns the cluster id of the broker on a folder, and chooses one for a new folder.
