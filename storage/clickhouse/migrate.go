@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -40,6 +41,9 @@ func (c *Conn) migrate(ctx context.Context, queries Queries) error {
 	if err != nil {
 		return fmt.Errorf("listing the migration files: %w", err)
 	}
+	if err := rejectUnknown(applied, names); err != nil {
+		return err
+	}
 	for _, file := range names {
 		name := strings.TrimSuffix(path.Base(file), ".sql")
 		if applied[name] {
@@ -51,6 +55,38 @@ func (c *Conn) migrate(ctx context.Context, queries Queries) error {
 	}
 	return c.setDurable(ctx, queries)
 }
+
+// formerMigrations are migrations of early versions that have no file any more.
+func formerMigrations() []string { return []string{"20261120_05_occurrences"} }
+
+// shownMigrations is the number of unknown migrations that an error names.
+const shownMigrations = 3
+
+// rejectUnknown returns an error if a newer version has migrated the store: this version does not know the
+// tables that it would write to.
+func rejectUnknown(applied map[string]bool, files []string) error {
+	known := formerMigrations()
+	for _, file := range files {
+		known = append(known, strings.TrimSuffix(path.Base(file), ".sql"))
+	}
+	var unknown []string
+	for _, name := range slices.Sorted(maps.Keys(applied)) {
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	shown := strings.Join(unknown[:min(len(unknown), shownMigrations)], ", ")
+	if more := len(unknown) - shownMigrations; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%w (migrations %s); nothing was changed. Start that version or a later one, or restore a backup that this version made", ErrNewer, shown)
+}
+
+// ErrNewer reports a store that a newer version of the program has migrated.
+var ErrNewer = errors.New("the store was migrated by a newer version of svc than this one")
 
 // applyTries is how often a migration is begun. Its statements may be repeated, and of two nodes that apply it at
 // the same time one may miss what the other has removed.

@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -184,4 +185,24 @@ func TestUpgradeOfRepeatedBlocks(t *testing.T) {
 	if got := ask[uint64](t, db, "SELECT sum(events) FROM names"); got != missing {
 		t.Errorf("names count %d events, want %d: what is missing comes with its block", got, missing)
 	}
+}
+
+// TestAStoreOfANewerVersionIsRefused opens a database that has unknown migrations: the start is refused and names
+// them, and nothing is migrated. Migrations of early versions that have no file are known.
+func TestAStoreOfANewerVersionIsRefused(t *testing.T) {
+	const name = "newer"
+	db := openNamed(t, name)
+	exec(t, db, "INSERT INTO migrations (name) VALUES ('20260101_10_renamed'), ('20270101_10_one'), ('20270101_20_two'), ('20270101_30_three')")
+	before := ask[uint64](t, db, "SELECT count() FROM migrations")
+	exec(t, db, "ALTER TABLE migrations DELETE WHERE name = '20261122_10_repeated_blocks' SETTINGS mutations_sync = 1")
+	_, err := database.Open(deadline(t), clickhouse.Config{Engine: clickhousetest.Engine(), Database: name}, state.Config{})
+	if !errors.Is(err, clickhouse.ErrNewer) || !strings.Contains(err.Error(), "migrations 20260101_10_renamed, 20270101_10_one, 20270101_20_two and 1 more") {
+		t.Errorf("got %v", err)
+	}
+	if got := ask[uint64](t, db, "SELECT count() FROM migrations"); got != before-1 {
+		t.Errorf("%d migrations are recorded, want %d", got, before-1)
+	}
+	exec(t, db, "ALTER TABLE migrations DELETE WHERE name NOT LIKE '20261%' SETTINGS mutations_sync = 1")
+	exec(t, db, "INSERT INTO migrations (name) VALUES ('20261120_05_occurrences')")
+	openNamed(t, name)
 }
