@@ -182,9 +182,10 @@ type AlertPatch struct {
 	ChannelIDs      *[]string       `json:"channelIds,omitempty"`
 	Enabled         *bool           `json:"enabled,omitempty"`
 	ForMinutes      *int            `json:"forMinutes,omitempty"`
-	// RecoveryThreshold is nil inside where it is to be cleared.
-	RecoveryThreshold **float64 `json:"-"`
-	NoData            *string   `json:"noData,omitempty"`
+	// SetRecovery says that RecoveryThreshold becomes Recovery, which is nil if it is to be cleared.
+	SetRecovery bool     `json:"setRecovery,omitempty"`
+	Recovery    *float64 `json:"recovery,omitempty"`
+	NoData      *string  `json:"noData,omitempty"`
 }
 
 // DefaultAlert holds the values of a new rule that a request leaves out.
@@ -205,7 +206,9 @@ func (s AlertSpec) With(p AlertPatch) AlertSpec {
 	assign(&s.ChannelIDs, p.ChannelIDs)
 	assign(&s.Enabled, p.Enabled)
 	assign(&s.ForMinutes, p.ForMinutes)
-	assign(&s.RecoveryThreshold, p.RecoveryThreshold)
+	if p.SetRecovery {
+		s.RecoveryThreshold = p.Recovery
+	}
 	assign(&s.NoData, p.NoData)
 	s.Name, s.Condition, s.ChannelIDs = strings.TrimSpace(s.Name), s.Condition.Of(s.Kind), once(s.ChannelIDs)
 	return s

@@ -128,8 +128,8 @@ type CampaignSpec struct {
 	// Rate is how many messages are sent a second, Budget how many an hour; 0 is no bound of the hour.
 	Rate   int `json:"rate"`
 	Budget int `json:"budget,omitempty"`
-	// Content is kept apart from the campaign, which knows its hash.
-	Content CampaignContent `json:"-"`
+	// Content is stored apart from the campaign, which has its hash.
+	Content CampaignContent `json:"content,omitzero"`
 }
 
 // CampaignPatch says what of a campaign changes; nil leaves a member as it is.

@@ -96,7 +96,7 @@ type Environment struct {
 	ID     string `json:"id"`
 	Slug   string `json:"slug"`
 	Name   string `json:"name"`
-	Number uint64 `json:"-"`
+	Number uint64 `json:"number,omitempty"`
 }
 
 // slugsOf returns the slugs of environments.

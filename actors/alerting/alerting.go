@@ -196,7 +196,7 @@ type putRule struct {
 	ID    string         `json:"id"`
 	New   bool           `json:"new"`
 	Patch svc.AlertPatch `json:"patch"`
-	// Recovery is the threshold of recovery where SetRecovery says that it is named.
+	// SetRecovery and Recovery are those of the patch, for nodes of earlier versions.
 	SetRecovery bool     `json:"setRecovery"`
 	Recovery    *float64 `json:"recovery"`
 	// Environment is empty where a change does not name it.
@@ -219,7 +219,7 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
 	}
 	if p.SetRecovery {
-		p.Patch.RecoveryThreshold = &p.Recovery
+		p.Patch.SetRecovery, p.Patch.Recovery = true, p.Recovery
 	}
 	before := rule
 	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now

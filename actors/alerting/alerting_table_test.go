@@ -90,8 +90,7 @@ func (l *ruleLife) make(o *office) {
 		minute, condition := 1, l.condition()
 		p.Comparator, p.Threshold, p.WindowMinutes, p.Condition, p.ForMinutes = &l.comparator, &l.threshold, &minute, &condition, &l.minutes
 		if l.recovery != 0 {
-			recovery := &l.recovery
-			p.RecoveryThreshold = &recovery
+			p.SetRecovery, p.Recovery = true, &l.recovery
 		}
 		if l.noData != "" {
 			p.NoData = &l.noData

@@ -27,12 +27,9 @@ func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, err
 // or belongs to another environment than the one that a change names; the zero environment
 // names none.
 func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
-	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
+	message := putRule{ID: id, New: id == "", Patch: patch, SetRecovery: patch.SetRecovery, Recovery: patch.Recovery, Environment: env.Slug, Number: env.Number}
 	if message.New {
 		message.ID = a.Random.NewID(ctx, "rul_")
-	}
-	if patch.RecoveryThreshold != nil {
-		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold
 	}
 	return alertingPutRule.Ask(ctx, a.Actors, ref.String(), message)
 }

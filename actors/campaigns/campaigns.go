@@ -129,6 +129,7 @@ func (c *Campaigns) Create(ctx context.Context, app *svc.Application, spec svc.C
 	if _, err := senderWrite.Ask(ctx, c.Actors, senderIdentity(app.Ref(), made.ID), spec.Content); err != nil {
 		return made, err
 	}
+	made.Content = svc.CampaignContent{}
 	made, err := bookCreate.Ask(ctx, c.Actors, app.Ref().String(), made)
 	made.Content = spec.Content
 	return made, err
@@ -152,10 +153,12 @@ func (c *Campaigns) Update(ctx context.Context, app *svc.Application, id string,
 	if _, err := senderWrite.Ask(ctx, c.Actors, senderIdentity(app.Ref(), id), spec.Content); err != nil {
 		return present, err
 	}
+	content := spec.Content
+	spec.Content = svc.CampaignContent{}
 	changed, err := bookEdit.Ask(ctx, c.Actors, app.Ref().String(), editCampaign{
-		ID: id, Spec: spec, Hash: spec.Content.Hash(), RetentionDays: app.RetentionDays, By: by, Revision: revision,
+		ID: id, Spec: spec, Hash: content.Hash(), RetentionDays: app.RetentionDays, By: by, Revision: revision,
 	})
-	changed.Content = spec.Content
+	changed.Content = content
 	return changed, err
 }
 

@@ -40,7 +40,7 @@ type (
 	changeDestination struct {
 		ID    string               `json:"id"`
 		Patch svc.DestinationPatch `json:"patch"`
-		// Environments are those of the application.
+		// Environments are those of the application. A node of an earlier version leaves their numbers out.
 		Environments []svc.Environment `json:"environments"`
 	}
 	sealDestination struct {
@@ -108,17 +108,20 @@ func (b *book) onChange(now time.Time, m changeDestination) (grain.Outcome[svc.D
 	d.DestinationSpec = d.With(m.Patch)
 	d.Normalize()
 	d.Numbers = numbersOf(d.Environments, m.Environments)
+	if slices.Contains(d.Numbers, 0) {
+		return grain.Outcome[svc.Destination]{}, svc.Unavailable("The change", time.Second)
+	}
 	d.UpdatedAt = now
 	return b.put(d), nil
 }
 
-// numbersOf returns the numbers of environments by their slugs.
+// numbersOf returns the numbers of environments in the order of their slugs, 0 for an unknown one.
 func numbersOf(slugs []string, environments []svc.Environment) []uint64 {
-	numbers := make([]uint64, 0, len(slugs))
-	for _, slug := range slugs {
+	numbers := make([]uint64, len(slugs))
+	for i, slug := range slugs {
 		at := slices.IndexFunc(environments, func(e svc.Environment) bool { return e.Slug == slug })
 		if at >= 0 {
-			numbers = append(numbers, environments[at].Number)
+			numbers[i] = environments[at].Number
 		}
 	}
 	return numbers

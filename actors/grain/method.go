@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -122,11 +124,11 @@ func (k *Kind[S]) Row(node *Node, newCore func(identity string) S) cluster.Kind 
 // On declares a method of a kind: its name on the wire and its handler. Two methods of one name
 // are a mistake that ends the program at its start.
 func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], options ...Option) Method[M, R] {
-	if _, declared := kind.methods[name]; declared {
+	if _, known := kind.methods[name]; known {
 		panic(fmt.Sprintf("the method %q of %s is declared twice", name, kind.name))
 	}
-	declared := Declare[M, R](kind.name, name, options...)
-	kind.methods[name] = method[S]{needsStore: declared.needsStore, handle: func(core S, now time.Time, payload []byte) (Outcome[any], error) {
+	made := Declare[M, R](kind.name, name, options...)
+	kind.methods[name] = method[S]{needsStore: made.needsStore, handle: func(core S, now time.Time, payload []byte) (Outcome[any], error) {
 		var message M
 		if err := json.Unmarshal(payload, &message); err != nil {
 			return Outcome[any]{}, fmt.Errorf("decoding a message: %w", err)
@@ -137,7 +139,7 @@ func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], o
 		}
 		return Outcome[any]{Answer: outcome.Answer, Effects: outcome.Effects}, nil
 	}}
-	return declared
+	return made
 }
 
 // Method is how clients call a method: with a request of type M, for an answer of type R.
@@ -151,12 +153,25 @@ type Method[M, R any] struct {
 // declare theirs with On.
 func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
 	m := Method[M, R]{kind: kind, name: name}
+	declared = append(declared, Message{Kind: kind, Method: name, Request: reflect.TypeFor[M](), Answer: reflect.TypeFor[R]()})
 	for _, option := range options {
 		m.repeatable = m.repeatable || option == Repeatable
 		m.needsStore = m.needsStore || option == NeedsStore
 	}
 	return m
 }
+
+// Message names the types that cross to the actors of a kind and back by one of its methods.
+type Message struct {
+	Kind, Method    string
+	Request, Answer reflect.Type
+}
+
+// declared has the methods of all packages of the program. Packages add to it while they are initialised.
+var declared []Message //nolint:gochecknoglobals // it never changes once the packages are initialised
+
+// Messages lists the methods of all kinds of the program with their types.
+func Messages() []Message { return slices.Clone(declared) }
 
 // Name returns the method's name on the wire.
 func (m Method[M, R]) Name() string { return m.name }

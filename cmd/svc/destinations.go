@@ -50,6 +50,12 @@ func (n *node) destinationsModule() module {
 				{"deliveries", "Dispatchers append outcomes until they have stopped; then the last batch is stored.", f.log.Run},
 			}
 		},
+		parts: func() []part {
+			repair := destinations.Repair{Index: f.index, Applications: n.collectors.Applications, Actors: n.cluster, Logger: n.logger}
+			return []part{
+				{"repair of destinations", "It calls actors, and ends when all destinations have their environments.", repair.Run},
+			}
+		},
 	}
 }
 

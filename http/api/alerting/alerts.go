@@ -180,14 +180,11 @@ func valueOf(word *string) string {
 }
 
 func (b *alertBody) patch() svc.AlertPatch {
-	patch := svc.AlertPatch{
+	return svc.AlertPatch{
 		Name: b.Name, Kind: (*svc.AlertKind)(b.Kind), Threshold: b.Threshold, Comparator: b.Comparator, WindowMinutes: b.WindowMinutes, CooldownMinutes: b.CooldownMinutes,
 		Severity: b.Severity, Condition: b.Condition.condition(), ChannelIDs: b.ChannelIDs, Enabled: b.Enabled, ForMinutes: b.ForMinutes, NoData: b.NoData,
+		SetRecovery: b.RecoveryThreshold.Set, Recovery: b.RecoveryThreshold.Value,
 	}
-	if b.RecoveryThreshold.Set {
-		patch.RecoveryThreshold = &b.RecoveryThreshold.Value
-	}
-	return patch
 }
 
 // Check requires one environment, and the threshold of a new rule; the port checks the rest.

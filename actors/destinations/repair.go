@@ -1,0 +1,65 @@
+package destinations
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/grain"
+)
+
+// Repair gives destinations the numbers of their environments again. Up to November 2026 each change of a destination
+// stored the number 0, by which no event is found (D676).
+type Repair struct {
+	Index *Index
+	// Applications lists the applications that this node knows.
+	Applications func() []svc.Application
+	Actors       grain.Caller
+	Logger       *slog.Logger
+}
+
+// Run repairs the destinations that this node knows, and returns when all are right. It may be repeated, also by
+// several nodes at a time.
+func (r *Repair) Run(ctx context.Context) error {
+	for _, app := range r.Applications() {
+		for _, id := range r.Index.misplaced(app.Ref()) {
+			if err := attempt.Until(ctx, r.Logger, "giving a destination the numbers of its environments", func() error { return r.repair(ctx, &app, id) }); err != nil {
+				return err
+			}
+			r.Logger.Info("a destination forwards again: an earlier version had stored it without its environment", "app", app.Ref().String(), "destination", id)
+		}
+	}
+	return nil
+}
+
+// repair repairs one destination by a change of nothing.
+func (r *Repair) repair(ctx context.Context, app *svc.Application, id string) error {
+	d, err := bookChange.Ask(ctx, r.Actors, app.Ref().String(), changeDestination{ID: id, Environments: app.Environments})
+	switch {
+	case svc.CodeOf(err) == svc.CodeNotFound && err != nil:
+		return nil // it was deleted meanwhile
+	case err != nil:
+		return err
+	case slices.Contains(d.Numbers, 0):
+		return fmt.Errorf("the destination %s is owned by a node of an earlier version", id)
+	}
+	return nil
+}
+
+// misplaced lists the destinations of an application that are stored under the number 0.
+func (x *Index) misplaced(ref svc.AppRef) (ids []string) {
+	found, _ := x.known.Load(ref)
+	app, _ := found.(*indexed)
+	if app == nil {
+		return nil
+	}
+	for id, d := range app.destinations {
+		if slices.Contains(d.Numbers, 0) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
