@@ -147,4 +147,6 @@ func (s TokenSpec) Validate(now time.Time) []FieldError {
 type TokenOwner struct {
 	User User
 	Org  string
+	// Session is the console session that mints a personal token; the operator has none.
+	Session string
 }

@@ -20,6 +20,52 @@ const (
 	SessionOfPasskey  = "passkey"
 )
 
+// Proof says why an account belongs to the owner of its address.
+type Proof string
+
+// The proofs: the operator named the address, or a link was opened that was mailed to it. An account without a proof
+// was made through a link that the inviter could read.
+const (
+	ProofOperator Proof = "operator"
+	ProofMail     Proof = "mail"
+)
+
+// MaxSessions bounds the console sessions of a person; the oldest end.
+const MaxSessions = 100
+
+// SessionSpec describes a new console session.
+type SessionSpec struct {
+	Person User
+	// By is SessionOfOperator or SessionOfPasskey.
+	By string
+	// Passkey is the id of the passkey that opens the session, empty for the operator's link.
+	Passkey string
+	// Device and Place describe the browser; they may be empty.
+	Device, Place string
+}
+
+// ConsoleSession is a console session in the list of its person.
+type ConsoleSession struct {
+	ID string `json:"id"`
+	// By is SessionOfOperator or SessionOfPasskey.
+	By        string    `json:"by"`
+	Passkey   string    `json:"passkey,omitempty"`
+	Device    string    `json:"device,omitempty"`
+	Place     string    `json:"place,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	// LastUsedAt is late by UseGrain at most.
+	LastUsedAt time.Time `json:"lastUsedAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// InvitationMail is an invitation as it is mailed to the invited person.
+type InvitationMail struct {
+	Organization Organization
+	Invitation   Invitation
+	// Secret is that of the link.
+	Secret Secret
+}
+
 // Link is a person who may sign in once with the secret of a link, until it is spent.
 type Link struct {
 	User User
@@ -28,6 +74,8 @@ type Link struct {
 	Invitation string
 	Org        string
 	EndsAt     time.Time
+	// Mailed says that the link was sent to the address, and nobody else got it.
+	Mailed bool
 }
 
 // SignInPurpose is the purpose of a ceremony that signs in the person who answers it, and

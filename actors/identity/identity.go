@@ -130,17 +130,6 @@ func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Memb
 	return memberships, err
 }
 
-// User returns the person of an e-mail address, made with a name if there is
-// none; a known person keeps the present name.
-func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
-	normal, ok := svc.NormaliseEmail(email)
-	if !ok {
-		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
-	}
-	person := svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}
-	return userEnsure.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
-}
-
 // KnownUser returns the person of an e-mail address, or not_found.
 func (i *Identity) KnownUser(ctx context.Context, email string) (svc.User, error) {
 	return userGet.Ask(ctx, i.Actors, userIdentity(email), grain.None{})

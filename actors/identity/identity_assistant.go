@@ -13,7 +13,7 @@ import (
 func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
 	token, secret := i.newToken(ctx, svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
-	return token, secret, i.activate(ctx, token)
+	return token, secret, i.activate(ctx, recordToken(token))
 }
 
 // EndAssistant revokes the token of a turn; one that has ended already is fine.

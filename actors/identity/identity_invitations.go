@@ -53,17 +53,6 @@ func (i *Identity) forgetOffer(ctx context.Context, person, org string) error {
 	return err
 }
 
-// Enter returns the person of an e-mail address who signs in: one who is known, or one who
-// has an open invitation and becomes known by it. It fails with not_found for others.
-func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
-	normal, ok := svc.NormaliseEmail(email)
-	if !ok {
-		return svc.User{}, svc.NotFound("user")
-	}
-	person := svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal}
-	return userEnter.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
-}
-
 // Offers lists the open invitations of a person, by the slugs of the organizations.
 func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, error) {
 	identity := userIdentity(person.Email)

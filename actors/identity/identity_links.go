@@ -12,7 +12,9 @@ import (
 // route: it has no scopes, expires, and can be revoked once, which spends it.
 func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, error) {
 	token, secret := i.newToken(ctx, svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
-	return secret, i.activate(ctx, token)
+	record := recordToken(token)
+	record.Mailed = link.Mailed
+	return secret, i.activate(ctx, record)
 }
 
 // Link returns what the secret of a link stands for; it fails with unauthorized where the link
@@ -29,7 +31,7 @@ func (i *Identity) Link(ctx context.Context, secret svc.Secret) (svc.Link, error
 	if token.Kind != svc.TokenLink || token.User == nil || token.ExpiresAt == nil {
 		return svc.Link{}, noLink(nil)
 	}
-	return svc.Link{User: *token.User, Invitation: token.Name, Org: token.Org, EndsAt: *token.ExpiresAt}, nil
+	return svc.Link{User: *token.User, Invitation: token.Name, Org: token.Org, EndsAt: *token.ExpiresAt, Mailed: token.Mailed}, nil
 }
 
 // SpendLink uses a link up. It fails with unauthorized for all callers but the first.
@@ -50,15 +52,6 @@ func noLink(err error) error {
 		return err
 	}
 	return svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
-}
-
-// EndSession ends a console session. It succeeds if the session is over or unknown.
-func (i *Identity) EndSession(ctx context.Context, secret svc.Secret) error {
-	_, err := tokenRevoke.Ask(ctx, i.Actors, svc.HashSecretHex(secret.Reveal()), grain.None{})
-	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
-		return err
-	}
-	return nil
 }
 
 // AddressOf returns the identity of a person's actor, as bytes.

@@ -310,7 +310,7 @@ func TestTokens(t *testing.T) {
 		})
 		organizational, orgSecret := c.Mint(ours, svc.Scopes()...)
 		nodetest.WantEqual(t, "the organization token's kind and place", []any{organizational.Kind, organizational.Org}, []any{svc.TokenOrganization, "acme"})
-		session, sessionSecret, err := c.Identity.OpenSession(ctx, ada, svc.SessionOfOperator, 12*time.Hour)
+		session, sessionSecret, err := c.Identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "the session's kind", session.Kind, svc.TokenConsole)
 		for prefix, secret := range map[string]string{"svc_pat_": clear, "svc_org_": orgSecret, "svc_con_": sessionSecret.Reveal()} {

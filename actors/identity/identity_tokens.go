@@ -61,18 +61,10 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 	}
 	token, secret := i.newToken(ctx, kind, owner, spec)
 	holder, identity := tokenHolder(owner)
-	if _, err := holder.add.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
+	if _, err := holder.add.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, addToken{Token: recordToken(token), Session: owner.Session}); err != nil {
 		return svc.Token{}, "", err
 	}
-	return token, secret, i.activate(ctx, token)
-}
-
-// OpenSession makes a console session of a person for a time; by says how the person was
-// recognised.
-func (i *Identity) OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error) {
-	ends := i.Now().Add(lifetime)
-	token, secret := i.newToken(ctx, svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
-	return token, secret, i.activate(ctx, token)
+	return token, secret, i.activate(ctx, recordToken(token))
 }
 
 func (i *Identity) newToken(ctx context.Context, kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
@@ -85,8 +77,8 @@ func (i *Identity) newToken(ctx context.Context, kind svc.TokenKind, owner svc.T
 	}, secret
 }
 
-func (i *Identity) activate(ctx context.Context, token svc.Token) error {
-	_, err := tokenCreate.Ask(ctx, i.Actors, token.Hash, createToken{Token: recordToken(token)})
+func (i *Identity) activate(ctx context.Context, token tokenRecord) error {
+	_, err := tokenCreate.Ask(ctx, i.Actors, token.Hash, createToken{Token: token})
 	return err
 }
 
@@ -124,6 +116,9 @@ func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
 	defer cancel()
 	owner := svc.TokenOwner{}
 	switch {
+	case token.Kind == svc.TokenConsole && token.User != nil:
+		_, _ = userSessionUsed.Ask(ctx, i.Actors, userIdentity(token.User.Email), findToken{ID: token.ID}) // a hint
+		return
 	case token.Kind == svc.TokenOrganization:
 		owner.Org = token.Org
 	case token.User != nil:

@@ -32,7 +32,7 @@ func TestOrganizationDeletion(t *testing.T) {
 	}
 	actorstest.Play(t, organizationKind, func() *organization { return &organization{} }, true, []actorstest.Step{
 		{Name: "create", Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme(), grain.Put("organization", "org_1", actorstest.Acme()), grain.Put("member", "usr_1", ada))},
-		{Name: "a token", Method: "token.add", Message: addToken{token}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", token))},
+		{Name: "a token", Method: "token.add", Message: addToken{Token: token}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", token))},
 		{Name: "an application", After: time.Second, Method: "app.reserve", Message: reserve("shop", 1), Want: grain.Answer[any](shop, grain.Put("app", "shop", shop))},
 		{Name: "another", After: time.Second, Method: "app.reserve", Message: reserve("blog", 2), Want: grain.Answer[any](blog, grain.Put("app", "blog", blog))},
 		{Name: "delete nothing", Method: "app.delete", Message: deleteApp{"nothing"}, Err: svc.NotFound("application")},

@@ -160,8 +160,8 @@ func TestOrganizationLife(t *testing.T) {
 		{Name: "exact page", Method: "apps", Message: listApps{"", 3}, Want: grain.Answer[any](appList{Apps: []AppRecord{blog, shop, shop2}})},
 
 		{Name: "no tokens", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord(nil))},
-		{Name: "add a token", Method: "token.add", Message: addToken{tok1}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", tok1))},
-		{Name: "add another", Method: "token.add", Message: addToken{tok2}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", tok2))},
+		{Name: "add a token", Method: "token.add", Message: addToken{Token: tok1}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", tok1))},
+		{Name: "add another", Method: "token.add", Message: addToken{Token: tok2}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", tok2))},
 		{Name: "tokens, the newest first", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord{tok2, tok1})},
 		{Name: "find a token", Method: "token.find", Message: findToken{"tok_1"}, Want: grain.Answer[any](tok1)},
 		{Name: "use a token", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}})},

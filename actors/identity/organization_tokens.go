@@ -15,6 +15,8 @@ import (
 type (
 	addToken struct {
 		Token tokenRecord `json:"token"`
+		// Session is the console session that asks for a personal token; the operator has none.
+		Session string `json:"session,omitempty"`
 	}
 	findToken struct {
 		ID string `json:"id"`

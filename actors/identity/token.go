@@ -118,7 +118,7 @@ func (t *token) onUse(now time.Time, m useToken) (grain.Outcome[standing], error
 	}
 	rate, wait := t.meter.Take(now, m.Class, t.limits.of(m.Class))
 	answer := standing{Token: *t.token, Rate: rate, Wait: wait}
-	listed := t.token.Kind == svc.TokenPersonal || t.token.Kind == svc.TokenOrganization
+	listed := t.token.Kind == svc.TokenPersonal || t.token.Kind == svc.TokenOrganization || t.token.Kind == svc.TokenConsole
 	if listed && wait == 0 && now.Sub(t.noted) >= svc.UseGrain {
 		t.noted, answer.Note = now, true
 	}
@@ -130,7 +130,7 @@ func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None]
 		return grain.Outcome[grain.None]{}, svc.NotFound("token")
 	}
 	if kind := t.token.Kind; kind == svc.TokenAssistant || kind == svc.TokenConsole || kind == svc.TokenLink {
-		// They are on no list: nothing is left of one.
+		// Nothing is left of one.
 		id := t.token.ID
 		t.token = nil
 		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", id)}, Wakeups: t.noWakeup()}}, nil

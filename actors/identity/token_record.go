@@ -7,9 +7,13 @@ import "svc"
 type tokenRecord struct {
 	svc.Token
 	Hash string `json:"hash"`
+	// Mailed says of a link that only the mailbox of its person got it.
+	Mailed bool `json:"mailed,omitempty"`
 }
 
-func recordToken(token svc.Token) tokenRecord { return tokenRecord{Token: token, Hash: token.Hash} }
+func recordToken(token svc.Token) tokenRecord {
+	return tokenRecord{Token: token, Hash: token.Hash}
+}
 
 func (r tokenRecord) token() svc.Token {
 	token := r.Token

@@ -180,7 +180,7 @@ func TestLimitsSurviveAReload(t *testing.T) {
 // tokens that are on a list, and not for refused requests.
 func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
 	for kind, listed := range map[svc.TokenKind]bool{
-		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: false,
+		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: true,
 	} {
 		record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 		record.Kind = kind

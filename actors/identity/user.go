@@ -13,40 +13,38 @@ import (
 //
 //	identity   SHA-256 of the normalised e-mail address, in hex
 //	rank       2
-//	owns       the person's name, the organizations where the person may sit
-//	           (each organization's own list decides), where a seat may be offered, the
-//	           personal tokens, the passkeys
-//	persists   entities user, membership, offer, token, passkey; open ceremonies are forgotten
+//	owns       the person's name and the proof of the address, the organizations where the
+//	           person may sit (each organization's own list decides), where a seat may be
+//	           offered, the personal tokens, the passkeys, the list of console sessions
+//	persists   entities user, membership, offer, token, passkey, session, ending; open
+//	           ceremonies are forgotten
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
 const kindUser = "user"
 
 type user struct {
-	user        *svc.User
+	user        *userRecord
 	memberships map[string]grain.None
 	offers      map[string]noteOffer
 	tokens      map[string]tokenRecord
 	passkeys    map[string]svc.Passkey
-	ceremonies  []svc.Ceremony
+	// sessions are the console sessions, ending the hashes of tokens that are to be revoked.
+	sessions   map[string]sessionRecord
+	ending     map[string]grain.None
+	ceremonies []svc.Ceremony
 	// spent are the ceremonies that were opened elsewhere and answered.
 	spent []svc.Ceremony
 }
 
-type (
-	ensureUser struct {
-		User svc.User `json:"user"`
-	}
-	joinOrganization struct {
-		Org string `json:"org"`
-	}
-)
+type joinOrganization struct {
+	Org string `json:"org"`
+}
 
 var userKind = grain.NewKind[*user](kindUser, 2, 10*time.Minute)
 
 // The methods of the user actor.
 var (
-	userEnsure      = grain.On(userKind, "ensure", (*user).onEnsure, grain.Repeatable)
 	userGet         = grain.On(userKind, "get", (*user).onGet, grain.Repeatable)
 	userJoin        = grain.On(userKind, "join", (*user).onJoin)
 	userLeave       = grain.On(userKind, "leave", (*user).onLeave)
@@ -73,13 +71,13 @@ func (u *user) Admit(_ time.Time, method string) error {
 }
 
 func (u *user) Restore(entities []svc.Entity) error {
-	*u = user{memberships: map[string]grain.None{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
+	*u = user{memberships: map[string]grain.None{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}, sessions: map[string]sessionRecord{}, ending: map[string]grain.None{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "user":
-			var person svc.User
-			person, err = grain.Decode[svc.User](entity)
+			var person userRecord
+			person, err = grain.Decode[userRecord](entity)
 			u.user = &person
 		case "membership":
 			u.memberships[entity.ID] = grain.None{}
@@ -89,6 +87,10 @@ func (u *user) Restore(entities []svc.Entity) error {
 			u.tokens[entity.ID], err = grain.Decode[tokenRecord](entity)
 		case "passkey":
 			u.passkeys[entity.ID], err = grain.Decode[svc.Passkey](entity)
+		case "session":
+			u.sessions[entity.ID], err = grain.Decode[sessionRecord](entity)
+		case "ending":
+			u.ending[entity.ID] = grain.None{}
 		}
 		if err != nil {
 			return err
@@ -97,22 +99,8 @@ func (u *user) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onEnsure makes the user if there is none. A known user keeps the name: a member who
-// seats a person in one organization must not rename them in all.
-func (u *user) onEnsure(_ time.Time, m ensureUser) (grain.Outcome[svc.User], error) {
-	if u.user != nil {
-		return grain.Answer(*u.user), nil
-	}
-	person := m.User
-	if person.Name == "" {
-		person.Name = person.Email
-	}
-	u.user = &person
-	return grain.Answer(*u.user, grain.Put("user", u.user.ID, *u.user)), nil
-}
-
 func (u *user) onGet(time.Time, grain.None) (grain.Outcome[svc.User], error) {
-	return grain.Answer(*u.user), nil
+	return grain.Answer(u.user.User), nil
 }
 
 func (u *user) onJoin(_ time.Time, m joinOrganization) (grain.Outcome[grain.None], error) {
@@ -135,7 +123,10 @@ func (u *user) onMemberships(time.Time, grain.None) (grain.Outcome[[]string], er
 	return grain.Answer(slices.Sorted(maps.Keys(u.memberships))), nil
 }
 
-func (u *user) onAddToken(_ time.Time, m addToken) (grain.Outcome[grain.None], error) {
+func (u *user) onAddToken(now time.Time, m addToken) (grain.Outcome[grain.None], error) {
+	if err := u.live(now, m.Session); err != nil {
+		return grain.Outcome[grain.None]{}, err
+	}
 	u.tokens[m.Token.ID] = m.Token
 	return grain.Answer(grain.None{}, grain.Put("token", m.Token.ID, m.Token)), nil
 }

@@ -25,12 +25,11 @@ var (
 	userNoteOffer   = grain.On(userKind, "offer.note", (*user).onNoteOffer, grain.Repeatable)
 	userForgetOffer = grain.On(userKind, "offer.forget", (*user).onForgetOffer, grain.Repeatable)
 	userOffers      = grain.On(userKind, "offers", (*user).onOffers, grain.Repeatable)
-	userEnter       = grain.On(userKind, "enter", (*user).onEnter, grain.Repeatable)
 )
 
 // strangers lists the methods that serve an address without a known person.
 func strangers() []string {
-	return []string{"ensure", "enter", "offer.note", "offer.forget", "offers"}
+	return []string{"vouch", "register", "account", "revoked", "offer.note", "offer.forget", "offers"}
 }
 
 // onNoteOffer notes an invitation. What has expired is forgotten on the way, and so is the
@@ -65,22 +64,4 @@ func (u *user) onOffers(now time.Time, _ grain.None) (grain.Outcome[[]string], e
 		}
 	}
 	return grain.Answer(slugs), nil
-}
-
-// onEnter returns the person who signs in. Where nobody is known yet but an invitation is
-// open, the person is made, by the name that the first inviter gave.
-func (u *user) onEnter(now time.Time, m ensureUser) (grain.Outcome[svc.User], error) {
-	var open []noteOffer
-	for _, offer := range u.offers {
-		if now.Before(offer.ExpiresAt) {
-			open = append(open, offer)
-		}
-	}
-	if u.user == nil && len(open) == 0 {
-		return grain.Outcome[svc.User]{}, svc.NotFound("user")
-	}
-	if u.user == nil {
-		m.User.Name = slices.MinFunc(open, func(a, b noteOffer) int { return a.ExpiresAt.Compare(b.ExpiresAt) }).Name
-	}
-	return u.onEnsure(now, m)
 }

@@ -20,6 +20,8 @@ type (
 		Passkey svc.Passkey `json:"passkey"`
 		// Use changes a passkey only where there is one.
 		Use bool `json:"use"`
+		// Session is the console session that adds a passkey.
+		Session string `json:"session,omitempty"`
 	}
 	namePasskey struct {
 		ID string `json:"id"`
@@ -45,9 +47,11 @@ func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]svc.Passkey], 
 }
 
 // onPutPasskey stores a new passkey, or the changes of a known one.
-func (u *user) onPutPasskey(_ time.Time, m putPasskey) (grain.Outcome[svc.Passkey], error) {
+func (u *user) onPutPasskey(now time.Time, m putPasskey) (grain.Outcome[svc.Passkey], error) {
 	key := m.Passkey
 	switch _, known := u.passkeys[key.ID]; {
+	case !m.Use && (m.Session == "" || u.live(now, m.Session) != nil):
+		return grain.Outcome[svc.Passkey]{}, svc.PasskeyRequired("session_over", "The session has ended. Sign in again.")
 	case m.Use && !known:
 		return grain.Outcome[svc.Passkey]{}, svc.NotFound("passkey")
 	case !known && len(u.passkeys) >= svc.MaxPasskeys:
@@ -57,12 +61,19 @@ func (u *user) onPutPasskey(_ time.Time, m putPasskey) (grain.Outcome[svc.Passke
 	return grain.Answer(key, grain.Put("passkey", key.ID, key)), nil
 }
 
-func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[grain.None], error) {
+// onRemovePasskey removes a passkey and ends the sessions that it opened.
+func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[entered], error) {
 	if _, known := u.passkeys[m.ID]; !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("passkey")
+		return grain.Outcome[entered]{}, svc.NotFound("passkey")
 	}
 	delete(u.passkeys, m.ID)
-	return grain.Answer(grain.None{}, grain.Delete("passkey", m.ID)), nil
+	writes := []grain.Write{grain.Delete("passkey", m.ID)}
+	for _, session := range u.sortedSessions() {
+		if session.Passkey == m.ID {
+			writes = append(writes, u.endSession(session.ID)...)
+		}
+	}
+	return u.answerEntered(writes), nil
 }
 
 // onOpenCeremony remembers a question. It is not stored: a client whose question is lost asks again.
@@ -100,11 +111,11 @@ func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey
 	return userPasskeys.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
 }
 
-// AddPasskey keeps a new passkey of a person under an id of its own; it fails with
-// conflict where there are too many.
-func (i *Identity) AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
+// AddPasskey keeps a new passkey of a person under an id of its own, on behalf of a console session of the person.
+// It fails with conflict if there are too many, and with passkey_required if the session has ended.
+func (i *Identity) AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error) {
 	key.ID = i.Random.NewID(ctx, "key_")
-	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key})
+	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Session: session})
 }
 
 // UsePasskey stores the changes that a use made to a passkey; it fails with not_found where the
@@ -114,10 +125,14 @@ func (i *Identity) UsePasskey(ctx context.Context, person svc.User, key svc.Pass
 	return err
 }
 
-// RemovePasskey removes a passkey of a person.
+// RemovePasskey removes a passkey of a person and ends the sessions that it opened.
 func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string) error {
-	_, err := userRemovePasskey.Ask(ctx, i.Actors, userIdentity(person.Email), namePasskey{ID: id})
-	return err
+	identity := userIdentity(person.Email)
+	removed, err := userRemovePasskey.Ask(ctx, i.Actors, identity, namePasskey{ID: id})
+	if err != nil {
+		return err
+	}
+	return i.revokeAll(ctx, identity, removed.Ending)
 }
 
 // OpenCeremony remembers a question to a person's authenticator.

@@ -17,7 +17,7 @@ func TestCeremoniesAreTakenOnce(t *testing.T) {
 	}
 	over := svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
 	steps := []actorstest.Step{
-		{Name: "make", Method: "ensure", Message: ensureUser{person}, Want: grain.Answer[any](person, grain.Put("user", "usr_1", person))},
+		{Name: "make", Method: "vouch", Message: vouchFor{person, true}, Want: grain.Answer[any](entered{User: person}, grain.Put("user", "usr_1", userRecord{person, svc.ProofOperator}))},
 		{Name: "none is open", Method: "ceremony.take", Message: namePasskey{"cer_0"}, Err: over},
 		{Name: "open", Method: "ceremony.open", Message: openCeremony{asked(0)}, Want: grain.Answer[any](grain.None{})},
 		{Name: "another one", Method: "ceremony.take", Message: namePasskey{"cer_1"}, Err: over},
@@ -37,11 +37,13 @@ func TestCeremoniesAreTakenOnce(t *testing.T) {
 // TestAPersonHasTenPasskeys adds one more than there may be.
 func TestAPersonHasTenPasskeys(t *testing.T) {
 	person := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"}
-	steps := []actorstest.Step{{Name: "make", Method: "ensure", Message: ensureUser{person}, Want: grain.Answer[any](person, grain.Put("user", "usr_1", person))}}
+	steps := []actorstest.Step{{Name: "make", Method: "vouch", Message: vouchFor{person, true}, Want: grain.Answer[any](entered{User: person}, grain.Put("user", "usr_1", userRecord{person, svc.ProofOperator}))}}
+	open := testSession("tok_s", "", 0)
+	steps = append(steps, actorstest.Step{Name: "sign in", Method: "session.add", Message: addSession{open}, Want: grain.Answer[any](entered{User: person}, grain.Put("session", "tok_s", open))})
 	for n := range svc.MaxPasskeys {
 		key := svc.Passkey{ID: fmt.Sprintf("key_%02d", n), Credential: []byte(`{}`)}
-		steps = append(steps, actorstest.Step{Name: "add", Method: "passkey.put", Message: putPasskey{key, false}, Want: grain.Answer[any](key, grain.Put("passkey", key.ID, key))})
+		steps = append(steps, actorstest.Step{Name: "add", Method: "passkey.put", Message: putPasskey{key, false, "tok_s"}, Want: grain.Answer[any](key, grain.Put("passkey", key.ID, key))})
 	}
 	many := svc.Errorf(svc.CodeConflict, "A person has at most %d passkeys; remove one first.", svc.MaxPasskeys)
-	actorstest.Play(t, userKind, func() *user { return &user{} }, true, append(steps, actorstest.Step{Name: "one more", Method: "passkey.put", Message: putPasskey{svc.Passkey{ID: "key_10", Credential: []byte(`{}`)}, false}, Err: many}))
+	actorstest.Play(t, userKind, func() *user { return &user{} }, true, append(steps, actorstest.Step{Name: "one more", Method: "passkey.put", Message: putPasskey{svc.Passkey{ID: "key_10", Credential: []byte(`{}`)}, false, "tok_s"}, Err: many}))
 }

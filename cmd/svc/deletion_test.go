@@ -22,7 +22,7 @@ func (s *server) passkeySession(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.OpenSession(t.Context(), owner, svc.SessionOfPasskey, time.Hour)
+	_, secret, err := s.node.identity.OpenSession(t.Context(), svc.SessionSpec{Person: owner, By: svc.SessionOfPasskey})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestEveryRouteOnTheRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := s.node.identity.OpenSession(ctx, stranger, svc.SessionOfOperator, 3600e9)
+	_, session, err := s.node.identity.OpenSession(ctx, svc.SessionSpec{Person: stranger, By: svc.SessionOfOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

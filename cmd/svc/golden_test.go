@@ -174,7 +174,7 @@ func fill(t *testing.T, n *node) apitest.World {
 		}
 		return secret
 	}
-	_, session, err := n.identity.OpenSession(ctx, ada, svc.SessionOfOperator, time.Hour)
+	_, session, err := n.identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"svc/http/api/accounts"
 	appsapi "svc/http/api/apps"
 	"svc/http/api/metrics"
+	"svc/http/outbound"
 	"svc/http/route"
 )
 
@@ -19,13 +20,17 @@ func (n *node) identityModule() module {
 	return module{name: "identity", kinds: func(node *grain.Node) []cluster.Kind {
 		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
 	}, routes: func() ([]route.Route, error) {
-		return accounts.Routes(accounts.Ports{
+		ports := accounts.Ports{
 			Organizations: organizations{n.identity, n.apps}, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
 			Seal: n.consoleSeal, Ledger: n.db,
 			Limits: accounts.Limits{
 				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 			},
-		}), nil
+		}
+		if n.config.MailServer != "" {
+			ports.Letters = outbound.NewInvitations(outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}, n.consoleSite)
+		}
+		return accounts.Routes(ports), nil
 	}}
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"svc"
 	"svc/cmd/svc/firststart"
 )
 
@@ -97,7 +97,7 @@ func (s *server) session() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.OpenSession(context.Background(), owner, "console", time.Hour)
+	_, secret, err := s.node.identity.OpenSession(context.Background(), svc.SessionSpec{Person: owner, By: "console"})
 	if err != nil {
 		s.t.Fatal(err)
 	}

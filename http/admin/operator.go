@@ -26,7 +26,7 @@ type Operator interface {
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
 	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
-	OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
 	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
 	Organization(ctx context.Context, org string) (svc.Organization, error)
 	DeleteOrganization(ctx context.Context, org string) error
@@ -130,7 +130,7 @@ func (o operator) login(ctx context.Context, c Command, done *effect) (any, erro
 		return nil, err
 	}
 	*done = effect{"session.opened", orgs, person.ID}
-	token, secret, err := o.port.OpenSession(ctx, person, svc.SessionOfOperator, svc.SessionTime)
+	token, secret, err := o.port.OpenSession(ctx, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Device: "svc admin login"})
 	return Minted{token, secret.Reveal()}, err
 }
 

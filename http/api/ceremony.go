@@ -11,8 +11,9 @@ import (
 // Passkeys keeps the passkeys of people and the challenges to their authenticators.
 type Passkeys interface {
 	Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error)
-	// AddPasskey returns the passkey with its id, conflict where there are too many.
-	AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error)
+	// AddPasskey returns the passkey with its id, conflict where there are too many, passkey_required if the session has
+	// ended.
+	AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error)
 	UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error
 	RemovePasskey(ctx context.Context, person svc.User, id string) error
 	// OpenCeremony keeps a challenge; TakeCeremony returns it once.

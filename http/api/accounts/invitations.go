@@ -27,11 +27,11 @@ type consoleInvitations struct {
 }
 
 func consoleInvitationRoutes(ports Ports) []route.Route {
-	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations, links: ports.Links}
+	invitations := consoleInvitations{members: membersOf(ports), invitations: ports.Invitations, links: ports.Links}
 	return []route.Route{
 		{
 			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: svc.RateDefault,
-			Summary: "Invite a person, who has 72 hours to accept; the answer shows the link once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
+			Summary: "Invite a person, who has 72 hours to accept; the link is mailed, or the answer shows it once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
 			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
@@ -82,7 +82,15 @@ func (c consoleInvitations) create(ctx context.Context, call *route.Call, in cre
 	if err != nil {
 		return invitationLink{}, err
 	}
-	return c.newLink(ctx, call, &seat)
+	made := invitationLink{member: memberOf(&seat), Mailed: c.members.letters != nil}
+	if seat.Invitation == nil {
+		return made, nil
+	}
+	secret, err := c.members.newLink(ctx, call, seat.Invitation)
+	if secret != "" {
+		made.Link = linkTo(call.Site(), "invitation", secret)
+	}
+	return made, err
 }
 
 // invitation is an invitation as the invited person sees it.

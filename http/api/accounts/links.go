@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"slices"
+	"time"
 
 	"svc"
 	"svc/http/passkey"
@@ -18,10 +19,16 @@ type Links interface {
 	Link(ctx context.Context, secret svc.Secret) (svc.Link, error)
 	// SpendLink uses a link up; of several calls one succeeds.
 	SpendLink(ctx context.Context, secret svc.Secret) error
-	// Enter returns the person of an e-mail address, whom an open invitation makes known.
+	// Enter returns the person of an e-mail address whom the operator lets in. What opened the account without a proof
+	// of the address ends.
 	Enter(ctx context.Context, email string) (svc.User, error)
-	// KnownUser returns the person of an e-mail address, or not_found.
-	KnownUser(ctx context.Context, email string) (svc.User, error)
+	// MayRegister fails with conflict if the person of a link has an account that the link does not open.
+	MayRegister(ctx context.Context, link svc.Link) error
+	// Register makes the account of an invited person with its first passkey, under the rule of MayRegister.
+	Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error)
+	// ProveAddress notes that a session of a person opened a link that was mailed to the address. If nothing proved the
+	// account before, only this session and its passkey stay.
+	ProveAddress(ctx context.Context, person svc.User, session string) error
 }
 
 // byLink signs in the person of a link that the operator has made. The link is spent first: of
@@ -45,12 +52,11 @@ func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret sv
 	if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, person, svc.SessionOfOperator, len(keys))
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfOperator}, len(keys))
 }
 
-// offer returns the open invitation that a link answers, for an address of which nobody is
-// known. Who is known signs in first: a link that somebody else has made must not add a passkey
-// to a person who exists.
+// offer returns the open invitation that a link answers by a registration. A person with an account signs in first: a
+// link that somebody else has made must not add a passkey to it.
 func (c consoleSessions) offer(ctx context.Context, link *svc.Link) (svc.Offer, error) {
 	offers, err := c.invitations.Offers(ctx, link.User)
 	if err != nil {
@@ -60,14 +66,7 @@ func (c consoleSessions) offer(ctx context.Context, link *svc.Link) (svc.Offer, 
 	if at < 0 {
 		return svc.Offer{}, svc.Errorf(svc.CodeUnauthorized, "The invitation is over, was withdrawn, or was answered. Ask for another one.")
 	}
-	_, err = c.links.KnownUser(ctx, link.User.Email)
-	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound:
-		return offers[at], nil
-	case err == nil:
-		err = &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
-	}
-	return svc.Offer{}, err
+	return offers[at], c.links.MayRegister(ctx, *link)
 }
 
 // invited begins the registration that accepts an invitation.
@@ -115,7 +114,8 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 	if err != nil {
 		return session{}, err
 	}
-	if _, err := c.offer(ctx, &link); err != nil {
+	offer, err := c.offer(ctx, &link)
+	if err != nil {
 		return session{}, err
 	}
 	key, err := party.Registered(link.User, &state, link.JoinPurpose(), body.Credential, call.Now)
@@ -125,19 +125,16 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 	if err := c.links.SpendLink(ctx, secret); err != nil {
 		return session{}, err
 	}
-	person, err := c.links.Enter(ctx, link.User.Email)
+	link.User.Name, key.Name = offer.Invitation.Name, body.Name
+	person, key, err := c.links.Register(ctx, link, key)
 	if err != nil {
-		return session{}, err
-	}
-	key.Name = body.Name
-	if _, err := c.passkeys.AddPasskey(ctx, person, key); err != nil {
 		return session{}, err
 	}
 	if _, err := c.invitations.AcceptOffer(ctx, person, link.Org); err != nil {
 		return session{}, err
 	}
 	call.Happened("member.joined")
-	return c.open(ctx, call, person, svc.SessionOfPasskey, 1)
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID}, 1)
 }
 
 // linkTo returns the address of the console that carries a secret. What stands behind the # stays
@@ -168,24 +165,47 @@ func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person 
 	if link.User.Email != person.Email || link.Org != org || !link.Answers(offers) {
 		return refused
 	}
-	return c.links.SpendLink(ctx, svc.Secret(secret))
+	if err := c.links.SpendLink(ctx, svc.Secret(secret)); err != nil || !link.Mailed {
+		return err
+	}
+	return c.links.ProveAddress(ctx, person, call.Grant.Token.ID)
+}
+
+// Letters mails invitations. A service without a mail server has none.
+type Letters interface {
+	// Admit fails with rate_limited if the organization mails too often, to the address or altogether.
+	Admit(org, email string) error
+	// SendInvitation makes one attempt.
+	SendInvitation(ctx context.Context, mail svc.InvitationMail) error
 }
 
 // invitationLink is the answer that shows the link of an invitation, once.
 type invitationLink struct {
 	member
-	Link string `json:"link" doc:"For the invited person alone; it ends in a passkey, and is never shown again."`
+	Link   string `json:"link" doc:"For the invited person alone; it ends in a passkey, and is never shown again. Empty if it was mailed."`
+	Mailed bool   `json:"mailed" doc:"The link was sent to the address, and to nobody else."`
 }
 
-// newLink makes the link of an invitation.
-func (c consoleInvitations) newLink(ctx context.Context, call *route.Call, seat *svc.Seat) (invitationLink, error) {
-	made := invitationLink{member: memberOf(seat)}
-	if seat.Invitation == nil {
-		return made, nil
-	}
+// newLink makes the link of an invitation, and mails it if the service can.
+func (c consoleMembers) newLink(ctx context.Context, call *route.Call, invitation *svc.Invitation) (svc.Secret, error) {
 	secret, err := c.links.NewLink(ctx, svc.Link{
-		User: svc.User{Email: seat.Invitation.Email}, Invitation: seat.Invitation.ID, Org: call.Param("org"), EndsAt: seat.Invitation.ExpiresAt,
+		User: svc.User{Email: invitation.Email}, Invitation: invitation.ID, Org: call.Param("org"), EndsAt: invitation.ExpiresAt, Mailed: c.letters != nil,
 	})
-	made.Link = linkTo(call.Site(), "invitation", secret)
-	return made, err
+	if err != nil || c.letters == nil {
+		return secret, err
+	}
+	seats, err := c.organizations.Memberships(ctx, call.Grant)
+	if err != nil {
+		return "", err
+	}
+	mail := svc.InvitationMail{Invitation: *invitation, Secret: secret}
+	for _, seat := range seats {
+		if seat.Slug == call.Param("org") {
+			mail.Organization = seat.Organization
+		}
+	}
+	if err := c.letters.SendInvitation(ctx, mail); err != nil {
+		return "", svc.Unavailable("The mail server", time.Minute)
+	}
+	return "", nil
 }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 
 	"svc"
 	"svc/http/api"
@@ -24,10 +25,19 @@ type Members interface {
 }
 
 // consoleMembers answers the console's routes of members.
-type consoleMembers struct{ members Members }
+type consoleMembers struct {
+	members       Members
+	organizations Organizations
+	links         Links
+	letters       Letters
+}
+
+func membersOf(ports Ports) consoleMembers {
+	return consoleMembers{ports.Members, ports.Organizations, ports.Links, ports.Letters}
+}
 
 func consoleMemberRoutes(ports Ports) []route.Route {
-	members := consoleMembers{members: ports.Members}
+	members := membersOf(ports)
 	return []route.Route{
 		{
 			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/members", Operation: "console.members.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Effect: route.Read, Rate: svc.RateDefault,
@@ -117,16 +127,24 @@ func (p *putMember) Check(*route.Call) []svc.FieldError { return p.spec().Valida
 
 func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember) (member, error) {
 	seat, err := c.offer(ctx, call, in.Org, in.spec())
-	if err == nil && seat.Invitation != nil {
-		call.Answer(202)
+	if err != nil || seat.Invitation == nil {
+		return memberOf(&seat), err
+	}
+	call.Answer(202)
+	if c.letters != nil {
+		_, err = c.newLink(ctx, call, seat.Invitation)
 	}
 	return memberOf(&seat), err
 }
 
-// offer changes the role of a member, or invites the person.
+// offer changes the role of a member, or invites the person. Only an invitation that can be mailed is made, if the
+// service has a mail server.
 func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
 	by, err := api.SignedIn(call)
 	if err != nil {
+		return svc.Seat{}, err
+	}
+	if err := c.admit(ctx, org, spec.Email); err != nil {
 		return svc.Seat{}, err
 	}
 	seat, err := c.members.OfferSeat(ctx, org, call.Grant.Role, by, spec)
@@ -139,6 +157,19 @@ func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string,
 		call.About(seat.Member.User.ID)
 	}
 	return seat, err
+}
+
+// admit asks whether an invitation may be mailed. Nothing is mailed to a member.
+func (c consoleMembers) admit(ctx context.Context, org, address string) error {
+	email, ok := svc.NormaliseEmail(address)
+	if c.letters == nil || !ok {
+		return nil
+	}
+	members, err := c.members.Members(ctx, org)
+	if err != nil || slices.ContainsFunc(members, func(member svc.Member) bool { return member.User.Email == email }) {
+		return err
+	}
+	return c.letters.Admit(org, email)
 }
 
 func (c consoleMembers) remove(ctx context.Context, call *route.Call, in memberPath) (route.Empty, error) {

@@ -148,7 +148,7 @@ func (p passkeys) register(ctx context.Context, call *route.Call, in registerPas
 		return passkeyRow{}, err
 	}
 	key.Name = strings.TrimSpace(in.Body.Name)
-	key, err = p.passkeys.AddPasskey(ctx, person, key)
+	key, err = p.passkeys.AddPasskey(ctx, person, call.Grant.Token.ID, key)
 	if err != nil {
 		return passkeyRow{}, err
 	}

@@ -19,8 +19,10 @@ type Ports struct {
 	Passkeys      api.Passkeys
 	Sessions      Sessions
 	Links         Links
-	Seal          Seal
-	Ledger        Ledger
+	// Letters mails invitations; nil if the service has no mail server.
+	Letters Letters
+	Seal    Seal
+	Ledger  Ledger
 	// Limits is shown by GET /me.
 	Limits Limits
 }

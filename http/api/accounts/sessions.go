@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"time"
 
 	"svc"
 	"svc/http/api"
@@ -14,8 +13,8 @@ import (
 
 // Sessions opens and ends console sessions.
 type Sessions interface {
-	// OpenSession makes a session; by is svc.SessionOfOperator or svc.SessionOfPasskey.
-	OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	// OpenSession makes a session. It fails with not_found if its passkey was removed meanwhile.
+	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
 	// EndSession ends a session. One that is over or unknown needs no end.
 	EndSession(ctx context.Context, secret svc.Secret) error
 	// AddressOf returns a name of a person, of 32 bytes, under which PersonAt finds them.
@@ -200,7 +199,7 @@ func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *
 	} else if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, person, svc.SessionOfPasskey, len(keys))
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID}, len(keys))
 }
 
 func unknownPasskey() error {
@@ -208,17 +207,20 @@ func unknownPasskey() error {
 }
 
 // open makes a session of a person, who has proved who they are, and hands it to the browser.
-func (c consoleSessions) open(ctx context.Context, call *route.Call, person svc.User, by string, passkeys int) (session, error) {
-	token, secret, err := c.sessions.OpenSession(ctx, person, by, svc.SessionTime)
+func (c consoleSessions) open(ctx context.Context, call *route.Call, spec svc.SessionSpec, passkeys int) (session, error) {
+	token, secret, err := c.sessions.OpenSession(ctx, spec)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return session{}, unknownPasskey()
+	}
 	if err != nil {
 		return session{}, err
 	}
 	call.SignIn(token, secret)
-	call.About(person.ID)
+	call.About(spec.Person.ID)
 	if err := concernHomes(ctx, call, c.organizations); err != nil {
 		return session{}, err
 	}
-	return session{User: person, ExpiresAt: route.Time(*token.ExpiresAt), Passkeys: passkeys}, nil
+	return session{User: spec.Person, ExpiresAt: route.Time(*token.ExpiresAt), Passkeys: passkeys}, nil
 }
 
 func (c consoleSessions) end(ctx context.Context, call *route.Call, _ struct{}) (route.Empty, error) {

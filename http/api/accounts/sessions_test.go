@@ -89,7 +89,7 @@ func enrol(t *testing.T, memory *apitest.Memory, world apitest.World, email stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := memory.OpenSession(t.Context(), person, svc.SessionOfOperator, time.Hour)
+	_, secret, err := memory.OpenSession(t.Context(), svc.SessionSpec{Person: person, By: svc.SessionOfOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (b *browser) registration(memory *apitest.Memory, world apitest.World) map[
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	_, secret, err := memory.OpenSession(b.t.Context(), ada, svc.SessionOfOperator, time.Hour)
+	_, secret, err := memory.OpenSession(b.t.Context(), svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func tokenID(row token) string { return row.ID }
 // owner returns the owner of the tokens that the path means.
 func (c consoleTokens) owner(call *route.Call) (svc.TokenOwner, error) {
 	person, err := api.SignedIn(call)
-	return svc.TokenOwner{User: person, Org: call.Param("org")}, err
+	return svc.TokenOwner{User: person, Org: call.Param("org"), Session: call.Grant.Token.ID}, err
 }
 
 func (c consoleTokens) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[token], error) {

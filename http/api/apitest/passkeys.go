@@ -15,7 +15,7 @@ func (m *Memory) Passkeys(_ context.Context, person svc.User) ([]svc.Passkey, er
 }
 
 // AddPasskey implements api.Passkeys.
-func (m *Memory) AddPasskey(_ context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
+func (m *Memory) AddPasskey(_ context.Context, person svc.User, _ string, key svc.Passkey) (svc.Passkey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key.ID = m.newID("key")

@@ -6,17 +6,16 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
-	"time"
 
 	"svc"
 )
 
 // OpenSession is the port accounts.Sessions.
-func (m *Memory) OpenSession(_ context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+func (m *Memory) OpenSession(_ context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ends := m.now().Add(lifetime)
-	token, secret := m.mint(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
+	ends := m.now().Add(svc.SessionTime)
+	token, secret := m.mint(svc.TokenConsole, svc.TokenOwner{User: spec.Person}, svc.TokenSpec{Name: spec.By, Scopes: svc.Scopes(), ExpiresAt: &ends})
 	return token, secret, nil
 }
 
@@ -97,7 +96,28 @@ func (m *Memory) Enter(ctx context.Context, email string) (svc.User, error) {
 	return m.person(email, offers[0].Invitation.Name), nil
 }
 
-// KnownUser is the port accounts.Links.
+// MayRegister is the port accounts.Links.
+func (m *Memory) MayRegister(ctx context.Context, link svc.Link) error {
+	if _, err := m.KnownUser(ctx, link.User.Email); err == nil {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
+	}
+	return nil
+}
+
+// Register is the port accounts.Links.
+func (m *Memory) Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error) {
+	if err := m.MayRegister(ctx, link); err != nil {
+		return svc.User{}, key, err
+	}
+	person := m.person(link.User.Email, link.User.Name)
+	key, err := m.AddPasskey(ctx, person, "", key)
+	return person, key, err
+}
+
+// ProveAddress is the port accounts.Links.
+func (m *Memory) ProveAddress(context.Context, svc.User, string) error { return nil }
+
+// KnownUser returns the person of an e-mail address, or not_found.
 func (m *Memory) KnownUser(_ context.Context, email string) (svc.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

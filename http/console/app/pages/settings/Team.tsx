@@ -15,11 +15,15 @@ const roles = ["viewer", "member", "admin", "owner"] as Role[];
 export function Team() {
   const { at, app, me, org, administers } = useHere();
   const list = useAsk(at.org, (signal) => call("get", "/console/api/v1/orgs/{org}/members", { path: { org: at.org }, query: { limit: 200 }, signal }));
-  const [email, setEmail] = useState(""), [role, setRole] = useState<Role>("member"), [link, keep] = useState("");
+  const [email, setEmail] = useState(""), [role, setRole] = useState<Role>("member"), [link, keep] = useState(""), [mailed, told] = useState("");
   const inviting = useAct(), changing = useAct();
   const invite = async (event: Event) => {
     event.preventDefault();
-    const done = await inviting.run(async () => keep((await call("post", "/console/api/v1/orgs/{org}/invitations", { path: { org: at.org }, body: { email, role } as never })).link));
+    const done = await inviting.run(async () => {
+      const made = await call("post", "/console/api/v1/orgs/{org}/invitations", { path: { org: at.org }, body: { email, role } as never });
+      keep(made.link);
+      told(made.mailed ? email : "");
+    });
     if (done) setEmail("");
     list.again();
   };
@@ -61,6 +65,7 @@ export function Team() {
           </div>
           {inviting.error && <Failure error={inviting.error} />}
           <button class="primary" disabled={inviting.busy}>{t.settings.invite}</button>
+          {mailed && <p role="status" class="quiet">{t.settings.mailed(mailed)}</p>}
           {link && <Secret text={link} hint={t.settings.link} />}
         </form>
       )}

@@ -1,0 +1,264 @@
+package identity
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// userRecord is how a person is stored: with the proof that the account belongs to the owner of the address.
+type userRecord struct {
+	svc.User
+	// Proof is empty if the account was made through a link that its inviter could read. Records of earlier
+	// versions have none.
+	Proof svc.Proof `json:"proof,omitempty"`
+}
+
+type (
+	vouchFor struct {
+		User svc.User `json:"user"`
+		// Create makes the account if there is none. Without it, an open invitation is needed.
+		Create bool `json:"create,omitempty"`
+	}
+	registerPerson struct {
+		User    svc.User    `json:"user"`
+		Passkey svc.Passkey `json:"passkey"`
+		// Mailed says that the person opened a link that was mailed to the address.
+		Mailed bool `json:"mailed,omitempty"`
+	}
+	proveAddress struct {
+		// Session is the session that opened the mailed link.
+		Session string `json:"session"`
+	}
+	// entered is a person, with the tokens and sessions that end.
+	entered struct {
+		svc.User
+		// Ending are the identities of token actors. They are kept until somebody has revoked them.
+		Ending []string `json:"ending,omitempty"`
+	}
+	revoked struct {
+		Hashes []string `json:"hashes"`
+	}
+	account struct {
+		Known bool      `json:"known"`
+		Proof svc.Proof `json:"proof,omitempty"`
+	}
+)
+
+// The methods of the user actor.
+var (
+	userVouch    = grain.On(userKind, "vouch", (*user).onVouch, grain.Repeatable)
+	userRegister = grain.On(userKind, "register", (*user).onRegister)
+	userProve    = grain.On(userKind, "prove", (*user).onProve, grain.Repeatable)
+	userAccount  = grain.On(userKind, "account", (*user).onAccount, grain.Repeatable)
+	userRevoked  = grain.On(userKind, "revoked", (*user).onRevoked, grain.Repeatable)
+)
+
+// onVouch returns the person whom the operator names. A known person keeps the name. If nothing proves the
+// account, everything that opens it ends: whoever was invited under the address first may have made it.
+func (u *user) onVouch(now time.Time, m vouchFor) (grain.Outcome[entered], error) {
+	var writes []grain.Write
+	switch {
+	case u.user == nil && !m.Create:
+		invited := u.inviterName(now)
+		if invited == nil {
+			return grain.Outcome[entered]{}, svc.NotFound("user")
+		}
+		m.User.Name = *invited
+		writes = u.prove(m.User, svc.ProofOperator)
+	case u.user == nil:
+		writes = u.prove(m.User, svc.ProofOperator)
+	case u.user.Proof == "":
+		writes = append(u.drop(""), u.prove(u.user.User, svc.ProofOperator)...)
+	}
+	return u.answerEntered(writes), nil
+}
+
+// onRegister makes the account of an invited person with its first passkey. A mailed link also opens an account
+// that nothing proves, and ends everything that opened it before.
+func (u *user) onRegister(_ time.Time, m registerPerson) (grain.Outcome[entered], error) {
+	proof := svc.Proof("")
+	if m.Mailed {
+		proof = svc.ProofMail
+	}
+	var writes []grain.Write
+	switch {
+	case u.user == nil:
+		writes = u.prove(m.User, proof)
+	case m.Mailed && u.user.Proof == "":
+		writes = append(u.drop(""), u.prove(u.user.User, proof)...)
+	default:
+		return grain.Outcome[entered]{}, signInFirst()
+	}
+	u.passkeys[m.Passkey.ID] = m.Passkey
+	return u.answerEntered(append(writes, grain.Put("passkey", m.Passkey.ID, m.Passkey))), nil
+}
+
+func signInFirst() error {
+	return &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
+}
+
+// onProve notes that a session of the person opened a mailed link. Only this session and its passkey stay, if
+// nothing proved the account before.
+func (u *user) onProve(_ time.Time, m proveAddress) (grain.Outcome[entered], error) {
+	if u.user.Proof != "" {
+		return u.answerEntered(nil), nil
+	}
+	return u.answerEntered(append(u.drop(m.Session), u.prove(u.user.User, svc.ProofMail)...)), nil
+}
+
+func (u *user) onAccount(time.Time, grain.None) (grain.Outcome[account], error) {
+	if u.user == nil {
+		return grain.Answer(account{}), nil
+	}
+	return grain.Answer(account{Known: true, Proof: u.user.Proof}), nil
+}
+
+func (u *user) onRevoked(_ time.Time, m revoked) (grain.Outcome[grain.None], error) {
+	var writes []grain.Write
+	for _, hash := range m.Hashes {
+		if _, ending := u.ending[hash]; ending {
+			delete(u.ending, hash)
+			writes = append(writes, grain.Delete("ending", hash))
+		}
+	}
+	return grain.Answer(grain.None{}, writes...), nil
+}
+
+func (u *user) answerEntered(writes []grain.Write) grain.Outcome[entered] {
+	return grain.Answer(entered{User: u.user.User, Ending: slices.Sorted(maps.Keys(u.ending))}, writes...)
+}
+
+// prove stores the person with a proof.
+func (u *user) prove(person svc.User, proof svc.Proof) []grain.Write {
+	if person.Name == "" {
+		person.Name = person.Email
+	}
+	u.user = &userRecord{User: person, Proof: proof}
+	return []grain.Write{grain.Put("user", person.ID, *u.user)}
+}
+
+// drop ends everything that opens the account, except for one session and its passkey.
+func (u *user) drop(except string) (writes []grain.Write) {
+	kept := u.sessions[except].Passkey
+	for _, id := range slices.Sorted(maps.Keys(u.passkeys)) {
+		if id != kept {
+			delete(u.passkeys, id)
+			writes = append(writes, grain.Delete("passkey", id))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.tokens)) {
+		hash := u.tokens[id].Hash
+		delete(u.tokens, id)
+		writes = append(append(writes, grain.Delete("token", id)), u.end(hash)...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.sessions)) {
+		if id != except {
+			writes = append(writes, u.endSession(id)...)
+		}
+	}
+	u.ceremonies = nil
+	return writes
+}
+
+// end remembers a token that is to be revoked.
+func (u *user) end(hash string) []grain.Write {
+	u.ending[hash] = grain.None{}
+	return []grain.Write{grain.Put("ending", hash, grain.None{})}
+}
+
+// inviterName returns the name in the open invitation that ends first, nil if there is none.
+func (u *user) inviterName(now time.Time) *string {
+	var first *noteOffer
+	for _, offer := range u.offers {
+		if now.Before(offer.ExpiresAt) && (first == nil || offer.ExpiresAt.Before(first.ExpiresAt)) {
+			first = &offer
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &first.Name
+}
+
+// User returns the person of an e-mail address, on the word of the operator. The account is made with a name if
+// there is none; a known person keeps the present name. Everything that opens an account without proof ends.
+func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
+	}
+	return i.vouch(ctx, vouchFor{User: svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}, Create: true})
+}
+
+// Enter returns the person of an e-mail address whom the operator lets in, as User does. It fails with not_found for
+// an address without an account and without an open invitation.
+func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.User{}, svc.NotFound("user")
+	}
+	return i.vouch(ctx, vouchFor{User: svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal}})
+}
+
+func (i *Identity) vouch(ctx context.Context, message vouchFor) (svc.User, error) {
+	identity := userIdentity(message.User.Email)
+	known, err := userVouch.Ask(ctx, i.Actors, identity, message)
+	if err != nil {
+		return svc.User{}, err
+	}
+	return known.User, i.revokeAll(ctx, identity, known.Ending)
+}
+
+// MayRegister fails with conflict if the person of a link has an account that the link does not open.
+func (i *Identity) MayRegister(ctx context.Context, link svc.Link) error {
+	known, err := userAccount.Ask(ctx, i.Actors, userIdentity(link.User.Email), grain.None{})
+	if err == nil && known.Known && (known.Proof != "" || !link.Mailed) {
+		err = signInFirst()
+	}
+	return err
+}
+
+// Register makes the account of an invited person with its first passkey, under the rule of MayRegister.
+func (i *Identity) Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error) {
+	identity := userIdentity(link.User.Email)
+	key.ID = i.Random.NewID(ctx, "key_")
+	person := link.User
+	person.ID = i.Random.NewID(ctx, "usr_")
+	made, err := userRegister.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, registerPerson{User: person, Passkey: key, Mailed: link.Mailed})
+	if err != nil {
+		return svc.User{}, key, err
+	}
+	return made.User, key, i.revokeAll(ctx, identity, made.Ending)
+}
+
+// ProveAddress notes that a session of a person opened a link that was mailed to the address. If nothing proved the
+// account before, only this session and its passkey stay.
+func (i *Identity) ProveAddress(ctx context.Context, person svc.User, session string) error {
+	identity := userIdentity(person.Email)
+	proved, err := userProve.Ask(ctx, i.Actors, identity, proveAddress{Session: session})
+	if err != nil {
+		return err
+	}
+	return i.revokeAll(ctx, identity, proved.Ending)
+}
+
+// revokeAll revokes the tokens of a person that end, and has the person's actor forget them then.
+func (i *Identity) revokeAll(ctx context.Context, person string, hashes []string) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	ctx = svc.WithCarrier(ctx, nil)
+	for _, hash := range hashes {
+		_, err := tokenRevoke.Ask(ctx, i.Actors, hash, grain.None{})
+		if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+			return err
+		}
+	}
+	_, err := userRevoked.Ask(ctx, i.Actors, person, revoked{Hashes: hashes})
+	return err
+}

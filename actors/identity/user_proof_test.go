@@ -1,0 +1,113 @@
+package identity
+
+import (
+	"testing"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+)
+
+// testSession returns a session that begins some time after the life of a core.
+func testSession(id, passkey string, after time.Duration) sessionRecord {
+	begins := actorstest.At(after)
+	return sessionRecord{svc.ConsoleSession{
+		ID: id, By: svc.SessionOfPasskey, Passkey: passkey, CreatedAt: begins, LastUsedAt: begins, ExpiresAt: begins.Add(svc.SessionTime),
+	}, "hash of " + id}
+}
+
+// TestWhoOwnsAnAddress has strangers, the operator and the owner of a mailbox come to one address, in every order.
+func TestWhoOwnsAnAddress(t *testing.T) {
+	guest := svc.User{ID: "usr_1", Email: "ceo@acme.example", Name: "Guest"}
+	other := svc.User{ID: "usr_2", Email: "ceo@acme.example", Name: "Other"}
+	theirs, owners := svc.Passkey{ID: "key_1", Credential: []byte(`{}`)}, svc.Passkey{ID: "key_2", Credential: []byte(`{}`)}
+	session, second, token := testSession("tok_1", "key_1", 0), testSession("tok_2", "", 1), testTokenRecord("tok_3", guest, nil)
+	put := func(person svc.User, proof svc.Proof) grain.Write {
+		return grain.Put("user", person.ID, userRecord{person, proof})
+	}
+	// The stranger registers by a link that the inviter could read, and mints a token.
+	stranger := []actorstest.Step{
+		{Name: "a stranger registers", Method: "register", Message: registerPerson{guest, theirs, false}, Want: grain.Answer[any](entered{User: guest}, put(guest, ""), grain.Put("passkey", "key_1", theirs))},
+		{Name: "signs in", Method: "session.add", Message: addSession{session}, Want: grain.Answer[any](entered{User: guest}, grain.Put("session", "tok_1", session))},
+		{Name: "signs in again", Method: "session.add", Message: addSession{second}, Want: grain.Answer[any](entered{User: guest}, grain.Put("session", "tok_2", second))},
+		{Name: "mints", Method: "token.add", Message: addToken{token, "tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_3", token))},
+		{Name: "no link that the inviter could read registers again", Method: "register", Message: registerPerson{other, owners, false}, Err: signInFirst()},
+	}
+	hashes := []string{"hash of tok_1", "hash of tok_2", token.Hash}
+	dropped := func(proof svc.Proof) []grain.Write {
+		return []grain.Write{
+			grain.Delete("passkey", "key_1"), grain.Delete("token", "tok_3"), grain.Put("ending", token.Hash, grain.None{}),
+			grain.Delete("session", "tok_1"), grain.Put("ending", "hash of tok_1", grain.None{}),
+			grain.Delete("session", "tok_2"), grain.Put("ending", "hash of tok_2", grain.None{}), put(guest, proof),
+		}
+	}
+	over := []actorstest.Step{
+		{Name: "the stranger's session adds no passkey", Method: "passkey.put", Message: putPasskey{theirs, false, "tok_1"}, Err: svc.PasskeyRequired("session_over", "The session has ended. Sign in again.")},
+		{Name: "and no token", Method: "token.add", Message: addToken{token, "tok_1"}, Err: svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")},
+		{Name: "the stranger's passkey opens no session", Method: "session.add", Message: addSession{session}, Err: svc.NotFound("passkey")},
+	}
+	revoking := actorstest.Step{Name: "revoked", Method: "revoked", Message: revoked{hashes}, Want: grain.Answer[any](grain.None{}, grain.Delete("ending", hashes[0]), grain.Delete("ending", hashes[1]), grain.Delete("ending", hashes[2]))}
+	for name, steps := range map[string][]actorstest.Step{
+		"A3: a stranger registers, the operator names the address": append(append(stranger,
+			actorstest.Step{Name: "the operator", Method: "vouch", Message: vouchFor{other, true}, Want: grain.Answer[any](entered{guest, hashes}, dropped(svc.ProofOperator)...)},
+			actorstest.Step{Name: "what was not revoked stays on the list", Method: "vouch", Message: vouchFor{other, false}, Want: grain.Answer[any](entered{guest, hashes})},
+			revoking,
+			actorstest.Step{Name: "once", Method: "vouch", Message: vouchFor{other, true}, Want: grain.Answer[any](entered{User: guest})},
+			actorstest.Step{Name: "a mailed link does not register", Method: "register", Message: registerPerson{other, owners, true}, Err: signInFirst()},
+		), over...),
+		"A3: a stranger registers, the owner opens a mailed link": append(append(stranger,
+			actorstest.Step{Name: "the owner", Method: "register", Message: registerPerson{other, owners, true}, Want: grain.Answer[any](entered{guest, hashes}, append(dropped(svc.ProofMail), grain.Put("passkey", "key_2", owners))...)},
+			revoking,
+			actorstest.Step{Name: "the operator changes nothing", Method: "vouch", Message: vouchFor{other, true}, Want: grain.Answer[any](entered{User: guest})},
+		), over...),
+		"A3: the person of a session opens a mailed link": append(append([]actorstest.Step{}, stranger...),
+			actorstest.Step{Name: "the session and its passkey stay", Method: "prove", Message: proveAddress{"tok_1"}, Want: grain.Answer[any](entered{guest, []string{"hash of tok_2", token.Hash}},
+				grain.Delete("token", "tok_3"), grain.Put("ending", token.Hash, grain.None{}), grain.Delete("session", "tok_2"), grain.Put("ending", "hash of tok_2", grain.None{}), put(guest, svc.ProofMail))},
+			actorstest.Step{Name: "sessions", Method: "sessions", Message: grain.None{}, Want: grain.Answer[any]([]svc.ConsoleSession{session.ConsoleSession})},
+			actorstest.Step{Name: "passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]svc.Passkey{theirs})},
+		),
+		"A3: the operator names the address, a stranger comes": {
+			{Name: "the operator", Method: "vouch", Message: vouchFor{other, true}, Want: grain.Answer[any](entered{User: other}, put(other, svc.ProofOperator))},
+			{Name: "the stranger", Method: "register", Message: registerPerson{guest, theirs, false}, Err: signInFirst()},
+			{Name: "the account", Method: "account", Message: grain.None{}, Want: grain.Answer[any](account{true, svc.ProofOperator})},
+		},
+		"nobody has come": {
+			{Name: "the account", Method: "account", Message: grain.None{}, Want: grain.Answer[any](account{})},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			actorstest.Play(t, userKind, func() *user { return &user{} }, true, steps)
+		})
+	}
+}
+
+// TestAPersonHasAHundredSessions opens one more than there may be, and lets all expire.
+func TestAPersonHasAHundredSessions(t *testing.T) {
+	u := &user{}
+	if err := u.Restore(nil); err != nil {
+		t.Fatal(err)
+	}
+	u.prove(svc.User{ID: "usr_1", Email: "ada@example.com"}, svc.ProofOperator)
+	open := func(n int) []string {
+		t.Helper()
+		session := testSession(string(rune('A'+n/26))+string(rune('a'+n%26)), "", time.Duration(n)*time.Second)
+		outcome, err := u.onAddSession(session.CreatedAt, addSession{session})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcome.Answer.Ending
+	}
+	for n := range svc.MaxSessions {
+		if ending := open(n); ending != nil {
+			t.Fatalf("session %d ends %v", n, ending)
+		}
+	}
+	if ending := open(svc.MaxSessions); len(ending) != 1 || ending[0] != "hash of Aa" || len(u.sessions) != svc.MaxSessions {
+		t.Errorf("one more: %v, %d sessions", ending, len(u.sessions))
+	}
+	late := testSession("late", "", svc.SessionTime+time.Hour)
+	if _, err := u.onAddSession(late.CreatedAt, addSession{late}); err != nil || len(u.sessions) != 1 {
+		t.Errorf("after all have expired: %v, %d sessions", err, len(u.sessions))
+	}
+}

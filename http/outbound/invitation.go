@@ -1,0 +1,92 @@
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// Limits of invitations.
+const (
+	// inviteTime bounds one attempt to send an invitation.
+	inviteTime = 15 * time.Second
+	// addressRest is the time between two letters of an organization to one address.
+	addressRest = time.Minute
+	// orgLetters is how many letters of an organization are sent in orgRest.
+	orgLetters = 100
+	orgRest    = time.Hour
+)
+
+// Invitations mails invitations to the invited people.
+type Invitations struct {
+	mail Mail
+	// site is how the invited people open the console. A name that a caller asked for must never stand here.
+	site func() string
+
+	mu sync.Mutex
+	// sent has the latest letters of each organization by address; guarded by mu.
+	sent map[string]map[string][]time.Time
+}
+
+// NewInvitations returns a sender whose links begin with a scheme and a host.
+func NewInvitations(mail Mail, site func() string) *Invitations {
+	return &Invitations{mail: mail, site: site, sent: map[string]map[string][]time.Time{}}
+}
+
+// Admit counts a letter of an organization to an address. It fails with rate_limited if there were too many, and
+// depends on the letters of no other organization.
+func (i *Invitations) Admit(org, email string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := i.mail.Now()
+	for name, letters := range i.sent {
+		maps.DeleteFunc(letters, func(_ string, times []time.Time) bool { return now.Sub(times[len(times)-1]) >= orgRest })
+		if len(letters) == 0 {
+			delete(i.sent, name)
+		}
+	}
+	letters := i.sent[org]
+	if times := letters[email]; len(times) > 0 && now.Sub(times[len(times)-1]) < addressRest {
+		return &svc.Error{Code: svc.CodeRateLimited, RetryAfter: addressRest, Message: "This address was invited less than a minute ago."}
+	}
+	recent := 0
+	for _, times := range letters {
+		recent += len(times)
+	}
+	if recent >= orgLetters {
+		return &svc.Error{Code: svc.CodeRateLimited, RetryAfter: orgRest, Message: fmt.Sprintf("The organization has mailed %d invitations within an hour.", orgLetters)}
+	}
+	if letters == nil {
+		letters = map[string][]time.Time{}
+		i.sent[org] = letters
+	}
+	letters[email] = append(slices.DeleteFunc(letters[email], func(at time.Time) bool { return now.Sub(at) >= orgRest }), now)
+	return nil
+}
+
+// SendInvitation makes one attempt to send an invitation.
+func (i *Invitations) SendInvitation(ctx context.Context, mail svc.InvitationMail) error {
+	ctx, cancel := context.WithTimeout(ctx, inviteTime)
+	defer cancel()
+	return i.mail.send(ctx, i.letter(&mail))
+}
+
+func (i *Invitations) letter(mail *svc.InvitationMail) letter {
+	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	org, by := line(mail.Organization.Name), line(mail.Invitation.InvitedBy.Name)
+	text := fmt.Sprintf(`%s invites you to the organization %s as %s.
+
+Open this link to accept. It works once, until %s:
+
+%s
+
+Nobody else got this link. If you do not expect the invitation, ignore this message.
+`, by, org, mail.Invitation.Role, mail.Invitation.ExpiresAt.UTC().Format("2 January 2006, 15:04 MST"), i.site()+"/console#invitation="+mail.Secret.Reveal())
+	return letter{id: mail.Invitation.ID, to: []string{mail.Invitation.Email}, subject: "Invitation to " + org, text: text}
+}
