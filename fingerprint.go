@@ -10,8 +10,12 @@ import (
 
 // FingerprintVersion is the version of the grouping algorithm. It is part of
 // every fingerprint, so a group of one version is never taken for one of another;
-// FormerFingerprint says how issues of the version before go on.
-const FingerprintVersion = 2
+// FormerFingerprint says how issues of the version before continue. A rule that this
+// version added carries the mark added, and the former version skips it.
+const (
+	FingerprintVersion = 3
+	formerVersion      = FingerprintVersion - 1
+)
 
 // groupFrames is the number of application frames that distinguish errors.
 const groupFrames = 3
@@ -38,21 +42,38 @@ const groupMessage = 1 << 10
 //	["payment", "{{ default }}"]  splits what is grouped too coarsely
 //	["database unavailable"]      groups all errors that are sent with it
 func Fingerprint(o *Occurrence, explicit []string) string {
-	return digest(FingerprintVersion, o, explicit, appendDefaultParts)
+	return digest(FingerprintVersion, o.group(), explicit)
 }
 
+// FormerFingerprint groups an occurrence by the former algorithm.
+func FormerFingerprint(o *Occurrence, explicit []string) string {
+	if o.Former != nil {
+		return digest(formerVersion, *o.Former, explicit)
+	}
+	return digest(formerVersion, o.group(), explicit)
+}
+
+// Group is what the computed grouping reads of an occurrence.
+type Group struct {
+	Name, Message, Template string
+	Frames                  []Frame
+}
+
+// group returns the occurrence as grouping reads it.
+func (o *Occurrence) group() Group { return Group{o.Name, o.Message, o.Template, o.Frames} }
+
 // digest makes the fingerprint of a version of the parts of a group.
-func digest(number int, o *Occurrence, explicit []string, appendParts func([]string, *Occurrence) []string) string {
+func digest(number int, group Group, explicit []string) string {
 	var parts []string
 	for _, part := range explicit[:min(len(explicit), MaxFingerprint)] {
 		if isDefaultPart(part) {
-			parts = appendParts(parts, o)
+			parts = group.appendParts(parts, number)
 		} else {
 			parts = append(parts, cut(part, MaxURLBytes))
 		}
 	}
 	if len(parts) == 0 {
-		parts = appendParts(parts, o)
+		parts = group.appendParts(parts, number)
 	}
 	version := strconv.Itoa(number)
 	h := sha256.New()
@@ -74,15 +95,16 @@ func isDefaultPart(part string) bool {
 	return begins && ends && strings.TrimSpace(inner) == "default"
 }
 
-func appendDefaultParts(parts []string, o *Occurrence) []string {
-	parts = append(parts, o.Name)
-	for _, frame := range groupingFrames(o.Frames) {
-		parts = append(parts, framePart(frame))
+// appendParts appends the parts that a version of the algorithm reads.
+func (g Group) appendParts(parts []string, version int) []string {
+	parts = append(parts, g.Name)
+	for _, frame := range groupingFrames(g.Frames) {
+		parts = append(parts, framePart(frame, version))
 	}
-	if o.Template != "" {
-		return append(parts, cut(o.Template, groupMessage))
+	if g.Template != "" {
+		return append(parts, cut(g.Template, groupMessage))
 	}
-	return append(parts, MaskMessage(EngineMessage(cut(o.Message, groupMessage))))
+	return append(parts, maskMessage(EngineMessage(cut(g.Message, groupMessage)), version))
 }
 
 // groupingFrames returns the frames that distinguish errors: the application's, or all frames if

@@ -23,13 +23,15 @@ var messageMasks = []struct {
 	needs string
 	rule  *regexp.Regexp
 	with  string
+	// added says that FingerprintVersion added the rule.
+	added bool
 }{
-	{"?", regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s?"'<>]*)\?[^\s"'<>)\]]*`), "${1}" + maskQuery},
-	{"@", regexp.MustCompile(`[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+`), maskEmail},
-	{"-", regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), maskUUID},
-	{"xX", regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), maskHex},
-	{"0123456789abcdefABCDEF", regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), maskHex},
-	{"0123456789", regexp.MustCompile(`[0-9]+(\.[0-9]+)*`), maskNumber},
+	{"?", regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s?"'<>]*)\?[^\s"'<>)\]]*`), "${1}" + maskQuery, false},
+	{"@", regexp.MustCompile(`[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+`), maskEmail, false},
+	{"-", regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), maskUUID, false},
+	{"xX", regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), maskHex, false},
+	{"0123456789abcdefABCDEF", regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), maskHex, false},
+	{"0123456789", regexp.MustCompile(`[0-9]+(\.[0-9]+)*`), maskNumber, false},
 }
 
 // MaskMessage replaces what differs from one occurrence of an error to the
@@ -41,10 +43,13 @@ var messageMasks = []struct {
 //	bad pointer 0xc000012a80             bad pointer <hex>
 //
 // A run of eight digits or more reads as hexadecimal, which is masked first.
-func MaskMessage(message string) string {
+func MaskMessage(message string) string { return maskMessage(message, FingerprintVersion) }
+
+// maskMessage masks a message as a version of the algorithm does.
+func maskMessage(message string, version int) string {
 	for i := range messageMasks {
 		mask := &messageMasks[i]
-		if strings.ContainsAny(message, mask.needs) {
+		if strings.ContainsAny(message, mask.needs) && (!mask.added || version == FingerprintVersion) {
 			message = mask.rule.ReplaceAllString(message, mask.with)
 		}
 	}

@@ -30,7 +30,7 @@ func TestEnginesAgree(t *testing.T) {
 	if other := thrown(chromeStack, "Cannot read properties of undefined (reading 'name')"); Fingerprint(other, nil) == want {
 		t.Error("another property is the same issue")
 	}
-	if !strings.HasPrefix(want, "v2-") || len(want) != 3+32 {
+	if !strings.HasPrefix(want, "v3-") || len(want) != 3+32 {
 		t.Errorf("fingerprint %q", want)
 	}
 }
@@ -45,11 +45,11 @@ func TestFingerprintIsFixed(t *testing.T) {
 		}}
 	}
 	same := Fingerprint(base(), nil)
-	if fixed := "v2-4417e4b8db7b63448ce61ecb469759e8"; same != fixed {
+	if fixed := "v3-65cfb0dceed32678b99acf5a21c7cb59"; same != fixed {
 		t.Errorf("the fingerprint is %s and was %s", same, fixed)
 	}
 	// Issues of the version before are found by what it made of the same occurrence.
-	if former, fixed := FormerFingerprint(base(), nil), "v1-57b33dc43e35f9dc7d47e374281064c6"; former != fixed {
+	if former, fixed := FormerFingerprint(base(), nil), "v2-4417e4b8db7b63448ce61ecb469759e8"; former != fixed {
 		t.Errorf("the former fingerprint is %s and was %s", former, fixed)
 	}
 	for name, c := range map[string]struct {
@@ -233,5 +233,16 @@ func TestOccurrenceMask(t *testing.T) {
 	}
 	if kept.Breadcrumbs[0].Message != ada || kept.Tags["who"] != ada {
 		t.Error("the original was changed")
+	}
+}
+
+// BenchmarkFingerprint groups an error of the present and of the former version, as each one that comes in.
+func BenchmarkFingerprint(b *testing.B) {
+	o := &Occurrence{Name: "TypeError", Message: "Cannot read properties of undefined (reading 'price')", Stack: chromeStack}
+	o.Normalise()
+	b.ReportAllocs()
+	for b.Loop() {
+		Fingerprint(o, nil)
+		FormerFingerprint(o, nil)
 	}
 }

@@ -22,10 +22,6 @@ type FrameOrigin struct {
 // else by path, module and package, with rules for the platform. The code of an error
 // SDK itself never is.
 func (f *Frame) Judge(origin FrameOrigin) {
-	f.FormerInApp = formerInAppFile(f.File)
-	if origin.InApp != nil {
-		f.FormerInApp = *origin.InApp
-	}
 	switch {
 	case f.isReporter():
 		f.InApp = false

@@ -45,8 +45,6 @@ type Frame struct {
 	// Code is the source around the call, Vars a JSON object of the variables in it.
 	Code *FrameCode      `json:"code,omitempty" doc:"The source around the call; missing where the client sends none."`
 	Vars json.RawMessage `json:"vars,omitempty" doc:"The variables of the call by name; missing where the client sends none."`
-	// FormerInApp is InApp as the former grouping judged it.
-	FormerInApp bool `json:"-"`
 }
 
 // Breadcrumb is something that happened before an error.
@@ -114,8 +112,10 @@ type Occurrence struct {
 	Template string
 	// Platform is the language or system of the code, in Sentry's words, empty where unknown.
 	Platform string
-	// Former holds the inputs of the former grouping; nil if they equal the present ones.
-	Former *FormerGroup
+	// Former is what the former grouping read; nil if it equals what is read now.
+	Former *Group
+	// Causes are the errors that led to this one, the nearest first.
+	Causes []Cause
 }
 
 // Key returns the occurrence's place in a list.
@@ -171,7 +171,11 @@ const unknownError = "Error"
 // Normalise completes an occurrence that a client sent and cuts it to the
 // limits: a stack without frames is parsed, a missing name, message, level and
 // culprit are found. It says nothing about texts that identify or time it.
-func (o *Occurrence) Normalise() {
+//
+// If no call of the application led to the error, but one led to a cause of it, the
+// occurrence becomes that cause (see Cause), and Normalise returns true.
+func (o *Occurrence) Normalise() bool {
+	turned := o.turn()
 	if len(o.Frames) == 0 && o.Stack != "" {
 		parsed := ParseStack(cut(o.Stack, MaxErrorStack))
 		o.Frames = parsed.Frames
@@ -180,6 +184,10 @@ func (o *Occurrence) Normalise() {
 			if o.Message == "" {
 				o.Message = parsed.Message
 			}
+		}
+		if len(o.Causes) == 0 {
+			o.Causes = parsed.Causes
+			turned = o.turn()
 		}
 	}
 	if o.Name == "" {
@@ -193,6 +201,7 @@ func (o *Occurrence) Normalise() {
 		o.Culprit = o.Place()
 	}
 	o.Culprit = cut(o.Culprit, MaxFrameText)
+	return turned
 }
 
 // trim cuts every text and list to its limit.

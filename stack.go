@@ -12,6 +12,8 @@ type ParsedStack struct {
 	Name, Message string
 	// Frames begin with the call in which the error was thrown.
 	Frames []Frame
+	// Causes are the errors that led to it, the nearest first.
+	Causes []Cause
 }
 
 // maxStackLines bounds the lines of a stack that are read.
@@ -36,18 +38,23 @@ func ParseStack(text string) ParsedStack {
 func parseLines(lines []string) ParsedStack {
 	var parsed ParsedStack
 	headline := []string{}
-	for _, line := range lines {
+	suppressed := false
+	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		frame, ok := parseAt(line)
 		if !ok {
 			frame, ok = parseMozilla(line)
 		}
+		title, isCause := causeTitle(line)
 		switch {
-		case ok:
+		case ok && !suppressed:
 			parsed.Frames = append(parsed.Frames, frame)
-		case strings.HasPrefix(line, "Caused by: ") && len(parsed.Frames) > 0:
+		case isCause && len(parsed.Frames) > 0:
 			// What follows is the stack of another error.
-			return parsed.headed(headline)
+			lines[i] = title
+			return parsed.headed(headline).causedBy(parseLines(lines[i:]))
+		case strings.HasPrefix(line, "Suppressed: "):
+			suppressed = true
 		case len(parsed.Frames) == 0:
 			headline = append(headline, line)
 		}
@@ -56,6 +63,24 @@ func parseLines(lines []string) ParsedStack {
 		return ParsedStack{}
 	}
 	return parsed.headed(headline)
+}
+
+// causeTitle returns the title of a cause from the line that begins it, in the words of the JVM and of Node.
+func causeTitle(line string) (title string, ok bool) {
+	for _, mark := range []string{"Caused by: ", "[cause]: "} {
+		if title, ok = strings.CutPrefix(line, mark); ok {
+			return title, true
+		}
+	}
+	return "", false
+}
+
+// causedBy adds the cause of an error and the causes of that one.
+func (p ParsedStack) causedBy(cause ParsedStack) ParsedStack {
+	if cause.Name != "" || len(cause.Frames) > 0 {
+		p.Causes = append([]Cause{{cause.Name, cause.Message, cause.Frames}}, cause.Causes[:min(len(cause.Causes), MaxCauses-1)]...)
+	}
+	return p
 }
 
 // headed reads the lines before the first frame: the error's name and message.
@@ -134,12 +159,6 @@ func parseJVM(function, place string) (Frame, bool) {
 	number, _ := strconv.Atoi(line) // a place without a line
 	frame := Frame{File: file, Function: function, Line: max(number, 0)}
 	frame.Judge(FrameOrigin{Platform: "java"})
-	function = withoutModule(function)
-	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.springframework.", "org.apache.", "org.eclipse.", "io.netty."} {
-		if strings.HasPrefix(function, prefix) {
-			frame.FormerInApp = false
-		}
-	}
 	return frame, true
 }
 
@@ -246,9 +265,7 @@ func parseGo(lines []string) ParsedStack {
 		case inside && strings.HasPrefix(line, "\t"):
 			place, _, _ := strings.Cut(strings.TrimSpace(line), " +0x")
 			file, number, _ := cutPlace(place)
-			frame := frameOf(file, function, number, 0)
-			frame.FormerInApp = frame.FormerInApp && !isGoRuntime(function)
-			parsed.Frames = append(parsed.Frames, frame)
+			parsed.Frames = append(parsed.Frames, frameOf(file, function, number, 0))
 		case inside && line != "":
 			function = goFunction(line)
 		}

@@ -37,6 +37,7 @@ type errorItem struct {
 	Release        string                        `json:"release"`
 	Stack          string                        `json:"stack" doc:"The text of the stack; read where no frames are sent."`
 	Frames         []errorFrame                  `json:"frames" doc:"The calls, the throwing one first."`
+	Causes         []errorCause                  `json:"causes" doc:"The errors that led to this one, the nearest first, at most 50. If no call of this one is the application's, the nearest cause with such a call makes title, culprit and group."`
 	Breadcrumbs    []errorCrumb                  `json:"breadcrumbs" doc:"What happened before, the oldest first."`
 	Tags           map[string]stdjson.RawMessage `json:"tags" doc:"Texts, numbers and booleans by name."`
 	Extra          stdjson.RawMessage            `json:"extra" doc:"Any object, at most 16 KiB and 8 deep; a larger one is left out."`
@@ -64,6 +65,13 @@ type errorFrame struct {
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
 	InApp    *bool  `json:"inApp" doc:"Whether it is the application's own code; judged by the file where it is missing."`
+}
+
+// errorCause is an error that led to another one.
+type errorCause struct {
+	Name    string       `json:"name"`
+	Message string       `json:"message"`
+	Frames  []errorFrame `json:"frames" doc:"The calls, the throwing one first."`
 }
 
 // errorCrumb is something that happened before an error.
@@ -204,10 +212,9 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 		Locale: cmp.Or(it.Locale, event.Locale), AppVersion: it.AppVersion,
 		Browser: it.Browser, BrowserVersion: it.BrowserVersion, OS: it.OS, Device: it.Device,
 	}
-	for _, frame := range it.Frames {
-		called := svc.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
-		called.Judge(svc.FrameOrigin{InApp: frame.InApp})
-		o.Frames = append(o.Frames, called)
+	o.Frames = calls(it.Frames)
+	for _, cause := range it.Causes[:min(len(it.Causes), svc.MaxCauses)] {
+		o.Causes = append(o.Causes, svc.Cause{Name: cause.Name, Message: cause.Message, Frames: calls(cause.Frames)})
 	}
 	for _, crumb := range it.Breadcrumbs {
 		o.Breadcrumbs = append(o.Breadcrumbs, svc.Breadcrumb{Timestamp: crumbTime(crumb.Timestamp), Category: crumb.Category, Message: crumb.Message})
@@ -221,6 +228,17 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 		}
 	}
 	return o
+}
+
+// calls returns the calls of a stack.
+func calls(frames []errorFrame) []svc.Frame {
+	var out []svc.Frame
+	for _, frame := range frames {
+		called := svc.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		called.Judge(svc.FrameOrigin{InApp: frame.InApp})
+		out = append(out, called)
+	}
+	return out
 }
 
 // boundedExtra returns an object that is within its limits. Another one is replaced by the reason,
@@ -280,9 +298,11 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occurrence, explicit []string) error {
 	given := o.Culprit
 	o.Normalise()
-	if sub.symbolicate(o) {
+	for sub.symbolicate(o) { // original places can say that it was a cause's fault, whose places are looked for then
 		o.Culprit = given
-		o.Normalise()
+		if !o.Normalise() {
+			break
+		}
 	}
 	fingerprint := svc.Fingerprint(o, explicit)
 	if o.Name == svc.StackName && o.Message == "" {

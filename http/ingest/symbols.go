@@ -39,8 +39,7 @@ func (sub *submission) symbolicate(o *svc.Occurrence) bool {
 		}
 		original := sub.collect.Symbols.Resolve(ctx, sub.collector.AppID, keys, *frame)
 		if original.Unmapped == "" {
-			own := svc.InAppFile(original.File)
-			original.InApp, original.FormerInApp = frame.InApp && own, frame.FormerInApp && own
+			original.InApp = frame.InApp && svc.InAppFile(original.File)
 			found = true
 		}
 		*frame = original

@@ -211,6 +211,19 @@ type thrown struct {
 	} `json:"stacktrace"`
 }
 
+// frames returns the calls of an error, the throwing one first.
+func (e *thrown) frames() []item {
+	frames := make([]item, 0, len(e.Stacktrace.Frames))
+	for _, called := range slices.Backward(e.Stacktrace.Frames) {
+		frame := item{"file": cmp.Or(called.Filename, called.AbsPath), "function": called.Function, "module": called.Module, "line": called.Line, "column": called.Column}
+		if called.InApp != nil {
+			frame["inApp"] = *called.InApp
+		}
+		frames = append(frames, frame)
+	}
+	return frames
+}
+
 // exception adds an error. The first of the list is what was thrown, the others are its causes; its frames end with the
 // throwing one.
 func (t *translation) exception(e *capture, shared item) {
@@ -230,16 +243,16 @@ func (t *translation) exception(e *capture, shared item) {
 	if first.Mechanism.Type != "" {
 		shared["mechanism"] = first.Mechanism.Type
 	}
-	var frames []item
-	for _, called := range slices.Backward(first.Stacktrace.Frames) {
-		frame := item{"file": cmp.Or(called.Filename, called.AbsPath), "function": called.Function, "module": called.Module, "line": called.Line, "column": called.Column}
-		if called.InApp != nil {
-			frame["inApp"] = *called.InApp
-		}
-		frames = append(frames, frame)
-	}
-	if len(frames) > 0 {
+	if frames := first.frames(); len(frames) > 0 {
 		shared["frames"] = frames
+	}
+	var causes []item
+	for i := range list[1:] {
+		cause := &list[i+1]
+		causes = append(causes, item{"name": cause.Type, "message": cause.Value, "frames": cause.frames()})
+	}
+	if len(causes) > 0 {
+		shared["causes"] = causes
 	}
 	if release := e.text("$release"); release != "" {
 		shared["release"] = release

@@ -22,9 +22,8 @@ type Event struct {
 	Transaction string
 	Logger      string
 	// Message is the text of the event, formatted; Template is the text before its parameters were
-	// filled in, empty if there are none. Unformatted is set if the SDK sent only the template.
+	// filled in, empty if there are none.
 	Message, Template string
-	Unformatted       bool
 	Fingerprint       []string
 	Tags              map[string]string
 	// Extra and Contexts are JSON objects as they came, nil where there is none.
@@ -172,7 +171,7 @@ func (r *reader) message(event *Event, top object) {
 			event.Template = template
 		}
 		if event.Message = formatted; formatted == "" {
-			event.Message, event.Unformatted = fill(template, entry["params"]), true
+			event.Message = fill(template, entry["params"])
 		}
 		return
 	}

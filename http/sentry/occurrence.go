@@ -36,6 +36,9 @@ func (e *Event) Occurrence() *svc.Occurrence {
 		o.Name, o.Message = thrown.name(), thrown.Value
 		o.Handled, o.Mechanism = thrown.Handled, thrown.Mechanism
 		o.Frames = calls(e.Platform, thrown.Frames)
+		for _, cause := range slices.Backward(e.Exceptions[:len(e.Exceptions)-1]) {
+			o.Causes = append(o.Causes, svc.Cause{Name: cause.name(), Message: cause.Value, Frames: calls(e.Platform, cause.Frames)})
+		}
 		o.Stack = e.stack()
 	} else {
 		e.plain(o)
@@ -57,16 +60,9 @@ func (e *Event) Occurrence() *svc.Occurrence {
 func (e *Event) plain(o *svc.Occurrence) {
 	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
 	o.Frames = calls(e.Platform, e.Frames)
-	o.Former = &svc.FormerGroup{Name: messageName, Message: e.Message, Frameless: true}
-	if e.Unformatted {
-		o.Former.Message = e.Template
-	}
 	switch said := e.Security; {
 	case said != nil:
 		o.Name, o.Message, o.Culprit, o.Template, o.Mechanism = said.Kind, said.Title, said.Culprit, said.Group, "report"
-		if said.alone { // the former rule saw none of these
-			o.Former = nil
-		}
 		return
 	case o.Message != "":
 	case len(o.Frames) > 0:

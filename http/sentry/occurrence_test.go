@@ -25,10 +25,11 @@ func TestOccurrence(t *testing.T) {
 		Platform: "node", Handled: false, Mechanism: "onerror", Release: "shop@1.2.3",
 		Stack: "Error: outer\n    at charge (/srv/node_modules/pay.js)\n    at /srv/app.js:10:5\n    at run (node:internal/x:1:2)\nCaused by: TypeError: cause\n    at deep (lib.js:3)\n",
 		Frames: []svc.Frame{
-			{File: "/srv/node_modules/pay.js", Function: "charge", InApp: true, FormerInApp: true},
-			{File: "/srv/app.js", Line: 10, Column: 5, InApp: true, FormerInApp: true},
+			{File: "/srv/node_modules/pay.js", Function: "charge", InApp: true},
+			{File: "/srv/app.js", Line: 10, Column: 5, InApp: true},
 			{File: "node:internal/x", Function: "run", Line: 1, Column: 2},
 		},
+		Causes: []svc.Cause{{Name: "TypeError", Message: "cause", Frames: []svc.Frame{{File: "lib.js", Function: "deep", Line: 3, InApp: true}}}},
 		Breadcrumbs: []svc.Breadcrumb{
 			{Timestamp: "2025-11-20T11:59:59.500Z", Category: "ui", Message: "clicked"},
 			{Category: "http", Message: "GET /x 200"},
@@ -48,7 +49,7 @@ func TestOccurrence(t *testing.T) {
 func TestOccurrenceOfAMessage(t *testing.T) {
 	t.Parallel()
 	got := parse(t, `{"message":"disk is full","level":"warning"}`).Occurrence()
-	want := &svc.Occurrence{Name: "Message", Message: "disk is full", Level: svc.LevelWarning, Handled: true, Tags: map[string]string{}, Frames: []svc.Frame{}, Former: &svc.FormerGroup{Name: "Message", Message: "disk is full", Frameless: true}}
+	want := &svc.Occurrence{Name: "Message", Message: "disk is full", Level: svc.LevelWarning, Handled: true, Tags: map[string]string{}, Frames: []svc.Frame{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -20,8 +20,6 @@ type Security struct {
 	// Ignored is the reason why the report is about nothing that the application can mend, empty if
 	// it is not ignored.
 	Ignored string
-	// alone is set if the report is not part of an event.
-	alone bool
 }
 
 // Report is one report of a browser. Exactly one of Event and Err is set.
@@ -110,7 +108,7 @@ func parseReport(payload json.RawMessage) (*Event, time.Duration, error) {
 	if err := r.fill(event, kind, r.typed(top, kind)); err != nil {
 		return nil, 0, err
 	}
-	event.Security.alone, event.Problems = true, r.problems
+	event.Problems = r.problems
 	return event, age, nil
 }
 

@@ -166,9 +166,6 @@ func TestReportInAnEvent(t *testing.T) {
 	if o.Name != "CSP" || o.Message != "Blocked 'image' from 'evil.example'" || o.Culprit != "img-src" || o.Template != "img-src evil.example" || o.Level != svc.LevelWarning || o.URL != "https://shop.example/" {
 		t.Errorf("%+v", o)
 	}
-	if want := (svc.FormerGroup{Name: "Message", Message: "older words", Frameless: true}); o.Former == nil || *o.Former != want {
-		t.Errorf("the former group is %+v", o.Former)
-	}
 	o = parse(t, `{"level":"info","request":{"url":"https://own.example/"},"tags":{"disposition":"mine"},"extra":{"a":1},`+csp+`}`).Occurrence()
 	if o.Level != svc.LevelInfo || o.URL != "https://own.example/" || o.Tags["disposition"] != "mine" || string(o.Extra) != `{"a":1}` {
 		t.Errorf("%+v", o)

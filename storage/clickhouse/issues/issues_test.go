@@ -50,7 +50,7 @@ func testErrors(n int) []svc.OccurrenceRow {
 		if i%10 == 9 {
 			environment = 8
 		}
-		fingerprint := fmt.Sprintf("v1-%d", kind)
+		fingerprint := fmt.Sprintf("v2-%d", kind)
 		rows[i] = svc.OccurrenceRow{
 			EnvironmentNumber: environment, Fingerprint: fingerprint, Issue: svc.IssueNumber(environment, fingerprint), RetentionDays: 365,
 			TagsJSON: []byte(`{"plan":"` + []string{"pro", "free"}[rng.IntN(2)] + `"}`), FramesJSON: []byte(`[{"file":"a.js","function":"f","line":1,"column":2,"inApp":true}]`),
@@ -225,7 +225,7 @@ func TestIssuesAgainstAModel(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
 	days := svc.LastDays(errorNow(), svc.SparkDays, berlin(t))
-	number := func(kind int) uint64 { return svc.IssueNumber(7, fmt.Sprintf("v1-%d", kind)) }
+	number := func(kind int) uint64 { return svc.IssueNumber(7, fmt.Sprintf("v2-%d", kind)) }
 	later, before := errorNow().Add(time.Hour), errorNow().Add(-time.Hour)
 	decide(t, db, 1, number(1), svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &before}, nil)
 	decide(t, db, 1, number(2), svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: &later}, map[string]any{"ignoreUntilMs": later.UnixMilli()})
@@ -394,7 +394,7 @@ func TestIssueSearchAndRelease(t *testing.T) {
 func TestIssueInFull(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
-	one, two := svc.IssueNumber(7, "v1-1"), svc.IssueNumber(7, "v1-2")
+	one, two := svc.IssueNumber(7, "v2-1"), svc.IssueNumber(7, "v2-2")
 	decide(t, db, 1, two, svc.IssueState{MergedInto: svc.IssueID(one)}, map[string]any{"root": one})
 	decide(t, db, 1, one, svc.IssueState{Status: svc.IssueOpen, AssigneeID: "usr_1", Merged: []string{svc.IssueID(two)}}, nil)
 	days := svc.LastDays(errorNow(), svc.IssueDays, berlin(t))
@@ -563,10 +563,10 @@ func TestManyMergedIssues(t *testing.T) {
 	const many = 5000
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
-	one := svc.IssueNumber(7, "v1-1")
+	one := svc.IssueNumber(7, "v2-1")
 	entities := make([]svc.Entity, 0, many)
 	for n := range many {
-		number := svc.IssueNumber(7, fmt.Sprintf("v2-%d", n))
+		number := svc.IssueNumber(7, fmt.Sprintf("v3-%d", n))
 		payload, err := json.Marshal(map[string]any{"issue": number, "root": one, "mergedInto": svc.IssueID(one)})
 		if err != nil {
 			t.Fatal(err)
