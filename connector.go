@@ -174,7 +174,7 @@ func ReadConnectorHealth(body []byte, into *ConnectorProbe) (problem string) {
 		Capabilities *[]string `json:"capabilities"`
 		Version      *string   `json:"version"`
 	}
-	switch err := json.Unmarshal(body, &answer); {
+	switch err := DecodeJSON(body, &answer); {
 	case err != nil:
 		return "the answer is not the JSON that was expected"
 	case answer.Capabilities == nil:

@@ -1,6 +1,8 @@
 package svc
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -212,4 +214,96 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
+}
+
+// MaxNesting is the greatest depth of JSON from outside. Decoders call themselves once per level, and
+// not every one has a limit of its own: a few kilobytes of packed brackets would exhaust the stack.
+const MaxNesting = 64
+
+// ErrTooDeep is the error of JSON that is nested deeper than MaxNesting.
+var ErrTooDeep = fmt.Errorf("the JSON is nested deeper than %d levels", MaxNesting)
+
+// TooDeep reports whether a text is nested deeper than MaxNesting before the first byte at which it
+// stops being JSON. It takes any bytes, reads them once and allocates nothing.
+func TooDeep(text []byte) bool {
+	const sparse = 32 // bytes per bracket from which it is faster to look for brackets
+	opening := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
+	switch {
+	case opening <= MaxNesting:
+		return false
+	case opening > len(text)/sparse, bytes.Contains(text, []byte(`\"`)):
+		return tooDeepByBytes(text)
+	}
+	return tooDeepByBrackets(text)
+}
+
+// tooDeepByBytes is TooDeep of any text.
+func tooDeepByBytes(text []byte) bool {
+	level, quoted := 0, false
+	for at := 0; at < len(text); at++ {
+		switch c := text[at]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+			if c == '\\' {
+				at++ // the character after a backslash ends nothing
+			}
+		case c|' ' == '{': // or [
+			if level++; level > MaxNesting {
+				return true
+			}
+		case c|' ' == '}': // or ]
+			level--
+		}
+	}
+	return false
+}
+
+// tooDeepByBrackets is TooDeep of a text without escaped quotes: a bracket is part of a string if the number of quotes
+// before it is odd.
+func tooDeepByBrackets(text []byte) bool {
+	const brackets = "[{]}"
+	var next [len(brackets)]int
+	for i := range next {
+		next[i] = indexFrom(text, 0, brackets[i])
+	}
+	for level, quotes, from := 0, 0, 0; ; {
+		first := 0
+		for i := range next {
+			if next[i] < next[first] {
+				first = i
+			}
+		}
+		at := next[first]
+		if at == len(text) {
+			return false
+		}
+		quotes += bytes.Count(text[from:at], []byte{'"'})
+		from, next[first] = at, indexFrom(text, at+1, brackets[first])
+		switch {
+		case quotes%2 == 1:
+		case first > 1:
+			level--
+		case level == MaxNesting:
+			return true
+		default:
+			level++
+		}
+	}
+}
+
+// indexFrom returns the next place of a byte, the length of the text if there is none.
+func indexFrom(text []byte, at int, c byte) int {
+	if n := bytes.IndexByte(text[at:], c); n >= 0 {
+		return at + n
+	}
+	return len(text)
+}
+
+// DecodeJSON is json.Unmarshal for a text from outside. It fails with ErrTooDeep before anything is decoded.
+func DecodeJSON(text []byte, into any) error {
+	if TooDeep(text) {
+		return ErrTooDeep
+	}
+	return json.Unmarshal(text, into)
 }

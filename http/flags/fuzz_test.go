@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ func conditional() map[string]svc.FlagSpec {
 // FuzzRequests sends any body to every protocol: it is answered, or refused with a reason that names what is wrong. It is
 // never a failure of the service, and an answer is JSON.
 func FuzzRequests(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
 	definitions := &defined{}
 	definitions.define(f, conditional())
 	handler := serving(f, definitions)
@@ -41,7 +43,7 @@ func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"distinctId":"u","context":{"plan":"a","amount":8,"tags":["vip"],"since":"2026-01-01T00:00:00Z","country":"FR"},"keys":["flag-1"]}`,
 		`{"context":{"targetingKey":"u","company":{"id":1},"amount":"1e309","name":null}}`, `{"token":"public","distinct_id":7,"person_properties":{"plan":"b"},"groups":{"company":"x"},"flag_keys_to_evaluate":["none"]}`,
-		`{"context":{"targetingKey":"\ud800"}}`, `{"distinctId":`, `[]`, ``, "\x1f\x8b\x00", `data=eyJkaXN0aW5jdF9pZCI6InUifQ%3D%3D`, strings.Repeat(`{"context":`, 40), `{"distinctId":"u","context":{"amount":-0.0e-400}}`,
+		`{"context":{"targetingKey":"\ud800"}}`, `{"distinctId":`, `[]`, ``, "\x1f\x8b\x00", `data=eyJkaXN0aW5jdF9pZCI6InUifQ%3D%3D`, strings.Repeat(`{"context":`, 40), strings.Repeat("[", 1<<20), `{"distinctId":"u","context":{"amount":-0.0e-400}}`,
 	} {
 		for path := range paths {
 			f.Add(uint8(path), []byte(seed))

@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -98,6 +99,8 @@ func (sub *submission) decode(kind itemKind) error {
 	switch {
 	case len(body) == 0:
 		return svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body is empty."})
+	case svc.TooDeep(body): // parse has no limit of its own
+		return tooDeep()
 	case !utf8.Valid(body):
 		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
 	case body[0] == '[':
@@ -124,7 +127,12 @@ func (sub *submission) decode(kind itemKind) error {
 	return nil
 }
 
-// parse decodes a whole JSON text. The strings of the result are parts of the
+// tooDeep is the refusal of a body with too many levels.
+func tooDeep() error {
+	return svc.Invalid(svc.FieldError{Code: "too_deep", Message: "The body is nested deeper than " + strconv.Itoa(svc.MaxNesting) + " levels."})
+}
+
+// parse decodes a whole JSON text, whose nesting was checked. The strings of the result are parts of the
 // text itself, so they live as long as the request's buffers: whatever outlives
 // the request is copied (events are, when they are encoded). Names of fields are
 // matched exactly.

@@ -102,6 +102,7 @@ func (p policiesOf) Telemetry(environment uint64) *svc.TelemetryState {
 type logOf struct {
 	points []*protos.MetricPoint
 	events []*protos.Event
+	items  int // of all kinds
 	err    error
 }
 
@@ -113,6 +114,7 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 		}
 		l.events = append(l.events, record.Events...)
 		l.points = append(l.points, record.Points...)
+		l.items += len(record.Events) + len(record.Points) + len(record.Occurrences) + len(record.Billings)
 	}
 	return l.err
 }
@@ -159,22 +161,23 @@ func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*submiss
 // FuzzCollect sends any body to every path: it never panics, every accepted item
 // becomes an event within the limits, and counts add up.
 func FuzzCollect(f *testing.F) {
-	for _, body := range bodies() {
+	limitFuzzing(f)
+	for _, body := range append(bodies(), deepBodies(f)...) {
 		f.Add(body, byte(0))
 		f.Add(body, byte(1))
 	}
 	f.Fuzz(func(t *testing.T, body string, path byte) {
 		log := &logOf{}
-		kind := []itemKind{itemAny, itemEvent, itemIdentify}[int(path)%3]
-		sub, err := accept(t, testCollect(log), "public", body, kind)
+		kind := []itemKind{itemAny, itemEvent, itemIdentify, itemError, itemMetric, itemBilling}[int(path)%6]
+		sub, err := accept(t, taking(log), "secret", body, kind)
 		if err != nil {
 			if _, known := errors.AsType[*svc.Error](err); !known {
 				t.Fatalf("an error of another type: %v", err)
 			}
 			return
 		}
-		if sub.accepted+len(sub.rejected) != len(sub.items) || sub.accepted != len(log.events) {
-			t.Errorf("%d accepted, %d rejected of %d, %d events", sub.accepted, len(sub.rejected), len(sub.items), len(log.events))
+		if sub.accepted+len(sub.rejected) != len(sub.items) || sub.accepted != log.items {
+			t.Errorf("%d accepted, %d rejected of %d, %d in the log", sub.accepted, len(sub.rejected), len(sub.items), log.items)
 		}
 		for _, event := range log.events {
 			valid := len(event.Properties) == 0 || stdjson.Valid(event.Properties)

@@ -249,7 +249,7 @@ func TestADerivedIDAgain(t *testing.T) {
 			}
 		})
 	}
-	deep := `{"name":"order","distinctId":"u","ts":"2026-11-20T09:00:00Z","traits":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`
+	deep := `{"name":"order","distinctId":"u","ts":"2026-11-20T09:00:00Z","traits":` + strings.Repeat("[", svc.MaxNesting-1) + strings.Repeat("]", svc.MaxNesting-1) + `}`
 	if ids := idsOf(t, itemEvent, collectNoon(), deep); len(ids) != 1 {
 		t.Errorf("%d ids of a deep item", len(ids))
 	}

@@ -101,9 +101,12 @@ func (sub *submission) runOTLP(media string, serve func(*submission) (proto.Mess
 func (sub *submission) decodeOTLP(into proto.Message) error {
 	var err error
 	if media, _, _ := mime.ParseMediaType(headerOf(sub.request, "Content-Type")); media == otlpJSON {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(sub.body, into)
+		if svc.TooDeep(sub.body) {
+			return tooDeep()
+		}
+		err = protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: svc.MaxNesting}.Unmarshal(sub.body, into)
 	} else {
-		err = proto.Unmarshal(sub.body, into)
+		err = proto.UnmarshalOptions{RecursionLimit: svc.MaxNesting}.Unmarshal(sub.body, into)
 	}
 	if err != nil {
 		return svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the OTLP message that is expected here: " + shortError(err)})

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -87,6 +88,8 @@ func (sub *submission) runPostHog() error {
 	}
 	captured, many, err := posthog.Read(sub.body, posthog.MillisecondTime(sub.request.URL.Query().Get("_")), svc.MaxBatchItems/2)
 	switch {
+	case errors.Is(err, svc.ErrTooDeep):
+		return tooDeep()
 	case err != nil:
 		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is not what SDKs of PostHog send: " + shortError(err)})
 	case many:

@@ -122,6 +122,10 @@ func TestPostHogKeys(t *testing.T) {
 
 // FuzzPostHog sends any body: what is accepted is within the limits, and refusals are known errors.
 func FuzzPostHog(f *testing.F) {
+	limitFuzzing(f)
+	for _, body := range deepBodies(f) {
+		f.Add(body)
+	}
 	f.Add(captured)
 	f.Add(`[` + captured + `]`)
 	f.Add(`{"batch":[` + captured + `,{"event":"$exception","properties":{"$exception_list":[{}]}},{"event":"$web_vitals","properties":{"$web_vitals_LCP_value":"x"}}]}`)

@@ -66,8 +66,10 @@ func eachField(message []byte, read func(number int, f field) error) error {
 			f.number, n = protowire.ConsumeFixed64(message)
 		case protowire.BytesType:
 			f.bytes, n = protowire.ConsumeBytes(message)
-		default:
-			n = protowire.ConsumeFieldValue(number, kind, message)
+		case protowire.Fixed32Type:
+			_, n = protowire.ConsumeFixed32(message)
+		default: // groups may be nested; no version of the protocol has them
+			return errRemoteWire
 		}
 		if n < 0 {
 			return errRemoteWire

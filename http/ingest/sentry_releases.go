@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -141,14 +139,7 @@ func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any
 	if err := reserved.ForWork(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
 		return err
 	}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReleaseBody)).Decode(into)
-	if _, over := errors.AsType[*http.MaxBytesError](err); over {
-		return tooLarge("The body is over %d bytes.", maxReleaseBody)
-	}
-	if err != nil {
-		return malformed(errors.New("the body is not the JSON object that is expected"))
-	}
-	return nil
+	return readJSON(w, r, maxReleaseBody, into)
 }
 
 // patch returns the changes in a body, after every application that it names was found.

@@ -255,6 +255,24 @@ func readChunk(part io.Reader, zipped bool) ([]byte, error) {
 	return content, nil
 }
 
+// readJSON decodes a body within its bound.
+func readJSON(w *route.Response, r *http.Request, limit int64, into any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return tooLarge("The body is over %d bytes.", limit)
+	}
+	if err == nil {
+		err = svc.DecodeJSON(body, into)
+	}
+	switch {
+	case errors.Is(err, svc.ErrTooDeep):
+		return malformed(err)
+	case err != nil:
+		return malformed(errors.New("the body is not the JSON object that is expected"))
+	}
+	return nil
+}
+
 func unreadable(err error) error {
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return tooLarge("The body is over %d bytes.", maxUploadBytes)
@@ -265,8 +283,8 @@ func unreadable(err error) error {
 // assemble puts a bundle together and keeps its source maps.
 func (u *Uploads) assemble(w *route.Response, r *http.Request, up *upload) (any, error) {
 	var spec assembleSpec
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAssembleBytes)).Decode(&spec); err != nil {
-		return nil, malformed(errors.New("the body is not the JSON object that is expected"))
+	if err := readJSON(w, r, maxAssembleBytes, &spec); err != nil {
+		return nil, err
 	}
 	if len(spec.Chunks) == 0 || len(spec.Chunks) > maxChunks || len(spec.Projects) == 0 {
 		return nil, malformed(fmt.Errorf("1 to %d chunks and at least one project are needed", maxChunks))

@@ -93,6 +93,11 @@ func FuzzOTLP(f *testing.F) {
 	}
 	f.Add(encoded, false)
 	f.Add([]byte(otlpSample), true)
+	limitFuzzing(f)
+	for _, deep := range deepOTLP() {
+		f.Add([]byte(deep), true)
+		f.Add([]byte(deep), false)
+	}
 	f.Fuzz(func(t *testing.T, body []byte, json bool) {
 		log := &logOf{}
 		sub := begun(t, measuring(log), body)
@@ -164,6 +169,8 @@ func FuzzRemoteWrite(f *testing.F) {
 	}
 	f.Add(sample, true)
 	f.Add([]byte("\x0a\x1d\x0a\x0d\x0a\x08__name__\x12\x01a\x12\x0c\x09\x00\x00\x00\x00\x00\x00\xf0\x3f\x10\x05"), false)
+	limitFuzzing(f)
+	f.Add(bytes.Repeat([]byte{0x0b}, 1<<20), true)
 	f.Fuzz(func(t *testing.T, body []byte, version2 bool) {
 		log := &logOf{}
 		sub := begun(t, measuring(log), nil)

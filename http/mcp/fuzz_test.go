@@ -3,12 +3,16 @@ package mcp_test
 import (
 	"bytes"
 	"net/http/httptest"
+	"runtime/debug"
+	"strings"
 	"testing"
 )
 
 // FuzzMessages sends anything at all with a token that only reads: the service neither
 // fails nor writes, and every answer is JSON or empty.
 func FuzzMessages(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add("2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"ping","params":`+strings.Repeat("[", 1<<19))
 	for _, seed := range []string{
 		ping, "[" + ping + "]", modern("tools/list", "", "").body, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"call_read","arguments":{"tool":"goals_list","arguments":{"app":"acme/web"}}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_error","arguments":{"issueId":1,"eventId":[]}}}`,

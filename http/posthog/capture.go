@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc"
 )
 
 // Unform returns the body in a form's member data, in which older SDKs send base64; another body is returned as it is.
@@ -93,9 +95,9 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	var outer body
 	switch text = bytes.TrimSpace(text); {
 	case len(text) > 0 && text[0] == '[':
-		err = json.Unmarshal(text, &raws)
+		err = svc.DecodeJSON(text, &raws)
 	case len(text) > 0 && text[0] == '{':
-		if err = json.Unmarshal(text, &outer); outer.Batch != nil {
+		if err = svc.DecodeJSON(text, &outer); outer.Batch != nil {
 			raws = outer.Batch
 		} else if outer.Event != "" {
 			raws = []json.RawMessage{text}

@@ -60,6 +60,9 @@ func scanJSON(body []byte) *svc.FieldError {
 	if !utf8.Valid(body) {
 		return &svc.FieldError{Code: "invalid_text", Message: "The body is not UTF-8 text."}
 	}
+	if svc.TooDeep(body) {
+		return &svc.FieldError{Code: "too_deep", Message: fmt.Sprintf("The body is nested deeper than %d levels.", svc.MaxNesting)}
+	}
 	if !json.Valid(body) {
 		return &svc.FieldError{Code: "invalid_json", Message: "The body is not one JSON value."}
 	}

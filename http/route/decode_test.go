@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,7 @@ func TestBadInput(t *testing.T) {
 		{"must=m", `{"name":"n"} x`, []string{" invalid_json"}},
 		{"must=m", `{"name":"n"}{}`, []string{" invalid_json"}},
 		{"must=m", `{"name":`, []string{" invalid_json"}},
+		{"must=m", `{"name":` + strings.Repeat("[", svc.MaxNesting), []string{" too_deep"}},
 		{"must=m", `[]`, []string{" invalid_type"}},
 		{"must=m", `null`, []string{" invalid_type"}},
 		{"must=m", "{\"name\":\"\xff\"}", []string{" invalid_text"}},
@@ -217,6 +219,8 @@ func TestRefusedInput(t *testing.T) {
 }
 
 func FuzzInput(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add("must=m", `{"name":`+strings.Repeat("[", 1<<20))
 	handler := formHandler(f)
 	f.Add("must=m&words=a", `{"name":"n","count":3,"inners":[{"key":"k"}],"until":null}`)
 	f.Add("must=%zz&flag=1", `[1,2`)

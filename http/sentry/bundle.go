@@ -3,10 +3,11 @@ package sentry
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
 	"io"
 	"path"
 	"strings"
+
+	"svc"
 )
 
 // Bounds of an artifact bundle.
@@ -85,7 +86,7 @@ func ParseBundle(data []byte) (*Bundle, error) {
 		return nil, err
 	}
 	var contents manifest
-	if err := json.Unmarshal(raw, &contents); err != nil {
+	if err := svc.DecodeJSON(raw, &contents); err != nil {
 		return nil, malformed("the bundle's manifest is no JSON")
 	}
 	bundle := &Bundle{Release: contents.Release, Dist: contents.Dist}

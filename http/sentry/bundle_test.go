@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -94,6 +95,8 @@ func TestParseBundle(t *testing.T) {
 
 // Whatever comes, reading a bundle ends within its bounds.
 func FuzzParseBundle(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add(zipped(f, map[string]string{"manifest.json": strings.Repeat("[", 1<<20)}))
 	f.Add(zipped(f, map[string]string{"manifest.json": `{"files":{"f/m":{"type":"source_map","url":"~/b.js.map"}}}`, "f/m": "{}"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if _, err := sentry.ParseBundle(data); err != nil && text(err) == "" {

@@ -2,9 +2,10 @@ package sentry
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	"svc"
 )
 
 // Bounds of an envelope.
@@ -55,7 +56,7 @@ func malformed(format string, args ...any) error { return &Malformed{fmt.Sprintf
 func Split(body []byte) (Header, []Item, error) {
 	line, rest := cutLine(body)
 	var first object
-	if err := json.Unmarshal(line, &first); err != nil {
+	if err := svc.DecodeJSON(line, &first); err != nil {
 		return Header{}, nil, malformed("invalid envelope header")
 	}
 	r := &reader{} // a member of a wrong form is as one that is missing
@@ -85,7 +86,7 @@ func Split(body []byte) (Header, []Item, error) {
 func cutItem(rest []byte, index int) (Item, []byte, error) {
 	line, rest := cutLine(rest)
 	var head object
-	if err := json.Unmarshal(line, &head); err != nil {
+	if err := svc.DecodeJSON(line, &head); err != nil {
 		return Item{}, nil, malformed("item %d: invalid header", index)
 	}
 	r := &reader{}

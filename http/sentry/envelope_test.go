@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,8 @@ func TestParseReport(t *testing.T) {
 
 // Whatever comes, the items lie one after another inside the envelope.
 func FuzzSplit(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add([]byte("{}\n{\"type\":" + strings.Repeat("[", 1<<20)))
 	f.Add([]byte("{}\n{\"type\":\"event\"}\n{\"a\":1}\n{\"type\":\"attachment\",\"length\":3}\na\nb\n"))
 	f.Add([]byte(`{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","dsn":"https://k@h/1","sent_at":1.5}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

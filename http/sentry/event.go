@@ -2,6 +2,7 @@ package sentry
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -105,7 +106,9 @@ const (
 // store endpoint. It fails with *Malformed where the payload is no JSON object.
 func ParseEvent(payload []byte) (*Event, error) {
 	var top object
-	if err := json.Unmarshal(payload, &top); err != nil || top == nil {
+	if err := svc.DecodeJSON(payload, &top); errors.Is(err, svc.ErrTooDeep) {
+		return nil, malformed("invalid event: %v", err)
+	} else if err != nil || top == nil {
 		return nil, malformed("invalid event: no JSON object")
 	}
 	r := &reader{}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +174,8 @@ func summary(t *testing.T, item sentry.Item) string {
 
 // Whatever comes, reading it ends, stays within the bounds and names its problems.
 func FuzzParseEvent(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add([]byte(`{"extra":` + strings.Repeat("[", 1<<20)))
 	f.Add([]byte(`{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","tags":[["a",1]],"exception":{"values":[{"type":"T","stacktrace":{"frames":[{"lineno":1e9}]}}]}}`))
 	f.Add([]byte(`{"message":{"formatted":7},"breadcrumbs":{"values":[null,1]},"threads":[{"crashed":"x"}],"debug_meta":{"images":{}}}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {

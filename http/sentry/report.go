@@ -1,6 +1,6 @@
 package sentry
 
-import "encoding/json"
+import "svc"
 
 // Discarded is how many things of a category the client did not send, and why.
 type Discarded struct {
@@ -17,7 +17,7 @@ func ParseReport(payload []byte) ([]Discarded, error) {
 			Quantity int    `json:"quantity"`
 		} `json:"discarded_events"`
 	}
-	if err := json.Unmarshal(payload, &report); err != nil {
+	if err := svc.DecodeJSON(payload, &report); err != nil {
 		return nil, malformed("invalid client report")
 	}
 	out := make([]Discarded, 0, len(report.Events))

@@ -52,7 +52,7 @@ const (
 func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 	payload = bytes.TrimLeft(payload, " \t\r\n")
 	entries := []json.RawMessage{payload}
-	if len(payload) > 0 && payload[0] == '[' && json.Unmarshal(payload, &entries) != nil {
+	if len(payload) > 0 && payload[0] == '[' && svc.DecodeJSON(payload, &entries) != nil {
 		return nil, 0, malformed("invalid report: no JSON")
 	}
 	if len(entries) == 0 {
@@ -148,7 +148,7 @@ type reportReader struct {
 // plainMembers returns the members of an object by their plain names, nil where the value is no object.
 func plainMembers(raw json.RawMessage) object {
 	var members object
-	if json.Unmarshal(raw, &members) != nil || members == nil {
+	if svc.DecodeJSON(raw, &members) != nil || members == nil {
 		return nil
 	}
 	plain := make(object, len(members))

@@ -2,6 +2,7 @@ package sentry_test
 
 import (
 	"encoding/json"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,8 @@ func TestReportInAnEvent(t *testing.T) {
 
 // Whatever comes, every report has a kind, a title and a group, or a reason why it has none.
 func FuzzParseSecurity(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add([]byte(`[{"csp-report":` + strings.Repeat("[", 1<<20)))
 	for _, seed := range []string{chromeCSP, firefoxCSP, safariCSP, reportCSP, nel, expectCT, expectStaple, pins, blocked("img-src", "data"), `[7,{"type":"x","body":[]}]`} {
 		f.Add([]byte(seed))
 	}

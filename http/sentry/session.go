@@ -56,7 +56,7 @@ type sessionGroup struct {
 // ended badly as that too. A session without a release counts nothing. It fails with *Malformed.
 func ParseSession(payload []byte) ([]Sessions, error) {
 	var item sessionItem
-	if err := json.Unmarshal(payload, &item); err != nil {
+	if err := svc.DecodeJSON(payload, &item); err != nil {
 		return nil, malformed("invalid session")
 	}
 	if item.SID == "" || len(item.SID) > maxSessionID {
@@ -94,7 +94,7 @@ func ParseSessions(payload []byte) ([]Sessions, error) {
 		Aggregates []sessionGroup `json:"aggregates"`
 		Attrs      sessionAttrs   `json:"attrs"`
 	}
-	if err := json.Unmarshal(payload, &item); err != nil {
+	if err := svc.DecodeJSON(payload, &item); err != nil {
 		return nil, malformed("invalid sums of sessions")
 	}
 	if len(item.Aggregates) > maxSessionGroups {

@@ -40,7 +40,7 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 // request makes the request of a call.
 func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessage) (*http.Request, error) {
 	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(orEmpty(input), &members); err != nil || members == nil {
+	if err := svc.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
 		return nil, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
 	}
 	path, err := fillPath(e.path, ref, members)

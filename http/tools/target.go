@@ -27,7 +27,7 @@ func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef
 		return svc.Target{}, svc.NotFound("tool")
 	}
 	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(orEmpty(input), &members); err != nil || members == nil {
+	if err := svc.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
 		return svc.Target{}, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
 	}
 	target := svc.Target{Effect: called.tool.Effect}

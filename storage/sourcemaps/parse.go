@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"path"
 	"slices"
+
+	"svc"
 )
 
 // maxSegments bounds the segments of one map, a hundred megabytes of memory.
@@ -96,7 +98,7 @@ func parse(content []byte) (*parsed, error) {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	var top decoded
-	if err := json.Unmarshal(content, &top); err != nil {
+	if err := svc.DecodeJSON(content, &top); err != nil {
 		return nil, fmt.Errorf("it is no JSON of a source map: %w", err)
 	}
 	if top.Version != 3 {

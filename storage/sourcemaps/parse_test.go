@@ -1,6 +1,7 @@
 package sourcemaps_test
 
 import (
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 var broken = map[string]struct{ content, reason string }{
 	"no JSON":                  {`{`, "no JSON"},
 	"a page":                   {`<!doctype html>`, "no JSON"},
+	"65 levels":                {`{"version":3,"sources":[],"mappings":"","x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "nested deeper than 64"},
 	"another version":          {`{"version":2,"sources":[],"mappings":""}`, "version is 2"},
 	"no mappings":              {`{"version":3,"sources":[]}`, "no mappings"},
 	"mappings are no text":     {`{"version":3,"sources":[],"mappings":7}`, "no JSON of a source map"},
@@ -113,6 +115,8 @@ func TestAnEndedReadingIsNotBelieved(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
+	debug.SetMaxStack(16 << 20)
+	f.Add([]byte(`{"version":3,"sections":[{"map":`+strings.Repeat("[", 1<<20)), 1, 1)
 	for _, tc := range broken {
 		f.Add([]byte(tc.content), 1, 1)
 	}

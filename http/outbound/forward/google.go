@@ -148,7 +148,7 @@ func (g *google) token(ctx context.Context, s *Sender, destination string, acces
 		ExpiresIn   int    `json:"expires_in"`
 		Error       string `json:"error"`
 	}
-	err := json.Unmarshal(answer, &made)
+	err := svc.DecodeJSON(answer, &made)
 	if !outcome.OK || err != nil || made.AccessToken == "" {
 		outcome.OK, outcome.Response = false, ""
 		outcome.Error = cut(strings.TrimSpace("Google gave no access token: " + made.Error + " " + outcome.Error))
@@ -187,7 +187,7 @@ func judgeGoogle(made []svc.DispatchOutcome, body []byte) {
 			} `json:"details"`
 		} `json:"partialFailureError"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.PartialFailure == nil {
+	if svc.DecodeJSON(body, &answer) != nil || answer.PartialFailure == nil {
 		return
 	}
 	known := []string{"CLICK_CONVERSION_ALREADY_EXISTS", "ORDER_ID_ALREADY_IN_USE", "DUPLICATE_ORDER_ID"}

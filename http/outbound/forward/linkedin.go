@@ -2,7 +2,6 @@ package forward
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -105,7 +104,7 @@ func judgeLinkedIn(made []svc.DispatchOutcome, body []byte) {
 			} `json:"error"`
 		} `json:"elements"`
 	}
-	if json.Unmarshal(body, &answer) != nil || len(answer.Elements) != len(made) {
+	if svc.DecodeJSON(body, &answer) != nil || len(answer.Elements) != len(made) {
 		return // the whole was taken
 	}
 	for i, element := range answer.Elements {

@@ -191,7 +191,7 @@ func judgeMeta(o *svc.DispatchOutcome, body []byte) {
 			Transient bool   `json:"is_transient"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.Error.Code == 0 {
+	if svc.DecodeJSON(body, &answer) != nil || answer.Error.Code == 0 {
 		return
 	}
 	o.Error = cut(fmt.Sprintf("Meta refused it with code %d: %s", answer.Error.Code, answer.Error.Message))

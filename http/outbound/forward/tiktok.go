@@ -2,7 +2,6 @@ package forward
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -76,7 +75,7 @@ func judgeTikTok(o *svc.DispatchOutcome, body []byte) {
 		Code    *int   `json:"code"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.Code == nil {
+	if svc.DecodeJSON(body, &answer) != nil || answer.Code == nil {
 		o.OK, o.Retry, o.Error = false, true, "TikTok's answer cannot be read"
 		return
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/segmentio/encoding/json"
 	"github.com/tmaxmax/go-sse"
+
+	"svc"
 )
 
 // endpoint is the one streaming POST that a family needs.
@@ -67,6 +69,9 @@ func readEvents(answer io.Reader, take func(data string) (last bool, err error),
 	for event, err := range sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil {
 			return err
+		}
+		if svc.TooDeep([]byte(event.Data)) { // the decoder has no limit of its own
+			return svc.ErrTooDeep
 		}
 		last, err := take(event.Data)
 		if err != nil {

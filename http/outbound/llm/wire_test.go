@@ -94,6 +94,15 @@ func TestAnswersAsServicesSendThem(t *testing.T) {
 	}
 }
 
+// TestADeepAnswer sends events with more levels than the decoder can bear.
+func TestADeepAnswer(t *testing.T) {
+	for _, family := range []svc.AIProvider{svc.ProviderOpenAI, svc.ProviderAnthropic} {
+		if _, err := answered(t, family, http.StatusOK, `data: {"type":`+strings.Repeat("[", 3<<20)+"\n\n"); err == nil {
+			t.Errorf("%s: the answer was read", family)
+		}
+	}
+}
+
 func TestARedirectIsARefusal(t *testing.T) {
 	for _, family := range []svc.AIProvider{svc.ProviderOpenAI, svc.ProviderAnthropic} {
 		if _, err := answered(t, family, http.StatusTemporaryRedirect, ""); svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "307") {

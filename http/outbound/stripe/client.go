@@ -2,7 +2,6 @@ package stripe
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -71,7 +70,7 @@ func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url
 	if answer.StatusCode != http.StatusOK {
 		return time.Time{}, problemOf(answer, body)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := svc.DecodeJSON(body, into); err != nil {
 		return time.Time{}, errAway()
 	}
 	at, err := http.ParseTime(answer.Header.Get("Date"))
@@ -99,7 +98,7 @@ func problemOf(answer *http.Response, body []byte) error {
 			Code string `json:"code"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &refusal) // what cannot be read has no code
+	_ = svc.DecodeJSON(body, &refusal) // what cannot be read has no code
 	problem := &svc.BillingProblemError{Problem: svc.BillingRefused}
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		problem.RetryAfter = time.Duration(seconds) * time.Second

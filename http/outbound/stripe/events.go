@@ -25,7 +25,7 @@ var errNoEvent = errors.New("the body is no event of Stripe")
 // revenue is made of. A body that is no event is invalid_request; other failures are *svc.BillingProblemError.
 func (c *Client) Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error) {
 	var one event
-	if err := json.Unmarshal(body, &one); err != nil || one.ID == "" || one.Type == "" {
+	if err := svc.DecodeJSON(body, &one); err != nil || one.ID == "" || one.Type == "" {
 		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is no event of Stripe."})
 	}
 	a := &account{client: c, connector: connector, key: key}
