@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxTargetURL bounds the addresses that this service calls, in bytes.
@@ -164,4 +165,114 @@ func numeric(label string) bool {
 	}
 	rest, hex := strings.CutPrefix(label, "0x")
 	return hex && strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+// ASCIIHost returns a host name in the form that browsers send (RFC 5891): labels with other characters become
+// punycode. A host in ASCII is returned as it is, and so is a label that punycode cannot name.
+func ASCIIHost(host string) string {
+	if ascii(host) || len(host) > utf8.UTFMax*maxDomain || !utf8.ValidString(host) {
+		return host
+	}
+	host = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".").Replace(strings.ToLower(host))
+	labels := strings.Split(host, ".")
+	for i, label := range labels {
+		if !ascii(label) && len(label) <= utf8.UTFMax*maxLabel {
+			labels[i] = "xn--" + punycode([]rune(label))
+		}
+	}
+	return strings.Join(labels, ".")
+}
+
+// maxDomain is the length of the longest domain name, in bytes (RFC 1035). It
+// also bounds the time that looking one up takes.
+const maxDomain = 253
+
+// maxLabel is the length of the longest label of a domain name (RFC 1035).
+const maxLabel = 63
+
+func ascii(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Parameters of punycode (RFC 3492).
+const (
+	punyBase, punyLeast, punyMost = 36, 1, 26
+	punySkew, punyDamp            = 38, 700
+	punyBias, punyFirst           = 72, 128
+)
+
+// punycode encodes a label (RFC 3492).
+func punycode(label []rune) string {
+	var out []byte
+	for _, r := range label {
+		if r < punyFirst {
+			out = append(out, byte(r))
+		}
+	}
+	plain := len(out)
+	if plain > 0 {
+		out = append(out, '-')
+	}
+	next, delta, bias := rune(punyFirst), 0, punyBias
+	for done := plain; done < len(label); next++ {
+		least := rune(utf8.MaxRune)
+		for _, r := range label {
+			if r >= next {
+				least = min(least, r)
+			}
+		}
+		delta += int(least-next) * (done + 1)
+		next = least
+		for _, r := range label {
+			switch {
+			case r < next:
+				delta++
+			case r == next:
+				out = punyNumber(out, delta, bias)
+				bias = punyAdapt(delta, done+1, done == plain)
+				delta = 0
+				done++
+			}
+		}
+		delta++
+	}
+	return string(out)
+}
+
+// punyNumber appends a number of variable length.
+func punyNumber(out []byte, number, bias int) []byte {
+	for k := punyBase; ; k += punyBase {
+		threshold := min(max(k-bias, punyLeast), punyMost)
+		if number < threshold {
+			return append(out, punyDigit(number))
+		}
+		out = append(out, punyDigit(threshold+(number-threshold)%(punyBase-threshold)))
+		number = (number - threshold) / (punyBase - threshold)
+	}
+}
+
+func punyDigit(n int) byte {
+	if n < 26 {
+		return byte('a' + n)
+	}
+	return byte('0' + n - 26)
+}
+
+func punyAdapt(delta, count int, first bool) int {
+	if first {
+		delta /= punyDamp
+	} else {
+		delta /= 2
+	}
+	delta += delta / count
+	k := 0
+	for ; delta > (punyBase-punyLeast)*punyMost/2; k += punyBase {
+		delta /= punyBase - punyLeast
+	}
+	return k + (punyBase-punyLeast+1)*delta/(delta+punySkew)
 }

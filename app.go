@@ -159,7 +159,7 @@ func NewApplication(spec AppSpec, slug string, org Organization, ids AppIDs, now
 	app := Application{
 		ID: ids.App, Slug: slug, Name: strings.TrimSpace(spec.Name), Platform: spec.Platform, URL: spec.URL,
 		Timezone: spec.Timezone, Modules: orderModules(modules), RetentionDays: DefaultRetentionDays,
-		AllowedOrigins: []string{}, Organization: org, CreatedAt: now, UpdatedAt: now, Revision: 1,
+		AllowedOrigins: originsOf(spec.URL), Organization: org, CreatedAt: now, UpdatedAt: now, Revision: 1,
 	}
 	if app.Platform == "" {
 		app.Platform = DefaultPlatform
@@ -180,7 +180,7 @@ type AppPatch struct {
 	Name           *string   `json:"name" doc:"The name that people read."`
 	Timezone       *string   `json:"timezone" doc:"An IANA time-zone name; days of reports begin at its midnights."`
 	Modules        *[]Module `json:"modules" doc:"All modules that shall be on; it replaces the present list."`
-	AllowedOrigins *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events; * allows every origin."`
+	AllowedOrigins *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events. * allows every origin, https://*.site.example every subdomain."`
 	RetentionDays  *int      `json:"retentionDays" doc:"Days for which events are kept."`
 }
 
@@ -263,7 +263,7 @@ func NormaliseOrigins(values []string) (origins []string, problems []FieldError)
 		case !ok:
 			problems = append(problems, FieldError{
 				Field: fmt.Sprintf("allowedOrigins[%d]", i), Code: "invalid_origin",
-				Message: fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port, or *.", value),
+				Message: fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port, scheme://*.host for its subdomains, or *.", value),
 			})
 		case !slices.Contains(origins, origin):
 			origins = append(origins, origin)
@@ -279,18 +279,22 @@ func NormaliseOrigins(values []string) (origins []string, problems []FieldError)
 }
 
 // NormaliseOrigin returns a URL's origin as browsers write it: lower-case
-// scheme and host, no default port, no path. It accepts * as it is and refuses
-// hosts that are not plain ASCII, for browsers send those in their ASCII form.
+// scheme and host, no default port, no path. It accepts * as it is. A host in Unicode becomes its ASCII form, and
+// a host that begins with "*." stands for the subdomains of the rest.
 func NormaliseOrigin(value string) (string, bool) {
 	value = strings.TrimSpace(value)
 	if value == "*" {
 		return value, true
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Scheme == "" || !plainHost(u.Hostname()) {
+	if err != nil || u.Scheme == "" {
 		return "", false
 	}
-	host, port := strings.ToLower(u.Hostname()), u.Port()
+	host, port := strings.ToLower(ASCIIHost(u.Hostname())), u.Port()
+	site, wild := strings.CutPrefix(host, anyLabel)
+	if !plainHost(site) || wild && !strings.Contains(strings.Trim(site, "."), ".") {
+		return "", false
+	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
@@ -301,6 +305,34 @@ func NormaliseOrigin(value string) (string, bool) {
 		host += ":" + port
 	}
 	return u.Scheme + "://" + host, true
+}
+
+// anyLabel begins a host that stands for subdomains.
+const anyLabel = "*."
+
+// originsOf returns the origins that a new application with an address allows.
+func originsOf(address string) []string {
+	origin, ok := NormaliseOrigin(address)
+	if !ok || strings.Contains(origin, "*") {
+		return []string{}
+	}
+	return []string{origin}
+}
+
+// OriginAllowed reports whether pages of an origin may send. A request without an origin comes from no page.
+func OriginAllowed(origin string, allowed []string) bool {
+	if origin == "" || slices.Contains(allowed, "*") {
+		return true
+	}
+	normal, ok := NormaliseOrigin(origin)
+	if !ok || strings.Contains(normal, "*") {
+		return false
+	}
+	return slices.ContainsFunc(allowed, func(one string) bool {
+		scheme, site, wild := strings.Cut(one, anyLabel)
+		host, within := strings.CutPrefix(normal, scheme)
+		return one == normal || wild && within && strings.HasSuffix(host, "."+site) && len(host) > len(site)+1
+	})
 }
 
 // plainHost reports whether a host consists of the characters of names and addresses.

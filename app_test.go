@@ -148,7 +148,7 @@ func TestNormaliseOrigin(t *testing.T) {
 		"*": "*", " https://Example.com/ ": "https://example.com", "HTTP://example.com:80/a?b#c": "http://example.com", "https://example.com:8443": "https://example.com:8443",
 		"http://example.com:443": "http://example.com:443", "https://user:pw@example.com": "https://example.com", "http://[::1]:3000": "http://[::1]:3000",
 		"capacitor://localhost": "capacitor://localhost", "http://127.0.0.1": "http://127.0.0.1", "https://example.com:": "https://example.com",
-		"": "", "null": "", "example.com": "", "//example.com": "", "https://": "", "https://*.example.com": "", "https://exämple.com": "", "javascript:alert(1)": "",
+		"": "", "null": "", "example.com": "", "//example.com": "", "https://": "", "https://*.example.com": "https://*.example.com", "https://*.Müller.example:8443": "https://*.xn--mller-kva.example:8443", "https://exämple.com": "https://xn--exmple-cua.com", "https://*.com": "", "https://*": "", "https://a.*.example.com": "", "https://*.*.example.com": "", "https://**.example.com": "", "javascript:alert(1)": "",
 		"https://example.com:99999": "", "https://example.com:0": "", "https://a b": "", "https://%41.example": "", "http://[::1": "",
 	} {
 		got, ok := svc.NormaliseOrigin(value)
@@ -161,6 +161,50 @@ func TestNormaliseOrigin(t *testing.T) {
 	}
 	if _, problems := svc.NormaliseOrigins(slices.Repeat([]string{"https://a.example"}, 500)); len(problems) != 0 {
 		t.Errorf("%v", problems)
+	}
+}
+
+// TestOriginAllowed asks for pages of an origin (R2): a wildcard stands for subdomains, and a domain is the same in both forms.
+func TestOriginAllowed(t *testing.T) {
+	for _, test := range []struct {
+		origin  string
+		allowed []string
+		want    bool
+	}{
+		{"", nil, true},
+		{"https://a.example", nil, false},
+		{"https://a.example", []string{"*"}, true},
+		{"https://shop.site.example", []string{"https://*.site.example"}, true},
+		{"https://SHOP.site.example", []string{"https://*.site.example"}, true},
+		{"https://a.b.site.example", []string{"https://*.site.example"}, true},
+		{"https://site.example", []string{"https://*.site.example"}, false},
+		{"https://.site.example", []string{"https://*.site.example"}, false},
+		{"https://evilsite.example", []string{"https://*.site.example"}, false},
+		{"https://shop.site.example.evil.net", []string{"https://*.site.example"}, false},
+		{"http://shop.site.example", []string{"https://*.site.example"}, false},
+		{"https://shop.site.example:8443", []string{"https://*.site.example"}, false},
+		{"https://shop.site.example:8443", []string{"https://*.site.example:8443"}, true},
+		{"https://*.site.example", []string{"https://*.site.example"}, false},
+		{"https://xn--mller-kva.example", []string{"https://xn--mller-kva.example"}, true},
+		{"https://müller.example", []string{"https://xn--mller-kva.example"}, true},
+		{"https://shop.xn--mller-kva.example", []string{"https://*.xn--mller-kva.example"}, true},
+		{"null", []string{"https://*.site.example"}, false},
+	} {
+		if got := svc.OriginAllowed(test.origin, test.allowed); got != test.want {
+			t.Errorf("%q by %q: %t, want %t", test.origin, test.allowed, got, test.want)
+		}
+	}
+}
+
+// TestAnApplicationAllowsItsOwnOrigin creates applications with addresses.
+func TestAnApplicationAllowsItsOwnOrigin(t *testing.T) {
+	for address, want := range map[string][]string{
+		"": {}, "https://Shop.example/start?x=1": {"https://shop.example"}, "https://müller.example": {"https://xn--mller-kva.example"}, "shop.example": {}, "*": {},
+	} {
+		app := svc.NewApplication(svc.AppSpec{Name: "Shop", URL: address}, "shop", svc.Organization{}, svc.AppIDs{}, time.Time{})
+		if !slices.Equal(app.AllowedOrigins, want) {
+			t.Errorf("%q allows %q, want %q", address, app.AllowedOrigins, want)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type Attribution struct {
 // the links they send visitors through.
 type ClickIDs struct {
 	GCLID   string `json:"gclid,omitempty"`
+	GBRAID  string `json:"gbraid,omitempty"`
+	WBRAID  string `json:"wbraid,omitempty"`
 	FBCLID  string `json:"fbclid,omitempty"`
 	MSCLKID string `json:"msclkid,omitempty"`
 	TTCLID  string `json:"ttclid,omitempty"`
@@ -84,8 +86,8 @@ func (a *Attribution) words() [8]*string {
 	return [...]*string{&a.ReferrerDomain, &a.Source, &a.Medium, &a.UTMSource, &a.UTMMedium, &a.UTMCampaign, &a.UTMTerm, &a.UTMContent}
 }
 
-func (c *ClickIDs) words() [6]*string {
-	return [...]*string{&c.GCLID, &c.FBCLID, &c.MSCLKID, &c.TTCLID, &c.LiFatID, &c.TWCLID}
+func (c *ClickIDs) words() [8]*string {
+	return [...]*string{&c.GCLID, &c.GBRAID, &c.WBRAID, &c.FBCLID, &c.MSCLKID, &c.TTCLID, &c.LiFatID, &c.TWCLID}
 }
 
 // Source and medium of a visit that nothing brought.
@@ -105,10 +107,6 @@ const (
 	MediumReferral = "referral"
 )
 
-// maxDomain is the length of the longest domain name, in bytes (RFC 1035). It
-// also bounds the time that looking one up takes.
-const maxDomain = 253
-
 // channel is a pair of source and medium.
 type channel struct{ source, medium string }
 
@@ -118,12 +116,15 @@ type channel struct{ source, medium string }
 // Source and Medium are decided apart from each other. Each is the UTM value
 // in lower case if there is one; otherwise the one that a click identifier
 // implies, otherwise what the referrer implies, otherwise direct and none. The
-// identifiers gclid and msclkid belong to advertisements and outweigh the
+// query parameters ref and source, in this order, stand for a missing utm_source. The
+// identifiers gclid, gbraid, wbraid and msclkid belong to advertisements and outweigh the
 // referrer; the other identifiers are added to ordinary links too and yield to
 // a referrer that is a known social network.
 //
 // A referrer on the page's own domain, with or without "www.", counts as none,
-// and so does one whose host is longer than a domain name can be. Of a repeated
+// and so does one whose host is longer than a domain name can be. A domain is the same in
+// Unicode and in its ASCII form, which is the one that counts. The "amp;" that a link copied
+// out of HTML has before its parameters is left out. Of a repeated
 // parameter the first value that is not empty counts. UTM values keep their
 // case; a value with a malformed escape is kept as it was sent.
 //
@@ -133,7 +134,7 @@ type channel struct{ source, medium string }
 func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
 	page := cutURL(pageURL)
 	var a Attribution
-	a.readQuery(page.query)
+	named := a.readQuery(page.query)
 	a.override(campaign)
 	a.ReferrerDomain = domainOf(HostOf(referrer))
 	if len(a.ReferrerDomain) > maxDomain || a.ReferrerDomain == domainOf(hostName(page.authority)) {
@@ -141,8 +142,8 @@ func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
 	}
 	implied := a.implied()
 	a.Source, a.Medium = implied.source, implied.medium
-	if a.UTMSource != "" {
-		a.Source = strings.ToLower(a.UTMSource)
+	if source := firstNonEmpty(a.UTMSource, named); source != "" {
+		a.Source = strings.ToLower(source)
 	}
 	if a.UTMMedium != "" {
 		a.Medium = strings.ToLower(a.UTMMedium)
@@ -150,17 +151,34 @@ func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
 	return a
 }
 
-// readQuery fills the UTM and click identifier fields from a raw query.
-func (a *Attribution) readQuery(query string) {
+// readQuery fills the UTM and click identifier fields from a raw query. It returns the source that other parameters
+// name.
+func (a *Attribution) readQuery(query string) (named string) {
+	var ref, source string
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
 		key, value, _ := strings.Cut(pair, "=")
-		if field := a.field(unescape(key)); field != nil && *field == "" {
+		key = unescape(key)
+		for len(key) > len(escapedAmpersand) && strings.EqualFold(key[:len(escapedAmpersand)], escapedAmpersand) {
+			key = key[len(escapedAmpersand):]
+		}
+		field := a.field(key)
+		switch key {
+		case "ref":
+			field = &ref
+		case "source":
+			field = &source
+		}
+		if field != nil && *field == "" {
 			*field = unescape(value)
 		}
 	}
+	return firstNonEmpty(ref, source)
 }
+
+// escapedAmpersand is what HTML has after the ampersand of an ampersand.
+const escapedAmpersand = "amp;"
 
 // field returns the field that holds the query parameter of the given name,
 // nil for a parameter that means nothing here.
@@ -178,6 +196,10 @@ func (a *Attribution) field(parameter string) *string {
 		return &a.UTMContent
 	case "gclid":
 		return &a.ClickIDs.GCLID
+	case "gbraid":
+		return &a.ClickIDs.GBRAID
+	case "wbraid":
+		return &a.ClickIDs.WBRAID
 	case "fbclid":
 		return &a.ClickIDs.FBCLID
 	case "msclkid":
@@ -228,7 +250,7 @@ func (a *Attribution) implied() channel {
 		referring = referrerChannel(a.ReferrerDomain)
 	}
 	switch ids := &a.ClickIDs; {
-	case ids.GCLID != "":
+	case ids.GCLID != "" || ids.GBRAID != "" || ids.WBRAID != "":
 		return channel{"google", MediumCPC}
 	case ids.MSCLKID != "":
 		return channel{"bing", MediumCPC}
@@ -262,10 +284,10 @@ func HostOf(address string) string {
 	return hostName(cutURL(address).authority)
 }
 
-// domainOf is a host without the prefix and the final dot that make no
+// domainOf is a host in its ASCII form, without the prefix and the final dot that make no
 // difference to where it leads.
 func domainOf(host string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(host, "www."), ".")
+	return strings.TrimSuffix(strings.TrimPrefix(ASCIIHost(host), "www."), ".")
 }
 
 // urlParts are the raw parts of an address; none of them is decoded.

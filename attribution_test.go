@@ -96,6 +96,46 @@ func TestAttribute(t *testing.T) {
 			input{page: "https://e.com/", referrer: "https://" + strings.Repeat("a.", 1<<15)},
 			Attribution{Source: "direct", Medium: "none"},
 		},
+		"M2: ref names the source": {
+			input{page: "https://x.example/?ref=ProductHunt"},
+			Attribution{Source: "producthunt", Medium: "none"},
+		},
+		"source names the source": {
+			input{page: "https://x.example/?source=Newsletter&utm_medium=email", referrer: "https://www.google.com/"},
+			Attribution{Source: "newsletter", Medium: "email", UTMMedium: "email", ReferrerDomain: "google.com"},
+		},
+		"utm_source, ref and source": {
+			input{page: "https://x.example/?source=c&ref=b&utm_source=a"},
+			Attribution{Source: "a", Medium: "none", UTMSource: "a"},
+		},
+		"ref and source": {
+			input{page: "https://x.example/?source=c&ref=&ref=b"},
+			Attribution{Source: "b", Medium: "none"},
+		},
+		"M4: a link copied out of HTML": {
+			input{page: "https://x.example/?a=1&amp;utm_source=mail&AMP;amp;utm_medium=email&amp%3Butm_campaign=c"},
+			Attribution{Source: "mail", Medium: "email", UTMSource: "mail", UTMMedium: "email", UTMCampaign: "c"},
+		},
+		"gbraid": {
+			input{page: "https://x.example/?gbraid=g1", referrer: "https://news.example/"},
+			Attribution{Source: "google", Medium: "cpc", ReferrerDomain: "news.example", ClickIDs: ClickIDs{GBRAID: "g1"}},
+		},
+		"wbraid": {
+			input{page: "https://x.example/?wbraid=w1"},
+			Attribution{Source: "google", Medium: "cpc", ClickIDs: ClickIDs{WBRAID: "w1"}},
+		},
+		"a referrer in Unicode": {
+			input{page: "https://x.example/", referrer: "https://www.Müller.example/"},
+			Attribution{Source: "xn--mller-kva.example", Medium: "referral", ReferrerDomain: "xn--mller-kva.example"},
+		},
+		"the own site in Unicode and in punycode": {
+			input{page: "https://www.xn--mller-kva.example/", referrer: "https://müller.example/"},
+			Attribution{Source: "direct", Medium: "none"},
+		},
+		"the own site in punycode and in Unicode": {
+			input{page: "https://MÜLLER.example/", referrer: "https://xn--mller-kva.example/"},
+			Attribution{Source: "direct", Medium: "none"},
+		},
 		"referrer without a host": {
 			input{page: "https://e.com/", referrer: "about:client"},
 			Attribution{Source: "direct", Medium: "none"},

@@ -236,7 +236,7 @@ func (c Conversion) Clone() Conversion {
 		&c.EventID, &c.Name, &c.SourceEvent, &c.Environment, &c.DistinctID, &c.AnonymousID, &c.Currency, &c.UserAgent,
 		&c.Context.URL, &c.Context.Path, &c.Context.Title, &c.Context.Referrer, &c.Context.Source, &c.Context.Medium,
 		&c.Context.Campaign.Source, &c.Context.Campaign.Medium, &c.Context.Campaign.Name, &c.Context.Campaign.Term, &c.Context.Campaign.Content,
-		&c.Context.ClickIDs.GCLID, &c.Context.ClickIDs.FBCLID, &c.Context.ClickIDs.MSCLKID, &c.Context.ClickIDs.TTCLID, &c.Context.ClickIDs.LiFatID, &c.Context.ClickIDs.TWCLID,
+		&c.Context.ClickIDs.GCLID, &c.Context.ClickIDs.GBRAID, &c.Context.ClickIDs.WBRAID, &c.Context.ClickIDs.FBCLID, &c.Context.ClickIDs.MSCLKID, &c.Context.ClickIDs.TTCLID, &c.Context.ClickIDs.LiFatID, &c.Context.ClickIDs.TWCLID,
 		&c.Context.Country, &c.Context.Region, &c.Context.City, &c.Context.Browser, &c.Context.OS, &c.Context.Device, &c.Context.Locale, &c.Context.SessionID,
 	} {
 		*text = strings.Clone(*text)

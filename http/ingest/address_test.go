@@ -44,6 +44,40 @@ func TestOnlyAProxySaysForWhomItAsks(t *testing.T) {
 	}
 }
 
+// TestHeadersOfProxies reads the headers that proxies set (M6): in their order, from trusted proxies only, and not if the sender could have
+// written them.
+func TestHeadersOfProxies(t *testing.T) {
+	t.Parallel()
+	proxies := Proxies{netip.MustParsePrefix("10.0.0.0/8")}
+	const proxy, sender, visitor, other = "10.0.0.1:80", "203.0.113.9:80", "198.51.100.7", "8.8.8.8"
+	for name, one := range map[string]struct {
+		from   string
+		header http.Header
+		want   string
+	}{
+		"Cf-Connecting-Ip":                     {proxy, http.Header{"Cf-Connecting-Ip": {visitor}}, visitor},
+		"X-Real-Ip":                            {proxy, http.Header{"X-Real-Ip": {visitor}}, visitor},
+		"Cf-Connecting-Ip before X-Real-Ip":    {proxy, http.Header{"Cf-Connecting-Ip": {visitor}, "X-Real-Ip": {other}}, visitor},
+		"X-Forwarded-For before all":           {proxy, http.Header{"X-Forwarded-For": {visitor}, "Forwarded": {"for=" + other}, "Cf-Connecting-Ip": {other}, "X-Real-Ip": {other}}, visitor},
+		"Forwarded":                            {proxy, http.Header{"Forwarded": {"for=" + visitor + ";proto=https;by=10.0.0.1"}}, visitor},
+		"Forwarded before Cf-Connecting-Ip":    {proxy, http.Header{"Forwarded": {"for=" + visitor}, "Cf-Connecting-Ip": {other}}, visitor},
+		"Forwarded with two proxies":           {proxy, http.Header{"Forwarded": {"For=" + other + ", for=" + visitor + ", for=10.0.0.2"}}, visitor},
+		"Forwarded of IPv6 with a port":        {proxy, http.Header{"Forwarded": {`proto=http; for="[2001:db8::7]:4711"`}}, "2001:db8::7"},
+		"Forwarded of nobody":                  {proxy, http.Header{"Forwarded": {"for=" + other + ", for=unknown"}}, "10.0.0.1"},
+		"Forwarded without an address":         {proxy, http.Header{"Forwarded": {"proto=https"}}, "10.0.0.1"},
+		"the sender adds a second X-Real-Ip":   {proxy, http.Header{"X-Real-Ip": {other, visitor}}, "10.0.0.1"},
+		"nonsense in Cf-Connecting-Ip":         {proxy, http.Header{"Cf-Connecting-Ip": {"<script>"}, "X-Real-Ip": {visitor}}, "10.0.0.1"},
+		"the sender itself writes all of them": {sender, http.Header{"Forwarded": {"for=" + visitor}, "Cf-Connecting-Ip": {visitor}, "X-Real-Ip": {visitor}}, "203.0.113.9"},
+		"a proxy's own address in X-Real-Ip":   {proxy, http.Header{"X-Real-Ip": {"10.0.0.9"}}, "10.0.0.9"},
+	} {
+		request := httptest.NewRequest(http.MethodPost, "/", nil)
+		request.RemoteAddr, request.Header = one.from, one.header
+		if got := proxies.of(request); got != one.want {
+			t.Errorf("%s: the request is of %q, not %q", name, got, one.want)
+		}
+	}
+}
+
 // TestAnAddressIsHeldBackWhateverItClaims sends with a public key and a header that names another address: the one of the connection
 // is bounded and noted, and one that sends with a secret key is not.
 func TestAnAddressIsHeldBackWhateverItClaims(t *testing.T) {

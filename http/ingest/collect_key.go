@@ -35,7 +35,7 @@ func (sub *submission) authenticate(writeKey string) error {
 	if err := sub.reserved.Assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
-	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, sub.collector.Origins) {
 		return &svc.Error{
 			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
 			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
@@ -49,27 +49,18 @@ func (sub *submission) authenticate(writeKey string) error {
 	return nil
 }
 
-// originAllowed reports whether pages of an origin may send with a public key. A
-// request without an origin comes from no page.
-func originAllowed(origin string, allowed []string) bool {
-	if origin == "" || slices.Contains(allowed, "*") {
-		return true
-	}
-	normal, ok := svc.NormaliseOrigin(origin)
-	return ok && slices.Contains(allowed, normal)
-}
-
-// Proxies are the networks whose hosts stand in front of the service and say in X-Forwarded-For for whom they ask. What
-// anybody else says there is not read.
+// Proxies are the networks of the hosts that stand in front of the service and state in a header for whom they ask. The
+// headers of other hosts are not read.
 type Proxies []netip.Prefix
 
 func (p Proxies) has(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
-// of returns the address from which a request comes: that of the connection, or, where a proxy made it, the last one
-// in X-Forwarded-For that is no proxy. Each proxy appends the address that it saw, so what the sender wrote there itself stands
-// before that and is not read.
+// of returns the address from which a request comes: that of the connection, or, if a proxy made it, the last one that is no
+// proxy in the first of X-Forwarded-For, Forwarded, Cf-Connecting-Ip and X-Real-Ip that the request has. Each proxy appends the
+// address that it saw to the first two, so the values of the sender stand before it and are not read. The other two
+// are set by the last proxy, so one with several values is not read.
 func (p Proxies) of(r *http.Request) string {
 	port, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -80,20 +71,50 @@ func (p Proxies) of(r *http.Request) string {
 	if len(p) == 0 || !p.has(ip) {
 		return ip.String()
 	}
-	hops := r.Header["X-Forwarded-For"]
+	for _, header := range [...]string{"X-Forwarded-For", "Forwarded", "Cf-Connecting-Ip", "X-Real-Ip"} {
+		hops := r.Header[header]
+		switch {
+		case len(hops) == 0:
+			continue
+		case header == "Forwarded":
+			return p.last(ip, hops, forwardedFor).String()
+		case header == "X-Forwarded-For":
+			return p.last(ip, hops, parseHop).String()
+		}
+		if hop, ok := parseHop(strings.TrimSpace(hops[0])); ok && len(hops) == 1 {
+			ip = hop
+		}
+		break
+	}
+	return ip.String()
+}
+
+// last returns the last address of lists that is no proxy. ip is the address of the connection.
+func (p Proxies) last(ip netip.Addr, hops []string, parse func(string) (netip.Addr, bool)) netip.Addr {
 	for n := len(hops) - 1; n >= 0; n-- {
 		for rest, last := hops[n], ""; rest != ""; {
 			rest, last = cutLast(rest)
-			hop, ok := parseHop(last)
+			hop, ok := parse(last)
 			if !ok {
-				return ip.String()
+				return ip
 			}
 			if ip = hop; !p.has(ip) {
-				return ip.String()
+				return ip
 			}
 		}
 	}
-	return ip.String()
+	return ip
+}
+
+// forwardedFor reads the address of an element of Forwarded (RFC 7239).
+func forwardedFor(element string) (netip.Addr, bool) {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if strings.EqualFold(name, "for") {
+			return parseHop(strings.Trim(value, `"`))
+		}
+	}
+	return netip.Addr{}, false
 }
 
 // cutLast divides a list at its last comma.
@@ -266,7 +287,7 @@ func (a Authority) Judge(r *http.Request, hash [32]byte) (*svc.Collector, error)
 	if collector == nil {
 		return nil, svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
-	if origin := headerOf(r, "Origin"); collector.Kind == svc.KeyPublic && !originAllowed(origin, collector.Origins) {
+	if origin := headerOf(r, "Origin"); collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, collector.Origins) {
 		return nil, &svc.Error{
 			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
 			Message: "The application does not allow requests from the origin " + origin + "; add it to allowedOrigins.",

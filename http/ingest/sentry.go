@@ -145,7 +145,7 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	if project != sub.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
 		return svc.Errorf(svc.CodeForbidden, "The key does not belong to the ingest id %s.", project)
 	}
-	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, sub.collector.Origins) {
 		return svc.Errorf(svc.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
 	}
 	return nil

@@ -167,7 +167,7 @@ func originOf(sent *traffic.Sent) reference.Origin {
 	if stated := sent.Context.Campaign; stated != nil {
 		o.UTMSource, o.UTMMedium, o.UTMCampaign = stated.Source, stated.Medium, stated.Name
 	}
-	for _, name := range []string{"gclid", "fbclid", "msclkid", "ttclid", "li_fat_id", "twclid"} {
+	for _, name := range []string{"gclid", "gbraid", "wbraid", "fbclid", "msclkid", "ttclid", "li_fat_id", "twclid"} {
 		if id := words.Get(name); id != "" {
 			o.ClickIDs[name] = id
 		}

@@ -92,7 +92,7 @@ func settings() []setting {
 		{"SVC_ADMIN_HOSTS", "", "names", "names under which that listener may be asked, beside localhost and its own addresses", false, setAdminHosts},
 		{"SVC_DATA_DIR", "./data", "folder", "where the embedded log, the embedded engine and the vault key live", false, text(func(c *Config) *string { return &c.DataDir })},
 		{"SVC_PUBLIC_URL", "", "URL", "how clients see the service; empty derives it from SVC_HTTP_ADDR", false, setPublicURL},
-		{"SVC_TRUSTED_PROXIES", "", "addresses", "addresses and prefixes of the proxies in front of the service, whose X-Forwarded-For says who a visitor is; empty reads it from nobody", false, setProxies},
+		{"SVC_TRUSTED_PROXIES", "", "addresses", "addresses and prefixes of the proxies in front of the service, that may name the visitor in X-Forwarded-For, Forwarded, CF-Connecting-IP or X-Real-IP; empty trusts no proxy. The first of these headers that a request has counts, so let the proxy set or remove it. See [telemetry](telemetry.md)", false, setProxies},
 		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
 		{"SVC_CLICKHOUSE_DSN", "", "URL", "the ClickHouse server; several, separated by spaces or commas, are shards, to which others may only be appended; empty runs the embedded engine in the data directory", true, setStore},
 		{"SVC_CLICKHOUSE_CLUSTER", "", "word", "the name by which the servers know the replicas of each shard: tables are replicated among them, and a DSN may list them; empty means servers without replicas", false, setStoreCluster},

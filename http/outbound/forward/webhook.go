@@ -156,7 +156,7 @@ func personOf(request *svc.DispatchRequest, item *svc.DispatchItem) *WebhookPers
 // clickIDs returns the identifiers that are there, by the names of their parameters.
 func clickIDs(ids svc.ClickIDs) map[string]string {
 	found := map[string]string{}
-	for name, id := range map[string]string{"gclid": ids.GCLID, "fbclid": ids.FBCLID, "msclkid": ids.MSCLKID, "ttclid": ids.TTCLID, "li_fat_id": ids.LiFatID, "twclid": ids.TWCLID} {
+	for name, id := range map[string]string{"gclid": ids.GCLID, "gbraid": ids.GBRAID, "wbraid": ids.WBRAID, "fbclid": ids.FBCLID, "msclkid": ids.MSCLKID, "ttclid": ids.TTCLID, "li_fat_id": ids.LiFatID, "twclid": ids.TWCLID} {
 		if id != "" {
 			found[name] = id
 		}
