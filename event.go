@@ -81,10 +81,13 @@ const (
 // IsPageview reports whether events of a name are page views.
 func IsPageview(name string) bool { return name == PageView || name == pageViewDollar }
 
+// IsIdentity reports whether an event only tells who somebody is.
+func IsIdentity(name string) bool { return name == IdentifyEvent || name == AliasEvent }
+
 // IsInteractive reports whether events of a name are actions of a person other than
 // page views.
 func IsInteractive(name string) bool {
-	return !IsPageview(name) && name != IdentifyEvent && name != AliasEvent && name != EngagementName
+	return !IsPageview(name) && !IsIdentity(name) && name != EngagementName
 }
 
 // Ingest limits (contract 38).
@@ -148,7 +151,13 @@ type EventRow struct {
 	DurationMs       int64
 	EngagedMs        int64
 	// Session is the session as of the event.
-	Session       SessionState
+	Session SessionState
+	// Thread is the number of the events among which the session was found, as package protos makes it.
+	Thread uint64
+	// SessionNumber names the session by 64 bits.
+	SessionNumber uint64
+	// Guest is the number of the visitor for whom the session counts, 0 if it is the event's own visitor.
+	Guest         uint64
 	RetentionDays uint32
 	// Life and OtherLife make other visitors of the ids of the event where somebody with the id was erased
 	// before: of the visitor's, and of the anonymous id beside a distinct one. They are combined with the
@@ -162,15 +171,25 @@ type EventRow struct {
 	Item int
 }
 
-// OpenSession is a session that may still grow: with the hash of its visitor, as package
-// protos makes it, whether it is one of a bot, where it came from, and when an event of it
-// arrived last, in milliseconds since the epoch.
+// SessionName is the name of a stored session.
+type SessionName struct {
+	// Thread is the number of its thread, as package protos makes it. Life is what an erasure combined it with, by
+	// exclusive or.
+	Thread, Life uint64
+	Bot          bool
+	// Number names it by 64 bits. Hash is that of the id of a session from before threads existed, else 0.
+	Number, Hash uint64
+}
+
+// OpenSession is a session that may still grow: with where it came from, and when an event of it
+// arrived last, in milliseconds since the epoch. The source of a session that has only told who somebody is is empty.
 type OpenSession struct {
 	Session
-	Visitor uint64
-	Bot     bool
+	SessionName
 	Origin  Origin
 	HeardMs int64
+	// Counted is the number of the visitor for whom it counts. Known and Device are those of ids that an event of it had.
+	Counted, Known, Device uint64
 }
 
 // SessionsQuery selects the stored sessions that a new owner loads: those with an event that

@@ -34,6 +34,9 @@ const (
 	// Resumed says that the session goes on after its state was given up. It is
 	// judged by what was seen of it before, so it changes no sum.
 	Resumed
+	// Unbegun says that there was nothing so far but what tells who somebody is. It is not kept in the state of a
+	// session that has begun.
+	Unbegun
 )
 
 // SessionStep is one event as a session sees it.
@@ -41,7 +44,9 @@ type SessionStep struct {
 	TsMs        int64
 	Pageview    bool
 	Interactive bool
-	EngagedMs   int64
+	// Identity says that the event only tells who somebody is. It never begins a session.
+	Identity  bool
+	EngagedMs int64
 }
 
 // SessionDelta is the change that one event makes to the sums of its session: a session is
@@ -68,7 +73,10 @@ func (s *Session) Covers(tsMs int64) bool {
 // Add folds one event into the session and returns what it changed.
 func (s *Session) Add(step SessionStep) SessionDelta {
 	bounce, duration := s.bounce(), s.DurationMs()
-	s.First, s.Last = min(s.First, step.TsMs), max(s.Last, step.TsMs)
+	s.Last = max(s.Last, step.TsMs)
+	if !step.Identity {
+		s.First = min(s.First, step.TsMs)
+	}
 	switch {
 	case step.Pageview && s.Deeds&OnePageview != 0:
 		s.Deeds |= MorePageviews

@@ -5,6 +5,8 @@ package protos
 import (
 	"encoding/binary"
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/zeebo/xxh3"
@@ -23,12 +25,46 @@ func VisitorHash(environment uint64, visitor string) uint64 {
 // computes it.
 func VisitorHashOf(environment, xxh3Sum uint64) uint64 { return xxh3Sum ^ environment*spread }
 
-// PartitionOf returns the partition of the log that carries a visitor's events.
-// Every event of one visitor of one environment is in the same one, in the
-// order in which they were accepted.
-func PartitionOf(environment uint64, visitor string, partitions int) int {
-	return int(VisitorHash(environment, visitor) % uint64(partitions))
+// PartitionOf returns the partition of the log that carries what a name of an environment
+// stands for, in the order in which it was accepted.
+func PartitionOf(environment uint64, name string, partitions int) int {
+	return int(VisitorHash(environment, name) % uint64(partitions))
 }
+
+// DerivedSession begins the ids of sessions that no client named. The number of the thread follows.
+const DerivedSession = "ses_"
+
+// Thread returns the number of the thread of an event: the events among which its visit is found. Those of one
+// session id are one thread. Without a session id, those of one device are, and without a device those of one
+// known id. So a login in the middle of a visit does not change the thread. A derived session id names its thread.
+func Thread(environment uint64, session, anonymous, distinct string) uint64 {
+	name := session
+	if name == "" {
+		name = anonymous
+	}
+	if name == "" {
+		name = distinct
+	}
+	if thread, derived := derivedThread(environment, session); derived {
+		return thread
+	}
+	return VisitorHash(environment, name)
+}
+
+// derivedThread returns the thread that a derived session id names.
+func derivedThread(environment uint64, session string) (thread uint64, derived bool) {
+	words, derived := strings.CutPrefix(session, DerivedSession)
+	if !derived {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(words, "_")
+	sum, err := strconv.ParseUint(number, 36, 64)
+	return VisitorHashOf(environment, sum), err == nil
+}
+
+// PartitionOfThread returns the partition of the log that carries the events of a thread, in the order in which they
+// were accepted.
+func PartitionOfThread(thread uint64, partitions int) int { return int(thread % uint64(partitions)) }
 
 // SessionHash names a session of a visitor by the XXH3 of its id, as the store computes it.
 func SessionHash(id string) uint64 { return xxh3.HashString(id) }
@@ -67,15 +103,21 @@ func SeriesNumber(environment uint64, name string, labels []string) uint64 {
 	return VisitorHashOf(environment, h.Sum64())
 }
 
-// EventKey names an event by 128 bits. Two events are the same where environment, visitor
-// and id are the same, so an id need not be unique beyond its visitor.
-func EventKey(environment uint64, visitor, id string) [2]uint64 {
-	return KeyOf(VisitorHash(environment, visitor), xxh3.HashString(id), xxhash.Sum64String(id))
+// EventKey names an event by 128 bits. Two events are the same if their thread, visitor and id are the same, so an
+// id need not be unique beyond its visitor.
+func EventKey(environment, thread uint64, visitor, id string) [2]uint64 {
+	return EventKeyOf(thread, VisitorHash(environment, visitor), xxh3.HashString(id), xxhash.Sum64String(id))
 }
 
-// OccurrenceKey names an occurrence by 128 bits, as EventKey names an event: by its issue,
-// which belongs to one environment, its visitor and its id.
-func OccurrenceKey(issue uint64, visitor, id string) [2]uint64 { return EventKey(issue, visitor, id) }
+// EventKeyOf is EventKey if the hash of the visitor and XXH3 and XXH64 of the id are known.
+func EventKeyOf(thread, visitor, xxh3Sum, xxh64Sum uint64) [2]uint64 {
+	return KeyOf(visitor^bits.RotateLeft64(thread, 24), xxh3Sum, xxh64Sum)
+}
+
+// OccurrenceKey names an occurrence by 128 bits: by its issue, which belongs to one environment, its visitor and its id.
+func OccurrenceKey(issue uint64, visitor, id string) [2]uint64 {
+	return KeyOf(VisitorHash(issue, visitor), xxh3.HashString(id), xxhash.Sum64String(id))
+}
 
 // PointKey names a metric point by 128 bits: by its series, which belongs to one
 // environment, and its id.

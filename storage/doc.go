@@ -17,8 +17,8 @@
 //	table            ordered by                                   parts  written by                               read by
 //	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
 //	traffic          environment, slot, is_bot                    month  view of events                           overview, series
-//	visits           environment, slot, is_bot, visitor, session  month  view of events                           overview, series, live
-//	names            environment, slot, is_bot, name, visitor     month  view of events                           catalogue of event names, conversions
+//	visits           environment, slot, is_bot, visitor, session, guest  month  view of events                           overview, series, live
+//	names            environment, slot, is_bot, name, visitor, guest  month  view of events                           catalogue of event names, conversions
 //	event_counts     environment, name, path, slot, is_bot        month  view of events                           conversions
 //	newcomers        environment, is_bot, visitor                 -      view of events                           retention
 //	profiles         environment, visitor                         -      view of events                           people

@@ -93,7 +93,7 @@ func (w *world) produceIdentity(now time.Time) {
 	}
 	w.sent[known+" "+id]++
 	value, _ := protos.AppendRecord(nil, event)
-	partition := w.shape().Of(environment, protos.PartitionOf(environment, known, w.partitions))
+	partition := w.shape().Of(environment, protos.PartitionOfThread(protos.Thread(environment, "", event.AnonymousId, known), w.partitions))
 	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 }
 

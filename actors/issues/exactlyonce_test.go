@@ -1,12 +1,15 @@
 package issues
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
@@ -17,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-faster/city"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
@@ -221,11 +225,26 @@ func (p *process) sessions(except uint64) []svc.OpenSession {
 				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: row.Ts.UnixMilli() + row.Session.AfterMs,
 				EngagedMs: row.Session.EngagedMs, Deeds: row.Session.Deeds,
 			},
-			Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Bot: row.IsBot, HeardMs: row.ReceivedAt.UnixMilli(),
-			Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+			SessionName: svc.SessionName{Thread: row.Thread, Bot: row.IsBot, Number: row.SessionNumber},
+			HeardMs:     row.ReceivedAt.UnixMilli(), Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+			Counted: cmp.Or(row.Guest, numberOf(row.Visitor())), Known: numberOf(row.DistinctID), Device: numberOf(row.AnonymousID),
 		})
 	}
 	return found
+}
+
+// numberOf is the number of an id, 0 for none.
+func numberOf(id string) uint64 {
+	if id == "" {
+		return 0
+	}
+	return city.CH64([]byte(id))
+}
+
+// sessionFor is the session that a client gives an event, which is the same whenever it sends the event.
+func sessionFor(visitor, event string) string {
+	n := numberOf(event)
+	return []string{"", "", visitor, "shared", fmt.Sprint("c", n/5%60)}[n%5]
 }
 
 // shown folds the stored rows into sessions by what the rows show.
@@ -238,11 +257,12 @@ func (w *world) shown() map[string]*svc.Session {
 		ts, key := row.Ts.UnixMilli(), fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
 		session := found[key]
 		if session == nil {
-			session = &svc.Session{First: ts, Last: ts}
+			session = &svc.Session{First: math.MaxInt64, Last: ts}
 			found[key] = session
 		}
-		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(row.Name), Interactive: svc.IsInteractive(row.Name), EngagedMs: row.EngagedMs})
+		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(row.Name), Interactive: svc.IsInteractive(row.Name), Identity: svc.IsIdentity(row.Name), EngagedMs: row.EngagedMs})
 	}
+	maps.DeleteFunc(found, func(_ string, session *svc.Session) bool { return session.First == math.MaxInt64 })
 	return found
 }
 
@@ -260,8 +280,7 @@ func (w *world) produce(now time.Time) {
 // produceOf appends a record of an environment; the caller holds the lock.
 func (w *world) produceOf(environment uint64, now time.Time) {
 	visitor := fmt.Sprintf("visitor-%d-%d", environment, w.rng.IntN(12))
-	partition := w.shape().Of(environment, protos.PartitionOf(environment, visitor, w.partitions))
-	var value []byte
+	values := map[int][]byte{}
 	for range 1 + w.rng.IntN(4) {
 		id := fmt.Sprint(w.rng.IntN(400)) // other visitors send the same id
 		if w.forgetful {
@@ -273,17 +292,20 @@ func (w *world) produceOf(environment uint64, now time.Time) {
 			name = "page_view"
 		}
 		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
-		value, _ = protos.AppendRecord(value, &protos.Event{
+		session := sessionFor(visitor, event)
+		partition := w.shape().Of(environment, protos.PartitionOfThread(protos.Thread(environment, session, "", visitor), w.partitions))
+		values[partition], _ = protos.AppendRecord(values[partition], &protos.Event{
 			Environment: environment, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
-			SessionId: []string{"", "", visitor, "shared", fmt.Sprint("c", w.rng.IntN(60))}[w.rng.IntN(5)], EngagedMs: int64(w.rng.IntN(3) / 2 * 4000),
+			SessionId: session, EngagedMs: int64(w.rng.IntN(3) / 2 * 4000),
 			Url:       []string{"https://acme.example/", "https://acme.example/?utm_source=news&gclid=7", "https://acme.example/?utm_campaign=" + id}[w.rng.IntN(3)],
 			Referrer:  []string{"", "https://acme.example/before", "https://www.google.com/"}[w.rng.IntN(3)],
 			UserAgent: []string{"", "", "", "curl/8.0"}[w.rng.IntN(4)],
 		})
 		w.sent[event]++
 	}
-	offset := int64(len(w.log[partition]))
-	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+	for partition, value := range values {
+		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+	}
 }
 
 // What makes an item poison: the store refuses rows of the one name, folding panics at the other
@@ -585,13 +607,13 @@ func (p *process) RecentIDs(ctx context.Context, _ time.Time, except uint64, _ i
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.rows {
 		if !p.w.forgetful && row.block != except && p.finds(&row) {
-			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.Visitor(), row.ID))
+			yield(row.Thread, protos.EventKey(row.EnvironmentNumber, row.Thread, row.Visitor(), row.ID))
 		}
 	}
 	return nil
 }
 
-func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc.OpenSession), _ func(uint64, bool, uint64)) error {
+func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc.OpenSession), _ func(svc.SessionName)) error {
 	if err := p.step(); err != nil {
 		return err
 	}

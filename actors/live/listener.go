@@ -1,14 +1,16 @@
 package live
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 	"time"
 
+	"github.com/go-faster/city"
+
 	"svc"
 	"svc/actors/attempt"
 	"svc/actors/pipeline"
-	"svc/protos"
 )
 
 // Listener gathers the visits of every block in the environments whose live view is open, and hands them to
@@ -46,11 +48,11 @@ func (b *liveBlock) Saw(_ int64, rows *svc.Rows) {
 // gather adds the visit of a row, unless it is too old to be shown.
 func (b *liveBlock) gather(row *svc.EventRow) {
 	old := row.ReceivedAt.Sub(row.Ts) > svc.LiveSeconds*time.Second
-	if row.IsBot || old || !b.watched[row.EnvironmentNumber] {
+	if row.IsBot || old || row.Session.Deeds&svc.Unbegun != 0 || !b.watched[row.EnvironmentNumber] {
 		return
 	}
 	b.visits[row.EnvironmentNumber] = append(b.visits[row.EnvironmentNumber], svc.LiveVisit{
-		TsMs: row.Ts.UnixMilli(), Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Pageview: svc.IsPageview(row.Name),
+		TsMs: row.Ts.UnixMilli(), Visitor: cmp.Or(row.Guest, city.CH64([]byte(row.Visitor()))^row.Life), Pageview: svc.IsPageview(row.Name),
 		Path: strings.Clone(row.Path), Source: strings.Clone(row.Source), Country: row.Country, Device: row.Device,
 	})
 }

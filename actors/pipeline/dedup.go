@@ -96,7 +96,7 @@ func (s *idSet) grow() {
 // a key of its own, since the key of its item was remembered when it was folded first.
 func known(ids *dedup, key [2]uint64, letter string) bool {
 	if letter != "" {
-		key = protos.EventKey(0, "", letter)
+		key = protos.EventKey(0, 0, "", letter)
 	}
 	return !ids.add(key)
 }

@@ -310,7 +310,8 @@ func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n i
 
 // foldEvent appends the row of one event unless the event is a duplicate.
 func (i *Intake) foldEvent(event *protos.Event) {
-	if known(i.ids, protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
+	thread := protos.Thread(event.Environment, event.SessionId, event.AnonymousId, event.DistinctId)
+	if known(i.ids, protos.EventKey(event.Environment, thread, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
 		i.count(svc.SignalEvents, svc.FateDuplicate, countedEvent(event))
 		return
 	}
@@ -321,6 +322,7 @@ func (i *Intake) foldEvent(event *protos.Event) {
 	i.Events = append(i.Events, svc.EventRow{})
 	row := &i.Events[len(i.Events)-1]
 	i.describe(row, event)
+	row.Thread = thread
 	i.placeInSession(row, event)
 	i.count(svc.SignalEvents, svc.FateStored, countedEvent(event))
 }
@@ -351,21 +353,6 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 	if event.DistinctId != "" {
 		row.OtherLife = i.lives.Life(event.Environment, event.AnonymousId, event.ReceivedMs)
 	}
-}
-
-// placeInSession finds the event's session. The first event of a session names its source;
-// what later pages say about the source stays in their URLs.
-func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
-	session := i.sessions.add(&arrived{
-		visitor: protos.VisitorHash(event.Environment, row.Visitor()) ^ row.Life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
-		step: svc.SessionStep{
-			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
-		},
-		origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
-	})
-	row.SessionID, row.SessionStartedMs, row.Session = session.id, session.started, session.state
-	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs
-	row.Attribution, row.Referrer = session.origin.Attribution, session.origin.Referrer
 }
 
 func intakeIdentity(partition int) string { return strconv.Itoa(partition) }

@@ -215,8 +215,8 @@ func (s *shardStream) states(ctx context.Context, g *generation, partitions []in
 func (s *shardStream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	of := func(hash uint64) *begin { return states[s.partition(int(hash%uint64(s.config.Shape.Partitions)))] }
 	now := s.config.Now()
-	err := s.history.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Shape.Partitions, func(visitor uint64, key [2]uint64) {
-		if state := of(visitor); state != nil {
+	err := s.history.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Shape.Partitions, func(thread uint64, key [2]uint64) {
+		if state := of(thread); state != nil {
 			state.ids.add(key)
 		}
 	})
@@ -252,16 +252,16 @@ func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begi
 		Since: now.Add(-DuplicateWindow), Within: openTime * time.Millisecond, ExceptBlock: exceptBlock,
 		Open: openSessions * s.config.Shape.Partitions, Ended: endedSessions * s.config.Shape.Partitions,
 	}
-	of := func(visitor uint64) *begin {
-		return states[s.partition(int(visitor%uint64(s.config.Shape.Partitions)))]
+	of := func(thread uint64) *begin {
+		return states[s.partition(protos.PartitionOfThread(thread, s.config.Shape.Partitions))]
 	}
 	err := s.history.Sessions(ctx, query, func(open svc.OpenSession) {
-		if state := of(open.Visitor); state != nil {
+		if state := of(open.Thread); state != nil {
 			state.sessions.Restore(open)
 		}
-	}, func(visitor uint64, bot bool, session uint64) {
-		if state := of(visitor); state != nil {
-			state.sessions.restoreEnded(visitor, bot, session)
+	}, func(ended svc.SessionName) {
+		if state := of(ended.Thread); state != nil {
+			state.sessions.restoreEnded(ended)
 		}
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +13,9 @@ import (
 )
 
 const (
-	// sessionsPerVisitor bounds the sessions of one visitor among which an event is placed
+	// sessionsPerThread bounds the sessions of one thread among which an event is placed
 	// that names none: those that were heard of last.
-	sessionsPerVisitor = 32
+	sessionsPerThread = 32
 	// openSessions bounds the sessions of a partition that are heard of between two turns.
 	openSessions = 1 << 17
 	// endedSessions is how many sessions a partition remembers at least that it gave up: as
@@ -26,8 +27,8 @@ const (
 // milliseconds: the gap that ends a session and some minutes for late ones.
 const openTime = svc.SessionGap + 5*60*1000
 
-// sessionizer cuts the events of one partition's visitors into sessions. A session is known by
-// its visitor and its id until openTime after an event of it arrived last. Those that were
+// sessionizer cuts the threads of one partition into sessions. A session is known by
+// its thread and its id until openTime after an event of it arrived last. Those that were
 // not heard of are given up in two turns, so nothing is ever searched; their names are
 // remembered, since a session that is resumed must not be counted twice.
 //
@@ -42,37 +43,38 @@ type sessionizer struct {
 	limit            int
 }
 
-// sessionTurn holds the sessions and visitors that were heard of between two turns.
+// sessionTurn holds the sessions and threads that were heard of between two turns.
 type sessionTurn struct {
 	sessions map[sessionKey]*openSession
-	// visitors are the sessions among which events are placed that name none, the one that
+	// threads are the sessions among which events are placed that name none, the one that
 	// was heard of last at the end.
-	visitors map[uint64][]*openSession
+	threads map[uint64][]*openSession
 }
 
-// sessionKey is a visitor and the hash of a session's id.
+// sessionKey is a thread and the hash of a session's id.
 type sessionKey = [2]uint64
 
-func keyOfSession(visitor uint64, id string) sessionKey {
-	return sessionKey{visitor, protos.SessionHash(id)}
+func keyOfSession(thread uint64, id string) sessionKey {
+	return sessionKey{thread, protos.SessionHash(id)}
 }
 
-// openSession is a session that may still grow. Its texts share no memory with the record
-// that they came with.
-type openSession struct {
-	svc.Session
-	key     sessionKey
-	origin  *svc.Origin
-	heardMs int64
-	// turns is in which turn the session was heard of last.
-	turns uint64
-}
+// numberOfSession names a session by 64 bits.
+func numberOfSession(key sessionKey) uint64 { return key[1] ^ spreadOf(key[0]) }
 
-// over reports whether an event that arrives now finds the session no more.
-func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
+// spreadOf spreads the bits of a number.
+func spreadOf(n uint64) uint64 { return bits.RotateLeft64(n*0x9e3779b97f4a7c15, 32) }
+
+// keyOfStored returns the key of a stored session.
+func keyOfStored(name *svc.SessionName) sessionKey {
+	thread := threadOf(name.Thread^name.Life, name.Bot)
+	if name.Hash != 0 {
+		return sessionKey{thread, name.Hash}
+	}
+	return sessionKey{thread, name.Number ^ spreadOf(thread)}
+}
 
 func newSessionTurn() sessionTurn {
-	return sessionTurn{sessions: map[sessionKey]*openSession{}, visitors: map[uint64][]*openSession{}}
+	return sessionTurn{sessions: map[sessionKey]*openSession{}, threads: map[uint64][]*openSession{}}
 }
 
 func newSessionizer() *sessionizer {
@@ -81,36 +83,31 @@ func newSessionizer() *sessionizer {
 
 // Restore puts a session back that was read from the store, or more of one that was put back before.
 func (s *sessionizer) Restore(from svc.OpenSession) {
-	visitor := visitorOf(from.Visitor, from.Bot)
-	key := keyOfSession(visitor, from.ID)
+	key := keyOfStored(&from.SessionName)
 	session := s.newest.sessions[key]
 	if session != nil {
 		session.join(&from)
 	} else {
 		if len(s.newest.sessions) >= s.limit {
-			s.ended.add(key)
+			s.end(key, from.Deeds&svc.Unbegun == 0)
 			return
 		}
-		session = &openSession{Session: from.Session, key: key, origin: originOf(from.Origin), heardMs: from.HeardMs, turns: s.turns}
+		session = &openSession{key: key, turns: s.turns}
+		session.become(&from)
 		s.newest.sessions[key] = session
 	}
-	sessions := slices.DeleteFunc(s.newest.visitors[visitor], func(other *openSession) bool { return other == session })
+	sessions := slices.DeleteFunc(s.newest.threads[key[0]], func(other *openSession) bool { return other == session })
 	at := len(sessions)
 	for at > 0 && sessions[at-1].heardMs > session.heardMs {
 		at--
 	}
-	s.newest.visitors[visitor] = latest(slices.Insert(sessions, at, session))
+	s.newest.threads[key[0]] = latest(slices.Insert(sessions, at, session))
 }
 
-// join adds another state of the session. Of one that was given up and resumed, what was
-// heard of last counts.
-func (s *openSession) join(from *svc.OpenSession) {
-	switch resumed := from.Deeds & svc.Resumed; {
-	case from.Started == s.Started && resumed == s.Deeds&svc.Resumed:
-		s.Join(&from.Session)
-		s.heardMs = max(s.heardMs, from.HeardMs)
-	case from.HeardMs > s.heardMs, from.HeardMs == s.heardMs && resumed != 0:
-		s.Session, s.origin, s.heardMs = from.Session, originOf(from.Origin), from.HeardMs
+// end remembers the name of a session that is given up, if it began.
+func (s *sessionizer) end(key sessionKey, begun bool) {
+	if begun {
+		s.ended.add(key)
 	}
 }
 
@@ -124,70 +121,73 @@ func (s *sessionizer) restored(nowMs int64) {
 	kept := newSessionTurn()
 	for key, session := range s.newest.sessions {
 		if lastMs-session.heardMs > 2*openTime {
-			s.ended.add(key)
+			s.end(key, session.begun())
 			continue
 		}
 		kept.sessions[key] = session
 	}
-	for visitor, sessions := range s.newest.visitors {
+	for thread, sessions := range s.newest.threads {
 		open := slices.DeleteFunc(sessions, func(one *openSession) bool { return kept.sessions[one.key] == nil })
 		if len(open) > 0 {
-			kept.visitors[visitor] = open
+			kept.threads[thread] = open
 		}
 	}
 	s.turnMs, s.newest = nowMs, kept
 }
 
 // restoreEnded puts the name of a session back that was given up.
-func (s *sessionizer) restoreEnded(visitor uint64, bot bool, session uint64) {
-	s.ended.add(sessionKey{visitorOf(visitor, bot), session})
-}
+func (s *sessionizer) restoreEnded(name svc.SessionName) { s.ended.add(keyOfStored(&name)) }
 
-// visitorOf tells the bots that call themselves a visitor from that visitor: they make
+// threadOf tells the bots that call themselves a visitor from that visitor: they make
 // visits of their own.
-func visitorOf(visitor uint64, bot bool) uint64 {
+func threadOf(thread uint64, bot bool) uint64 {
 	if bot {
-		return ^visitor
+		return ^thread
 	}
-	return visitor
+	return thread
 }
 
 // arrived is an event as the sessionizer sees it.
 type arrived struct {
-	visitor    uint64
-	bot        bool
-	session    string // as the client names it, empty where it does not
-	receivedMs int64
-	step       svc.SessionStep
-	origin     svc.Origin
+	environment uint64
+	thread      uint64
+	// visitor is the number of the event's visitor. known and device are those of its ids, 0 for none.
+	visitor, known, device uint64
+	bot                    bool
+	session                string // as the client names it, empty where it does not
+	receivedMs             int64
+	step                   svc.SessionStep
+	origin                 svc.Origin
 }
 
 // placed is the session of one event and what the event changed in it.
 type placed struct {
 	id      string
+	number  uint64
+	guest   uint64 // the visitor for whom the session counts, 0 if it is the event's own
 	started int64
 	delta   svc.SessionDelta
 	state   svc.SessionState
 	origin  svc.Origin
 }
 
-// add folds an event into its visitor's session: the one that the client names,
+// add folds an event into a session of its thread: the one that the client names,
 // else the latest one that covers its time, else a new one.
 func (s *sessionizer) add(event *arrived) placed {
 	s.turn(event.receivedMs)
-	visitor := visitorOf(event.visitor, event.bot)
-	sessions, known := s.newest.visitors[visitor]
+	thread := threadOf(event.thread, event.bot)
+	sessions, known := s.newest.threads[thread]
 	if !known {
-		sessions = s.previous.visitors[visitor]
+		sessions = s.previous.threads[thread]
 	}
 	var session *openSession
 	if event.session == "" {
 		session = covering(sessions, event)
 	}
 	if session == nil {
-		session = s.named(visitor, event)
+		session = s.named(thread, event)
 	}
-	delta := session.Add(event.step)
+	delta := session.fold(event)
 	session.heardMs = max(session.heardMs, event.receivedMs)
 	if session.turns != s.turns {
 		session.turns, s.newest.sessions[session.key] = s.turns, session
@@ -197,16 +197,20 @@ func (s *sessionizer) add(event *arrived) placed {
 		sessions, known = latest(append(sessions, session)), false
 	}
 	if !known {
-		s.newest.visitors[visitor] = sessions
+		s.newest.threads[thread] = sessions
 	}
-	return placed{id: session.ID, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from()}
+	out := placed{id: session.ID, number: session.number, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from()}
+	if session.begun() && session.counted != event.visitor {
+		out.guest = session.counted
+	}
+	return out
 }
 
-// covering returns the latest of a visitor's sessions that covers an event's time, nil for
+// covering returns the latest of a thread's sessions that covers an event's time and takes its ids, nil for
 // none.
 func covering(sessions []*openSession, event *arrived) (best *openSession) {
 	for _, session := range sessions {
-		if !session.over(event.receivedMs) && session.Covers(event.step.TsMs) && (best == nil || session.later(best)) {
+		if !session.over(event.receivedMs) && session.Covers(event.step.TsMs) && session.takes(event.known, event.device) && (best == nil || session.later(best)) {
 			best = session
 		}
 	}
@@ -222,15 +226,18 @@ func (s *openSession) later(other *openSession) bool {
 // named returns the session of the name that the client gives, or that a session has which
 // begins with the event. Where it is not open, it begins; where it was open before, it goes
 // on without counting.
-func (s *sessionizer) named(visitor uint64, event *arrived) *openSession {
+func (s *sessionizer) named(thread uint64, event *arrived) *openSession {
 	id := event.session
 	if id == "" {
-		id = sessionID(visitor, event.step.TsMs)
+		id = sessionID(protos.VisitorHashOf(event.environment, thread), event.step.TsMs)
 	}
-	key := keyOfSession(visitor, id)
-	session := s.newest.sessions[key]
-	if session == nil {
-		session = s.previous.sessions[key]
+	key := keyOfSession(thread, id)
+	own := sessionKey{thread, key[1] ^ spreadOf(event.known)}
+	session := s.find(own)
+	if session == nil || session.over(event.receivedMs) {
+		if session = s.find(key); session != nil && !session.over(event.receivedMs) && !session.takes(event.known, event.device) {
+			key, session = own, s.find(own)
+		}
 	}
 	if session != nil && !session.over(event.receivedMs) {
 		return session
@@ -238,17 +245,25 @@ func (s *sessionizer) named(visitor uint64, event *arrived) *openSession {
 	if event.session != "" {
 		id = strings.Clone(id) // it points into the record
 	}
-	begun := &openSession{key: key, origin: originOf(event.origin)}
-	begun.Session = svc.Session{ID: id, Started: event.step.TsMs, First: event.step.TsMs, Last: event.step.TsMs}
-	if session != nil || s.ended.has(key) {
-		begun.Deeds = svc.Resumed
+	fresh := &openSession{key: key, number: numberOfSession(key)}
+	fresh.Session = svc.Session{ID: id, Started: event.step.TsMs, First: event.step.TsMs, Last: event.step.TsMs, Deeds: svc.Unbegun}
+	if session != nil && session.begun() || s.ended.has(key) {
+		fresh.Deeds |= svc.Resumed
 	}
-	return begun
+	return fresh
 }
 
-// latest returns those of a visitor's sessions that were heard of last.
+// find returns the session of a key, nil for none. It may be over.
+func (s *sessionizer) find(key sessionKey) *openSession {
+	if session := s.newest.sessions[key]; session != nil {
+		return session
+	}
+	return s.previous.sessions[key]
+}
+
+// latest returns those of a thread's sessions that were heard of last.
 func latest(sessions []*openSession) []*openSession {
-	if beyond := len(sessions) - sessionsPerVisitor; beyond > 0 {
+	if beyond := len(sessions) - sessionsPerThread; beyond > 0 {
 		return slices.Delete(sessions, 0, beyond)
 	}
 	return sessions
@@ -261,7 +276,7 @@ func (s *sessionizer) turn(nowMs int64) {
 	}
 	for key, session := range s.previous.sessions {
 		if s.newest.sessions[key] != session {
-			s.ended.add(key)
+			s.end(key, session.begun())
 		}
 	}
 	s.turnMs, s.previous, s.newest = nowMs, s.newest, newSessionTurn()
@@ -283,20 +298,11 @@ func originOf(origin svc.Origin) *svc.Origin {
 	return &owned
 }
 
-// from returns where the visit came from.
-func (s *openSession) from() svc.Origin {
-	if s.origin == nil {
-		return direct()
-	}
-	return *s.origin
-}
-
-// sessionID names a session by its visitor and its beginning: no two sessions
-// of a visitor begin at the same instant.
-func sessionID(visitor uint64, startedMs int64) string {
+// sessionID names a session by its thread and its beginning.
+func sessionID(thread uint64, startedMs int64) string {
 	var buffer [32]byte
-	id := append(buffer[:0], "ses_"...)
-	id = strconv.AppendUint(id, visitor, 36)
+	id := append(buffer[:0], protos.DerivedSession...)
+	id = strconv.AppendUint(id, thread, 36)
 	id = append(id, '_')
 	return string(strconv.AppendInt(id, startedMs, 36))
 }

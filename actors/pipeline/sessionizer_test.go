@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -27,7 +28,7 @@ type arrival struct {
 }
 
 func stepOf(a arrival) svc.SessionStep {
-	return svc.SessionStep{TsMs: a.ts, Pageview: svc.IsPageview(a.kind), Interactive: svc.IsInteractive(a.kind), EngagedMs: a.engaged}
+	return svc.SessionStep{TsMs: a.ts, Pageview: svc.IsPageview(a.kind), Interactive: svc.IsInteractive(a.kind), Identity: svc.IsIdentity(a.kind), EngagedMs: a.engaged}
 }
 
 func TestSessionizer(t *testing.T) {
@@ -120,7 +121,7 @@ func TestSessionizer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSessionizer()
 			for _, a := range arrivals {
-				got := s.add(&arrived{visitor: 7, session: a.session, receivedMs: base, step: stepOf(a)})
+				got := s.add(&arrived{thread: 7, session: a.session, receivedMs: base, step: stepOf(a)})
 				want := svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
 				if got.id != a.id || got.started != a.started || got.delta != want {
 					t.Errorf("%s: got %+v, want %+v", a.name, got, a)
@@ -161,17 +162,17 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 			view := svc.SessionStep{TsMs: 1, Pageview: true}
 			begin := int64(10*openTime) + offset
 			for now := int64(10 * openTime); now < begin; now += minute {
-				s.add(&arrived{visitor: 1, receivedMs: now, step: view})
+				s.add(&arrived{thread: 1, receivedMs: now, step: view})
 			}
-			first := s.add(&arrived{visitor: 2, receivedMs: begin, step: view})
+			first := s.add(&arrived{thread: 2, receivedMs: begin, step: view})
 			for now := begin; now < begin+quiet.ms; now += minute {
-				s.add(&arrived{visitor: 1, receivedMs: now, step: view})
+				s.add(&arrived{thread: 1, receivedMs: now, step: view})
 			}
-			again := s.add(&arrived{visitor: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
+			again := s.add(&arrived{thread: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
 			if known := again.id == first.id; known != quiet.known {
 				t.Errorf("after %d ms at offset %d: known is %v, want %v", quiet.ms, offset, known, quiet.known)
 			}
-			if held := len(s.newest.visitors) + len(s.previous.visitors); held > 4 {
+			if held := len(s.newest.threads) + len(s.previous.threads); held > 4 {
 				t.Errorf("%d visitors are held, want at most 4", held)
 			}
 		}
@@ -201,7 +202,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 				a.engaged = int64(rng.IntN(8000))
 			}
 			step := stepOf(a)
-			got := s.add(&arrived{visitor: visitor, session: a.session, receivedMs: 1, step: step})
+			got := s.add(&arrived{thread: visitor, session: a.session, receivedMs: 1, step: step})
 			key := fmt.Sprintf("%d %s", visitor, got.id)
 			sum := sessions[key]
 			if sum == nil {
@@ -237,7 +238,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 
 // viewed is a page view of the session that the client names c.
 func viewed(visitor uint64, minutes int64) *arrived {
-	return &arrived{visitor: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
+	return &arrived{thread: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
 }
 
 // TestGivenUpSessionsAreNotJudgedAgain has sessions go on after they were silent for longer
@@ -264,11 +265,11 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 		t.Errorf("%d sessions are held, want at most twice the limit", held)
 	}
 	owner := newSessionizer()
-	owner.restoreEnded(1, false, protos.SessionHash("c"))
+	owner.restoreEnded(svc.SessionName{Thread: 1, Hash: protos.SessionHash("c")})
 	if again := owner.add(viewed(1, 1)); again.delta != (svc.SessionDelta{}) {
 		t.Errorf("a new owner adds %+v", again)
 	}
-	if bot := owner.add(&arrived{visitor: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
+	if bot := owner.add(&arrived{thread: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
 		t.Errorf("the bot's session adds %+v", bot)
 	}
 }
@@ -280,7 +281,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		random := func(n int) *arrived {
 			event := &arrived{
-				visitor: uint64(rng.IntN(3)), bot: rng.IntN(4) == 0, session: []string{"", "a", "b", "c"}[rng.IntN(4)], receivedMs: int64(n) * minute,
+				thread: uint64(rng.IntN(3)), bot: rng.IntN(4) == 0, session: []string{"", "a", "b", "c"}[rng.IntN(4)], receivedMs: int64(n) * minute,
 				step:   svc.SessionStep{TsMs: int64(n-rng.IntN(200)) * minute, Pageview: rng.IntN(2) == 0, Interactive: rng.IntN(3) == 0, EngagedMs: int64(rng.IntN(2) * 3000)},
 				origin: svc.Origin{Referrer: fmt.Sprint(n), Attribution: svc.Attribution{Source: "s", Medium: "m"}},
 			}
@@ -296,7 +297,8 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 					ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
 					EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
 				},
-				Visitor: event.visitor, Bot: event.bot, Origin: got.origin, HeardMs: event.receivedMs,
+				SessionName: svc.SessionName{Thread: event.thread, Bot: event.bot, Number: got.number},
+				Origin:      got.origin, HeardMs: event.receivedMs, Counted: cmp.Or(got.guest, event.visitor), Known: event.known, Device: event.device,
 			})
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -305,7 +307,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 		for _, row := range rows {
 			fresh.Restore(row)
 			if row.HeardMs >= (before-1)*minute-2*openTime {
-				open[keyOfSession(visitorOf(row.Visitor, row.Bot), row.ID)] = true
+				open[keyOfStored(&row.SessionName)] = true
 			}
 		}
 		if fresh.restored((before - 1) * minute); len(fresh.newest.sessions) != len(open) {

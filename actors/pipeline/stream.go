@@ -18,7 +18,7 @@ type History interface {
 	// RecentIDs yields the events that arrived since an instant, except those of
 	// one block, by the hash of their visitor and the key of their id, roughly in
 	// the order in which they arrived; of more than limit it yields the newest.
-	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
+	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(thread uint64, key [2]uint64)) error
 	// RecentErrors is RecentIDs for errors, by the number of their issue.
 	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
 	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
@@ -36,7 +36,7 @@ type History interface {
 	// span, whether they are bots, and the hashes of the sessions' ids. It may call open
 	// several times for a session, with what different rows know of it. Of more than so
 	// many it leaves those out that were heard of first.
-	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error
+	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error
 }
 
 // DuplicateWindow is how long an event's id is remembered, unless RecentIDs

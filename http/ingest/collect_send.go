@@ -9,7 +9,8 @@ import (
 
 // emit appends an accepted event to the payload of its partition.
 func (sub *submission) emit(event *protos.Event) error {
-	partition := sub.collect.Shape.Of(event.Environment, protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), sub.collect.Shape.Partitions))
+	thread := protos.Thread(event.Environment, event.SessionId, event.AnonymousId, event.DistinctId)
+	partition := sub.collect.Shape.Of(event.Environment, protos.PartitionOfThread(thread, sub.collect.Shape.Partitions))
 	return sub.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
 }
 

@@ -64,6 +64,9 @@ func (t *translation) shared(e *capture) item {
 		one["anonymousId"] = distinct
 	} else {
 		one["distinctId"] = distinct
+		if device := e.text("$device_id"); device != "" && device != distinct {
+			one["anonymousId"] = device
+		}
 	}
 	if at, ok := timeOf(e.Timestamp); ok {
 		one["ts"] = at.Format(time.RFC3339Nano)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ClickHouse/ch-go/proto"
+	"github.com/go-faster/city"
 
 	"svc"
 	"svc/storage/clickhouse/columns"
@@ -23,6 +24,7 @@ type Block struct {
 	bounce                            proto.ColInt8
 	expires                           proto.ColUInt16
 	life, otherLife                   proto.ColUInt64
+	thread, session, guest            proto.ColUInt64
 	bot                               proto.ColBool
 	value                             proto.ColNullable[float64]
 	id, url, title, referrer          proto.ColStr
@@ -124,6 +126,9 @@ func (b *Block) Append(row *svc.EventRow) {
 	b.deeds = append(b.deeds, uint8(row.Session.Deeds))
 	b.life = append(b.life, row.Life)
 	b.otherLife = append(b.otherLife, row.OtherLife)
+	b.thread = append(b.thread, row.Thread)
+	b.session = append(b.session, sessionNumber(row))
+	b.guest = append(b.guest, row.Guest)
 	b.bounce = append(b.bounce, row.Bounce)
 	b.duration = append(b.duration, row.DurationMs)
 	b.engaged = append(b.engaged, row.EngagedMs)
@@ -135,6 +140,28 @@ func (b *Block) Append(row *svc.EventRow) {
 		b.value.Append(proto.NewNullable(*e.Value))
 	}
 	b.appendClickIDs(&e.ClickIDs)
+}
+
+// sessionNumber is the number of a row's session. A row without one has that of its visitor and session id, as the store
+// computes it of rows from before threads existed.
+func sessionNumber(row *svc.EventRow) uint64 {
+	if row.SessionNumber != 0 {
+		return row.SessionNumber
+	}
+	number := combined(city.CH64([]byte(row.Visitor())), city.CH64([]byte(row.SessionID)))
+	if row.IsBot {
+		number = combined(number, city.CH64([]byte("bot")))
+	}
+	return number
+}
+
+// combined is cityHash64 of several values.
+func combined(low, high uint64) uint64 {
+	const factor = 0x9ddfea08eb382d69
+	a := (low ^ high) * factor
+	a ^= a >> 47
+	b := (high ^ a) * factor
+	return (b ^ b>>47) * factor
 }
 
 func (b *Block) appendText(e *svc.Event) {
@@ -272,6 +299,9 @@ func (b *Block) itemColumns() []columns.Column {
 		{Name: "expires", Type: proto.ColumnTypeDate, Data: &b.expires},
 		{Name: "life", Type: proto.ColumnTypeUInt64, Data: &b.life},
 		{Name: "other_life", Type: proto.ColumnTypeUInt64, Data: &b.otherLife},
+		{Name: "thread", Type: proto.ColumnTypeUInt64, Data: &b.thread},
+		{Name: "session", Type: proto.ColumnTypeUInt64, Data: &b.session},
+		{Name: "guest", Type: proto.ColumnTypeUInt64, Data: &b.guest},
 	}
 }
 

@@ -21,7 +21,7 @@ func TestNamesOfPageViews(t *testing.T) {
 			if s.ID == name {
 				deeds = s.Deeds
 			}
-		}, func(uint64, bool, uint64) {})
+		}, func(svc.SessionName) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,25 +23,35 @@ type arrivals struct {
 }
 
 // RecentIDs calls yield with every event that was received at or after an instant,
-// except those of one block: with the hash of its visitor and its key, as package protos
+// except those of one block: with its thread and its key, as package protos
 // makes them. Spans of time follow each other, the oldest first; of more than limit
-// events, the oldest spans are left out.
-func (db *Store) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error {
+// events, the oldest spans are left out. An event from before threads existed is yielded for each thread in which a
+// repetition of it may arrive.
+func (db *Store) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(thread uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.Arrivals", "state.RecentIDs"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
 		var environment uint64
-		var visitors, ids, others []uint64
-		err := rows.Scan(&environment, &visitors, &ids, &others)
+		var threads, visitors, ids, others, devices, sessions []uint64
+		err := rows.Scan(&environment, &threads, &visitors, &ids, &others, &devices, &sessions)
 		for i := range ids {
 			visitor := protos.VisitorHashOf(environment, visitors[i])
-			yield(visitor, protos.KeyOf(visitor, ids[i], others[i]))
+			if threads[i] != 0 {
+				yield(threads[i], protos.EventKeyOf(threads[i], visitor, ids[i], others[i]))
+				continue
+			}
+			for n, sum := range [...]uint64{visitors[i], devices[i], sessions[i]} {
+				if n == 0 || sum != 0 && sum != visitors[i] {
+					thread := protos.VisitorHashOf(environment, sum)
+					yield(thread, protos.EventKeyOf(thread, visitor, ids[i], others[i]))
+				}
+			}
 		}
 		return err
 	})
 }
 
 // RecentErrors is RecentIDs for occurrences: it yields the number of the issue in place
-// of the visitor's hash.
+// of the thread.
 func (db *Store) RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.ErrorArrivals", "state.RecentErrors"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
@@ -55,7 +65,7 @@ func (db *Store) RecentErrors(ctx context.Context, since time.Time, exceptBlock 
 }
 
 // RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
-// hash of the metric's name in place of the visitor's.
+// hash of the metric's name in place of the thread.
 func (db *Store) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.MetricArrivals", "state.RecentMetrics"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {

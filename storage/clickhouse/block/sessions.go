@@ -13,11 +13,11 @@ import (
 )
 
 // Sessions calls open with the sessions that received an event within a span before the last
-// arrival. It calls ended with the visitors of sessions that received their last event between an
-// instant and that span, whether they are bots, and the hashes of the sessions' ids. Rows carry
+// arrival. It calls ended with the names of sessions that received their last event between an
+// instant and that span. Rows carry
 // their session, so only the rows of that time are read, span by span, the newest first: a session
 // may be yielded several times. Beyond the limits the oldest spans are left out.
-func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error {
+func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error {
 	spans, err := db.countArrivals(ctx, "state.Arrivals", q.Since, q.ExceptBlock)
 	if err != nil || len(spans) == 0 {
 		return err
@@ -51,7 +51,7 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 		var deeds uint8
 		var clickIDs string
 		o := &s.Origin
-		err := rows.Scan(&environment, &visitor, &s.Bot, &s.ID, &s.Started, &s.First, &s.Last, &s.EngagedMs, &deeds, &s.HeardMs,
+		err := rows.Scan(&environment, &s.Thread, &visitor, &s.Life, &s.Bot, &s.Number, &s.Hash, &s.ID, &s.Started, &s.First, &s.Last, &s.EngagedMs, &deeds, &s.HeardMs, &s.Counted, &s.Known, &s.Device,
 			&o.Referrer, &o.ReferrerDomain, &o.Source, &o.Medium, &o.UTMSource, &o.UTMMedium, &o.UTMCampaign, &o.UTMTerm, &o.UTMContent, &clickIDs)
 		if err == nil && clickIDs != "" {
 			err = json.Unmarshal([]byte(clickIDs), &o.ClickIDs)
@@ -59,7 +59,8 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 		if err != nil {
 			return false, fmt.Errorf("decoding a session: %w", err)
 		}
-		s.Deeds, s.Visitor = svc.SessionDeeds(deeds), protos.VisitorHashOf(environment, visitor)
+		s.Deeds = svc.SessionDeeds(deeds)
+		nameThread(&s.SessionName, environment, visitor)
 		found++
 		yield(s)
 		return true, nil
@@ -68,17 +69,28 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 }
 
 // endedSessions yields the names of the sessions of a span of time.
-func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(visitor uint64, bot bool, session uint64)) (found int, err error) {
+func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.SessionName)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
 	err = span.shard.conn.Stream(ctx, "loading the names of sessions", db.queries["state.EndedSessions"], args, func(rows driver.Rows) (bool, error) {
-		var environment, visitor, session uint64
-		var bot bool
-		if err := rows.Scan(&environment, &visitor, &bot, &session); err != nil {
+		var environment, visitor uint64
+		var name svc.SessionName
+		if err := rows.Scan(&environment, &name.Thread, &visitor, &name.Life, &name.Bot, &name.Number, &name.Hash); err != nil {
 			return false, fmt.Errorf("decoding the name of a session: %w", err)
 		}
+		nameThread(&name, environment, visitor)
 		found++
-		yield(protos.VisitorHashOf(environment, visitor), bot, session)
+		yield(name)
 		return true, nil
 	})
 	return found, err
+}
+
+// nameThread completes the name of a session: one from before threads existed is in the thread of its visitor, and known by
+// the hash of its id.
+func nameThread(name *svc.SessionName, environment, visitor uint64) {
+	if name.Thread != 0 {
+		name.Hash = 0
+		return
+	}
+	name.Thread = protos.VisitorHashOf(environment, visitor)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/go-faster/city"
 
 	"svc"
 	"svc/protos"
@@ -26,19 +27,20 @@ func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, eng
 	key := fmt.Sprint(id, bot)
 	session := h.sessions[key]
 	if session == nil {
-		session = &svc.OpenSession{Visitor: protos.VisitorHash(7, "u "+id), Bot: bot, HeardMs: at.UnixMilli()}
+		session = &svc.OpenSession{HeardMs: at.UnixMilli(), Counted: city.CH64([]byte("u " + id)), Known: city.CH64([]byte("u " + id))}
+		session.SessionName = svc.SessionName{Thread: protos.Thread(7, id, "", ""), Bot: bot, Number: uint64(1000 + len(h.sessions))}
 		session.Session = svc.Session{ID: id, Started: ts.UnixMilli(), First: ts.UnixMilli(), Last: ts.UnixMilli()}
 		session.Origin = svc.Origin{Referrer: "https://" + id, Attribution: svc.Attribution{Source: id, Medium: "m", UTMCampaign: "c " + id, ClickIDs: svc.ClickIDs{GCLID: "g " + id}}}
 		h.sessions[key] = session
 	}
-	delta := session.Add(svc.SessionStep{TsMs: ts.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), EngagedMs: engaged})
+	delta := session.Add(svc.SessionStep{TsMs: ts.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), Identity: svc.IsIdentity(name), EngagedMs: engaged})
 	session.HeardMs = at.UnixMilli()
 	h.rows = append(h.rows, svc.EventRow{
 		Event: svc.Event{
 			ID: fmt.Sprint(len(h.rows)), Name: name, Ts: ts, ReceivedAt: at, DistinctID: "u " + id, SessionID: id, IsBot: bot,
 			Attribution: session.Origin.Attribution, Referrer: session.Origin.Referrer,
 		},
-		EnvironmentNumber: 7, SessionStartedMs: session.Started, Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged,
+		EnvironmentNumber: 7, Thread: session.Thread, SessionNumber: session.Number, SessionStartedMs: session.Started, Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged,
 		Session: session.State(ts.UnixMilli()), RetentionDays: 3650,
 	})
 }
@@ -74,14 +76,14 @@ func TestSessions(t *testing.T) {
 	for block, state := range states {
 		if block > 0 {
 			var last time.Time
-			got, ended := map[string]svc.OpenSession{}, map[uint64]bool{}
+			got := map[string]svc.OpenSession{}
 			for _, row := range h.rows[:50*block] {
 				last = row.ReceivedAt
 			}
 			query := svc.SessionsQuery{Since: begin, Within: within, ExceptBlock: uint64(block + 1), Open: 1000, Ended: 1000}
 			read := func() {
 				t.Helper()
-				err := db.Sessions(deadline(t), query, func(s svc.OpenSession) { got[fmt.Sprint(s.ID, s.Bot)] = s }, func(_ uint64, _ bool, session uint64) { ended[session] = true })
+				err := db.Sessions(deadline(t), query, func(s svc.OpenSession) { got[fmt.Sprint(s.ID, s.Bot)] = s }, func(svc.SessionName) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,10 +159,13 @@ func TestSessionsOfRowsFromBefore(t *testing.T) {
 			ID: "s", Started: at.Add(2 * time.Minute).UnixMilli(), First: at.UnixMilli(), Last: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 9,
 			Deeds: svc.OnePageview | svc.MorePageviews,
 		},
-		Visitor: protos.VisitorHash(7, "u"), Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
+		SessionName: svc.SessionName{Thread: protos.VisitorHash(7, "u"), Hash: protos.SessionHash("s")}, Counted: city.CH64([]byte("u")), Known: city.CH64([]byte("u")), Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
 	}
 	var got []svc.OpenSession
-	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(uint64, bool, uint64) {})
+	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(svc.SessionName) {})
+	for i := range got {
+		got[i].Number = 0
+	}
 	if err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
-	"svc/protos"
 	"svc/storage/clickhouse"
 )
 
@@ -18,12 +17,11 @@ func (db *Store) LiveVisits(ctx context.Context, environment uint64, since time.
 	args := clickhouse.Args{"environment": environment, "since": since}
 	return db.conn.Stream(ctx, "loading live visits", db.queries["live.Visits"], args, func(rows driver.Rows) (bool, error) {
 		var visit svc.LiveVisit
-		var distinctID, anonymousID, name string
+		var name string
 		var block uint64
-		if err := rows.Scan(&visit.TsMs, &distinctID, &anonymousID, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device, &block); err != nil {
+		if err := rows.Scan(&visit.TsMs, &visit.Visitor, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device, &block); err != nil {
 			return false, err
 		}
-		visit.Visitor = protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
 		visit.Pageview = svc.IsPageview(name)
 		return yield(visit, block), nil
 	})

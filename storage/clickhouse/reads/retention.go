@@ -69,7 +69,7 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 	return out, nil
 }
 
-// activity returns a query over rows of (at, visitor, counts).
+// activity returns a query over rows of (at, visitor, counted, counts).
 func (db *Store) activity(query, source string, c clickhouse.Clause) string {
 	return clickhouse.Bind(strings.ReplaceAll(query, "$(rows)", db.queries[source]), c)
 }

@@ -155,7 +155,7 @@ func (db *Store) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []
 		var s sums
 		err := rows.Scan(&begin, &v.visitor, &v.session, &s.events, &s.pageviews, &s.bounces, &s.lasted)
 		v.end = byBegin[begin]
-		if s.events > 0 {
+		if s.events > 0 && v.session != 0 {
 			visits = append(visits, v)
 		}
 		totals[v.end] = totals[v.end].plus(s)

@@ -20,7 +20,7 @@ func TestUpgradeOfHashes(t *testing.T) {
 		exec(t, db, "DROP TABLE "+view+"_of_events SYNC")
 	}
 	for _, statement := range []string{
-		"ALTER TABLE events DROP INDEX visitors, DROP COLUMN visitor, DROP COLUMN session", "TRUNCATE TABLE migrations",
+		"ALTER TABLE events DROP INDEX visitors, DROP COLUMN counted, DROP COLUMN visitor, DROP COLUMN session", "ALTER TABLE events ADD COLUMN session UInt64", "TRUNCATE TABLE migrations",
 	} {
 		exec(t, db, statement)
 	}

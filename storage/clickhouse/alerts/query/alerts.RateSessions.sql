@@ -4,5 +4,5 @@ SELECT
     toInt64(intDiv(toUnixTimestamp(ts) - toUnixTimestamp({since:DateTime64(3, 'UTC')}), {width:UInt32})) AS span,
     uniqCombined64(12)(session) AS found
 FROM events
-WHERE environment = {environment:UInt64} AND NOT is_bot AND ts >= {since:DateTime64(3, 'UTC')} AND ts < {until:DateTime64(3, 'UTC')}
+WHERE environment = {environment:UInt64} AND NOT is_bot AND session_deeds < 16 AND ts >= {since:DateTime64(3, 'UTC')} AND ts < {until:DateTime64(3, 'UTC')}
 GROUP BY span

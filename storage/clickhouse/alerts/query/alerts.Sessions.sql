@@ -2,4 +2,4 @@
 -- 1 % beyond, in bounded memory. Key: environment, ts. Rows read: the events of the window.
 SELECT uniqCombined64(17)(session) AS sessions
 FROM events
-WHERE environment = {environment:UInt64} AND NOT is_bot AND ts > {since:DateTime64(3, 'UTC')} AND ts <= {until:DateTime64(3, 'UTC')}
+WHERE environment = {environment:UInt64} AND NOT is_bot AND session_deeds < 16 AND ts > {since:DateTime64(3, 'UTC')} AND ts <= {until:DateTime64(3, 'UTC')}

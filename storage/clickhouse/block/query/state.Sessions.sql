@@ -1,19 +1,27 @@
--- The sessions with an event received in a span of time, as of their rows in it: XXH3 of the
--- visitor, and what the rows carry. Of rows from before they carried anything, what they show
--- themselves. A session that was given up and resumed has a row for each time. Key: none; the
--- index received leaves the granules of the span. Rows returned: one per session, streamed.
+-- The sessions with an event received in a span of time, as of their rows in it: the thread (of rows from before threads
+-- existed, XXH3 of the visitor), and what the rows carry, apart by the ids of the events. Of rows from before they carried anything, what they show
+-- themselves. A session that was given up and resumed has a row for each time, and one for what told only who somebody is. Key: none; the
+-- index received leaves the granules of the span. Rows returned: one per session and pair of ids, streamed.
 SELECT
-    environment, visitor_hash, is_bot, session_id, began_ms, first_ms, last_ms, engaged, deeds, heard_ms,
+    environment, thread, visitor_hash, thread_life, is_bot, number, session_hash, session_id, began_ms, first_ms, last_ms, engaged, deeds, heard_ms,
+    visitor_number, known, device,
     origin.1, origin.2, origin.3, origin.4, origin.5, origin.6, origin.7, origin.8, origin.9, origin.10
 FROM
 (
     SELECT
         environment,
-        bitXor(xxh3(if(distinct_id != '', distinct_id, anonymous_id)), life) AS visitor_hash,
+        thread,
+        if(thread = 0, xxh3(if(distinct_id != '', distinct_id, anonymous_id)), 0) AS visitor_hash,
+        if(thread != 0 AND distinct_id != '' AND anonymous_id != '', other_life, life) AS thread_life,
         is_bot,
+        session AS number,
+        xxh3(session_id) AS session_hash,
         session_id,
+        any(counted) AS visitor_number,
+        if(distinct_id != '', cityHash64(distinct_id), 0) AS known,
+        if(anonymous_id != '', cityHash64(anonymous_id), 0) AS device,
         toUnixTimestamp64Milli(session_started) AS began_ms,
-        least(toUnixTimestamp64Milli(session_started) - max(session_before), toUnixTimestamp64Milli(min(ts))) AS first_ms,
+        if(thread = 0, least(began_ms - max(session_before), toUnixTimestamp64Milli(min(ts))), began_ms - max(session_before)) AS first_ms,
         max(toUnixTimestamp64Milli(ts) + session_after) AS last_ms,
         greatest(max(session_engaged), sum(engaged_ms)) AS engaged,
         bitOr(groupBitOr(session_deeds), toUInt8(multiIf(
@@ -26,5 +34,5 @@ FROM
     FROM events
     WHERE received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}
         AND block != {block:UInt64}
-    GROUP BY environment, visitor_hash, is_bot, session_id, session_started, bitAnd(session_deeds, 8)
+    GROUP BY environment, thread, visitor_hash, thread_life, is_bot, number, session_id, distinct_id, anonymous_id, session_started, bitAnd(session_deeds, 24)
 )

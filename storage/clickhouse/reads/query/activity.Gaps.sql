@@ -11,7 +11,7 @@ FROM
     (
         $(rows)
     )
-    GROUP BY visitor
+    GROUP BY counted
 )
 ARRAY JOIN days AS day, befores AS before
 GROUP BY day, before

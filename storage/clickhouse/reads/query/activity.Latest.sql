@@ -1,13 +1,13 @@
 -- The visitors of whole slots, ascending, in eight little-endian bytes each, and beside
 -- them the beginnings of the last days on which they were active, in four. Key:
 -- environment, slot. Rows read: one per slot and session of a month; returned: one.
-SELECT reinterpret(groupArray(visitor), 'String') AS visitors, reinterpret(groupArray(day), 'String') AS days
+SELECT reinterpret(groupArray(counted), 'String') AS visitors, reinterpret(groupArray(day), 'String') AS days
 FROM
 (
-    SELECT visitor, max(roundDown(toUInt32(slot), {buckets:Array(UInt32)})) AS day
+    SELECT counted, max(roundDown(toUInt32(slot), {buckets:Array(UInt32)})) AS day
     FROM visits
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
-        AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
-    GROUP BY visitor
-    ORDER BY visitor
+        AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')} AND session != 0
+    GROUP BY counted
+    ORDER BY counted
 )

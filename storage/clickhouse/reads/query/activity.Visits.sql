@@ -1,7 +1,7 @@
--- Who was active when within a window: rows of (at, visitor, counts), repeated ones
+-- Who was active when within a window: rows of (at, visitor, counted, counts), repeated ones
 -- included; everything counts. Part of other queries. Key: environment, slot of visits and
 -- environment, ts of events.
-SELECT at, visitor, true AS counts
+SELECT at, visitor, counted, true AS counts
 FROM
 (
     $(window.Visits)

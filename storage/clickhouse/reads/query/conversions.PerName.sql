@@ -6,7 +6,7 @@ FROM
 (
     SELECT DISTINCT
         toString($(name)) AS word,
-        visitor
+        counted AS visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
@@ -14,7 +14,7 @@ FROM
 ) AS shown
 INNER JOIN
 (
-    SELECT visitor, count() AS completions
+    SELECT counted AS visitor, count() AS completions
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

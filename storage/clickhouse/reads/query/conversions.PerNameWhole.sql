@@ -5,12 +5,12 @@
 SELECT word, sum(completions) AS conversions
 FROM
 (
-    SELECT DISTINCT toString($(name)) AS word, visitor
+    SELECT DISTINCT toString($(name)) AS word, counted AS visitor
     FROM names
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(name) IN {names:Array(String)}
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION DISTINCT
-    SELECT DISTINCT toString($(name)) AS word, visitor
+    SELECT DISTINCT toString($(name)) AS word, counted AS visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(name) IN {names:Array(String)}
         AND $(window.Edges)
@@ -20,17 +20,17 @@ INNER JOIN
     SELECT visitor, sum(occurred) AS completions
     FROM
     (
-        SELECT visitor, events AS occurred
+        SELECT counted AS visitor, events AS occurred
         FROM names
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {goal_events:Array(String)}
             AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
         UNION ALL
-        SELECT visitor, toUInt64(1) AS occurred
+        SELECT counted AS visitor, toUInt64(1) AS occurred
         FROM events
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {goal_events:Array(String)}
             AND $(window.Edges)
         UNION ALL
-        SELECT visitor, toUInt64(1) AS occurred
+        SELECT counted AS visitor, toUInt64(1) AS occurred
         FROM events
         WHERE {with_paths:Bool} AND environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
             AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

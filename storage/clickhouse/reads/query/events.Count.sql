@@ -6,8 +6,8 @@ SELECT
     toUInt8(grouping(bucket) = 0) AS single,
     count() AS occurred,
     countIf(name IN ('page_view', '$pageview')) AS viewed,
-    uniqExact(visitor) AS visitors,
-    uniqExact(session) AS sessions
+    uniqExactIf(counted, session_deeds < 16) AS visitors,
+    uniqExactIf(session, session_deeds < 16) AS sessions
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

@@ -3,7 +3,7 @@
 SELECT
     toString($(name)) AS word,
     count() AS total,
-    uniqExact(visitor) AS users,
+    uniqExact(counted) AS users,
     toUnixTimestamp64Milli(max(ts)) AS last_seen_ms
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

@@ -8,13 +8,13 @@ SELECT
     toUnixTimestamp64Milli(max(seen)) AS last_seen_ms
 FROM
 (
-    SELECT toString($(name)) AS name, events AS occurred, visitor, last_seen AS seen
+    SELECT toString($(name)) AS name, events AS occurred, counted AS visitor, last_seen AS seen
     FROM names
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION ALL
     SELECT toString($(name)) AS name, toUInt64(1) AS occurred,
-        visitor, ts AS seen
+        counted AS visitor, ts AS seen
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(window.Edges)
 )

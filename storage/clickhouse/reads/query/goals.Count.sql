@@ -12,7 +12,7 @@ FROM
             arrayEnumerate({goal_kind:Array(UInt8)}), {goal_kind:Array(UInt8)}, {goal_match:Array(String)}, {goal_until:Array(Int64)}
         )) AS goal,
         roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS day,
-        visitor
+        counted AS visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

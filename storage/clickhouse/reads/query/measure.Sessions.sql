@@ -1,2 +1,2 @@
 -- The distinct sessions of events. Part of events.Series.
-uniqExact(session)
+uniqExactIf(session, session_deeds < 16)

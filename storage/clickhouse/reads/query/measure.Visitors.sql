@@ -1,2 +1,2 @@
 -- The distinct visitors of events. Part of events.Series.
-uniqExact(visitor)
+uniqExactIf(counted, session_deeds < 16)

@@ -4,7 +4,7 @@
 -- index started. Rows read: the events from the beginning on, three times; returned: some three
 -- times the events of the hour.
 SELECT
-    visitor,
+    counted AS visitor,
     session,
     $(value) AS value,
     toUnixTimestamp64Milli(ts) AS at,
@@ -22,9 +22,9 @@ SELECT
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-    AND visitor IN
+    AND session_deeds < 16 AND counted IN
     (
-        SELECT visitor
+        SELECT counted
         FROM events
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
             AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {hour_to:DateTime64(3, 'UTC')}

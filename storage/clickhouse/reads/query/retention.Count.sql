@@ -14,7 +14,7 @@ FROM
     FROM
     (
         SELECT
-            visitor,
+            counted AS who,
             toInt64(9223372036854775807) AS first,
             toUInt64(bitShiftLeft(toUInt64(1), indexOf({buckets:Array(UInt32)}, roundDown(at, {buckets:Array(UInt32)})) - 1)) AS active,
             counts
@@ -23,11 +23,11 @@ FROM
             $(rows)
         )
         UNION ALL
-        SELECT visitor, toUnixTimestamp64Milli(first_seen) AS first, toUInt64(0) AS active, false AS counts
+        SELECT visitor AS who, toUnixTimestamp64Milli(first_seen) AS first, toUInt64(0) AS active, false AS counts
         FROM newcomers
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     )
-    GROUP BY visitor
+    GROUP BY who
     HAVING min(first) >= toUnixTimestamp64Milli({from:DateTime64(3, 'UTC')}) AND min(first) < toUnixTimestamp64Milli({to:DateTime64(3, 'UTC')})
         AND bitTest(groupBitOr(active), cohort)
 )

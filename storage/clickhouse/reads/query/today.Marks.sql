@@ -10,8 +10,8 @@ SELECT
     toUnixTimestamp64Milli(max(received_at)) AS arrived,
     toUnixTimestamp64Milli(max(ts)) AS latest,
     countIf(name IN ('page_view', '$pageview')) AS views,
-    reinterpret([any(visitor)], 'String') AS visitors,
-    reinterpret([session], 'String') AS sessions,
+    reinterpret(arraySlice(groupUniqArrayIf(counted, session_deeds < 16), 1, 1), 'String') AS visitors,
+    reinterpret(groupUniqArrayIf(session, session_deeds < 16), 'String') AS sessions,
     $(place) AS place,
     $(today.Changes) AS changes
 FROM events

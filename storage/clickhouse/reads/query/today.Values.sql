@@ -14,8 +14,8 @@ SELECT
     toUnixTimestamp64Milli(max(received_at)) AS arrived,
     toUnixTimestamp64Milli(max(ts)) AS latest,
     countIf(name IN ('page_view', '$pageview')) AS views,
-    reinterpret(groupUniqArray(visitor), 'String') AS visitors,
-    reinterpret(groupUniqArray(session), 'String') AS sessions,
+    reinterpret(groupUniqArrayIf(counted, session_deeds < 16), 'String') AS visitors,
+    reinterpret(groupUniqArrayIf(session, session_deeds < 16), 'String') AS sessions,
     '' AS place,
     $(today.Changes) AS changes
 FROM events

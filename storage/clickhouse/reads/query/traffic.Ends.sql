@@ -4,8 +4,8 @@
 -- visitor and session.
 SELECT
     roundDown(toUnixTimestamp64Milli(ts), {ends:Array(Int64)}) AS at,
-    visitor,
-    session,
+    if(session_deeds < 16, counted, 0) AS visitor,
+    if(session_deeds < 16, session, 0) AS session,
     toInt64(count()) AS occurred,
     toInt64(countIf(name IN ('page_view', '$pageview'))) AS viewed,
     toInt64(0) AS bounced,

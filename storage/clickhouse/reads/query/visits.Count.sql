@@ -3,7 +3,7 @@
 -- per bucket.
 SELECT
     roundDown(at, {buckets:Array(UInt32)}) AS bucket,
-    uniqExact(visitor) AS visitors,
+    uniqExact(counted) AS visitors,
     uniqExact(session) AS sessions
 FROM
 (

@@ -5,9 +5,9 @@
 SELECT
     roundDown(toUInt32(slot), {buckets:Array(UInt32)}) AS bucket,
     sum(events) AS occurred,
-    uniqExact(session) AS sessions,
-    reinterpret(arraySort(groupUniqArray(visitor)), 'String') AS visitor_set,
-    reinterpret(arraySort(groupUniqArrayIf(session, {with_sessions:Bool})), 'String') AS session_set
+    uniqExactIf(session, session != 0) AS sessions,
+    reinterpret(arraySort(groupUniqArrayIf(counted, session != 0)), 'String') AS visitor_set,
+    reinterpret(arraySort(groupUniqArrayIf(session, {with_sessions:Bool} AND session != 0)), 'String') AS session_set
 FROM visits
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}

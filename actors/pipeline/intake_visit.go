@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"github.com/go-faster/city"
+
+	"svc"
+	"svc/protos"
+)
+
+// placeInSession finds the event's session. The first event of a session names its source;
+// what later pages say about the source stays in their URLs.
+func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
+	life := row.Life
+	if event.DistinctId != "" && event.AnonymousId != "" {
+		life = row.OtherLife
+	}
+	session := i.sessions.add(&arrived{
+		environment: event.Environment, thread: row.Thread ^ life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
+		visitor: idNumber(row.Visitor()) ^ row.Life, known: idNumber(event.DistinctId), device: idNumber(event.AnonymousId),
+		step: svc.SessionStep{
+			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), Identity: svc.IsIdentity(event.Name),
+			EngagedMs: event.EngagedMs,
+		},
+		origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+	})
+	row.SessionNumber, row.Guest = session.number, session.guest
+	row.SessionID, row.SessionStartedMs, row.Session = session.id, session.started, session.state
+	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs
+	row.Attribution, row.Referrer = session.origin.Attribution, session.origin.Referrer
+}
+
+// idNumber returns the number that the store computes of an id, 0 for none.
+func idNumber(id string) uint64 {
+	if id == "" {
+		return 0
+	}
+	return city.CH64([]byte(id))
+}

@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"cmp"
+
+	"svc"
+)
+
+// openSession is a session that may still grow. Its texts share no memory with the record
+// that they came with.
+type openSession struct {
+	svc.Session
+	key     sessionKey
+	number  uint64
+	origin  *svc.Origin
+	heardMs int64
+	// turns is in which turn the session was heard of last.
+	turns uint64
+	// counted is the visitor for whom the session counts, known the person who has it, and device another id of the
+	// person. The last two are 0 while unknown.
+	counted, known, device uint64
+}
+
+// begun reports whether an event of the session did more than tell who somebody is.
+func (s *openSession) begun() bool { return s.Deeds&svc.Unbegun == 0 }
+
+// over reports whether an event that arrives now finds the session no more.
+func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
+
+// join adds another state of the session. Of one that was given up and resumed, what was
+// heard of last counts. A state from before the session began tells only who has it.
+func (s *openSession) join(from *svc.OpenSession) {
+	resumed, begun := from.Deeds&svc.Resumed, from.Deeds&svc.Unbegun == 0
+	same := resumed == s.Deeds&svc.Resumed
+	switch {
+	case same && begun != s.begun():
+		known, device, heardMs := s.known, s.device, max(s.heardMs, from.HeardMs)
+		if begun {
+			s.become(from)
+		} else {
+			known, device = from.Known, from.Device
+		}
+		s.learn(known, device)
+		s.heardMs = heardMs
+	case same && (from.Started == s.Started || !begun):
+		s.Join(&from.Session)
+		s.learn(from.Known, from.Device)
+		s.heardMs = max(s.heardMs, from.HeardMs)
+	case from.HeardMs > s.heardMs, from.HeardMs == s.heardMs && resumed != 0:
+		s.become(from)
+	}
+}
+
+// become takes over a stored state.
+func (s *openSession) become(from *svc.OpenSession) {
+	s.Session, s.number, s.heardMs, s.counted = from.Session, from.Number, from.HeardMs, from.Counted
+	s.origin, s.known, s.device = originOf(from.Origin), 0, 0
+	s.learn(from.Known, from.Device)
+}
+
+// takes reports whether an event may belong to the session by its ids: another known person has a session of his own.
+func (s *openSession) takes(known, device uint64) bool {
+	return known == 0 || s.known == 0 || known == s.known || known == s.device || device == s.known
+}
+
+// learn notes who has the session. An id that was known before it became the device beside another one was a device's.
+func (s *openSession) learn(known, device uint64) {
+	switch {
+	case known == 0 || known == s.device:
+	case s.known == 0:
+		s.known, s.device = known, device
+	case known == s.known:
+		s.device = cmp.Or(s.device, device)
+	case device == s.known:
+		s.known, s.device = known, device
+	}
+}
+
+// fold adds an event to the session. The first one that does more than tell who somebody is begins it.
+func (s *openSession) fold(event *arrived) svc.SessionDelta {
+	s.learn(event.known, event.device)
+	begins := !s.begun() && !event.step.Identity
+	if begins {
+		s.counted, s.origin = event.visitor, originOf(event.origin)
+		s.Deeds &^= svc.Unbegun
+		s.Started, s.First = event.step.TsMs, event.step.TsMs
+	}
+	delta := s.Add(event.step)
+	switch {
+	case !s.begun():
+		return svc.SessionDelta{}
+	case begins && s.Deeds&svc.Resumed == 0:
+		delta.DurationMs = s.DurationMs()
+	}
+	return delta
+}
+
+// from returns where the visit came from: nowhere before it began.
+func (s *openSession) from() svc.Origin {
+	switch {
+	case !s.begun():
+		return svc.Origin{}
+	case s.origin == nil:
+		return direct()
+	}
+	return *s.origin
+}

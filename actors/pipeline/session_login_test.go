@@ -1,0 +1,205 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"svc"
+	"svc/protos"
+)
+
+// visitStep is an event of the tests of logins, and the visit that it must be in.
+type visitStep struct {
+	name                string
+	session, anon, user string
+	minute              int64
+	kind, source        string
+
+	visit, counted, from string
+}
+
+// arrivedOf returns an event as the intake hands it to the sessionizer.
+func arrivedOf(step *visitStep) *arrived {
+	visitor := svc.Visitor(step.user, step.anon)
+	return &arrived{
+		environment: 7, thread: protos.Thread(7, step.session, step.anon, step.user), session: step.session, receivedMs: step.minute * minute,
+		visitor: idNumber(visitor), known: idNumber(step.user), device: idNumber(step.anon),
+		step: svc.SessionStep{
+			TsMs: step.minute * minute, Pageview: svc.IsPageview(step.kind), Interactive: svc.IsInteractive(step.kind), Identity: svc.IsIdentity(step.kind),
+		},
+		origin: svc.Origin{Attribution: svc.Attribution{Source: step.source, Medium: "m"}},
+	}
+}
+
+// TestAVisitSurvivesTheLogin folds logins in every place of a visit. Visits are named by their first event; the source of an
+// event that is in no visit yet is empty.
+func TestAVisitSurvivesTheLogin(t *testing.T) {
+	const view, identify, alias = svc.PageView, svc.IdentifyEvent, svc.AliasEvent
+	tests := map[string][]visitStep{
+		"D1: one session id": {
+			{"page", "s", "a", "", 0, view, "news", "page", "a", "news"},
+			{"identify", "s", "a", "u", 1, identify, "direct", "page", "a", "news"},
+			{"goal", "s", "", "u", 2, "signup", "direct", "page", "a", "news"},
+		},
+		"no session id, the device on every item": {
+			{"page", "", "a", "", 0, view, "news", "page", "a", "news"},
+			{"identify", "", "a", "u", 1, identify, "direct", "page", "a", "news"},
+			{"goal", "", "a", "u", 2, "signup", "direct", "page", "a", "news"},
+		},
+		"identify comes first": {
+			{"identify", "s", "a", "u", 0, identify, "direct", "identify", "u", ""},
+			{"page", "s", "a", "", 1, view, "news", "identify", "a", "news"},
+			{"goal", "s", "", "u", 2, "signup", "direct", "identify", "a", "news"},
+		},
+		"identify comes first without a session id": {
+			{"identify", "", "a", "u", 0, identify, "direct", "identify", "u", ""},
+			{"page", "", "a", "", 1, view, "news", "identify", "a", "news"},
+			{"goal", "", "a", "u", 2, "signup", "direct", "identify", "a", "news"},
+		},
+		"identify comes last": {
+			{"page", "s", "a", "", 0, view, "news", "page", "a", "news"},
+			{"goal", "s", "", "u", 1, "signup", "direct", "page", "a", "news"},
+			{"identify", "s", "a", "u", 2, identify, "direct", "page", "a", "news"},
+		},
+		"an alias": {
+			{"page", "s", "a", "", 0, view, "news", "page", "a", "news"},
+			{"alias", "s", "a", "u", 1, alias, "direct", "page", "a", "news"},
+			{"goal", "s", "", "u", 2, "signup", "direct", "page", "a", "news"},
+		},
+		"two tabs, one logs in": {
+			{"page", "", "a", "", 0, view, "news", "page", "a", "news"},
+			{"login", "", "a", "u", 1, identify, "direct", "page", "a", "news"},
+			{"other tab", "", "a", "", 2, view, "direct", "page", "a", "news"},
+			{"first tab", "", "a", "u", 3, view, "direct", "page", "a", "news"},
+		},
+		"a second person on the device": {
+			{"page", "", "a", "", 0, view, "news", "page", "a", "news"},
+			{"first login", "", "a", "u", 1, identify, "direct", "page", "a", "news"},
+			{"second login", "", "a", "v", 2, identify, "direct", "second login", "v", ""},
+			{"second page", "", "a", "v", 3, view, "mail", "second login", "v", "mail"},
+			{"first again", "", "a", "u", 4, view, "direct", "page", "a", "news"},
+		},
+		"a second person in the client's session": {
+			{"page", "s", "a", "u", 0, view, "news", "page", "u", "news"},
+			{"second page", "s", "a", "v", 1, view, "mail", "second page", "v", "mail"},
+			{"first again", "s", "", "u", 2, view, "direct", "page", "u", "news"},
+			{"second again", "s", "", "v", 3, view, "direct", "second page", "v", "mail"},
+		},
+		"a device that was known by its own id, as PostHog's": {
+			{"page", "s", "", "d", 0, view, "news", "page", "d", "news"},
+			{"identify", "s", "d", "u", 1, identify, "direct", "page", "d", "news"},
+			{"goal", "s", "", "u", 2, "signup", "direct", "page", "d", "news"},
+			{"late page", "s", "", "d", 1, view, "direct", "page", "d", "news"},
+		},
+		"identity items begin nothing": {
+			{"identify", "", "", "u", 0, identify, "direct", "identify", "u", ""},
+			{"alias", "", "", "u", 1, alias, "direct", "identify", "u", ""},
+		},
+	}
+	for name, steps := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, first := newSessionizer(), map[string]string{}
+			restored := []svc.OpenSession{}
+			for i := range steps {
+				step := &steps[i]
+				// A new owner reads what the rows carry, in any order, before each event.
+				slices.Reverse(restored)
+				owner := newSessionizer()
+				for _, one := range restored {
+					owner.Restore(one)
+				}
+				event := arrivedOf(step)
+				got, moved := s.add(event), owner.add(event)
+				if got != moved {
+					t.Errorf("%s: a new owner makes\n%+v, want\n%+v", step.name, moved, got)
+				}
+				restored = append(restored, storedAs(event, &got))
+				if first[fmt.Sprint(got.number)] == "" {
+					first[fmt.Sprint(got.number)] = step.name
+				}
+				counted := got.guest
+				if counted == 0 {
+					counted = event.visitor
+				}
+				if visit := first[fmt.Sprint(got.number)]; visit != step.visit || counted != idNumber(step.counted) || got.origin.Source != step.from {
+					t.Errorf("%s is in the visit of %q from %q, want %q from %q counted for %s", step.name, visit, got.origin.Source, step.visit, step.from, step.counted)
+				}
+			}
+		})
+	}
+}
+
+// storedAs returns what a new owner reads of an event's row.
+func storedAs(event *arrived, got *placed) svc.OpenSession {
+	counted := got.guest
+	if counted == 0 {
+		counted = event.visitor
+	}
+	return svc.OpenSession{
+		Session: svc.Session{
+			ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
+			EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
+		},
+		SessionName: svc.SessionName{Thread: event.thread, Bot: event.bot, Number: got.number},
+		Origin:      got.origin, HeardMs: event.receivedMs, Counted: counted, Known: event.known, Device: event.device,
+	}
+}
+
+// TestEveryOrderIsOneVisit folds the items of one visit in all orders: they make one visit of one visitor, with the same bounce and
+// duration, which comes from where the first page that arrived says.
+func TestEveryOrderIsOneVisit(t *testing.T) {
+	for _, session := range []string{"s", ""} {
+		steps := []visitStep{
+			{name: "page", session: session, anon: "a", minute: 10, kind: svc.PageView, source: "news"},
+			{name: "identify", session: session, anon: "a", user: "u", minute: 5, kind: svc.IdentifyEvent, source: "direct"},
+			{name: "goal", session: session, anon: "a", user: "u", minute: 12, kind: "signup", source: "news"},
+			{name: "late identify", session: session, anon: "a", user: "u", minute: 14, kind: svc.IdentifyEvent, source: "direct"},
+		}
+		for order := range permutations(len(steps)) {
+			s, sum := newSessionizer(), svc.SessionDelta{}
+			visits, counted := map[uint64]bool{}, map[uint64]bool{}
+			for _, n := range order {
+				event := arrivedOf(&steps[n])
+				event.receivedMs = 1
+				got := s.add(event)
+				sum.Bounce += got.delta.Bounce
+				sum.DurationMs += got.delta.DurationMs
+				if got.state.Deeds&svc.Unbegun != 0 {
+					continue
+				}
+				visits[got.number] = true
+				if got.guest != 0 {
+					counted[got.guest] = true
+				} else {
+					counted[event.visitor] = true
+				}
+				if got.origin.Source != "news" {
+					t.Errorf("order %v: %s comes from %q", order, steps[n].name, got.origin.Source)
+				}
+			}
+			if want := (svc.SessionDelta{DurationMs: 4 * minute}); len(visits) != 1 || len(counted) != 1 || sum != want {
+				t.Errorf("order %v: %d visits of %d visitors, %+v, want %+v", order, len(visits), len(counted), sum, want)
+			}
+		}
+	}
+}
+
+// permutations yields all orders of n things.
+func permutations(n int) func(yield func([]int) bool) {
+	return func(yield func([]int) bool) {
+		var extend func(order []int) bool
+		extend = func(order []int) bool {
+			if len(order) == n {
+				return yield(order)
+			}
+			for i := range n {
+				if !slices.Contains(order, i) && !extend(append(slices.Clone(order), i)) {
+					return false
+				}
+			}
+			return true
+		}
+		extend(nil)
+	}
+}
