@@ -61,6 +61,7 @@ func (s *Sentry) Routes() []route.Route {
 	return []route.Route{
 		row("envelope", "sentry.envelope", "Take an envelope of an SDK of Sentry.", s.envelope),
 		row("store", "sentry.store", "Take one event of an older SDK of Sentry.", s.store),
+		row("minidump", "sentry.minidump", "Take a minidump of a native program that crashed.", s.minidump),
 		row("security", "sentry.security", "Take reports of a browser: of its content-security policy, or of its Reporting API.", s.security),
 	}
 }
@@ -182,6 +183,15 @@ func (s *Sentry) envelope(sub *submission) error {
 		sub.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
 	sub.answered = header.EventID
+	// A minidump belongs to the event of its envelope; without one it is an event of its own.
+	var dump *sentry.Item
+	if at := slices.IndexFunc(items, func(item sentry.Item) bool { return item.Attachment == "event.minidump" }); at >= 0 {
+		dump = &items[at]
+		if !slices.ContainsFunc(items, func(item sentry.Item) bool { return item.Type == "event" }) {
+			items = append(items, sentry.Item{Type: "event", Payload: sentry.EventOfID(header.EventID), Count: 1})
+			dump = &items[at]
+		}
+	}
 	// An item that is refused does not prevent the others.
 	var refused error
 	for n := range items {
@@ -189,7 +199,14 @@ func (s *Sentry) envelope(sub *submission) error {
 		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
 		switch item.Type {
 		case "event":
-			if err := s.event(sub, n, item.Payload); err != nil {
+			err := error(nil)
+			if dump != nil {
+				err = s.crash(sub, n, item.Payload, dump.Payload)
+				dump = nil
+			} else {
+				err = s.event(sub, n, item.Payload)
+			}
+			if err != nil {
 				sub.reject(n, firstCode(err), err.Error())
 				refused = cmp.Or(refused, err)
 			}

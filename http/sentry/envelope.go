@@ -37,6 +37,8 @@ type Item struct {
 	Payload []byte
 	// Count is how many things the item holds, at least one.
 	Count int
+	// Attachment is the kind of an attachment, empty for any other item.
+	Attachment string
 }
 
 // Malformed is why an envelope or event cannot be read. Its text is shown to the
@@ -91,6 +93,9 @@ func cutItem(rest []byte, index int) (Item, []byte, error) {
 	}
 	r := &reader{}
 	item := Item{Type: r.text("type", head["type"]), Count: max(r.number("item_count", head["item_count"]), 1)}
+	if item.Type == "attachment" {
+		item.Attachment = r.text("attachment_type", head["attachment_type"])
+	}
 	if item.Type == "" {
 		return Item{}, nil, malformed("item %d: header has no type", index)
 	}
