@@ -96,7 +96,10 @@ func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place)
 	if found.name >= 0 {
 		original.Function = p.names[found.name]
 	}
-	if from.text != "" {
+	switch {
+	case len(from.scopes) > 0:
+		original.Function = from.scopeOf(original.Line, original.Column-1)
+	case from.text != "":
 		original.Function = function(from.text, original.Line, original.Column-1)
 	}
 	return original, nil

@@ -33,6 +33,8 @@ type decoded struct {
 	Names          []json.RawMessage `json:"names"`
 	Mappings       *string           `json:"mappings"`
 	Sections       []section         `json:"sections"`
+	// Facebook holds the function maps of Metro and Hermes, by source.
+	Facebook json.RawMessage `json:"x_facebook_sources"`
 }
 
 // section is a part of an index map: a map of its own that begins at a place.
@@ -52,8 +54,12 @@ type parsed struct {
 	names    []string
 }
 
-// source is an original file; text is empty where the map does not hold it.
-type source struct{ file, text string }
+// source is an original file; text is empty where the map does not hold it. scopes say which function
+// the code belongs to from a place on, in order; there are none without a function map.
+type source struct {
+	file, text string
+	scopes     []scope
+}
 
 // segment maps the generated code from a place on to its origin. Lines and columns count from 0;
 // source and name are -1 if there is none.
@@ -73,7 +79,7 @@ func (p *parsed) bytes() int {
 	const segmentBytes, wordBytes = 24, 48
 	size := segmentBytes*len(p.segments) + wordBytes*(len(p.names)+len(p.sources))
 	for i := range p.sources {
-		size += len(p.sources[i].file) + len(p.sources[i].text)
+		size += len(p.sources[i].file) + len(p.sources[i].text) + wordBytes*len(p.sources[i].scopes)
 	}
 	return size
 }
@@ -150,8 +156,12 @@ func (p *parsed) add(m *decoded, line, column int) error {
 		text: *m.Mappings, line: line, shift: column,
 		sourceBase: len(p.sources), sourceCount: len(m.Sources), nameBase: len(p.names), nameCount: len(m.Names),
 	}
+	functions := functionMaps(m.Facebook)
 	for i, file := range m.Sources {
 		var one source
+		if i < len(functions) {
+			one.scopes = functions[i]
+		}
 		if file != nil {
 			one.file = inRoot(root, m.SourceRoot, *file)
 		}
