@@ -80,7 +80,7 @@
 //     segment_parse, session, share.
 //   - Errors: releases, release_mark, fingerprint, fingerprint_build, fingerprint_frame, fingerprint_message, fingerprint_name, frame_code,
 //     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_cause, occurrence_details, scrub, sourcemap,
-//     stack.
+//     stack, stack_dialect.
 //   - People: company, person, export, person_activity, person_erasure, person_links, person_mask, person_query, person_revenue,
 //     person_state, person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window, vital.

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -177,14 +178,14 @@ const unknownError = "Error"
 func (o *Occurrence) Normalise() bool {
 	turned := o.turn()
 	if len(o.Frames) == 0 && o.Stack != "" {
-		parsed := ParseStack(cut(o.Stack, MaxErrorStack))
-		o.Frames = parsed.Frames
-		if o.Name == "" {
-			o.Name = parsed.Name
-			if o.Message == "" {
-				o.Message = parsed.Message
-			}
+		parsed, former := parseStack(cut(o.Stack, MaxErrorStack))
+		if former != nil && o.Former == nil {
+			read := o.read(former)
+			read.Name = cmp.Or(read.Name, unknownError)
+			o.Former = &read
 		}
+		read := o.read(&parsed)
+		o.Name, o.Message, o.Frames = read.Name, read.Message, read.Frames
 		if len(o.Causes) == 0 {
 			o.Causes = parsed.Causes
 			turned = o.turn()
@@ -202,6 +203,17 @@ func (o *Occurrence) Normalise() bool {
 	}
 	o.Culprit = cut(o.Culprit, MaxFrameText)
 	return turned
+}
+
+// read returns the occurrence with what the text of its stack tells: calls, and name and message of an error without
+// a name.
+func (o *Occurrence) read(parsed *ParsedStack) Group {
+	read := o.group()
+	read.Frames = parsed.Frames
+	if read.Name == "" {
+		read.Name, read.Message = parsed.Name, cmp.Or(read.Message, parsed.Message)
+	}
+	return read
 }
 
 // trim cuts every text and list to its limit.

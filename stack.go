@@ -20,11 +20,33 @@ type ParsedStack struct {
 const maxStackLines = 1000
 
 // ParseStack reads the text of a stack as V8 (Chrome, Edge, Node), SpiderMonkey
-// (Firefox), JavaScriptCore (Safari), Go, Python and the JVM write it. Lines
-// that are no frames are passed over; a text of another kind has no frames.
+// (Firefox), JavaScriptCore (Safari), Hermes, Go, Python, the JVM, .NET, PHP, Ruby, Dart, Elixir,
+// Swift and Rust write it. Lines that are no frames are skipped; a text of another kind has no frames.
 func ParseStack(text string) ParsedStack {
+	parsed, _ := parseStack(text)
+	return parsed
+}
+
+// parseStack is ParseStack; former is what the former grouping read, nil if it read the same.
+func parseStack(text string) (parsed ParsedStack, former *ParsedStack) {
+	lines := stackLines(text)
+	if spoken := dialectOf(lines); spoken != nil {
+		if parsed = spoken.parse(lines); len(parsed.Frames) > 0 {
+			read := parseFormerStack(lines)
+			return parsed, &read
+		}
+	}
+	return parseFormerStack(lines), nil
+}
+
+// stackLines returns the lines of a stack.
+func stackLines(text string) []string {
 	lines := strings.SplitN(strings.ReplaceAll(text, "\r\n", "\n"), "\n", maxStackLines+1)
-	lines = lines[:min(len(lines), maxStackLines)]
+	return lines[:min(len(lines), maxStackLines)]
+}
+
+// parseFormerStack reads the kinds of stacks that the former grouping read.
+func parseFormerStack(lines []string) ParsedStack {
 	if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "Traceback (most recent call last)") }) {
 		return parsePython(lines)
 	}
@@ -137,6 +159,7 @@ func parseAt(line string) (Frame, bool) {
 	if function == "" {
 		place = strings.TrimPrefix(place, "async ")
 	}
+	place = strings.TrimPrefix(place, "address at ") // Hermes
 	// "eval at outer (file:1:2), <anonymous>:3:4": the code is in the outer file.
 	if inner, isEval := strings.CutPrefix(place, "eval at "); isEval {
 		if open := strings.LastIndexByte(inner, '('); open >= 0 {
