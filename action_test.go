@@ -100,35 +100,6 @@ func TestTheEffectTable(t *testing.T) {
 	}
 }
 
-func TestAWriteToProductionIsDestructive(t *testing.T) {
-	for _, c := range []struct {
-		effect      svc.Effect
-		environment string
-		input       string
-		want        svc.Effect
-	}{
-		{svc.EffectWrite, "env", `{"env":"staging"}`, svc.EffectWrite},
-		{svc.EffectWrite, "env", `{"env":"production"}`, svc.EffectDestructive},
-		{svc.EffectWrite, "env", `{}`, svc.EffectDestructive},
-		{svc.EffectWrite, "env", `{"env":""}`, svc.EffectDestructive},
-		{svc.EffectWrite, "env", `{"env":null}`, svc.EffectDestructive},
-		{svc.EffectWrite, "env", `{"env":["staging"]}`, svc.EffectDestructive},
-		{svc.EffectWrite, "", `{"env":"production"}`, svc.EffectWrite},
-		{svc.EffectRead, "env", `{"env":"production"}`, svc.EffectRead},
-		{svc.EffectExternal, "env", `{"env":"staging"}`, svc.EffectExternal},
-		{svc.EffectDestructive, "env", `{"env":"staging"}`, svc.EffectDestructive},
-	} {
-		var input map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(c.input), &input); err != nil {
-			t.Fatal(err)
-		}
-		tool := svc.Tool{Effect: c.effect, Environment: c.environment}
-		if got := tool.Tier(input); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
-}
-
 func TestPoliciesCapScopesAndBudgets(t *testing.T) {
 	for scope, want := range map[svc.Scope][]svc.Scope{
 		"": {svc.ScopeRead, svc.ScopeAdmin}, svc.ScopeRead: {svc.ScopeRead}, svc.ScopeWrite: {svc.ScopeRead}, svc.ScopeAdmin: {svc.ScopeRead, svc.ScopeAdmin},

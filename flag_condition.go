@@ -346,12 +346,22 @@ func (c *compiledCondition) compare(value *FlagValue, op FlagOp, nowMs int64) bo
 
 // UsesSegment reports whether the evaluation of the flag asks if somebody is in a segment.
 func (f *Flag) UsesSegment(id string) bool {
+	return f.asks(func(c *FlagCondition) bool { return c.Field == fieldSegment && names(c.Value, id) })
+}
+
+// UsesStages reports whether the evaluation of the flag in an environment asks for the stage of somebody.
+func (f *Flag) UsesStages(environment string) bool {
+	return f.Environments[environment].Enabled && f.asks(func(c *FlagCondition) bool { return c.Field == fieldStage })
+}
+
+// asks reports whether a condition of the flag is one that is looked for; an archived flag asks nothing.
+func (f *Flag) asks(one func(c *FlagCondition) bool) bool {
 	if f.Archived {
 		return false
 	}
 	for _, rule := range f.Rules {
-		for _, condition := range rule.Conditions {
-			if condition.Field == fieldSegment && names(condition.Value, id) {
+		for n := range rule.Conditions {
+			if one(&rule.Conditions[n]) {
 				return true
 			}
 		}

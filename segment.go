@@ -104,6 +104,14 @@ func (s Segment) Compare(other Segment) int { return cmp.Compare(s.ID, other.ID)
 // Personal reports whether the segment asks for what is masked to callers without people.pii.read.
 func (s *Segment) Personal() bool { return s.Definition != nil && s.Definition.Personal() }
 
+// UsesStages reports whether the definition asks for the stage of a person.
+func (s *Segment) UsesStages() (uses bool) {
+	if s.Definition != nil {
+		s.Definition.conditions(func(c *SegmentCondition) { uses = uses || c.Field == SegmentStage })
+	}
+	return uses
+}
+
 // Mask hides the personal values that the definition asks for.
 func (s *Segment) Mask() {
 	if s.Definition != nil {
@@ -116,6 +124,8 @@ func (s *Segment) Mask() {
 type SegmentUse struct {
 	Kind string // flag, campaign
 	Name string // the flag's key, the campaign's name
+	// Production says that it is in use in production.
+	Production bool
 }
 
 // SegmentInUse is the error of a deletion that would take a segment from its users.

@@ -19,12 +19,8 @@ type Tool struct {
 	Module     Module          `json:"module"`
 	Scope      Scope           `json:"scope"`
 	Permission Permission      `json:"permission"`
-	// Environment is the member of the input that names the environment of what the tool
-	// makes, empty where there is none.
-	Environment string `json:"environment"`
-	// Targeted says that a call may change something that is stored, whose own environment
-	// decides how deep the call reaches.
-	Targeted bool `json:"targeted"`
+	// Varies says that a call may reach deeper than Effect: what it changes, and where, decides.
+	Varies bool `json:"varies"`
 	// Trusted says that the answer holds nothing but the service's own words. No route's
 	// answer does: an address, a name or a message in it may be anybody's.
 	Trusted bool `json:"trusted"`
@@ -32,33 +28,6 @@ type Tool struct {
 
 // Production is the slug of the environment whose changes are destructive.
 const Production = "production"
-
-// Tier returns the effect of a call that changes nothing that is stored: what a write makes
-// belongs to the environment that the input names, production where it names none.
-func (t *Tool) Tier(input map[string]json.RawMessage) Effect {
-	if t.Environment == "" {
-		return t.Effect
-	}
-	environment := Production
-	if raw, named := input[t.Environment]; named && (json.Unmarshal(raw, &environment) != nil || environment == "") {
-		environment = Production
-	}
-	return t.TierIn(environment)
-}
-
-// Varies reports whether calls of the tool reach deeper in production than elsewhere.
-func (t *Tool) Varies() bool {
-	return t.Effect == EffectWrite && (t.Environment != "" || t.Targeted)
-}
-
-// TierIn returns the effect of a call whose target belongs to an environment, empty for
-// one that belongs to none: a write to production is destructive.
-func (t *Tool) TierIn(environment string) Effect {
-	if t.Effect == EffectWrite && environment == Production {
-		return EffectDestructive
-	}
-	return t.Effect
-}
 
 // Target is the object that a call would change, in its present state.
 type Target struct {

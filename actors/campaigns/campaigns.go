@@ -237,7 +237,7 @@ func (c *Campaigns) SegmentUses(ctx context.Context, app svc.Application, id str
 	all, err := c.List(ctx, app.Ref())
 	for i := range all {
 		if all[i].Audience.SegmentID == id && !all[i].Status.Over() {
-			uses = append(uses, svc.SegmentUse{Kind: "campaign", Name: all[i].Name})
+			uses = append(uses, svc.SegmentUse{Kind: "campaign", Name: all[i].Name, Production: all[i].Environment == svc.Production})
 		}
 	}
 	return uses, err

@@ -154,9 +154,11 @@ func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.
 func (o *counter) Target(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.Target, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	tool := o.tool()
-	state := json.RawMessage(o.target)
-	return svc.Target{Effect: tool.TierIn(o.environment), Shown: state, Before: state}, nil
+	state, effect := json.RawMessage(o.target), o.tool().Effect
+	if effect == svc.EffectWrite && o.environment == svc.Production {
+		effect = svc.EffectDestructive
+	}
+	return svc.Target{Effect: effect, Shown: state, Before: state}, nil
 }
 
 // Model is assistant.Models.

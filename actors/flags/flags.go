@@ -48,7 +48,7 @@ func (f *Flags) SegmentUses(ctx context.Context, app svc.Application, id string)
 	flags, err := f.List(ctx, app.Ref())
 	for n := range flags {
 		if flags[n].UsesSegment(id) {
-			uses = append(uses, svc.SegmentUse{Kind: "flag", Name: flags[n].Key})
+			uses = append(uses, svc.SegmentUse{Kind: "flag", Name: flags[n].Key, Production: flags[n].Environments[svc.Production].Enabled})
 		}
 	}
 	return uses, err

@@ -36,20 +36,28 @@ func (s *Segments) ReplaceSegment(ctx context.Context, app svc.Application, id s
 	return segmentsReplace.Ask(ctx, s.Actors, app.ID, createSegment{id, spec})
 }
 
-// DeleteSegment removes a segment. It fails with conflict while anything uses it. What begins to use it while it is
-// deleted finds a segment without people.
-func (s *Segments) DeleteSegment(ctx context.Context, app svc.Application, id string) error {
-	var uses []svc.SegmentUse
+// Uses returns what of an application uses a segment.
+func (s *Segments) Uses(ctx context.Context, app svc.Application, id string) (uses []svc.SegmentUse, err error) {
 	for _, user := range s.Users {
 		more, err := user.SegmentUses(ctx, app, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		uses = append(uses, more...)
+	}
+	return uses, nil
+}
+
+// DeleteSegment removes a segment. It fails with conflict while anything uses it. What begins to use it while it is
+// deleted finds a segment without people.
+func (s *Segments) DeleteSegment(ctx context.Context, app svc.Application, id string) error {
+	uses, err := s.Uses(ctx, app, id)
+	if err != nil {
+		return err
 	}
 	if len(uses) > 0 {
 		return svc.SegmentInUse(uses)
 	}
-	_, err := segmentsDelete.Ask(ctx, s.Actors, app.ID, findSegment{id})
+	_, err = segmentsDelete.Ask(ctx, s.Actors, app.ID, findSegment{id})
 	return err
 }

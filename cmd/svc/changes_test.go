@@ -38,18 +38,6 @@ func (c *workshop) manage(method, path, body string) map[string]any {
 	return c.change(method, appPath+path, c.boot.Token, body)
 }
 
-func (c *workshop) change(method, path, token, body string) map[string]any {
-	c.t.Helper()
-	got := c.call(method, path, token, []byte(body), nil)
-	if got.status >= 300 {
-		c.t.Fatalf("%s %s %s: %d %s", method, path, body, got.status, got.body)
-	}
-	if len(got.body) == 0 {
-		return nil
-	}
-	return object(c.t, got.body)
-}
-
 // change is one change of an entity.
 type change struct {
 	name string

@@ -113,7 +113,7 @@ func (n *node) rows() (table []route.Route, err error) {
 
 // callers are the rows that call others, which a handler serves.
 func (n *node) callers(handler http.Handler, rows []route.Route) (callers []route.Route, err error) {
-	made, err := tools.New(rows, handler)
+	made, err := tools.New(rows, handler, n.dependents())
 	if err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"svc/actors/conversations"
 	"svc/actors/people"
 	"svc/actors/pipeline"
+	"svc/cmd/svc/adapter"
 	peopleapi "svc/http/api/people"
 	"svc/http/route"
 	peoplestore "svc/storage/clickhouse/people"
@@ -52,6 +53,11 @@ func (n *node) applyLifecycle(ctx context.Context) error {
 		Apps: n.collectors.Applications, Goals: n.apps.Goals, Linked: func(count uint64) { links.Set(float64(count)) }, Now: n.now, Logger: n.logger,
 	}
 	return rules.Run(ctx)
+}
+
+// dependents finds what of production depends on the objects that models change.
+func (n *node) dependents() adapter.Dependents {
+	return adapter.Dependents{Application: n.collectors.Application, Segments: n.segments(), Flags: n.flagBook(), Alerts: n.alerts}
 }
 
 // segments is the client of the segments of applications.

@@ -83,12 +83,12 @@ func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 	description := summary(tool) + "."
 	if tool.Effect == svc.EffectDestructive || tool.Effect == svc.EffectExternal {
 		description += " Proposed to the token's owner, not executed."
-	} else if tool.Varies() {
-		description += " Executed outside of production; there it is proposed to the token's owner."
+	} else if tool.Varies {
+		description += " Executed unless it reaches production or a new outbound address; then it is proposed to the token's owner."
 	}
 	return &sdk.Tool{
 		Name: tool.Name, Title: summary(tool), Description: description, InputSchema: s.inputOf(tool), OutputSchema: envelopeSchema(),
-		Annotations: annotations(tool.Effect, tool.Varies(), s.config.Tools.Repeatable(tool.Name)),
+		Annotations: annotations(tool.Effect, tool.Varies, s.config.Tools.Repeatable(tool.Name)),
 	}
 }
 

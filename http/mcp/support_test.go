@@ -65,6 +65,13 @@ func (p *proposals) Propose(_ context.Context, who svc.Principal, _ svc.Secret, 
 	}, nil
 }
 
+// nothingDepends is a tools.Dependents of an application on whose objects nothing depends.
+type nothingDepends struct{}
+
+func (nothingDepends) ProductionDepends(context.Context, svc.AppRef, string, string) (bool, error) {
+	return false, nil
+}
+
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
@@ -72,7 +79,7 @@ func newWorld(t testing.TB) *world {
 	config := memory.Config()
 	config.Routes = w.ports.Routes()
 	config.Callers = func(handler http.Handler, routes []route.Route) ([]route.Route, error) {
-		made, err := tools.New(routes, handler)
+		made, err := tools.New(routes, handler, nothingDepends{})
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ type Registry struct {
 	tools  []entry
 	byName map[string]*entry
 	// handler serves the table, and so executes the calls.
-	handler http.Handler
+	handler    http.Handler
+	dependents Dependents
 }
 
 // entry is a tool with what its calls need.
@@ -24,8 +25,12 @@ type entry struct {
 	tool   svc.Tool
 	method string
 	path   string
-	// before is how the state that the tool changes is read.
+	// noun names the object of the tool, as in refusals.
+	noun string
+	// before is how the state that the tool changes is read; nil if it makes something new.
 	before *reading
+	// reach is what calls of a write reach; nil if the table of reaches lacks it.
+	reach *reach
 	// place maps each member of the input to its place: path, query or body.
 	place map[string]string
 	// open maps a member to the prefix of the parameters that it stands for, as label for
@@ -62,8 +67,8 @@ type Set struct {
 }
 
 // New makes the tools of a table and the handler that serves it. It fails where two routes make the same name or
-// a route has no schema.
-func New(routes []route.Route, handler http.Handler) (*Set, error) {
+// a route has no schema. Without dependents, a write to an object on which production may depend counts as one to production.
+func New(routes []route.Route, handler http.Handler, dependents Dependents) (*Set, error) {
 	described, err := route.Describe[schema](routes)
 	if err != nil {
 		return nil, err
@@ -80,17 +85,21 @@ func New(routes []route.Route, handler http.Handler) (*Set, error) {
 			return nil, fmt.Errorf("making a tool of %s: %w", row.Operation, err)
 		}
 		made.before = readingOf(row, routes)
-		made.tool.Targeted = made.before != nil
+		made.noun = nounOf(row)
+		if stated, found := reaches()[row.Operation]; found {
+			made.reach = &stated
+		}
+		made.tool.Varies = row.Effect == svc.EffectWrite && (made.reach == nil || made.reach.varies())
 		holders = append(holders, made)
 		if !excluded(row) {
 			assistant = append(assistant, made)
 		}
 	}
 	set := &Set{}
-	if set.Holders, err = newRegistry(holders, handler); err != nil {
+	if set.Holders, err = newRegistry(holders, handler, dependents); err != nil {
 		return nil, err
 	}
-	set.Assistant, err = newRegistry(assistant, handler)
+	set.Assistant, err = newRegistry(assistant, handler, dependents)
 	return set, err
 }
 
@@ -101,8 +110,8 @@ func (s *Set) Names() []string {
 	return slices.Compact(names)
 }
 
-func newRegistry(tools []entry, handler http.Handler) (*Registry, error) {
-	registry := &Registry{tools: tools, byName: map[string]*entry{}, handler: handler}
+func newRegistry(tools []entry, handler http.Handler, dependents Dependents) (*Registry, error) {
+	registry := &Registry{tools: tools, byName: map[string]*entry{}, handler: handler, dependents: dependents}
 	slices.SortFunc(registry.tools, func(a, b entry) int { return strings.Compare(a.tool.Name, b.tool.Name) })
 	for i := range registry.tools {
 		name := registry.tools[i].tool.Name

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -22,7 +23,20 @@ func registry(t *testing.T) *tools.Registry { return registryOver(t, http.NotFou
 
 func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
 	t.Helper()
-	made, err := tools.New(apitest.Routes(), handler)
+	return registryWith(t, handler, &dependedOn{})
+}
+
+// dependedOn lists the objects on which something of production depends, each as its noun and its id.
+type dependedOn struct{ production []string }
+
+// ProductionDepends is tools.Dependents.
+func (d *dependedOn) ProductionDepends(_ context.Context, _ svc.AppRef, noun, id string) (bool, error) {
+	return slices.Contains(d.production, noun+" "+id), nil
+}
+
+func registryWith(t *testing.T, handler http.Handler, dependents tools.Dependents) *tools.Registry {
+	t.Helper()
+	made, err := tools.New(apitest.Routes(), handler, dependents)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,8 +81,7 @@ func openPrefix(name string) (prefix string, open bool) {
 	return prefix, open
 }
 
-// memberEnv is the parameter that names the environment of what a call makes: production if it is
-// absent, which is its default.
+// memberEnv is the parameter that names an environment: production if it is absent.
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
@@ -93,9 +92,6 @@ func toolOf(route *route.Route, input json.RawMessage, properties schema) svc.To
 	}
 	if route.Effect != svc.EffectRead {
 		tool.Description += " A person decides before it happens."
-	}
-	if place, _ := properties[memberEnv].(schema); place["default"] == svc.Production {
-		tool.Environment = memberEnv
 	}
 	return tool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -14,10 +15,9 @@ import (
 	"svc/http/route"
 )
 
-// Target reads the present state of what a call would change, and returns the effect of the call.
-// For a stored target its own environment decides; the environment in the input counts only for
-// what the call makes. A target without an environment counts as production if something of
-// production depends on it.
+// Target reads the present state of what a call would change, and returns the effect of the call: that of the table of
+// reaches for a write (see [reach]), that of the route for anything else. The state as it is stored decides, whatever
+// environment the call names.
 //
 // Target fails with not_found if a write names a target that does not exist, and fails if the
 // target cannot be read: a call whose effect is unknown is not made.
@@ -31,27 +31,24 @@ func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef
 		return svc.Target{}, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
 	}
 	target := svc.Target{Effect: called.tool.Effect}
-	_, names := members[memberID]
-	if called.tool.Effect == svc.EffectRead || called.before == nil || called.before.upsert && !names {
-		target.Effect = called.tool.Tier(members)
+	if target.Effect == svc.EffectRead {
 		return target, nil
 	}
-	shown, err := r.stored(ctx, secret, ref, called.before, members)
-	if err != nil {
-		return svc.Target{}, err
+	var err error
+	if _, named := members[memberID]; called.before != nil && (named || !called.before.upsert) {
+		if target.Shown, err = r.stored(ctx, secret, ref, called, members); err != nil {
+			return svc.Target{}, err
+		}
+		if target.Shown == nil && target.Effect == svc.EffectWrite {
+			return svc.Target{}, svc.NotFound(called.noun)
+		}
+		target.Before = called.before.decided(target.Shown)
 	}
-	target.Shown, target.Before = shown, called.before.decided(shown)
-	if called.tool.Effect != svc.EffectWrite {
-		return target, nil
+	if target.Effect == svc.EffectWrite {
+		if target.Effect, err = r.effectOf(ctx, secret, ref, called, members, target.Shown); err != nil {
+			return svc.Target{}, err
+		}
 	}
-	if shown == nil {
-		return svc.Target{}, svc.NotFound(called.before.noun)
-	}
-	environment, err := r.environmentOf(ctx, secret, ref, called.before, shown)
-	if err != nil {
-		return svc.Target{}, err
-	}
-	target.Effect = called.tool.TierIn(environment)
 	return target, nil
 }
 
@@ -61,8 +58,6 @@ const memberID = "id"
 
 // reading tells where the state of a target is read.
 type reading struct {
-	// noun names the target in refusals.
-	noun string
 	path string
 	// id is the parameter that names the row of a list; empty reads the path itself.
 	id string
@@ -71,66 +66,33 @@ type reading struct {
 	// observed lists the members of the state that the service measures. They change without a
 	// decision of people, so a change of them alone does not make another target.
 	observed []string
-	// dependents lists the lists whose rows may depend on a target that has no environment.
-	dependents []dependents
 }
 
-// dependents is a list whose rows have an environment and may name a target in their
-// condition.
-type dependents struct{ path, member string }
-
 // stored reads the state of a target, nil if it does not exist.
-func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, members map[string]json.RawMessage) (json.RawMessage, error) {
+func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, members map[string]json.RawMessage) (json.RawMessage, error) {
+	where, query := called.before, url.Values{}
 	path, err := fillPath(where.path, ref, members)
 	if err != nil {
 		return nil, err
 	}
+	if called.reach != nil && called.reach.place == ofParameter {
+		query.Set(memberEnv, environmentNamed(members, memberEnv))
+	}
 	if where.id == "" {
-		return r.read(ctx, secret, path)
+		return r.read(ctx, secret, path, query)
 	}
 	id := textOf(members[where.id])
 	if where.upsert && json.Unmarshal(members[where.id], &id) != nil || id == "" {
-		return nil, svc.Invalid(svc.FieldError{Field: where.id, Code: "invalid_type", Message: fmt.Sprintf("The member %s names the %s to change; leave it out to make one.", where.id, where.noun)})
+		return nil, svc.Invalid(svc.FieldError{Field: where.id, Code: "invalid_type", Message: fmt.Sprintf("The member %s names the %s to change; leave it out to make one.", where.id, called.noun)})
 	}
 	var found json.RawMessage
-	err = r.rows(ctx, secret, path, func(row json.RawMessage, named map[string]json.RawMessage) bool {
+	err = r.rows(ctx, secret, path, query, func(row json.RawMessage, named map[string]json.RawMessage) bool {
 		if textOf(named["id"]) == id || textOf(named["key"]) == id {
 			found = row
 		}
 		return found == nil
 	})
 	return found, err
-}
-
-// environmentOf returns the environment of a stored target. For a target without one it is
-// production if something of production depends on it, else empty.
-func (r *Registry) environmentOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, shown json.RawMessage) (string, error) {
-	var target struct {
-		ID          string `json:"id"`
-		Environment string `json:"environment"`
-	}
-	if err := json.Unmarshal(shown, &target); err != nil || target.Environment != "" {
-		return target.Environment, err
-	}
-	environment := ""
-	for _, list := range where.dependents {
-		path, err := fillPath(list.path, ref, nil)
-		if err != nil {
-			return "", err
-		}
-		err = r.rows(ctx, secret, path, func(_ json.RawMessage, row map[string]json.RawMessage) bool {
-			var condition map[string]json.RawMessage
-			names := json.Unmarshal(row["condition"], &condition) == nil && textOf(condition[list.member]) == target.ID
-			if names && textOf(row["environment"]) == svc.Production {
-				environment = svc.Production
-			}
-			return environment == ""
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return environment, nil
 }
 
 // decided returns the part of a state that people decide about.
@@ -157,8 +119,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 	if row.Effect == svc.EffectRead || names(row.Handler.Input, "ids") { // several things have no state to compare
 		return nil
 	}
-	noun, _, _ := strings.Cut(row.Operation, ".")
-	where := reading{noun: singular(noun)}
+	where := reading{}
 	find := func(path, id string) bool {
 		at := slices.IndexFunc(routes, func(other route.Route) bool {
 			return other.Surface == row.Surface && other.Method == http.MethodGet && other.Path == path
@@ -167,7 +128,6 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 			return false
 		}
 		where.path, where.id, where.observed = row.Surface.Base()+path, id, observedOf(routes[at].Handler.Output)
-		where.dependents = dependentsOf(where.noun+"Id", routes)
 		return true
 	}
 	if row.Method == http.MethodPost {
@@ -194,8 +154,11 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 	return nil
 }
 
-// singular returns the noun for one thing of an operation.
-func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
+// nounOf returns the noun for one thing of a route.
+func nounOf(row *route.Route) string {
+	noun, _, _ := strings.Cut(row.Operation, ".")
+	return strings.TrimSuffix(noun, "s")
+}
 
 // names reports whether the JSON body of an input has a member.
 func names(input reflect.Type, member string) bool {
@@ -247,38 +210,19 @@ func observedOf(output reflect.Type) (out []string) {
 	return out
 }
 
-// dependentsOf returns the lists of an application whose rows have an environment and a condition
-// with a member.
-func dependentsOf(member string, routes []route.Route) (out []dependents) {
-	for i := range routes {
-		row := &routes[i]
-		if row.Surface != route.Manage || row.Method != http.MethodGet || strings.Count(row.Path, "{") != 2 || row.Handler.Output == nil {
-			continue
-		}
-		listed := rowOf(row.Handler.Output)
-		condition, conditional := memberOf(listed, "condition")
-		if _, placed := memberOf(listed, "environment"); !placed || !conditional {
-			continue
-		}
-		if _, leans := memberOf(condition, member); leans {
-			out = append(out, dependents{row.Pattern(), member})
-		}
-	}
-	return out
-}
-
 // listPages bounds how many pages of a list are searched for a row.
 const listPages = 20
 
-// rows reads the rows of a list until see returns false.
-func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
+// rows reads the rows of a list until see returns false. A query may narrow the list.
+func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, narrow url.Values, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
 	query := url.Values{"limit": {"200"}}
+	maps.Copy(query, narrow)
 	for range listPages {
 		var page struct {
 			Data       []json.RawMessage `json:"data"`
 			NextCursor *string           `json:"nextCursor"`
 		}
-		body, err := r.read(ctx, secret, path+"?"+query.Encode())
+		body, err := r.read(ctx, secret, path, query)
 		if err != nil || body == nil {
 			return err
 		}
@@ -300,7 +244,10 @@ func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, see
 }
 
 // read returns the body of a GET, nil if there is nothing at the path. It fails as the route does.
-func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) (json.RawMessage, error) {
+func (r *Registry) read(ctx context.Context, secret svc.Secret, path string, query url.Values) (json.RawMessage, error) {
+	if encoded := query.Encode(); encoded != "" {
+		path += "?" + encoded
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)

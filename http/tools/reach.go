@@ -1,0 +1,140 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"svc"
+)
+
+// place says how the environment that a write reaches is found.
+type place int
+
+const (
+	// noEnvironment is for objects that have no environment: their dependents decide.
+	noEnvironment place = iota
+	// ofStored is for objects with an environment: that of the stored one, and the parameter env of a new one.
+	ofStored
+	// ofParameter is for objects that are found within the environment of the parameter env.
+	ofParameter
+	// ofBody is for objects whose member environment may be null, which means all environments. A change reaches
+	// the environments of before and after.
+	ofBody
+)
+
+// reach describes how far a call of a writing tool reaches.
+type reach struct {
+	place place
+	// depends says that something of production may depend on the object. It needs Dependents.
+	depends bool
+	// outbound is the member with addresses that the service calls or writes to. A call with an address that no stored
+	// object of the same list has reaches the outside.
+	outbound string
+}
+
+// reaches is the table of the writing tools. A write that is not in it counts as one to production, and
+// TestEveryWriteStatesWhatItReaches names it.
+func reaches() map[string]reach {
+	return map[string]reach{
+		"alerts.put":        {place: ofStored},
+		"annotations.put":   {place: ofBody},
+		"apps.create":       {place: noEnvironment}, // a new application has no traffic
+		"errors.comment":    {place: ofStored},
+		"errors.update":     {place: ofStored},
+		"errors.updateMany": {place: ofParameter},
+		"exports.create":    {place: ofParameter},
+		"funnels.create":    {place: noEnvironment}, // funnels answer questions, and nothing else asks them
+		"funnels.update":    {place: noEnvironment},
+		"goals.create":      {place: noEnvironment, depends: true}, // goals move people to stages
+		"goals.update":      {place: noEnvironment, depends: true},
+		"monitors.put":      {place: noEnvironment, depends: true, outbound: "url"},
+		"people.note":       {place: ofParameter},
+		"people.update":     {place: ofParameter},
+		"reports.put":       {place: ofParameter, outbound: "recipients"},
+		"segments.put":      {place: noEnvironment, depends: true},
+		"silences.put":      {place: ofBody},
+	}
+}
+
+// Dependents looks up the users of objects that have no environment of their own.
+type Dependents interface {
+	// ProductionDepends reports whether something in production uses an object of an application. The noun is the word in the
+	// object's operations (segment, monitor, goal); the id of a new object is empty.
+	ProductionDepends(ctx context.Context, ref svc.AppRef, noun, id string) (bool, error)
+}
+
+// varies reports whether calls of a tool may reach deeper than its effect says.
+func (r *reach) varies() bool { return r.place != noEnvironment || r.depends || r.outbound != "" }
+
+// environmentNamed returns the environment that an input names, production if it names none.
+func environmentNamed(input map[string]json.RawMessage, member string) string {
+	environment := svc.Production
+	if raw, named := input[member]; named && (json.Unmarshal(raw, &environment) != nil || environment == "") {
+		return svc.Production
+	}
+	return environment
+}
+
+// effectOf returns the effect of a call of a writing tool. Shown is the stored state of its target, nil for a new object.
+func (r *Registry) effectOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (svc.Effect, error) {
+	if called.reach == nil {
+		return svc.EffectDestructive, nil
+	}
+	if outside, err := r.reachesOutside(ctx, secret, ref, called, input); err != nil || outside {
+		return svc.EffectExternal, err
+	}
+	production, err := r.reachesProduction(ctx, ref, called, input, shown)
+	if production {
+		return svc.EffectDestructive, err
+	}
+	return svc.EffectWrite, err
+}
+
+// reachesProduction reports whether a write reaches production.
+func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (bool, error) {
+	var target struct {
+		ID          string `json:"id"`
+		Environment string `json:"environment"`
+	}
+	if shown != nil && json.Unmarshal(shown, &target) != nil {
+		return true, nil
+	}
+	before := shown != nil && (target.Environment == "" || target.Environment == svc.Production)
+	switch called.reach.place {
+	case ofStored:
+		return before || shown == nil && environmentNamed(input, memberEnv) == svc.Production, nil
+	case ofParameter:
+		return environmentNamed(input, memberEnv) == svc.Production, nil
+	case ofBody:
+		_, named := input[memberEnvironment]
+		return before || (named || shown == nil) && environmentNamed(input, memberEnvironment) == svc.Production, nil
+	case noEnvironment:
+	}
+	if !called.reach.depends || r.dependents == nil {
+		return called.reach.depends, nil
+	}
+	return r.dependents.ProductionDepends(ctx, ref, called.noun, target.ID)
+}
+
+// memberEnvironment is the member of a body that names the environment of an object; null stands for all.
+const memberEnvironment = "environment"
+
+// reachesOutside reports whether an input has an address that no object of the list has.
+func (r *Registry) reachesOutside(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage) (bool, error) {
+	member := called.reach.outbound
+	wanted := textsOf(input[member])
+	if _, named := input[member]; member == "" || !named {
+		return false, nil
+	}
+	path, err := fillPath(called.path, ref, input)
+	if err != nil {
+		return false, err
+	}
+	var known []string
+	err = r.rows(ctx, secret, path, nil, func(_ json.RawMessage, row map[string]json.RawMessage) bool {
+		known = append(known, textsOf(row[member])...)
+		return true
+	})
+	return slices.ContainsFunc(wanted, func(address string) bool { return !slices.Contains(known, address) }), err
+}
