@@ -92,27 +92,25 @@ func (a *application) Admit(_ time.Time, method string) error {
 }
 
 func (a *application) Restore(entities []svc.Entity) error {
-	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
-	a.goals, a.funnels, a.annotations = map[string]svc.Goal{}, map[string]svc.Funnel{}, map[string]svc.Annotation{}
+	a.app = nil
+	held := a.held()
+	for _, one := range held {
+		one.empty()
+	}
 	for _, entity := range entities {
-		var err error
-		switch entity.Kind {
-		case "application":
-			var record identity.AppRecord
-			record, err = grain.Decode[identity.AppRecord](entity)
+		if entity.Kind == kindApplication {
+			record, err := grain.Decode[identity.AppRecord](entity)
+			if err != nil {
+				return err
+			}
 			a.app = &record
-		case "key":
-			a.keys[entity.ID], err = grain.Decode[keyRecord](entity)
-		case "goal":
-			a.goals[entity.ID], err = grain.Decode[svc.Goal](entity)
-		case "funnel":
-			a.funnels[entity.ID], err = grain.Decode[svc.Funnel](entity)
-		case kindAnnotation:
-			a.annotations[entity.ID], err = grain.Decode[svc.Annotation](entity)
-		case "share":
-			a.share, err = grain.Decode[svc.Share](entity)
+			continue
 		}
-		if err != nil {
+		at := slices.IndexFunc(held, func(one heldKind) bool { return one.kind == entity.Kind })
+		if at < 0 {
+			continue
+		}
+		if err := held[at].restore(entity); err != nil {
 			return err
 		}
 	}

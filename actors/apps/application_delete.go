@@ -2,8 +2,6 @@ package apps
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"svc"
@@ -25,19 +23,14 @@ func (a *application) onDelete(_ time.Time, m deleteApp) (grain.Outcome[grain.No
 		return grain.Again(grain.None{}), nil
 	}
 	record := m.App
-	writes := []grain.Write{grain.Put("application", record.ID, record)}
-	remove := func(kind string, ids []string) {
-		for _, id := range ids {
-			writes = append(writes, grain.Delete(kind, id))
+	writes := []grain.Write{grain.Put(kindApplication, record.ID, record)}
+	a.app = &record
+	for _, one := range a.held() {
+		for _, id := range one.ids() {
+			writes = append(writes, grain.Delete(one.kind, id))
 		}
+		one.empty()
 	}
-	remove("key", slices.Sorted(maps.Keys(a.keys)))
-	remove("goal", slices.Sorted(maps.Keys(a.goals)))
-	remove("funnel", slices.Sorted(maps.Keys(a.funnels)))
-	remove(kindAnnotation, slices.Sorted(maps.Keys(a.annotations)))
-	remove("share", []string{record.ID})
-	a.app, a.keys, a.share = &record, map[string]keyRecord{}, svc.Share{}
-	a.goals, a.funnels, a.annotations = map[string]svc.Goal{}, map[string]svc.Funnel{}, map[string]svc.Annotation{}
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
 		a.remove(version, record.Whole())
 		a.publishPage(version, record.Whole(), svc.Share{})
