@@ -117,12 +117,13 @@ func (o *FlagOutcome) Payload() json.RawMessage {
 	return o.flag.variants[o.variant].value
 }
 
-// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results.
+// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results. An answer without a
+// rule, because the person is not known yet, is none: the next one may differ.
 func (o *FlagOutcome) Exposed() bool {
 	switch o.reason {
-	case FlagByRule, FlagByRollout, FlagByDefault, FlagPersonUnknown:
+	case FlagByRule, FlagByRollout, FlagByDefault:
 		return true
-	case FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff:
+	case FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff, FlagPersonUnknown:
 	}
 	return false
 }
