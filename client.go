@@ -1,24 +1,47 @@
 package svc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// httpLibraries are the beginnings of the user agents of programs that send
-// requests for somebody else.
-const httpLibraries = " curl libcurl wget python-requests python-httpx python-urllib aiohttp go-http-client node node-fetch undici axios got " +
-	"java apache-httpclient apache-httpasyncclient okhttp postmanruntime insomnia ruby faraday rest-client php guzzlehttp symfony " +
-	"httpie reqwest hyper dart k6 hey vegeta bun deno libwww-perl lua-resty-http unirest restsharp .net "
+// httpLibraries are the products at the beginning of the user agents of programs that send
+// requests for somebody else, in lower case.
+//
+//nolint:gochecknoglobals // read only
+var httpLibraries = setOf(strings.Fields("curl libcurl wget python python-requests python-httpx python-urllib python-urllib3 aiohttp httpx urllib3 go-http-client go-resty " +
+	"node node.js node-fetch undici axios got ky superagent needle request bun deno java java-http-client apache-httpclient apache-httpasyncclient okhttp jersey reactornetty " +
+	"ktor ktor-client retrofit asynchttpclient ahc akka-http pekko-http vert.x-webclient sttp feign google-http-java-client unirest unirest-java postmanruntime insomnia httpie " +
+	"ruby faraday rest-client http.rb httparty typhoeus mechanize excon php php-soap guzzlehttp guzzle symfony buzz laravel wordpress drupal zend_http_client laminas_http_client " +
+	"reqwest ureq isahc hyper surf dart k6 hey vegeta libwww-perl lwp-request http-tiny mojolicious lua-resty-http luasocket restsharp flurl.http refit .net dotnet " +
+	"windowspowershell powershell hackney httpoison mint finch req tesla gun elixir erlang ibrowse r-curl httr httr2 julia swift-nio async-http-client alamofire crystal nim httpclient")...)
+
+// librarySDKs are the beginnings of the products of SDKs that send from servers and applications.
+func librarySDKs() []string {
+	return []string{"posthog", "analytics-", "analytics.", "segment", "sentry", "raven", "rudder", "amplitude", "mixpanel", "snowplow", "countly", "otel", "opentelemetry"}
+}
+
+// crawlerWords are words by which a program that uses a library says that it visits pages for itself.
+func crawlerWords() []string {
+	return []string{"bot", "crawl", "spider", "slurp", "scrap", "archiver", "feed", "monitor", "compatible"}
+}
 
 // VisitorAgent returns the user agent of the visitor as far as the connection's user agent
-// names it. A program that sends on behalf of others, such as curl or a library for HTTP
-// requests, does not identify the visitor and yields the empty string; the visitor
-// does not count as a bot because of it.
+// names it. A program that sends on behalf of others, such as curl, a library for HTTP
+// requests or the SDK of a server, does not identify the visitor and yields the empty string; the visitor
+// does not count as a bot because of it. A crawler that is made with a library is one.
 func VisitorAgent(connection string) string {
-	product, _, _ := strings.Cut(connection, "/")
-	product, _, _ = strings.Cut(product, " ")
-	if product == "Mozilla" { // so every browser begins
+	product, rest := connection, ""
+	if end := strings.IndexAny(connection, "/ ;("); end >= 0 {
+		product, rest = connection[:end], connection[end:]
+	}
+	if product == "Mozilla" || product == "" { // so every browser begins
 		return connection
 	}
-	if product != "" && strings.Contains(httpLibraries, " "+strings.ToLower(product)+" ") {
+	product = strings.ToLower(product)
+	_, library := httpLibraries[product]
+	sends := library || slices.ContainsFunc(librarySDKs(), func(sdk string) bool { return strings.HasPrefix(product, sdk) })
+	if rest = strings.ToLower(rest); sends && !slices.ContainsFunc(crawlerWords(), func(word string) bool { return strings.Contains(rest, word) }) {
 		return ""
 	}
 	return connection

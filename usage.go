@@ -27,7 +27,7 @@ func (Signal) Values() []Signal { return Signals() }
 // a reason.
 type Fate string
 
-// The fates. All but the first two are the reasons of drops.
+// The fates. All but the first two and the last are the reasons of drops.
 const (
 	FateStored    Fate = "stored"
 	FateDuplicate Fate = "duplicate"
@@ -54,6 +54,8 @@ const (
 	FateRateLimited Fate = "rateLimited"
 	// FateExcluded is internal traffic; the code is the kind of the rule that excluded it.
 	FateExcluded Fate = "excluded"
+	// FateStripped counts parts that were left out of items which are kept otherwise; the code says why. The items have other fates as well.
+	FateStripped Fate = "stripped"
 )
 
 // DropReasons lists the fates of items that were dropped, in the order in which they are shown.
@@ -64,7 +66,7 @@ func DropReasons() []Fate {
 }
 
 // Fates lists all fates.
-func Fates() []Fate { return append([]Fate{FateStored, FateDuplicate}, DropReasons()...) }
+func Fates() []Fate { return append([]Fate{FateStored, FateDuplicate, FateStripped}, DropReasons()...) }
 
 // UsageKey says what a count counts: items of one signal that an environment sent on a UTC day, and
 // that met the same fate.
@@ -167,6 +169,8 @@ type SignalUsage struct {
 	Dropped            map[Fate]int64
 	// Codes are the items dropped as invalid by their code.
 	Codes map[string]int64
+	// Stripped are the parts that were left out of items, by their code.
+	Stripped map[string]int64
 	// ClientReasons are the items that clients report as not sent, by the code that ClientReasonCode makes.
 	ClientReasons map[string]int64
 	Bytes         int64
@@ -220,7 +224,7 @@ func NewUsageDays(now time.Time, days int) []UsageDay {
 	for i := range out {
 		signals := map[Signal]*SignalUsage{}
 		for _, signal := range Signals() {
-			signals[signal] = &SignalUsage{Dropped: map[Fate]int64{}, Codes: map[string]int64{}, ClientReasons: map[string]int64{}}
+			signals[signal] = &SignalUsage{Dropped: map[Fate]int64{}, Codes: map[string]int64{}, Stripped: map[string]int64{}, ClientReasons: map[string]int64{}}
 		}
 		out[i] = UsageDay{Date: today.AddDate(0, 0, i+1-days), Signals: signals}
 	}
@@ -245,6 +249,8 @@ func AddUsage(days []UsageDay, counts []UsageCount) {
 			usage.Stored += c.Items
 		case FateDuplicate:
 			usage.Duplicates += c.Items
+		case FateStripped:
+			usage.Stripped[c.Code] += c.Items
 		default:
 			usage.Dropped[c.Fate] += c.Items
 			if c.Fate == FateInvalid {

@@ -56,9 +56,9 @@ type Recorder struct {
 	waiting []svc.FlagExposure
 }
 
-// leftOut counts the evaluations of an environment that are not recorded: of visitors outside the sample, and those made
-// while recording is switched off.
-type leftOut struct{ sampled, disabled atomic.Int64 }
+// leftOut counts the evaluations of an environment that are not recorded: of visitors outside the sample, those made
+// while recording is switched off, and those for an id that names nobody.
+type leftOut struct{ sampled, disabled, nameless atomic.Int64 }
 
 // Recording returns what is recorded of the evaluations in an environment.
 func (r *Recorder) Recording(environment uint64) svc.FlagsPolicy {
@@ -71,11 +71,15 @@ func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 	if !known {
 		found, _ = r.left.LoadOrStore(environment, &leftOut{})
 	}
-	if fate == svc.FateSampled {
-		found.(*leftOut).sampled.Add(count)
-		return
+	left := found.(*leftOut)
+	switch fate {
+	case svc.FateSampled:
+		left.sampled.Add(count)
+	case svc.FateInvalid:
+		left.nameless.Add(count)
+	default:
+		left.disabled.Add(count)
 	}
-	found.(*leftOut).disabled.Add(count)
 }
 
 // Expose notes that a visitor of an environment was served outcomes, and reports whether it has noted all that count. It neither waits
@@ -187,13 +191,18 @@ func evaluations(environment uint64, fate svc.Fate, number int64, now time.Time)
 // takeLeft returns what was left out since the last call. It is taken before the counts of flags, among which each of
 // these evaluations is already, so that these, less what was left out, are what was recorded.
 func (r *Recorder) takeLeft(now time.Time) (usage svc.UsageCounts) {
-	r.left.Range(func(environment, left any) bool {
-		sampled, disabled := left.(*leftOut).sampled.Swap(0), left.(*leftOut).disabled.Swap(0)
-		for fate, number := range map[svc.Fate]int64{svc.FateSampled: sampled, svc.FateDisabled: disabled} {
-			if number > 0 {
-				usage = append(usage, evaluations(environment.(uint64), fate, number, now))
-				usage = append(usage, evaluations(environment.(uint64), svc.FateStored, -number, now))
+	r.left.Range(func(environment, counts any) bool {
+		left := counts.(*leftOut)
+		for fate, count := range map[svc.Fate]*atomic.Int64{svc.FateSampled: &left.sampled, svc.FateDisabled: &left.disabled, svc.FateInvalid: &left.nameless} {
+			number := count.Swap(0)
+			if number == 0 {
+				continue
 			}
+			one := evaluations(environment.(uint64), fate, number, now)
+			if fate == svc.FateInvalid {
+				one.Code = svc.CodePlaceholderID
+			}
+			usage = append(usage, one, evaluations(environment.(uint64), svc.FateStored, -number, now))
 		}
 		return true
 	})

@@ -142,10 +142,11 @@ func (e *evaluation) unform() {
 	if err != nil || form.Get("data") == "" {
 		return
 	}
-	text := strings.ReplaceAll(form.Get("data"), " ", "+")
-	decoded, err := base64.StdEncoding.DecodeString(text)
+	data := form.Get("data")
+	// In base64 that was not escaped, a plus became a space; in JSON, spaces are spaces.
+	decoded, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(data, " ", "+"))
 	if err != nil {
-		decoded = []byte(text)
+		decoded = []byte(data)
 	}
 	if len(decoded) > 2 && decoded[0] == 0x1f && decoded[1] == 0x8b {
 		packed, err := gzip.NewReader(strings.NewReader(string(decoded)))

@@ -110,10 +110,15 @@ func allowed(collector *svc.Collector) error {
 
 // know tells the context what is known of the person, where a flag of the set may ask for it and the caller has not said it.
 func (f *Flags) know(e *evaluation) {
-	if f.Persons != nil && e.set.Asks(&e.context) && slices.Contains(e.collector.Modules, svc.ModulePeople) {
-		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
-		e.context.Know(e.person)
+	if f.Persons == nil || !e.set.Asks(&e.context) || !slices.Contains(e.collector.Modules, svc.ModulePeople) {
+		return
 	}
+	if e.nameless() {
+		e.person = &svc.FlagPerson{} // there is nothing to find out
+	} else {
+		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
+	}
+	e.context.Know(e.person)
 }
 
 // evaluate answers all flags that were asked for, and has the answers counted and recorded.
@@ -166,12 +171,19 @@ func (f *Flags) fate(e *evaluation) svc.Fate {
 	switch {
 	case !recording.RecordEvaluations:
 		e.fate = svc.FateDisabled
+	case e.nameless():
+		e.fate = svc.FateInvalid
 	case recording.SampleRate < 1 && !svc.InSample(protos.VisitorHash(environment, svc.Visitor(e.context.DistinctID, e.context.AnonymousID)), recording.SampleRate):
 		e.fate = svc.FateSampled
 	default:
 		e.fate = svc.FateStored
 	}
 	return e.fate
+}
+
+// nameless reports whether the request is about an id that names nobody. It is evaluated, but nobody is looked up or exposed.
+func (e *evaluation) nameless() bool {
+	return svc.IsPlaceholderID(svc.Visitor(e.context.DistinctID, e.context.AnonymousID))
 }
 
 // visitor returns the number of the visitor whom the request is about, as the store knows it.

@@ -191,6 +191,9 @@ func (it *billingItem) fill(billing *protos.Billing) *refusal {
 			return &refusal{"too_long", fmt.Sprintf("%s is over %d bytes, or holds a NUL character.", word.field, word.limit)}
 		}
 	}
+	if it.CustomerID != "" && svc.IsPlaceholderID(it.CustomerID) {
+		return &refusal{svc.CodePlaceholderID, svc.PlaceholderProblem("customerId")}
+	}
 	if !svc.IsCurrency(billing.Currency) {
 		return &refusal{"invalid_value", "currency is not a code of three letters, as ISO 4217 has them."}
 	}

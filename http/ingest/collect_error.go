@@ -188,6 +188,9 @@ func (sub *submission) checkError(it *errorItem) (code, message string) {
 			return "invalid_value", word.field + " holds a NUL character."
 		}
 	}
+	if code, message = checkIDs(&item{DistinctID: it.DistinctID, AnonymousID: it.AnonymousID}, itemError); code != "" {
+		return code, message
+	}
 	if len(it.Fingerprint) > svc.MaxFingerprint {
 		return "too_many", "fingerprint has more than " + strconv.Itoa(svc.MaxFingerprint) + " words."
 	}

@@ -103,6 +103,7 @@ type logOf struct {
 	points []*protos.MetricPoint
 	events []*protos.Event
 	items  int // of all kinds
+	errors []*protos.Occurrence
 	err    error
 }
 
@@ -115,6 +116,7 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 		l.events = append(l.events, record.Events...)
 		l.points = append(l.points, record.Points...)
 		l.items += len(record.Events) + len(record.Points) + len(record.Occurrences) + len(record.Billings)
+		l.errors = append(l.errors, record.Occurrences...)
 	}
 	return l.err
 }

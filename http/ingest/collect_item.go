@@ -74,6 +74,9 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	if code, message = checkWords(event); code != "" {
 		return code, message
 	}
+	if code, message = checkIDs(it, kind); code != "" {
+		return code, message
+	}
 	if code, message = sub.stamp(event, it); code != "" {
 		return code, message
 	}
@@ -276,6 +279,25 @@ func checkWords(event *protos.Event) (code, message string) {
 		return "invalid_value", "engagedMs must be from 0 to " + strconv.FormatInt(longest, 10) + ", which is a day."
 	}
 	event.UserAgent = event.UserAgent[:min(len(event.UserAgent), svc.MaxTextBytes)]
+	return "", ""
+}
+
+// checkIDs refuses ids that name nobody, of people and of their company.
+func checkIDs(it *item, kind itemKind) (code, message string) {
+	named := [...]struct{ field, value string }{{"distinctId", it.DistinctID}, {"anonymousId", it.AnonymousID}, {}}
+	switch kind {
+	case itemAlias:
+		named[2].field, named[2].value = "previousId", it.PreviousID
+	case itemGroup:
+		named[2].field, named[2].value = "groupId", it.GroupID
+	case itemIdentify:
+		named[2].field, named[2].value = "traits.company", companyOf(it.Traits)
+	}
+	for _, id := range named {
+		if id.value != "" && svc.IsPlaceholderID(id.value) {
+			return svc.CodePlaceholderID, svc.PlaceholderProblem(id.field)
+		}
+	}
 	return "", ""
 }
 

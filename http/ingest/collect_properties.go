@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"cmp"
 	stdjson "encoding/json"
 	"strconv"
 	"strings"
@@ -175,6 +174,26 @@ func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
 	return append(out, '}')
 }
 
+// companyOf returns the name of the company among the traits of a person, empty where there is none.
+func companyOf(traits stdjson.RawMessage) string {
+	if !bytes.Contains(traits, []byte(`"company"`)) {
+		return ""
+	}
+	var told struct {
+		Company stdjson.RawMessage `json:"company"`
+	}
+	if parse(traits, &told) != nil || len(told.Company) == 0 {
+		return "" // it is refused for another reason
+	}
+	var named struct {
+		Name string `json:"name"`
+	}
+	if told.Company[0] == '{' && parse(told.Company, &named) == nil {
+		return strings.TrimSpace(named.Name)
+	}
+	return strings.TrimSpace(textOf(told.Company))
+}
+
 // groupTraits returns the traits of a person whom an item puts into a company: the company's id, its name, and
 // everything that the item tells about it; or the code and message of a refusal.
 func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
@@ -195,7 +214,10 @@ func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
 			return nil, "invalid_value", "traits is not an object."
 		}
 		name, _ := named.Name.(string) // a name that is not a text does not count
-		told["group"], told["company"] = raw, cmp.Or(strings.TrimSpace(name), it.GroupID)
+		if name = strings.TrimSpace(name); svc.IsPlaceholderID(name) {
+			name = it.GroupID
+		}
+		told["group"], told["company"] = raw, name
 	}
 	traits, err := stdjson.Marshal(told)
 	if err != nil {

@@ -161,6 +161,11 @@ func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, item
 	})
 }
 
+// strip notes that a part was left out of an item that is kept.
+func (sub *submission) strip(signal svc.Signal, code string) {
+	sub.count(signal, svc.FateStripped, code, 1)
+}
+
 // account counts what the request did not bring into the log, before it is answered with err. A request that the
 // client is to send again is not counted: all of it comes again.
 func (sub *submission) account(err error) {

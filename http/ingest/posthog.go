@@ -99,9 +99,13 @@ func (sub *submission) runPostHog() error {
 		sub.dropped += captured.Flags
 		sub.count(svc.SignalFlags, svc.FateDuplicate, "", int64(captured.Flags))
 	}
-	for range captured.Unsupported {
-		sub.signal = svc.SignalEvents
-		sub.reject(0, "unsupported_event", "Events of this kind are not kept.")
+	for _, loss := range captured.Losses {
+		if loss.Part {
+			sub.strip(loss.Signal, loss.Code)
+			continue
+		}
+		sub.signal = loss.Signal
+		sub.reject(0, loss.Code, "The event is not kept.")
 	}
 	if captured.Items == 0 {
 		return nil

@@ -324,6 +324,10 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 	sub.debugIDs = event.DebugIDs
 	if err := sub.emitOccurrence(index, stamped, o, event.Fingerprint); err != nil {
 		sub.reject(index, "invalid_value", "The event cannot be encoded.")
+		return
+	}
+	if event.HasPlaceholder() {
+		sub.strip(svc.SignalErrors, svc.CodePlaceholderID)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,11 +22,12 @@ func Unform(body []byte) []byte {
 	if err != nil || form.Get("data") == "" {
 		return body
 	}
-	text := strings.ReplaceAll(form.Get("data"), " ", "+")
-	if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+	data := form.Get("data")
+	// In base64 that was not escaped, a plus became a space; in JSON, spaces are spaces.
+	if decoded, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(data, " ", "+")); err == nil {
 		return decoded
 	}
-	return []byte(text)
+	return []byte(data)
 }
 
 // Key returns the ingest key in the beginning of a body: the first text that is called api_key or token and has a prefix.
@@ -61,8 +61,15 @@ type Captured struct {
 	Items int
 	// Flags counts reports that a flag was called: each was counted when the flag was evaluated.
 	Flags int
-	// Unsupported are the names of events that are not kept: recordings, automatic clicks and the like.
-	Unsupported []string
+	// Losses are what the batch does not say of the body.
+	Losses []Loss
+}
+
+// Loss is an event that is not kept or, if Part is set, a part of one that is kept otherwise. Code says why.
+type Loss struct {
+	Signal svc.Signal
+	Code   string
+	Part   bool
 }
 
 // errShape is why a body is not read.
@@ -75,7 +82,7 @@ type capture struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Set        map[string]json.RawMessage `json:"$set"`
 	SetOnce    map[string]json.RawMessage `json:"$set_once"`
-	Timestamp  string                     `json:"timestamp"`
+	Timestamp  json.RawMessage            `json:"timestamp"`
 	// Offset is how many milliseconds before the sending it happened.
 	Offset *float64 `json:"offset"`
 	UUID   string   `json:"uuid"`
@@ -83,7 +90,7 @@ type capture struct {
 
 // body is the envelope around events; a single event is its own.
 type body struct {
-	SentAt string            `json:"sent_at"`
+	SentAt json.RawMessage   `json:"sent_at"`
 	Batch  []json.RawMessage `json:"batch"`
 	Event  string            `json:"event"`
 }
@@ -110,10 +117,13 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	if err != nil || len(raws) > most {
 		return captured, err == nil, err
 	}
-	if at, ok := timeOf(outer.SentAt); ok {
+	t := translation{told: map[told]map[string]json.RawMessage{}}
+	if at, said := readTime(outer.SentAt); said && at.IsZero() {
+		t.strip(svc.SignalEvents, codeTime)
+	} else if said {
 		sent = at
 	}
-	t := translation{sent: sent}
+	t.sent = sent
 	for _, raw := range raws {
 		var one capture
 		if err := json.Unmarshal(raw, &one); err != nil {
@@ -126,30 +136,11 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	if !sent.IsZero() {
 		batch["sentAt"] = sent.UTC().Format(time.RFC3339Nano)
 	}
-	captured.Items, captured.Flags, captured.Unsupported = len(t.items), t.flags, t.unsupported
+	captured.Items, captured.Flags, captured.Losses = len(t.items), t.flags, t.losses
 	if captured.Batch, err = json.Marshal(batch); err != nil {
 		return captured, false, fmt.Errorf("writing the batch: %w", err)
 	}
 	return captured, false, nil
-}
-
-// timeOf reads an ISO 8601 time, with a zone or in UTC.
-func timeOf(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// MillisecondTime reads the time of sending in the query of posthog-js; zero where there is none.
-func MillisecondTime(text string) time.Time {
-	ms, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }
 
 // idOf reads an id, which may be a text or a number.

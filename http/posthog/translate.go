@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"svc"
 )
 
 // item is an item of the native batch.
@@ -14,33 +16,68 @@ type item map[string]any
 
 // translation makes native items of events.
 type translation struct {
-	sent        time.Time
-	items       []item
-	flags       int
-	unsupported []string
+	sent   time.Time
+	items  []item
+	flags  int
+	losses []Loss
+	// told are the traits that items of the request tell, by what makes their order matter.
+	told map[told]map[string]json.RawMessage
 }
+
+// told is a trait of a person at a time. Items of one time have no order in the store, so of several values one is told.
+type told struct {
+	id, ts, trait string
+	once          bool
+}
+
+// Codes of losses, beside svc.CodePlaceholderID.
+const (
+	codeKind       = "unsupported_event"    // recordings, automatic clicks and the like
+	codeGroup      = "unsupported_group"    // a group that is no company, on its own or among the properties of an event
+	codeNobody     = "group_without_person" // a company without one of its people
+	codeCookieless = "cookieless"           // a visitor who keeps nothing on the device
+	codeTime       = "unreadable_time"
+	codeTraits     = "traits_of_anonymous"
+)
 
 func (t *translation) add(one item) { t.items = append(t.items, one) }
 
+// drop notes an event that is not kept.
+func (t *translation) drop(signal svc.Signal, code string) {
+	t.losses = append(t.losses, Loss{Signal: signal, Code: code})
+}
+
+// strip notes a part of an event that is not kept.
+func (t *translation) strip(signal svc.Signal, code string) {
+	t.losses = append(t.losses, Loss{Signal: signal, Code: code, Part: true})
+}
+
 // translate adds what an event says.
 func (t *translation) translate(e *capture) {
-	shared := t.shared(e)
+	shared, named := t.shared(e)
+	if !named {
+		return
+	}
 	switch e.Event {
 	case "$feature_flag_called":
 		t.flags++
 	case "$autocapture", "$$heatmap", "$heatmap", "$snapshot", "$snapshot_items", "$performance_event", "$rageclick", "$dead_click", "$copy_autocapture", "$opt_in", "$$client_ingestion_warning":
-		t.unsupported = append(t.unsupported, e.Event)
+		t.drop(svc.SignalEvents, codeKind)
 	case "$identify":
-		shared["type"], shared["traits"] = "identify", e.traits()
-		if other := e.text("$anon_distinct_id"); other != "" {
+		shared["type"], shared["traits"] = "identify", t.traits(e, shared)
+		switch other := idOf(e.Properties["$anon_distinct_id"]); {
+		case other == "":
+		case svc.IsPlaceholderID(other):
+			t.strip(svc.SignalEvents, lostID(other))
+		default:
 			shared["anonymousId"] = other
 		}
 		t.add(shared)
-	case "$set":
-		shared["type"], shared["traits"] = "identify", e.traits()
+	case "$set", "$unset":
+		shared["type"], shared["traits"] = "identify", t.traits(e, shared)
 		t.add(shared)
-	case "$create_alias":
-		shared["type"], shared["previousId"] = "alias", e.text("alias")
+	case "$create_alias", "$merge_dangerously":
+		shared["type"], shared["previousId"] = "alias", idOf(e.Properties["alias"])
 		t.add(shared)
 	case "$groupidentify":
 		t.group(e, shared)
@@ -53,22 +90,77 @@ func (t *translation) translate(e *capture) {
 	}
 }
 
-// shared returns the members that all kinds of items have: who, when, where and with what.
-func (t *translation) shared(e *capture) item {
-	one := item{"id": cmp.Or(e.UUID, e.text("$insert_id"))}
+// lostID says why an id does not count.
+func lostID(id string) string {
+	if id == svc.CookielessID {
+		return codeCookieless
+	}
+	return svc.CodePlaceholderID
+}
+
+// kindOf returns the signal of what an event becomes, and whether it is kept for a visitor without an id.
+func kindOf(event string) (signal svc.Signal, nameless bool) {
+	switch event {
+	case "$exception":
+		return svc.SignalErrors, true
+	case "$web_vitals":
+		return svc.SignalMetrics, true
+	}
+	return svc.SignalEvents, false
+}
+
+// identify sets who an item is about; named is false where nobody is, and the event is dropped. An id that names nobody is replaced by
+// that of the device where the event only says that somebody was there.
+func (t *translation) identify(e *capture, one item) (named bool) {
 	distinct := idOf(e.DistinctID)
 	if distinct == "" {
 		distinct = idOf(e.Properties["distinct_id"])
 	}
-	if known := string(e.Properties["$is_identified"]); known == "false" || e.text("$user_state") == "anonymous" {
-		one["anonymousId"] = distinct
-	} else {
+	device := idOf(e.Properties["$device_id"])
+	if svc.IsPlaceholderID(device) {
+		device = ""
+	}
+	known := string(e.Properties["$is_identified"]) != "false" && e.text("$user_state") != "anonymous"
+	switch {
+	case distinct == "" || !svc.IsPlaceholderID(distinct):
+	case slices.Contains([]string{"$identify", "$set", "$unset", "$create_alias", "$merge_dangerously", "$groupidentify"}, e.Event):
+		t.drop(svc.SignalEvents, lostID(distinct))
+		return false
+	default:
+		signal, nameless := kindOf(e.Event)
+		if device == "" && !nameless {
+			t.drop(signal, lostID(distinct))
+			return false
+		}
+		if signal != svc.SignalMetrics { // vitals are nobody's
+			t.strip(signal, lostID(distinct))
+		}
+		distinct, known = device, false
+	}
+	switch {
+	case known:
 		one["distinctId"] = distinct
-		if device := e.text("$device_id"); device != "" && device != distinct {
+		if device != "" && device != distinct {
 			one["anonymousId"] = device
 		}
+	case distinct != "":
+		one["anonymousId"] = distinct
 	}
-	if at, ok := timeOf(e.Timestamp); ok {
+	return true
+}
+
+// shared returns the members that all kinds of items have: who, when, where and with what. The event is dropped where named is false.
+func (t *translation) shared(e *capture) (one item, named bool) {
+	one = item{"id": cmp.Or(e.UUID, e.text("$insert_id"))}
+	if !t.identify(e, one) {
+		return nil, false
+	}
+	signal, _ := kindOf(e.Event)
+	at, said := readTime(e.Timestamp)
+	if said && at.IsZero() {
+		t.strip(signal, codeTime)
+	}
+	if !at.IsZero() {
 		one["ts"] = at.Format(time.RFC3339Nano)
 	} else if e.Offset != nil && !t.sent.IsZero() {
 		one["ts"] = t.sent.Add(-time.Duration(*e.Offset * float64(time.Millisecond))).UTC().Format(time.RFC3339Nano)
@@ -82,7 +174,7 @@ func (t *translation) shared(e *capture) item {
 		one["referrer"] = referrer
 	}
 	one["context"] = e.context()
-	return one
+	return one, true
 }
 
 // context returns the circumstances of an event.
@@ -112,16 +204,6 @@ func (e *capture) object(name string) (members map[string]json.RawMessage) {
 	return members
 }
 
-// traits returns what an event sets of the person, without what SDKs note of the first and the last visit.
-func (e *capture) traits() map[string]json.RawMessage {
-	traits := map[string]json.RawMessage{}
-	for _, set := range []map[string]json.RawMessage{e.object("$set_once"), e.SetOnce, e.object("$set"), e.Set} {
-		maps.Copy(traits, set)
-	}
-	maps.DeleteFunc(traits, func(name string, _ json.RawMessage) bool { return strings.HasPrefix(name, "$") })
-	return traits
-}
-
 // own returns the properties that the customer sent, without those of the SDK.
 func (e *capture) own() map[string]json.RawMessage {
 	own := maps.Clone(e.Properties)
@@ -148,7 +230,15 @@ func (t *translation) event(e *capture, shared item) {
 		}
 	}
 	t.add(shared)
-	if traits := e.traits(); len(traits) > 0 && shared["distinctId"] != nil {
+	if groups := e.object("$groups"); len(groups) > 0 {
+		t.strip(svc.SignalEvents, codeGroup)
+	}
+	traits := t.traits(e, shared)
+	if len(traits) > 0 && shared["distinctId"] == nil {
+		t.strip(svc.SignalEvents, codeTraits)
+		return
+	}
+	if len(traits) > 0 {
 		told := item{"type": "identify", "distinctId": shared["distinctId"], "traits": traits, "context": shared["context"]}
 		if shared["ts"] != nil {
 			told["ts"] = shared["ts"]
@@ -160,13 +250,19 @@ func (t *translation) event(e *capture, shared item) {
 	}
 }
 
-// group adds the company of a person. Groups of other types are not kept.
+// group adds the company of a person. Groups of other types are not kept, and no company without one of its people: the SDKs of servers
+// make an id of the group in place of a person's.
 func (t *translation) group(e *capture, shared item) {
-	if e.text("$group_type") != "company" {
-		t.unsupported = append(t.unsupported, e.Event)
+	kind, key := e.text("$group_type"), idOf(e.Properties["$group_key"])
+	switch {
+	case kind != "company":
+		t.drop(svc.SignalEvents, codeGroup)
+		return
+	case shared["distinctId"] == "$"+kind+"_"+key:
+		t.drop(svc.SignalEvents, codeNobody)
 		return
 	}
-	shared["type"], shared["groupId"] = "group", idOf(e.Properties["$group_key"])
+	shared["type"], shared["groupId"] = "group", key
 	if set := e.object("$group_set"); len(set) > 0 {
 		shared["traits"] = set
 	}
@@ -175,9 +271,10 @@ func (t *translation) group(e *capture, shared item) {
 
 // vitals adds a point for each measure.
 func (t *translation) vitals(e *capture, shared item) {
+	before := len(t.items)
 	for _, name := range []string{"LCP", "CLS", "INP", "FCP", "TTFB"} {
 		value := e.Properties["$web_vitals_"+name+"_value"]
-		if value == nil {
+		if value == nil || string(value) == "null" {
 			continue
 		}
 		point := item{"type": "vital", "name": name, "value": value, "context": shared["context"]}
@@ -191,77 +288,7 @@ func (t *translation) vitals(e *capture, shared item) {
 		}
 		t.add(point)
 	}
-}
-
-// thrown is an entry of $exception_list, in the form of Sentry's.
-type thrown struct {
-	Type      string `json:"type"`
-	Value     string `json:"value"`
-	Mechanism struct {
-		Handled *bool  `json:"handled"`
-		Type    string `json:"type"`
-	} `json:"mechanism"`
-	Stacktrace struct {
-		Frames []struct {
-			Filename string `json:"filename"`
-			AbsPath  string `json:"abs_path"`
-			Function string `json:"function"`
-			Module   string `json:"module"`
-			Line     int    `json:"lineno"`
-			Column   int    `json:"colno"`
-			InApp    *bool  `json:"in_app"`
-		} `json:"frames"`
-	} `json:"stacktrace"`
-}
-
-// frames returns the calls of an error, the throwing one first.
-func (e *thrown) frames() []item {
-	frames := make([]item, 0, len(e.Stacktrace.Frames))
-	for _, called := range slices.Backward(e.Stacktrace.Frames) {
-		frame := item{"file": cmp.Or(called.Filename, called.AbsPath), "function": called.Function, "module": called.Module, "line": called.Line, "column": called.Column}
-		if called.InApp != nil {
-			frame["inApp"] = *called.InApp
-		}
-		frames = append(frames, frame)
+	if len(t.items) == before {
+		t.drop(svc.SignalMetrics, codeKind)
 	}
-	return frames
-}
-
-// exception adds an error. The first of the list is what was thrown, the others are its causes; its frames end with the
-// throwing one.
-func (t *translation) exception(e *capture, shared item) {
-	var list []thrown
-	_ = json.Unmarshal(e.Properties["$exception_list"], &list)
-	if len(list) == 0 {
-		list = []thrown{{Type: e.text("$exception_type"), Value: e.text("$exception_message")}}
-	}
-	first := list[0]
-	shared["type"], shared["name"], shared["message"] = "error", first.Type, first.Value
-	if level := e.text("$exception_level"); level != "" {
-		shared["level"] = level
-	}
-	if first.Mechanism.Handled != nil {
-		shared["handled"] = *first.Mechanism.Handled
-	}
-	if first.Mechanism.Type != "" {
-		shared["mechanism"] = first.Mechanism.Type
-	}
-	if frames := first.frames(); len(frames) > 0 {
-		shared["frames"] = frames
-	}
-	var causes []item
-	for i := range list[1:] {
-		cause := &list[i+1]
-		causes = append(causes, item{"name": cause.Type, "message": cause.Value, "frames": cause.frames()})
-	}
-	if len(causes) > 0 {
-		shared["causes"] = causes
-	}
-	if release := e.text("$release"); release != "" {
-		shared["release"] = release
-	}
-	if own := e.own(); len(own) > 0 {
-		shared["extra"] = own
-	}
-	t.add(shared)
 }

@@ -112,10 +112,18 @@ func (e *Event) identify(o *svc.Occurrence) {
 			o.Details.User = map[string]string{}
 		}
 		o.Details.User[member.name] = member.value
-		if o.DistinctID == "" {
+		switch {
+		case svc.IsPlaceholderID(member.value):
+			o.Details.Note("user."+member.name, "It names nobody; the error is not assigned to a person by it.")
+		case o.DistinctID == "":
 			o.DistinctID = member.value
 		}
 	}
+}
+
+// HasPlaceholder reports whether a member that says who the user is names nobody.
+func (e *Event) HasPlaceholder() bool {
+	return slices.ContainsFunc([]string{e.User.ID, e.User.Username, e.User.Email}, func(id string) bool { return id != "" && svc.IsPlaceholderID(id) })
 }
 
 // tags returns the event's own tags and the fields that Sentry shows as tags.

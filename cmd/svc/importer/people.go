@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"svc"
 )
 
 // personColumns says what the columns of a file of people mean; others are traits. What the service computes itself is not
@@ -110,11 +112,14 @@ func eachPerson(ctx context.Context, name string, do func(row int64, person map[
 }
 
 // itemsOfPerson returns the items of a row: an identify with the traits, and an alias for each further id. Their ids are the
-// same whenever the row is imported.
+// same whenever the row is imported. It returns items and an error if a part of the row is left out.
 func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	main := strings.TrimSpace(person["distinctId"])
 	if main == "" {
 		return nil, errors.New("the row has no distinctId")
+	}
+	if svc.IsPlaceholderID(main) {
+		return nil, errors.New(svc.PlaceholderProblem("distinctId"))
 	}
 	traits, err := traitsOf(person)
 	if err != nil {
@@ -126,7 +131,10 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	}
 	text, _ := json.Marshal(person) // of texts
 	identify := map[string]any{"type": "identify", "id": lineID("per_", row, text), "distinctId": main, "traits": traits, "context": map[string]string{"userAgent": "-"}}
-	if other := person["anonymousId"]; other != "" {
+	var skipped error // the row is imported without the ids that name nobody
+	if other := person["anonymousId"]; other != "" && svc.IsPlaceholderID(other) {
+		skipped = errors.New(svc.PlaceholderProblem("anonymousId"))
+	} else if other != "" {
 		identify["anonymousId"] = other
 	}
 	at := person["ts"]
@@ -139,6 +147,10 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	items := []map[string]any{identify}
 	for _, other := range others {
 		if other == main || other == "" {
+			continue
+		}
+		if svc.IsPlaceholderID(other) {
+			skipped = errors.New(svc.PlaceholderProblem("distinctIds"))
 			continue
 		}
 		alias := map[string]any{"type": "alias", "id": lineID("per_", row, []byte(main+"\n"+other)), "distinctId": main, "previousId": other, "context": map[string]string{"userAgent": "-"}}
@@ -155,7 +167,7 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 		}
 		encoded = append(encoded, importItem{row, main, line})
 	}
-	return encoded, nil
+	return encoded, skipped
 }
 
 // traitsOf returns the traits of a row: the members of its column traits, and every column that means nothing else. trait.<name> is

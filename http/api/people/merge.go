@@ -79,6 +79,14 @@ type otherPerson struct {
 	PersonID string `json:"personId" required:"true" doc:"The id of the other record."`
 }
 
+// Check refuses ids that name nobody.
+func (m *mergePeople) Check(*route.Call) []svc.FieldError {
+	if svc.IsPlaceholderID(m.Body.PersonID) {
+		return []svc.FieldError{{Field: "personId", Code: svc.CodePlaceholderID, Message: svc.PlaceholderProblem("personId")}}
+	}
+	return nil
+}
+
 // merge makes one person of two. The person has the id of the older record then; the other id finds
 // the same person.
 func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (dossier, error) {

@@ -104,6 +104,7 @@ type signalUsage struct {
 	Duplicates int64            `json:"duplicates" doc:"Items that repeat one that is stored."`
 	Dropped    dropped          `json:"dropped"`
 	Codes      map[string]int64 `json:"codes" doc:"dropped.invalid by the code with which items were rejected."`
+	Stripped   map[string]int64 `json:"stripped" doc:"Parts that were left out of items, which are kept otherwise, by the code that says why. They are not among the items that arrived."`
 	ClientSide []clientReason   `json:"clientSide" doc:"dropped.clientSide by what the clients say of it, the most frequent first: at most 15 reasons by 4 categories."`
 	Bytes      int64            `json:"bytes"`
 }
@@ -162,7 +163,7 @@ func usageDayOf(day *svc.UsageDay) usageDay {
 		row.Bytes += usage.Bytes
 		row.Signals[signal] = signalUsage{
 			Received: usage.Received(), Stored: usage.Stored, Duplicates: usage.Duplicates, Dropped: droppedOf(usage.Dropped), Codes: usage.Codes,
-			ClientSide: clientReasonsOf(usage.ClientReasons), Bytes: usage.Bytes,
+			Stripped: usage.Stripped, ClientSide: clientReasonsOf(usage.ClientReasons), Bytes: usage.Bytes,
 		}
 	}
 	row.Dropped = droppedOf(all)

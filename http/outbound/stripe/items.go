@@ -35,7 +35,7 @@ func (a *account) person(ctx context.Context, of customer, metadata map[string]s
 }
 
 func usable(text string) bool {
-	return text != "" && len(text) <= maxCustomer && !strings.Contains(text, "\x00")
+	return !svc.IsPlaceholderID(text) && len(text) <= maxCustomer && !strings.Contains(text, "\x00")
 }
 
 // row returns an item with what all of them have.

@@ -4,6 +4,7 @@ import { watchInteractions } from "./interactions";
 import type { Consent, ErrorDetails, EventDetails, Flags, Options, Values } from "./options";
 import { createQueue, type Item, type Store } from "./queue";
 import { watchAddress } from "./views";
+import { named } from "./id";
 
 /** Reports to one environment. */
 export interface Client {
@@ -89,7 +90,7 @@ export function report(options: Options, parts: Parts): Client {
 
   function visitor() {
     anonymousId ??= store?.getItem(idKey) ?? randomId();
-    distinctId ??= store?.getItem(userKey) ?? undefined;
+    distinctId ??= named(store?.getItem(userKey));
     if (answer === "granted") {
       remember(idKey, anonymousId);
       remember(userKey, distinctId);
@@ -164,6 +165,7 @@ export function report(options: Options, parts: Parts): Client {
     track,
     page,
     identify(id, traits) {
+      if (!named(id)) return;
       distinctId = id;
       send("identify", { traits });
       visitorChanged();

@@ -17,7 +17,7 @@ FROM
         arraySort(groupUniqArrayArray(arrayMap(minute -> toInt32(toUInt16(day)) * 1440 + minute, minutes))) AS at
     FROM usage
     WHERE environment IN {environments:Array(UInt64)} AND day >= {since:Date}
-        AND fate NOT IN ('badKey', 'clientSide', 'deadLetter', 'givenUp')
+        AND fate NOT IN ('badKey', 'clientSide', 'deadLetter', 'givenUp', 'stripped')
     GROUP BY environment, signal
 )
 WHERE notEmpty(at)

@@ -20,6 +20,7 @@ function lossesOf(days: Schema["UsageDay"][], signal: string): Loss[] {
     const of = day.signals[signal];
     for (const one of of?.clientSide ?? []) add("clientSide", one.category === "error" ? one.reason : one.reason + " (" + one.category + ")", one.items);
     for (const [code, items] of Object.entries(of?.codes ?? {})) add("invalid", code, items);
+    for (const [code, items] of Object.entries(of?.stripped ?? {})) add("stripped", code, items);
   }
   return [...sums.values()].sort((a, b) => b.items - a.items || a.why.localeCompare(b.why));
 }
