@@ -16,6 +16,8 @@ const MaxContextMembers = 500
 // former definitions, all places are given anew.
 type FlagNames struct {
 	index map[string]int
+	// others are the places of fields by other names under which contexts carry them. The field's own name wins.
+	others map[string]int
 	// slots is how many places the names have.
 	slots int
 
@@ -89,7 +91,7 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 			}
 		}
 	}
-	next := &FlagNames{index: map[string]int{}, places: map[conditionKey]int32{}, flags: map[string]int32{}}
+	next := &FlagNames{index: map[string]int{}, others: map[string]int{}, places: map[conditionKey]int32{}, flags: map[string]int32{}}
 	if n != nil && len(n.conditions) <= 2*len(used)+keptConditions {
 		next.take(n)
 	} else {
@@ -118,7 +120,7 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 // take takes the places of former names over.
 func (n *FlagNames) take(former *FlagNames) {
 	n.lineage, n.slots = former.lineage, former.slots
-	n.index, n.places, n.flags = maps.Clone(former.index), maps.Clone(former.places), maps.Clone(former.flags)
+	n.index, n.others, n.places, n.flags = maps.Clone(former.index), maps.Clone(former.others), maps.Clone(former.places), maps.Clone(former.flags)
 	n.conditions = append(n.conditions, former.conditions...)
 }
 
@@ -129,9 +131,7 @@ func (n *FlagNames) add(name string) {
 	}
 	n.index[name] = n.slots
 	for _, alias := range contextAliases(name) {
-		if _, taken := n.index[alias]; !taken {
-			n.index[alias] = n.slots
-		}
+		n.others[alias] = n.slots
 	}
 	n.slots++
 }
@@ -187,6 +187,10 @@ func (c *FlagContext) Reset(set *FlagSet, now time.Time) {
 // Set tells one member of the context. A member that no flag looks at is dropped.
 func (c *FlagContext) Set(name string, value FlagValue) {
 	if slot, known := c.names.index[name]; known {
+		c.slots[slot] = value
+		c.forget()
+	}
+	if slot, known := c.names.others[name]; known && c.slots[slot].kind == valueAbsent {
 		c.slots[slot] = value
 		c.forget()
 	}

@@ -1,0 +1,60 @@
+package svc_test
+
+import (
+	"strings"
+	"testing"
+
+	"svc"
+)
+
+// TestMembersOfContextsHaveNoOrder evaluates flags on a field and on a property whose names are other names of one another, with the members of the
+// context in every order.
+func TestMembersOfContextsHaveNoOrder(t *testing.T) {
+	t.Parallel()
+	rule := func(field, value string) svc.FlagSpec {
+		return toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{when(field, "eq", value)}, Variant: "on", RolloutPercent: percent(100)})
+	}
+	sets := map[string]*svc.FlagSet{
+		"all": setOf(t, map[string]svc.FlagSpec{"a-tag": rule("tag", "vip"), "b-tags": rule("property.tags", "new"), "c-stage": rule("stage", "lead"), "d-cycle": rule("trait.lifecycleStage", "late")}),
+		// The names have other places if their flags come in another order.
+		"reversed": setOf(t, map[string]svc.FlagSpec{"d-tag": rule("tag", "vip"), "c-tags": rule("property.tags", "new"), "b-stage": rule("stage", "lead"), "a-cycle": rule("trait.lifecycleStage", "late")}),
+		"tag":      setOf(t, map[string]svc.FlagSpec{"a-tag": rule("tag", "vip")}),
+	}
+	for name, test := range map[string]struct {
+		members []string
+		want    map[string]bool
+	}{
+		"both":           {[]string{`"tag":"vip"`, `"tags":["new"]`}, map[string]bool{"tag": true, "tags": true}},
+		"the other name": {[]string{`"tags":["vip"]`}, map[string]bool{"tag": true, "tags": false}},
+		"the own name":   {[]string{`"tag":"x"`, `"tags":["vip"]`}, map[string]bool{"tag": false, "tags": false}},
+		"null":           {[]string{`"tag":null`, `"tags":["vip"]`}, map[string]bool{"tag": false, "tags": false}},
+		"stages":         {[]string{`"lifecycleStage":"late"`, `"stage":"lead"`, `"other":1`}, map[string]bool{"stage": true, "cycle": true}},
+	} {
+		for _, members := range orders(test.members) {
+			context := "{" + strings.Join(members, ",") + "}"
+			for of, set := range sets {
+				for n := range set.Entries {
+					key := set.Entries[n].Flag.Key
+					want, asked := test.want[key[2:]]
+					if got := strings.HasPrefix(evaluated(t, set, key, "u1", context, &svc.FlagPerson{}), "on"); asked && got != want {
+						t.Errorf("%s, %s of %s, %s: %v", name, key, of, context, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// orders returns all orders of words.
+func orders(words []string) (all [][]string) {
+	if len(words) < 2 {
+		return [][]string{words}
+	}
+	for n := range words {
+		rest := append(append([]string{}, words[:n]...), words[n+1:]...)
+		for _, order := range orders(rest) {
+			all = append(all, append([]string{words[n]}, order...))
+		}
+	}
+	return all
+}
