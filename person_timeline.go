@@ -82,13 +82,66 @@ type TimelineQuery struct {
 	Kinds   []TimelineKind
 	// Before is the place after which the page begins.
 	Before TimelineKey
-	Limit  int
+	// Skip is how many entries of the instant of Before, less a millisecond, come before the page.
+	Skip  int
+	Limit int
 }
 
-// TimelineStart is the place before everything that happened before an instant.
+// TimelineStart is the place before everything that happened before an instant: of what happened in the same millisecond, nothing follows.
 func TimelineStart(before time.Time) TimelineKey {
-	return TimelineKey{TsMs: before.UnixMilli(), Kind: TimelineEvent}
+	return TimelineKey{TsMs: before.UnixMilli(), Kind: TimelineError}
 }
+
+// maxTimelineSkip is the greatest number of entries of one millisecond that an instant can hold.
+const maxTimelineSkip = 999
+
+// TimelineMark returns the instant after which a timeline goes on: the millisecond of the last entry, and in its nanoseconds how many entries
+// of that millisecond came before. ok is false where these are too many.
+func TimelineMark(tsMs int64, skip int) (at time.Time, ok bool) {
+	return time.UnixMilli(tsMs).UTC().Add(time.Duration(skip)), skip > 0 && skip <= maxTimelineSkip
+}
+
+// From makes the page begin after an instant, which may be a mark. Any other instant means what happened before it.
+func (q *TimelineQuery) From(before time.Time) {
+	q.Before, q.Skip = TimelineStart(before), 0
+	part := before.Nanosecond() % int(time.Millisecond)
+	if part > 0 {
+		q.Before = TimelineStart(before.Add(time.Millisecond))
+	}
+	if part <= maxTimelineSkip {
+		q.Skip = part
+	}
+}
+
+// Page returns the page of the entries that the store found, which are in order and one more than the page if more follow.
+func (q *TimelineQuery) Page(entries []TimelineEntry) (page []TimelineEntry, more bool) {
+	skipped := 0
+	for skipped < min(q.Skip, len(entries)) && entries[skipped].TsMs == q.Before.TsMs-1 {
+		skipped++
+	}
+	entries = entries[skipped:]
+	return entries[:min(len(entries), q.Limit)], len(entries) > q.Limit
+}
+
+// Passed returns how many entries of the millisecond of the page's last one the reader has then seen; 0 if that is not known, because the page
+// begins at a key within the same millisecond.
+func (q *TimelineQuery) Passed(page []TimelineEntry) (passed int) {
+	last := page[len(page)-1].TsMs
+	for i := len(page) - 1; i >= 0 && page[i].TsMs == last; i-- {
+		passed++
+	}
+	switch {
+	case passed < len(page):
+	case last == q.Before.TsMs:
+		return 0
+	case last == q.Before.TsMs-1:
+		passed += q.Skip
+	}
+	return passed
+}
+
+// Rows is how many entries of each kind a page needs.
+func (q *TimelineQuery) Rows() int { return q.Skip + q.Limit + 1 }
 
 // Mask hides what an entry tells of people from callers without people.pii.read.
 func (e *TimelineEntry) Mask() {

@@ -292,7 +292,7 @@ func normalise(text string) string {
 		{`\bdlv_[0-9A-Za-z_-]{20}`, "<dlv>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
-		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(\d{6})?Z"`, `"<time>"`},
 		{`"ingestId": "\d+"`, `"ingestId": "<number>"`},
 		{`/sentry/\d+(["\\])`, `/sentry/<number>$1`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},

@@ -85,8 +85,8 @@ type timelineEntry struct {
 // timelinePage is the answer of …/people/{id}/timeline.
 type timelinePage struct {
 	svc.Page[timelineEntry]
-	NextBefore  *route.Time `json:"nextBefore" doc:"The time of the last entry, where more follow."`
-	Environment string      `json:"environment"`
+	NextBefore  *timelineMark `json:"nextBefore" doc:"The value of before for the next page, where more follow. It is as sent: its nanoseconds count the entries of one millisecond. null if there are too many; use nextCursor then."`
+	Environment string        `json:"environment"`
 }
 
 func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimeline) (timelinePage, error) {
@@ -96,14 +96,19 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 	}
 	query := svc.TimelineQuery{Environment: in.Env.Environment, Visitor: visitor, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
 	if in.Before.at != nil {
-		query.Before = svc.TimelineStart(*in.Before.at)
+		query.From(*in.Before.at)
 	}
-	if err := timelineKey(call, in.Cursor, &query.Before); err != nil {
+	if err := timelineKey(call, in.Cursor, &query); err != nil {
 		return timelinePage{}, err
 	}
 	entries, more, err := d.timelines.Timeline(ctx, query)
 	if err != nil {
 		return timelinePage{}, err
+	}
+	var last int64
+	var passed int
+	if more {
+		last, passed = entries[len(entries)-1].TsMs, query.Passed(entries)
 	}
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
 	page := route.PageOf(call, api.Convert(entries, func(e *svc.TimelineEntry) timelineEntry {
@@ -118,10 +123,23 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 		return []string{strconv.FormatInt(last.key.TsMs, 10), string(last.key.Kind), last.key.ID}
 	})
 	out := timelinePage{Page: page, Environment: in.Env.Slug}
-	if more {
-		out.NextBefore = &page.Data[len(page.Data)-1].Ts
+	if at, ok := svc.TimelineMark(last, passed); more && ok {
+		out.NextBefore = (*timelineMark)(&at)
 	}
 	return out, nil
+}
+
+// timelineMark is an instant at which a timeline goes on.
+type timelineMark time.Time
+
+// MarshalJSON writes the instant with its nanoseconds.
+func (m timelineMark) MarshalJSON() ([]byte, error) {
+	return []byte(time.Time(m).Format(`"2006-01-02T15:04:05.000000000Z"`)), nil
+}
+
+// Schema describes the instant.
+func (timelineMark) Schema() route.Schema {
+	return route.Schema{"type": "string", "format": "date-time"}
 }
 
 // whose returns a visitor of the person of a path, and for a caller who may not see them the person's words.
@@ -138,7 +156,7 @@ func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (v
 }
 
 // timelineKey reads the place in the timeline that a cursor names, if there is one.
-func timelineKey(call *route.Call, cursor string, into *svc.TimelineKey) error {
+func timelineKey(call *route.Call, cursor string, into *svc.TimelineQuery) error {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return err
@@ -147,7 +165,7 @@ func timelineKey(call *route.Call, cursor string, into *svc.TimelineKey) error {
 	if bad != nil {
 		return svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	*into = svc.TimelineKey{TsMs: ms, Kind: svc.TimelineKind(keyset[1]), ID: keyset[2]}
+	into.Skip, into.Before = 0, svc.TimelineKey{TsMs: ms, Kind: svc.TimelineKind(keyset[1]), ID: keyset[2]}
 	return nil
 }
 

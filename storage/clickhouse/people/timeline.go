@@ -80,8 +80,8 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 		return nil, false, err
 	}
 	slices.SortFunc(entries, func(a, b svc.TimelineEntry) int { return a.Compare(b.TimelineKey) })
-	more = len(entries) > q.Limit
-	return entries[:min(len(entries), q.Limit)], more, nil
+	entries, more = q.Page(entries)
+	return entries, more, nil
 }
 
 // read returns the entries of all kinds, of each one more than a page has.
@@ -120,7 +120,7 @@ func (t *timeline) args(kind svc.TimelineKind) clickhouse.Args {
 	ms, id := t.query.Before.Bound(kind)
 	return clickhouse.Args{
 		"environment": t.query.Environment.Number, "visitors": t.stays.Visitors, "from": t.stays.FromMs, "until": t.stays.UntilMs,
-		"before_ms": ms, "before_id": id, "limit": t.query.Limit + 1,
+		"before_ms": ms, "before_id": id, "limit": t.query.Rows(),
 	}
 }
 
@@ -175,7 +175,7 @@ func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry,
 		return true, nil
 	})
 	slices.SortFunc(entries, func(a, b svc.TimelineEntry) int { return a.Compare(b.TimelineKey) })
-	return entries[:min(len(entries), t.query.Limit+1)], err
+	return entries[:min(len(entries), t.query.Rows())], err
 }
 
 // campaigns adds the campaigns that were sent to the person.
