@@ -17,8 +17,9 @@ import (
 const repairHelp = `Usage: svc repair [--apply]
 
 Looks, while no server runs, for what a start refuses: a log that was lost or cut off, a
-store that is empty or lacks parts, another master key. It says what it found, in
-numbers, and what would be done about it. --apply does it.
+store that is empty, lacks parts or does not match its checksums (it reads the whole
+store), another master key. It says what it found, in numbers, and what would be done
+about it. --apply does it.
 `
 
 // runRepair looks for whatever a start would refuse, and repairs it with --apply.
@@ -45,7 +46,7 @@ func repair(ctx context.Context, config settings.Config, logger *slog.Logger, ap
 	n := newNode(config, logger)
 	n.inspection = integrity.Repair(stdout, apply)
 	defer func() { err = errors.Join(err, n.close()) }()
-	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.checkIdentity} {
+	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.verifyStore, n.checkIdentity} {
 		if err := open(ctx); errors.Is(err, integrity.ErrShown) {
 			fmt.Fprintln(stdout, err)
 			return nil

@@ -97,8 +97,8 @@ func empties(name string) func(t *testing.T, dir string) {
 	}
 }
 
-// removePart deletes the parts of the table of events.
-func removePart(t *testing.T, dir string) {
+// partsOfEvents returns the folders of the parts of the table of events.
+func partsOfEvents(t *testing.T, dir string) []string {
 	t.Helper()
 	definitions, err := filepath.Glob(filepath.Join(dir, "store", "store", "*", "*", "events.sql"))
 	if err != nil || len(definitions) != 1 {
@@ -114,7 +114,13 @@ func removePart(t *testing.T, dir string) {
 	if err != nil || len(parts) == 0 {
 		t.Fatalf("%v, %v", parts, err)
 	}
-	for _, part := range parts {
+	return parts
+}
+
+// removePart deletes the parts of the table of events.
+func removePart(t *testing.T, dir string) {
+	t.Helper()
+	for _, part := range partsOfEvents(t, dir) {
 		if err := os.RemoveAll(part); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"time"
 
 	"svc"
@@ -11,6 +13,7 @@ import (
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/backup"
 	"svc/storage/clickhouse/database"
 	"svc/storage/clickhouse/state"
 	"svc/storage/datadir"
@@ -26,6 +29,7 @@ func (n *node) openStore(ctx context.Context) error {
 		Reserve: datadir.NewReserve(n.config.DataDir, health.ReserveBytes), Logger: n.logger,
 	})
 	n.disk.Look() // a full disk gives up its reserve for what follows
+	config.Damaged = n.disk.NoteDamage
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
@@ -96,6 +100,28 @@ func (n *node) leastShard() int {
 				}
 			}
 		}
+	})
+}
+
+// verifyStore reads the whole store for a repair. It reports the parts that do not match their checksums.
+func (n *node) verifyStore(ctx context.Context) error {
+	err := n.db.Verify(ctx)
+	damage, damaged := errors.AsType[*backup.DamageError](err)
+	if !damaged {
+		return err
+	}
+	return n.inspection.Report(integrity.Finding{
+		What:  damage.Error() + "; restore them from a backup",
+		Would: "sets these parts aside (their files stay in the folders of detached parts) and goes on without their rows",
+		Apply: func() error {
+			if err := n.db.Detach(ctx, damage.Parts); err != nil {
+				return err
+			}
+			if err := os.Remove(n.dir.Join(partsFile)); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
 	})
 }
 

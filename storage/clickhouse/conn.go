@@ -62,6 +62,8 @@ type Config struct {
 	// be decoded. It may be nil. For a record of the journal, the entity has the record's key
 	// as its id and no owner.
 	Skipped func(entity svc.Entity, err error)
+	// Damaged is called for every read that met files which do not match their checksums. It may be nil.
+	Damaged func(err error)
 }
 
 // DatabaseName returns the name of the database, the default if the configuration has none.

@@ -73,3 +73,22 @@ func SharedError(err error) error {
 	}
 	return err
 }
+
+// Exception codes of a read that met damaged data.
+const (
+	codeDamagedSize   = 228
+	codeDamagedData   = 246
+	codeNotCompressed = 271
+)
+
+// reportDamage calls the hook of the configuration if a read met damaged data.
+func (l *link) reportDamage(err error) {
+	exception, answered := errors.AsType[*clickhouse.Exception](err)
+	if !answered || l.config.Damaged == nil {
+		return
+	}
+	switch exception.Code {
+	case codeChecksumMismatch, codeDamagedSize, codeDamagedData, codeNotCompressed:
+		l.config.Damaged(err)
+	}
+}

@@ -224,6 +224,7 @@ func (c *Conn) rows(ctx context.Context, what, query string, args Args, own Sett
 	defer cancel()
 	c.reading.Add(1)
 	defer c.reading.Add(-1)
+	defer func() { c.reportDamage(err) }()
 	settings := c.readSettings()
 	if _, bounded := ctx.Deadline(); !bounded {
 		delete(settings, "max_execution_time")

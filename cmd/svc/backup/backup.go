@@ -68,6 +68,7 @@ type Store interface {
 	Facts(ctx context.Context) (map[string]string, error)
 	// Snapshots takes a snapshot of every shard, all at one instant.
 	Snapshots(ctx context.Context, id string) ([]*snapshots.Snapshot, error)
+	VerifySnapshot(ctx context.Context, shard int, s *snapshots.Snapshot) error
 	CopySnapshot(ctx context.Context, shard int, s *snapshots.Snapshot, place, id string) error
 	DropSnapshot(ctx context.Context, shard int, name string) error
 	// DropSnapshots removes what backups left that were interrupted.
@@ -262,6 +263,9 @@ func (b *Maker) fill(ctx context.Context, m *Manifest, dir string) error {
 		return err
 	}
 	for shard, one := range m.Shards() {
+		if err := b.Store.VerifySnapshot(ctx, shard, one.Snapshot); err != nil {
+			return fmt.Errorf("store %d: %w; stop the server and run `svc repair`", shard, err)
+		}
 		if err := b.Store.CopySnapshot(ctx, shard, one.Snapshot, one.Place, "make_"+one.Snapshot.Name); err != nil {
 			return fmt.Errorf("store %d: %w", shard, err)
 		}

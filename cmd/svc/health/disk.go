@@ -35,6 +35,8 @@ type Disk struct {
 
 	low     atomic.Bool
 	damaged atomic.Pointer[string]
+	// unread is the first error of a read that met damaged data; what is written is not held up by it.
+	unread atomic.Pointer[string]
 }
 
 // DiskConfig configures a Disk.
@@ -167,9 +169,21 @@ func (d *Disk) check() {
 	}
 }
 
+// NoteDamage notes that a read met files of the store that do not match their checksums.
+func (d *Disk) NoteDamage(err error) {
+	const most = 500
+	reason := fmt.Sprintf("a read of the store met damaged data; stop the server and run `svc repair`, or restore a backup: %.*s", most, err.Error())
+	if d.unread.CompareAndSwap(nil, &reason) {
+		d.config.Logger.Error("the store is damaged", "error", err)
+	}
+}
+
 // Ready fails while the disk is almost full or the store damaged.
 func (d *Disk) Ready(context.Context) error {
 	if reason := d.damaged.Load(); reason != nil {
+		return errors.New(*reason)
+	}
+	if reason := d.unread.Load(); reason != nil {
 		return errors.New(*reason)
 	}
 	if d.low.Load() {

@@ -157,5 +157,5 @@ func TestQueriesExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clickhousetest.Explain(t, db.Conn, queries, map[string]clickhouse.Args{"backup": {"id": "", "database": "x"}, "snapshot": {"database": "x"}}, nil)
+	clickhousetest.Explain(t, db.Conn, queries, map[string]clickhouse.Args{"backup": {"id": "", "database": "x"}, "snapshot": {"database": "x"}, "parts": {"database": "x"}}, nil)
 }
