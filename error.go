@@ -122,6 +122,8 @@ type Error struct {
 	Module Module
 	// RetryAfter is set with codes that a later attempt may cure.
 	RetryAfter time.Duration
+	// Rate is set with CodeRateLimited if another limit than that of the token was reached.
+	Rate *RateState
 	// Accepted is set with CodeUnavailable where events were sent.
 	Accepted Acceptance
 	// Turn is set with a conflict about a conversation of the assistant.
@@ -175,6 +177,49 @@ func Invalid(fields ...FieldError) *Error {
 		message = fields[0].Message
 	}
 	return &Error{Code: CodeInvalidRequest, Message: message, Fields: fields}
+}
+
+// DidYouMean returns a question after the known word that is nearest to a misspelt one, for the end of a
+// sentence, or the empty string if none is near. prefix is written before the word.
+func DidYouMean(word, prefix string, known []string) string {
+	nearest, least := "", 1+max(1, len(word)/4)
+	for _, candidate := range known {
+		if len(candidate) > 2*len(word)+1 || len(word) > 2*len(candidate)+1 {
+			continue // too far, and a stranger's word may be long
+		}
+		if d := editDistance(word, candidate); d < least {
+			nearest, least = candidate, d
+		}
+	}
+	if nearest == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", prefix, nearest)
+}
+
+// editDistance counts the bytes that must be added, removed, changed, or exchanged with their
+// neighbour, to make one word of another.
+func editDistance(a, b string) int {
+	var before []int
+	previous, current := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range len(a) {
+		current[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			current[j+1] = min(previous[j+1]+1, current[j]+1, previous[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				current[j+1] = min(current[j+1], before[j-1]+1)
+			}
+		}
+		before, previous, current = previous, current, make([]int, len(b)+1)
+	}
+	return previous[len(b)]
 }
 
 // NotFound returns the one error for what does not exist and for what belongs

@@ -13,6 +13,8 @@ import (
 type Page[T any] struct {
 	Data       []T     `json:"data"`
 	NextCursor *string `json:"nextCursor"`
+	// Environment is the environment of the rows, if the list belongs to one.
+	Environment string `json:"environment,omitempty"`
 }
 
 // Page sizes (contract 33).

@@ -136,11 +136,29 @@ func (w Window) grain() Interval {
 	return Month
 }
 
-// Previous returns the equally long window immediately before.
+// Previous returns the equally long window immediately before. Its length is measured by the clock on the wall, so
+// that the days before a change of the clock are whole days; 24h is exactly as long as it says.
 func (w Window) Previous() Window {
 	previous := w
-	previous.From, previous.To = w.From.Add(-w.To.Sub(w.From)), w.From
+	previous.To = w.From
+	if w.Key == "24h" {
+		previous.From = w.From.Add(-w.To.Sub(w.From))
+		return previous
+	}
+	begin := onTheWall(w.From, w.Location)
+	begin = begin.Add(-onTheWall(w.To, w.Location).Sub(begin))
+	if begin.Equal(begin.Truncate(24 * time.Hour)) {
+		previous.From = midnight(begin.Year(), begin.Month(), begin.Day(), w.Location)
+		return previous
+	}
+	previous.From = time.Date(begin.Year(), begin.Month(), begin.Day(), begin.Hour(), begin.Minute(), begin.Second(), begin.Nanosecond(), w.Location)
 	return previous
+}
+
+// onTheWall returns what the clocks of a place show at an instant, as an instant of UTC.
+func onTheWall(t time.Time, loc *time.Location) time.Time {
+	local := t.In(loc)
+	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
 }
 
 // Capped returns the part of the window that a filtered read covers and whether
@@ -249,10 +267,11 @@ func (i Interval) Next(t time.Time) time.Time {
 	return next
 }
 
-// Delta returns the change from previous to current as a percentage with one
-// decimal, nil where previous is zero or the change is no finite number.
+// Delta returns the change from previous to current as a percentage of the size of previous, with one decimal.
+// It is positive if current is greater, also if previous is negative. It is nil if previous is zero or the
+// change is no finite number.
 func Delta(current, previous float64) *float64 {
-	percent := math.Round((current-previous)/previous*1000) / 10
+	percent := math.Round((current-previous)/math.Abs(previous)*1000) / 10
 	if previous == 0 || math.IsNaN(percent) || math.IsInf(percent, 0) {
 		return nil
 	}

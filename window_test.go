@@ -48,9 +48,37 @@ func TestParseWindow(t *testing.T) {
 		if show(window.From) != test.from || show(window.To) != test.to || window.Interval != test.interval {
 			t.Errorf("%s: %s .. %s by %s", test.key, show(window.From), show(window.To), window.Interval)
 		}
+	}
+}
+
+// TestThePreviousWindowBeginsOnTheWall looks at windows before, over and after changes of the clock.
+func TestThePreviousWindowBeginsOnTheWall(t *testing.T) {
+	for _, test := range []struct{ zone, now, key, from, to string }{
+		{"Europe/Berlin", "2026-03-31T12:00:00+02:00", "custom:2026-03-30..2026-03-30", "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
+		{"Europe/Berlin", "2026-03-31T12:00:00+02:00", "yesterday", "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
+		{"Europe/Berlin", "2026-03-31T12:00:00+02:00", "custom:2026-03-29..2026-03-29", "2026-03-28T00:00:00+01:00", "2026-03-29T00:00:00+01:00"},
+		{"Europe/Berlin", "2026-10-27T12:00:00+01:00", "custom:2026-10-26..2026-10-26", "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
+		{"Europe/Berlin", "2026-04-01T12:00:00+02:00", "7d", "2026-03-18T12:00:00+01:00", "2026-03-25T12:00:00+01:00"},
+		{"Europe/Berlin", "2026-04-07T12:00:00+02:00", "7d", "2026-03-24T12:00:00+01:00", "2026-03-31T12:00:00+02:00"},
+		{"Europe/Berlin", "2026-03-29T12:00:00+02:00", "24h", "2026-03-27T11:00:00+01:00", "2026-03-28T11:00:00+01:00"},
+		{"Europe/Berlin", "2026-03-30T09:30:00+02:00", "today", "2026-03-29T14:30:00+02:00", "2026-03-30T00:00:00+02:00"},
+		{"Africa/Cairo", "2026-04-26T12:00:00+03:00", "custom:2026-04-25..2026-04-25", "2026-04-24T01:00:00+03:00", "2026-04-25T00:00:00+03:00"}, // no midnight
+		{"Asia/Kathmandu", "2026-04-26T12:00:00+05:45", "custom:2026-04-20..2026-04-24", "2026-04-15T00:00:00+05:45", "2026-04-20T00:00:00+05:45"},
+		{"UTC", "2026-03-10T12:00:00Z", "12m", "2024-03-10T12:00:00Z", "2025-03-10T12:00:00Z"},
+	} {
+		now, err := time.Parse(time.RFC3339, test.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		window, problem := svc.ParseWindow(test.key, now, zone(t, test.zone))
+		if problem != nil {
+			t.Errorf("%s: %+v", test.key, problem)
+			continue
+		}
 		previous := window.Previous()
-		if !previous.To.Equal(window.From) || previous.To.Sub(previous.From) != window.To.Sub(window.From) {
-			t.Errorf("%s: previous %v .. %v", test.key, previous.From, previous.To)
+		show := func(at time.Time) string { return at.In(window.Location).Format(time.RFC3339Nano) }
+		if show(previous.From) != test.from || show(previous.To) != test.to {
+			t.Errorf("%s at %s: %s .. %s, want %s .. %s", test.key, test.now, show(previous.From), show(previous.To), test.from, test.to)
 		}
 	}
 }

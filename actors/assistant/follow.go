@@ -106,9 +106,7 @@ func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 		add("approval_required", frame)
 		add("text", textFrame{"text", waitingText(waits)})
 	}
-	if c.State == svc.ConversationAwaiting {
-		add("status", statusFrame{"status", stateAwaiting})
-	}
+	add("status", statusFrame{"status", stateAfter(c.State)})
 	add("done", doneFrame{Type: "done", ConversationID: c.ID})
 	return out
 }

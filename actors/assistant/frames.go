@@ -77,3 +77,11 @@ const (
 	stateAwaiting = "awaiting"
 	stateDone     = "done"
 )
+
+// stateAfter returns the state of a turn that has ended and left a conversation in a state.
+func stateAfter(state svc.ConversationState) string {
+	if state == svc.ConversationAwaiting {
+		return stateAwaiting
+	}
+	return stateDone
+}

@@ -199,9 +199,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
 		t.frames.add("error", errorFrame{"error", "The end of the turn could not be recorded.", svc.CodeInternal})
 	default:
-		if exchange.Conversation.State == svc.ConversationAwaiting {
-			t.frames.add("status", statusFrame{"status", stateAwaiting})
-		}
+		t.frames.add("status", statusFrame{"status", stateAfter(exchange.Conversation.State)})
 		t.frames.add("done", doneFrame{"done", t.conversation.ID, t.usage, t.rounds})
 	}
 }

@@ -190,7 +190,9 @@ func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, er
 func (a *AI) Admit(ctx context.Context, org, user string) error {
 	admission, err := aiSettingsAdmit.Ask(ctx, a.Actors, org, aiUser{User: user})
 	if err == nil && admission.Wait > 0 {
-		err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: admission.Wait, Message: "A member may ask 30 questions an hour."}
+		err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: admission.Wait, Message: "A member may ask 30 questions an hour.", Rate: &svc.RateState{
+			Class: svc.RateAI, Quota: svc.QuestionsPerHour, Window: time.Hour, Reset: admission.Wait,
+		}}
 	}
 	return err
 }

@@ -65,8 +65,8 @@ func TestNothingIsShownBeforeTheClaimIsStored(t *testing.T) {
 		want   string
 		writes int
 	}{
-		{"an answer", func(o *counter) { o.model = answers }, "start status text done", 0},
-		{"a call of a tool", (*counter).allow, "start status tool_call tool_result action text done", 1},
+		{"an answer", func(o *counter) { o.model = answers }, "start status text status done", 0},
+		{"a call of a tool", (*counter).allow, "start status tool_call tool_result action text status done", 1},
 	} {
 		atCounter(t, func(o *counter) {
 			c.set(o)
@@ -168,7 +168,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, later: %v", c.name, err)
 			}
-			if got := frames(again); got != begun+"text Yes., done" {
+			if got := frames(again); got != begun+"text Yes., status done, done" {
 				t.Errorf("%s, later: %s", c.name, got)
 			}
 		})
@@ -307,7 +307,7 @@ func TestATurnLivesWhileItsNodeIsHeardOf(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * time.Second)
-		if got := follower.String(); got != "start status text text done" || node.heard < 20 || node.heard > 30 {
+		if got := follower.String(); got != "start status text text status done" || node.heard < 20 || node.heard > 30 {
 			t.Errorf("%s, heard of %d times", got, node.heard)
 		}
 	})
@@ -326,10 +326,10 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 		// end are.
 		view, after string
 	}{
-		{"a pause", svc.TurnLease - 6*time.Second, false, alive, "start status text text done"},
+		{"a pause", svc.TurnLease - 6*time.Second, false, alive, "start status text text status done"},
 		{"too long a pause", svc.TurnLease, false, ended, "start status text error=conflict"},
 		{"a much longer pause", 3 * svc.TurnLease, false, ended, "start status text error=conflict"},
-		{"too long a pause, and the conversation moves", svc.TurnLease, true, alive, "start status text text done"},
+		{"too long a pause, and the conversation moves", svc.TurnLease, true, alive, "start status text text status done"},
 	} {
 		atCounter(t, func(o *counter) {
 			node := &silent{Conversations: &o.talk.Conversations}

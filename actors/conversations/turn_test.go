@@ -285,12 +285,12 @@ func TestHowTurnsEnd(t *testing.T) {
 		{"finished", nil, func(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
 			text("Yes.")
 			return svc.ModelReply{Text: "Yes."}, nil
-		}, "text Yes., done", 0, "idle | assistant: Yes."},
-		{"time", nil, waits, "text Well, text The answer ends here: the limit of 120 seconds is reached., done", svc.TurnTime, "idle | note: The answer ends here: the limit of 120 seconds is reached."},
-		{"rounds", nil, many, strings.Repeat("tool_call, tool_result, ", 16) + "text The answer ends here: the limit of 16 tool rounds is reached., done", 0, "idle | note: The answer ends here: the limit of 16 tool rounds is reached."},
-		{"repeated", nil, same, "tool_call, tool_result, text The answer ends here: the same call was about to be repeated without end., done", 0, "idle | note: The answer ends here: the same call was about to be repeated without end."},
-		{"budget", func(o *counter) { o.policy.MonthlyBudget = &zero }, waits, "text The organization's monthly token budget for the assistant is used up; no model was asked., done", 0, "idle | note: The organization's monthly token budget for the assistant is used up; no model was asked."},
-		{"stopping", func(o *counter) { time.AfterFunc(time.Second, o.cancel) }, waits, "text Well, text The answer was cut off: the service is restarting. Nothing is half done; ask again., done", time.Second, "idle | note: The answer was cut off: the service is restarting. Nothing is half done; ask again."},
+		}, "text Yes., status done, done", 0, "idle | assistant: Yes."},
+		{"time", nil, waits, "text Well, text The answer ends here: the limit of 120 seconds is reached., status done, done", svc.TurnTime, "idle | note: The answer ends here: the limit of 120 seconds is reached."},
+		{"rounds", nil, many, strings.Repeat("tool_call, tool_result, ", 16) + "text The answer ends here: the limit of 16 tool rounds is reached., status done, done", 0, "idle | note: The answer ends here: the limit of 16 tool rounds is reached."},
+		{"repeated", nil, same, "tool_call, tool_result, text The answer ends here: the same call was about to be repeated without end., status done, done", 0, "idle | note: The answer ends here: the same call was about to be repeated without end."},
+		{"budget", func(o *counter) { o.policy.MonthlyBudget = &zero }, waits, "text The organization's monthly token budget for the assistant is used up; no model was asked., status done, done", 0, "idle | note: The organization's monthly token budget for the assistant is used up; no model was asked."},
+		{"stopping", func(o *counter) { time.AfterFunc(time.Second, o.cancel) }, waits, "text Well, text The answer was cut off: the service is restarting. Nothing is half done; ask again., status done, done", time.Second, "idle | note: The answer was cut off: the service is restarting. Nothing is half done; ask again."},
 		{"proposal", nil, proposes, "tool_call, approval_required, text This change is waiting for your decision, and nothing has been written: Create a goal., status awaiting, done", 0, "awaiting proposed | tool: Proposed. Nothing was written; the member decides."},
 		{"a right that is lost", nil, func(context.Context, int, func(string)) (svc.ModelReply, error) {
 			return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "leave", Input: json.RawMessage(`{}`)}}}, nil
@@ -377,8 +377,8 @@ func (o *counter) viewOf(id string) string {
 // TestATurnWaitsForItsReader covers the time for which a turn goes on alone.
 func TestATurnWaitsForItsReader(t *testing.T) {
 	for alone, want := range map[time.Duration]string{
-		svc.DisconnectGrace - time.Second: "start status text text done",
-		svc.DisconnectGrace + time.Second: "start status text text done",
+		svc.DisconnectGrace - time.Second: "start status text text status done",
+		svc.DisconnectGrace + time.Second: "start status text text status done",
 	} {
 		atCounter(t, func(o *counter) {
 			o.model = func(ctx context.Context, _ int, text func(string)) (svc.ModelReply, error) {
@@ -512,8 +512,8 @@ func TestTheTargetDecidesWhetherACallRuns(t *testing.T) {
 		// approve is the refusal of an approval over the API.
 		approve string
 	}{
-		"":           {"tool_call, tool_result, action executed, text Thanks., done", 1, ""},
-		"staging":    {"tool_call, tool_result, action executed, text Thanks., done", 1, ""},
+		"":           {"tool_call, tool_result, action executed, text Thanks., status done, done", 1, ""},
+		"staging":    {"tool_call, tool_result, action executed, text Thanks., status done, done", 1, ""},
 		"production": {"tool_call, approval_required, text This change is waiting for your decision, and nothing has been written: Create a goal., status awaiting, done", 0, "forbidden "},
 	} {
 		atCounter(t, func(o *counter) {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"svc"
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/bridge"
 	"svc/cmd/svc/cli"
@@ -83,7 +84,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		known = append(known, c.name)
 	}
-	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, cli.DidYouMean(name, "svc ", known))
+	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, svc.DidYouMean(name, "svc ", known))
 	usage(stderr)
 	return cli.ErrUsage
 }

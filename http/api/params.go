@@ -41,12 +41,29 @@ func (e *Env) Parse(call *route.Call, words []string) []svc.FieldError {
 		return []svc.FieldError{UnknownWord("env", "environment", First(words), environmentSlugs(&call.App))}
 	}
 	e.Environment, e.App = env, call.Ref()
+	call.Environment = env.Slug
 	return nil
 }
 
 // Schema describes the parameter.
 func (Env) Schema() route.Schema {
 	return route.Schema{"type": "string", "default": svc.DefaultEnvironment}
+}
+
+// AllEnvironments is the value of a parameter env for rows of all environments.
+const AllEnvironments = "all"
+
+// EachEnv is the parameter env of a list that can show the rows of all environments: production if the request names
+// none. Slug is empty for all.
+type EachEnv struct{ Env }
+
+// Parse finds the environment, unless all are wanted.
+func (e *EachEnv) Parse(call *route.Call, words []string) []svc.FieldError {
+	if First(words) == AllEnvironments {
+		call.Environment = AllEnvironments
+		return nil
+	}
+	return e.Env.Parse(call, words)
 }
 
 // OptionalEnv is the parameter env where all environments are meant unless the

@@ -2,6 +2,7 @@ package route
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,10 +37,9 @@ func (n Nullable[T]) nullable() reflect.Type { return reflect.TypeFor[T]() }
 // isNullable is implemented by every Nullable.
 type isNullable interface{ nullable() reflect.Type }
 
-// bodyReader reads JSON objects into structs and returns every problem: a member of
-// another type, a missing required one and, where it is strict, a member that is unknown or
-// occurs twice, at any depth. Otherwise unknown members are ignored.
-type bodyReader struct{ strict bool }
+// bodyReader reads JSON objects into structs and returns every problem: a member of another type, a
+// missing required one, and a member that is unknown or occurs twice, at any depth.
+type bodyReader struct{}
 
 // read reads a body. An optional one may be empty.
 func (b bodyReader) read(body []byte, into reflect.Value, optional bool) []svc.FieldError {
@@ -104,10 +104,7 @@ func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.
 			problems = append(problems, svc.FieldError{Field: path, Code: "required", Message: fmt.Sprintf("The field %s is required.", path)})
 		}
 	}
-	if b.strict {
-		problems = append(problems, unknownMembers(raw, known, prefix)...)
-	}
-	return problems
+	return append(problems, unknownMembers(raw, known, prefix)...)
 }
 
 // within returns the path of a member of an object.
@@ -137,13 +134,18 @@ func unknownMembers(raw []byte, known []string, prefix string) (problems []svc.F
 		path := within(prefix, name)
 		switch {
 		case !slices.Contains(known, name):
-			problems = append(problems, svc.FieldError{Field: path, Code: "unknown_member", Message: fmt.Sprintf("There is no field %s; what replaces a whole takes no field that is unknown.", path), Allowed: slices.Clone(known)})
+			problems = append(problems, svc.FieldError{Field: path, Code: "unknown_member", Message: fmt.Sprintf("There is no field %s%s", path, question(name, known)), Allowed: slices.Clone(known)})
 		case seen[name]:
 			problems = append(problems, svc.FieldError{Field: path, Code: "duplicate_member", Message: fmt.Sprintf("The field %s may occur once.", path)})
 		}
 		seen[name] = true
 	}
 	return problems
+}
+
+// question ends the sentence about an unknown name with the known name that is nearest, if one is near.
+func question(name string, known []string) string {
+	return cmp.Or(svc.DidYouMean(name, "", known), ".")
 }
 
 // value reads one member.
@@ -155,9 +157,10 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 	}
 	_, own := into.Addr().Interface().(json.Unmarshaler)
 	_, null := into.Interface().(isNullable)
+	_, takesNull := into.Interface().(TakesNull)
 	isNull := bytes.Equal(raw, []byte("null"))
 	switch {
-	case isNull && !null && kind.Kind() != reflect.Interface:
+	case isNull && !null && !takesNull && kind.Kind() != reflect.Interface:
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
 	case kind.Kind() == reflect.Struct && !own:
 		return b.object(raw, into, path)
@@ -171,6 +174,9 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 	}
 	return nil
 }
+
+// TakesNull marks a type of a body for which null is a value like others.
+type TakesNull interface{ TakesNull() }
 
 // list reads the elements of a list.
 func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {

@@ -2,6 +2,8 @@ package route
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,6 +24,9 @@ type Call struct {
 	App svc.Application
 	// Parts holds the part of the application that the row names.
 	Parts svc.AppParts
+
+	// Environment is the slug that the parameter env chose, empty on routes without it.
+	Environment string
 
 	request *http.Request
 	// response receives the stream; streams is set if the caller asked for one.
@@ -89,6 +94,20 @@ func (c *Call) Created(path string) {
 // answered 304.
 func (c *Call) Tag(revision uint64) { c.header.Set("ETag", entityTag(revision)) }
 
+// TagWith is Tag for an answer with a part that changes without a revision; the tag of an answer without the part
+// is that of the revision. If-Match compares revisions only.
+func (c *Call) TagWith(revision uint64, part string) {
+	if part == "" {
+		c.Tag(revision)
+		return
+	}
+	sum := sha256.Sum256([]byte(part))
+	c.header.Set("ETag", fmt.Sprintf(`"%d%s%x"`, revision, partOfTag, sum[:8]))
+}
+
+// partOfTag separates a revision from the part in an entity tag.
+const partOfTag = "-"
+
 // Volatile says that the answer holds more than its entity tag tells, so it is never 304.
 func (c *Call) Volatile() { c.volatile = true }
 
@@ -101,10 +120,24 @@ func (c *Call) IfMatch(present uint64) (*uint64, error) {
 	if wanted == "" || strings.TrimSpace(wanted) == "*" {
 		return nil, nil
 	}
-	if !matchesTag(wanted, entityTag(present), false) {
+	if !matchesRevision(wanted, present) {
 		return nil, svc.Errorf(svc.CodePrecondition, "The version named by If-Match is not the present one; read it again.")
 	}
 	return &present, nil
+}
+
+// matchesRevision reports whether a list of entity tags holds one of a revision, with any part.
+func matchesRevision(list string, revision uint64) bool {
+	for candidate := range strings.SplitSeq(list, ",") {
+		tag := strings.TrimSpace(candidate)
+		if number, _, parted := strings.Cut(tag, partOfTag); parted {
+			tag = number + `"`
+		}
+		if tag == entityTag(revision) {
+			return true
+		}
+	}
+	return false
 }
 
 // matchesTag reports whether a list of entity tags holds one; weak comparison
@@ -144,7 +177,7 @@ func (c *Call) Next(keyset ...string) *string {
 // PageOf makes a page of rows. If more rows follow, its cursor is made of the keyset of the last
 // row.
 func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) svc.Page[Row] {
-	page := svc.Page[Row]{Data: rows}
+	page := svc.Page[Row]{Data: rows, Environment: call.Environment}
 	if page.Data == nil {
 		page.Data = []Row{}
 	}

@@ -70,8 +70,8 @@ func problems(t testing.TB, body []byte) (svc.Code, []string) {
 
 func TestGoodInput(t *testing.T) {
 	for _, test := range []struct{ query, body, want string }{
-		{"must=m", `{"name":"n","extra":{"x":1}}`, "|m|[]|false|n|absent|[]||false|false|absent"},
-		{"must=m&word=w&words=a&words=b&flag=true&other=1&other=2", `{"name":"n","count":3,"tags":["x","y"],"inner":{"key":"k"},"until":null,"labels":{"b":"y"}}`, "w|m|[a b]|true|n|3|[x y]|k|true|false|map[b:y]"},
+		{"must=m", `{"name":"n"}`, "|m|[]|false|n|absent|[]||false|false|absent"},
+		{"must=m&word=w&words=a&words=b&flag=true", `{"name":"n","count":3,"tags":["x","y"],"inner":{"key":"k"},"until":null,"labels":{"b":"y"}}`, "w|m|[a b]|true|n|3|[x y]|k|true|false|map[b:y]"},
 		{"must=m&word=", ` {"name":"","until":"2026-01-01T00:00:00+02:00"} `, "|m|[]|false||absent|[]||true|true|absent"},
 	} {
 		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+test.query, test.body, "Content-Type: application/json; charset=UTF-8")
@@ -119,9 +119,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestWhatReplacesAWholeTakesNothingUnknown holds for PUT alone; others ignore what they do
-// not know.
-func TestWhatReplacesAWholeTakesNothingUnknown(t *testing.T) {
+// TestUnknownMembersAreRefused sends bodies with unknown and repeated members.
+func TestUnknownMembersAreRefused(t *testing.T) {
 	handle := func(context.Context, *route.Call, struct {
 		Body content `body:"json"`
 	},
@@ -140,21 +139,35 @@ func TestWhatReplacesAWholeTakesNothingUnknown(t *testing.T) {
 			"f unknown_member", "g unknown_member", "h unknown_member", "i unknown_member", "j unknown_member",
 		},
 	} {
-		response := ask(t, newGateway().handler(t, row("PUT", "/form", handle)), "PUT", "/api/v1/form", body)
-		if len(want) == 0 && response.Code != 200 {
-			t.Errorf("%s: %d %s", body, response.Code, response.Body)
-		}
-		if len(want) > 0 {
-			if _, got := problems(t, response.Body.Bytes()); response.Code != 400 || !slices.Equal(got, want) {
-				t.Errorf("%s: %d %q, want %q", body, response.Code, got, want)
+		for _, method := range []string{"PUT", "POST", "PATCH"} {
+			response := ask(t, newGateway().handler(t, row(method, "/form", handle)), method, "/api/v1/form", body)
+			if len(want) == 0 && response.Code >= 300 {
+				t.Errorf("%s %s: %d %s", method, body, response.Code, response.Body)
+			}
+			if len(want) > 0 {
+				if _, got := problems(t, response.Body.Bytes()); response.Code != 400 || !slices.Equal(got, want) {
+					t.Errorf("%s %s: %d %q, want %q", method, body, response.Code, got, want)
+				}
 			}
 		}
-		for _, method := range []string{"POST", "PATCH"} {
-			loose := ask(t, newGateway().handler(t, row(method, "/form", handle)), method, "/api/v1/form", body)
-			if strings.Contains(loose.Body.String(), "_member") {
-				t.Errorf("%s %s: %d %s", method, body, loose.Code, loose.Body)
-			}
+	}
+}
+
+// TestUnknownNamesAreAnsweredWithTheNearest misspells a parameter and a member.
+func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
+	for query, want := range map[string]string{
+		"must=m&msut=a":  `{"field":"msut","code":"unknown_parameter","message":"There is no parameter msut; did you mean must?"`,
+		"must=m&other=a": `{"field":"other","code":"unknown_parameter","message":"There is no parameter other."`,
+		"must=m&env=x":   `{"field":"env","code":"unknown_parameter","message":"There is no parameter env."`,
+	} {
+		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+query, `{"name":"n"}`)
+		if response.Code != 400 || !strings.Contains(response.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", query, response.Code, response.Body, want)
 		}
+	}
+	response := ask(t, formHandler(t), "POST", "/api/v1/form?must=m", `{"name":"n","lables":{}}`)
+	if want := `"message":"There is no field lables; did you mean labels?"`; response.Code != 400 || !strings.Contains(response.Body.String(), want) {
+		t.Errorf("%d %s, want %s", response.Code, response.Body, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package route
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -152,6 +153,9 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 	if err != nil {
 		h.logError(ctx, err, call.Route.Operation, call.RequestID)
 		*answer = h.problemAnswer(err, call.RequestID, call.Route)
+		if limited, ok := errors.AsType[*svc.Error](err); ok && limited.Rate != nil {
+			call.rate = *limited.Rate
+		}
 		if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
 			answer.Header["Www-Authenticate"] = challenge
 		}

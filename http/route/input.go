@@ -137,6 +137,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		}
 		problems = append(problems, field.read(call, field.words(query), in.FieldByIndex(field.index))...)
 	}
+	problems = append(problems, p.unknown(call, query)...)
 	call.list = listScope(call, p.fields, query)
 	var body []byte
 	unread := false
@@ -145,7 +146,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		if body, err = readBody(r); err != nil {
 			return nil, err
 		}
-		found := bodyReader{strict: r.Method == http.MethodPut}.read(body, in.FieldByIndex(p.body.index), p.body.optional)
+		found := bodyReader{}.read(body, in.FieldByIndex(p.body.index), p.body.optional)
 		unread = slices.ContainsFunc(found, func(problem svc.FieldError) bool { return problem.Field == "" })
 		problems = append(problems, found...)
 	}
@@ -160,6 +161,57 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		return nil, svc.Invalid(problems...)
 	}
 	return body, nil
+}
+
+// environmentParameter may stand on every route of an application, so that clients can send it with every
+// request. A route that does not use it only checks that the environment exists.
+const environmentParameter = "env"
+
+// unknown returns a problem for each of the first parameters of a query that the route does not read.
+func (p *inputPlan) unknown(call *Call, query url.Values) (problems []svc.FieldError) {
+	var known []string
+	for i := range p.fields {
+		if p.fields[i].source == "query" {
+			known = append(known, p.fields[i].name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if len(problems) == maxUnknown {
+			break
+		}
+		if slices.ContainsFunc(p.fields, func(f inputField) bool { return f.reads(name) }) {
+			continue
+		}
+		if name == environmentParameter && call.Route.HasParam("app") {
+			problems = append(problems, unknownEnvironment(&call.App, query.Get(name))...)
+			continue
+		}
+		problems = append(problems, svc.FieldError{
+			Field: name, Code: "unknown_parameter", Message: fmt.Sprintf("There is no parameter %s%s", name, question(name, known)), Allowed: known,
+		})
+	}
+	return problems
+}
+
+// unknownEnvironment returns a problem if an application has no environment of a slug.
+func unknownEnvironment(app *svc.Application, slug string) []svc.FieldError {
+	if _, known := app.Environment(slug); known {
+		return nil
+	}
+	slugs := make([]string, len(app.Environments))
+	for i, env := range app.Environments {
+		slugs[i] = env.Slug
+	}
+	return []svc.FieldError{{Field: environmentParameter, Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", slug), Allowed: slugs}}
+}
+
+// reads reports whether the field reads a query parameter of a name.
+func (f *inputField) reads(name string) bool {
+	if f.source != "query" {
+		return false
+	}
+	prefix, _, open := strings.Cut(f.name, "<")
+	return name == f.name || open && strings.HasPrefix(name, prefix)
 }
 
 // covers reports whether a problem of one field explains that of another: it is the same

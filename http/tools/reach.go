@@ -132,7 +132,7 @@ func (r *Registry) reachesOutside(ctx context.Context, secret svc.Secret, ref sv
 		return false, err
 	}
 	var known []string
-	err = r.rows(ctx, secret, path, nil, func(_ json.RawMessage, row map[string]json.RawMessage) bool {
+	err = r.rows(ctx, secret, path, called.listed, func(_ json.RawMessage, row map[string]json.RawMessage) bool {
 		known = append(known, textsOf(row[member])...)
 		return true
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -29,6 +30,8 @@ type entry struct {
 	noun string
 	// before is how the state that the tool changes is read; nil if it makes something new.
 	before *reading
+	// listed is the query for the list at the path of the tool.
+	listed url.Values
 	// reach is what calls of a write reach; nil if the table of reaches lacks it.
 	reach *reach
 	// place maps each member of the input to its place: path, query or body.
@@ -84,7 +87,7 @@ func New(routes []route.Route, handler http.Handler, dependents Dependents) (*Se
 		if err != nil {
 			return nil, fmt.Errorf("making a tool of %s: %w", row.Operation, err)
 		}
-		made.before = readingOf(row, routes)
+		made.before, made.listed = readingOf(row, routes), listQuery(row, routes)
 		made.noun = nounOf(row)
 		if stated, found := reaches()[row.Operation]; found {
 			made.reach = &stated

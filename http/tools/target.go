@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"svc"
@@ -59,6 +60,8 @@ const memberID = "id"
 // reading tells where the state of a target is read.
 type reading struct {
 	path string
+	// query asks for the longest pages and for the rows of all environments, as far as the route can.
+	query url.Values
 	// id is the parameter that names the row of a list; empty reads the path itself.
 	id string
 	// upsert is set if id is a member of the body; without it the call makes something.
@@ -70,7 +73,7 @@ type reading struct {
 
 // stored reads the state of a target, nil if it does not exist.
 func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, members map[string]json.RawMessage) (json.RawMessage, error) {
-	where, query := called.before, url.Values{}
+	where, query := called.before, maps.Clone(called.before.query)
 	path, err := fillPath(where.path, ref, members)
 	if err != nil {
 		return nil, err
@@ -128,6 +131,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 			return false
 		}
 		where.path, where.id, where.observed = row.Surface.Base()+path, id, observedOf(routes[at].Handler.Output)
+		where.query = wholeQuery(routes[at].Handler.Input)
 		return true
 	}
 	if row.Method == http.MethodPost {
@@ -152,6 +156,32 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 		}
 	}
 	return nil
+}
+
+// listQuery returns the query for the list that is read at the path of a route, nil if there is none.
+func listQuery(row *route.Route, routes []route.Route) url.Values {
+	at := slices.IndexFunc(routes, func(other route.Route) bool {
+		return other.Surface == row.Surface && other.Method == http.MethodGet && other.Path == row.Path
+	})
+	if at < 0 {
+		return nil
+	}
+	return wholeQuery(routes[at].Handler.Input)
+}
+
+// wholeQuery returns the query for as many rows as a route answers at once.
+func wholeQuery(input reflect.Type) url.Values {
+	query := url.Values{}
+	for _, field := range reflect.VisibleFields(input) {
+		name := field.Tag.Get("query")
+		if all := field.Tag.Get("all"); all != "" {
+			query.Set(name, all)
+		}
+		if name == "limit" {
+			query.Set(name, strconv.Itoa(svc.MaxPageSize))
+		}
+	}
+	return query
 }
 
 // nounOf returns the noun for one thing of a route.
@@ -213,10 +243,9 @@ func observedOf(output reflect.Type) (out []string) {
 // listPages bounds how many pages of a list are searched for a row.
 const listPages = 20
 
-// rows reads the rows of a list until see returns false. A query may narrow the list.
-func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, narrow url.Values, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
-	query := url.Values{"limit": {"200"}}
-	maps.Copy(query, narrow)
+// rows reads the rows of a list until see returns false.
+func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, query url.Values, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
+	query = maps.Clone(query)
 	for range listPages {
 		var page struct {
 			Data       []json.RawMessage `json:"data"`

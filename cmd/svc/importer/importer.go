@@ -111,7 +111,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	case importsLog, importsEvents, importsPeople, importsBilling:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log, events, people and billing can%s\n\n%s", args[0], cli.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents, importsPeople, importsBilling}), importHelp)
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log, events, people and billing can%s\n\n%s", args[0], svc.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents, importsPeople, importsBilling}), importHelp)
 		return cli.ErrUsage
 	}
 	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)

@@ -86,7 +86,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	spoken := strings.Join(words, " ")
 	call, known := calls()[spoken]
 	if !known {
-		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", append(slices.Sorted(maps.Keys(calls())), "move-environment", "rebuild")), help)
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, svc.DidYouMean(spoken, "svc admin ", append(slices.Sorted(maps.Keys(calls())), "move-environment", "rebuild")), help)
 		return cli.ErrUsage
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTime)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"svc"
 	"svc/cmd/svc/cli"
 )
 
@@ -28,7 +29,7 @@ func misspelt(environment []string) (unread []string, err error) {
 		if !strings.HasPrefix(name, "SVC_") || slices.Contains(known, name) {
 			continue
 		}
-		if question := cli.DidYouMean(name, "", known); question != "" {
+		if question := svc.DidYouMean(name, "", known); question != "" {
 			problems = append(problems, fmt.Errorf("%s is no setting%s", name, question))
 		} else {
 			unread = append(unread, name)

@@ -94,7 +94,7 @@ func alertRuleOf(r *svc.AlertRow) alertRule {
 type listAlerts struct {
 	api.AppPath
 	api.Paging
-	Env api.OptionalEnv `query:"env" doc:"The environment of the rules; those of all where it is absent."`
+	Env api.EachEnv `query:"env" all:"all" doc:"The environment of the rules; all shows those of every environment."`
 }
 
 func (a alerts) list(ctx context.Context, call *route.Call, in listAlerts) (svc.Page[alertRule], error) {

@@ -86,8 +86,8 @@ func (incidentStatus) Schema() route.Schema {
 type listIncidents struct {
 	api.AppPath
 	api.Paging
-	Status incidentStatus  `query:"status" doc:"Where the incidents stand."`
-	Env    api.OptionalEnv `query:"env" doc:"The environment of the incidents; those of all where it is absent."`
+	Status incidentStatus `query:"status" doc:"Where the incidents stand."`
+	Env    api.EachEnv    `query:"env" all:"all" doc:"The environment of the incidents; all shows those of every environment."`
 }
 
 func (i incidents) list(ctx context.Context, call *route.Call, in listIncidents) (svc.Page[views.Incident], error) {

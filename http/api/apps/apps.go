@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"encoding/json"
 
 	"svc"
 	"svc/http/api"
@@ -155,9 +156,17 @@ func (a apps) create(ctx context.Context, call *route.Call, in createApp) (appli
 }
 
 func (a apps) get(_ context.Context, call *route.Call, _ api.AppPath) (application, error) {
-	call.Tag(call.App.Revision)
-	call.Volatile() // the connector comes, changes and goes without a revision
-	return a.shown(call, &call.App), nil
+	shown := a.shown(call, &call.App)
+	part := ""
+	if shown.Connector != nil { // it comes, changes and goes without a revision
+		encoded, err := json.Marshal(shown.Connector)
+		if err != nil {
+			return application{}, err
+		}
+		part = string(encoded)
+	}
+	call.TagWith(call.App.Revision, part)
+	return shown, nil
 }
 
 type updateApp struct {

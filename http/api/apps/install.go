@@ -135,7 +135,7 @@ func (q *installQuery) Check(*route.Call) []svc.FieldError {
 	if q.PrivacyMode != modeEphemeral || inBrowsers {
 		return nil
 	}
-	return []svc.FieldError{{Field: "privacyMode", Code: "invalid_value", Message: "ephemeral is for html, react and nextjs."}}
+	return []svc.FieldError{{Field: "privacyMode", Code: "unsupported_privacy_mode", Message: "ephemeral is for html, react and nextjs.", Allowed: []string{string(modePersistent)}}}
 }
 
 // guide answers with the snippets and where to put them.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"svc"
@@ -151,6 +152,15 @@ type metricSpan struct {
 	Key  string     `json:"key"`
 }
 
+// known fails with not_found if the environment has never had a metric of the name.
+func (m metrics) known(ctx context.Context, environment svc.Environment, name string) error {
+	names, err := m.metrics.MetricNames(ctx, environment)
+	if err == nil && !slices.ContainsFunc(names, func(one svc.MetricName) bool { return one.Name == name }) {
+		err = svc.NotFound("metric")
+	}
+	return err
+}
+
 func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) (metricSeries, error) {
 	window := in.Range.MetricWindow
 	found, err := m.metrics.MetricSeries(ctx, svc.MetricQuery{
@@ -158,6 +168,11 @@ func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) 
 	})
 	if err != nil {
 		return metricSeries{}, err
+	}
+	if found.Summary.Count == 0 {
+		if err := m.known(ctx, in.Env.Environment, in.Name); err != nil {
+			return metricSeries{}, err
+		}
 	}
 	out := metricSeries{
 		Name: in.Name, Agg: svc.Agg(in.Agg), Interval: window.Interval, Source: window.Source,

@@ -9,6 +9,9 @@ import (
 // value is the value of a trait or of a field: any JSON.
 type value struct{ json.RawMessage }
 
+// TakesNull implements route.TakesNull: null removes a member.
+func (value) TakesNull() {}
+
 // Schema describes any value.
 func (value) Schema() route.Schema { return route.Schema{} }
 

@@ -144,8 +144,9 @@ func newModel(access Access, client *http.Client) (*Model, error) {
 const (
 	// maxAttempts is how often a round is tried while nothing of it is received.
 	maxAttempts = 3
-	// silence is how long a provider may pause within a round.
-	silence = 45 * time.Second
+	// silence is how long a provider may pause within a round: models that reason are silent for minutes, and the
+	// time of the turn bounds all its rounds.
+	silence = svc.TurnTime
 	// firstPause is doubled with every attempt.
 	firstPause = 300 * time.Millisecond
 )

@@ -76,9 +76,9 @@ func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply 
 
 func TestSlowTokensAreWaitedFor(t *testing.T) {
 	words := []string{"one ", "two ", "three ", "four"}
-	slowly(t, func(int, []byte) llmtest.Round { return llmtest.Round{Text: words, Pace: 44 * time.Second} },
+	slowly(t, func(int, []byte) llmtest.Round { return llmtest.Round{Text: words, Pace: 100 * time.Second} },
 		func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
-			if err != nil || reply.Text != strings.Join(words, "") || took != 3*44*time.Second {
+			if err != nil || reply.Text != strings.Join(words, "") || took != 3*100*time.Second {
 				t.Errorf("%q, %v after %s", reply.Text, err, took)
 			}
 		})
@@ -88,7 +88,7 @@ func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
 	slowly(t, func(int, []byte) llmtest.Round {
 		return llmtest.Round{Text: []string{"one ", "two"}, Pace: time.Hour}
 	}, func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
-		if svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "stopped answering") || reply.Text != "one " || took != 45*time.Second {
+		if svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "stopped answering") || reply.Text != "one " || took != svc.TurnTime {
 			t.Errorf("%q, %v after %s", reply.Text, err, took)
 		}
 	})
