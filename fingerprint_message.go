@@ -12,6 +12,9 @@ const (
 	maskUUID   = "<uuid>"
 	maskHex    = "<hex>"
 	maskNumber = "<num>"
+	maskHost   = "<host>"
+	maskTime   = "<time>"
+	maskValue  = "<value>"
 )
 
 // messageMasks are the rules of MaskMessage in their order (contract 83). What
@@ -27,11 +30,27 @@ var messageMasks = []struct {
 	added bool
 }{
 	{"?", regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s?"'<>]*)\?[^\s"'<>)\]]*`), "${1}" + maskQuery, false},
+	{"'\"`", regexp.MustCompile(`(?i)(duplicate entry |for input string: |invalid input syntax for [\w ]+: |could not convert string to \w+: |invalid literal for \w+\(\) with base \d+: |incorrect \w+ value: |\bvalue:? )(?:"[^"]*"|'[^']*'|` + "`[^`]*`)"), "${1}" + maskValue, true},
+	{"/", regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/?#"'<>)\]]+`), "${1}" + maskHost, true},
+	{".", regexp.MustCompile(`(?i)\b((?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET|host(?:name)?|server|connect(?:ing)? to|resolve|lookup|dial tcp)[ :=]+['"]?)(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`), "${1}" + maskHost, true},
+	{"/", regexp.MustCompile(`/(home|Users)/[^/\s"':)]+`), "/${1}/*", true},
+	{"/", regexp.MustCompile(`/(releases|deployments|deploys|builds|revisions|tmp)/[^/\s"':)]*[0-9A-Z][^/\s"':)]*`), "/${1}/*", true},
+	{"-", regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})\b)?)?`), maskTime, true},
+	{"0123456789", regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:\d{1,2}[ /-])?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?[ /-]\d{1,4}(?:,? \d{4})?(?:,?[ :]\d{2}:\d{2}(?::\d{2})?)?(?: \d{4})?(?: (?:UTC|GMT)?(?:[+-]\d{2}:?\d{2})?(?: \([^)]*\))?)?`), maskTime, true},
+	{":", regexp.MustCompile(`\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm]\b)|\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b`), maskTime, true},
+	{":", regexp.MustCompile(`\[?\b(?:\d[0-9a-fA-F]{0,3}|f[cde][0-9a-f]{2}):(?:[0-9a-fA-F]{0,4}:){1,6}[0-9a-fA-F]{1,4}\b\]?|\[?::1\b\]?`), maskNumber, true},
+	{"0123456789", regexp.MustCompile(`(^|[^\w.])(?:[-+−±]\s?)?(?:[€$£¥₹]\s?|(?:USD|EUR|GBP|JPY|CHF)\s)(?:[-+−]\s?)?\d[\d.,'’\x{a0}\x{202f}]*\d|(^|[^\w.])(?:[-+−±]\s?)?[€$£¥₹]\s?\d`), "${1}${2}" + maskNumber, true},
+	{"0123456789", regexp.MustCompile(`(^|[^\w.])[-+−]?\d(?:[\d.,'’\x{a0}\x{202f}]*\d)?\s?(?:[€$£¥₹%]|(?:USD|EUR|GBP|JPY|CHF)\b)`), "${1}" + maskNumber, true},
+	{"0123456789", regexp.MustCompile(`\b\d{1,3}(?:[,'’_\x{a0}\x{202f}]\d{3})+(?:\.\d+)?\b`), maskNumber, true},
+	{"0123456789", regexp.MustCompile(`\b\d+(?:\.\d+)?[eE][-+]?\d+\b`), maskNumber, true},
+	{"0123456789", regexp.MustCompile(`\b(?:\d+(?:\.\d+)?\s?(?:ns|µs|μs|us|ms|secs?|seconds?|s|mins?|minutes?|m|hours?|hrs?|h|days?)\s?)*\d+(?:\.\d+)?\s?(?:ns|µs|μs|us|ms|secs?|seconds?|s|mins?|minutes?|m|hours?|hrs?|h|days?)\b`), maskNumber, true},
+	{"0123456789", regexp.MustCompile(`\b\d+(?:\.\d+)?\s?(?:bytes?|[kKMGTP]i?B|B)\b`), maskNumber, true},
 	{"@", regexp.MustCompile(`[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+`), maskEmail, false},
 	{"-", regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), maskUUID, false},
 	{"xX", regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), maskHex, false},
 	{"0123456789abcdefABCDEF", regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), maskHex, false},
 	{"0123456789", regexp.MustCompile(`[0-9]+(\.[0-9]+)*`), maskNumber, false},
+	{"<", regexp.MustCompile(`(^|[\s(=:,\[{"'])[-+−±]\s?<num>`), "${1}" + maskNumber, true},
 }
 
 // MaskMessage replaces what differs from one occurrence of an error to the

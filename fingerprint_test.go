@@ -92,14 +92,14 @@ func TestMaskMessage(t *testing.T) {
 		"order 42 of ada@example.com failed":                 "order <num> of <email> failed",
 		"no row 7F3d2a19-0b5c-4e7a-8f1d-9b1e64c0aa11":        "no row <uuid>",
 		"bad pointer 0xc000012a80 at deadbeef99":             "bad pointer <hex> at <hex>",
-		"GET https://a.example/x?user=7&b=c failed with 503": "GET https://a.example/x?<query> failed with <num>",
-		"took 3.75 s, 12345678 rows, v1.2.3":                 "took <num> s, <hex> rows, v<num>",
+		"GET https://a.example/x?user=7&b=c failed with 503": "GET https://<host>/x?<query> failed with <num>",
+		"took 3.75 s, 12345678 rows, v1.2.3":                 "took <num>, <hex> rows, v<num>",
 		"is it ready?":                                       "is it ready?",
 		"user_17 in utf8":                                    "user_<num> in utf<num>",
 		"":                                                   "",
 		"facade of cafe":                                     "facade of cafe",
 		`Unexpected token '<', "<!DOCTYPE "... is not valid JSON`:      `Unexpected token '<', "<!DOCTYPE "... is not valid JSON`,
-		"mailto ada+x@mail.example.co.uk and (see http://b.example?q)": "mailto <email> and (see http://b.example?<query>)",
+		"mailto ada+x@mail.example.co.uk and (see http://b.example?q)": "mailto <email> and (see http://<host>?<query>)",
 	} {
 		if got := MaskMessage(message); got != want {
 			t.Errorf("%q: got %q, want %q", message, got, want)
@@ -244,5 +244,60 @@ func BenchmarkFingerprint(b *testing.B) {
 	for b.Loop() {
 		Fingerprint(o, nil)
 		FormerFingerprint(o, nil)
+	}
+}
+
+// TestValuesInMessages has pairs of messages that are one issue, and pairs that stay two.
+func TestValuesInMessages(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"balance is -5", "balance is 7"},
+		{"offset +3", "offset 3"},
+		{"x=-1.5", "x=2"},
+		{"weight 1.5e-7", "weight 3"},
+		{"1,234,567 rows", "12 rows"},
+		{"1'234 rows", "12 rows"},
+		{"price €12.50", "price €7"},
+		{"price $1,200.00", "price $7"},
+		{"price 12,50 €", "price 7 €"},
+		{"price -12.50 EUR", "price 7 USD"},
+		{"disk 93.5% full", "disk 7 % full"},
+		{"timed out after 30s", "timed out after 500ms"},
+		{"timed out after 1m30s", "timed out after 2 minutes"},
+		{"body of 12.5 MB", "body of 300 bytes"},
+		{"at 2026-11-27T10:00:00Z", "at 2026-11-28 10:00:00.123+01:00"},
+		{"at Fri, 27 Nov 2026 10:00:00 GMT", "at Sat, 28 Nov 2026 09:00:00 +0100"},
+		{"at Nov 27, 2026", "at 28 Dec 2026"},
+		{"at 10:30 AM", "at 9:05 PM"},
+		{"at 10:30:00", "at 09:05:59.123"},
+		{"no route to 10.0.0.7", "no route to 2001:db8::1"},
+		{"GET https://a.example/x failed", "GET https://b.example:8443/x failed"},
+		{"getaddrinfo ENOTFOUND a.shop.example", "getaddrinfo ENOTFOUND db.example"},
+		{"cannot read /srv/releases/a1b2c3d/x.txt", "cannot read /srv/releases/42/x.txt"},
+		{"cannot read /home/ada/x.txt", "cannot read /home/bob/x.txt"},
+		{"cannot read /tmp/phpAbC1", "cannot read /tmp/phpXyZ9"},
+		{"Duplicate entry 'ada' for key 'email'", "Duplicate entry 'bob smith' for key 'email'"},
+		{"For input string: \"twelve\"", "For input string: \"old\""},
+		{"order 7F3d2a19-0b5c-4e7a-8f1d-9b1e64c0aa11", "order 0F3d2a19-0b5c-4e7a-8f1d-9b1e64c0aa12"},
+		{"mail to ada@a.example", "mail to bob@b.example"},
+	} {
+		if one, two := MaskMessage(pair[0]), MaskMessage(pair[1]); one != two {
+			t.Errorf("%q and %q are two issues: %q and %q", pair[0], pair[1], one, two)
+		}
+	}
+	for _, pair := range [][2]string{
+		{`column "a" does not exist`, `column "b" does not exist`},
+		{"Duplicate entry 'ada' for key 'email'", "Duplicate entry 'ada' for key 'name'"},
+		{"cart.total is not a function", "cart.price is not a function"},
+		{"std::bad_alloc", "std::bad_cast"},
+		{"cannot read /srv/app/a.txt", "cannot read /srv/app/b.txt"},
+		{"GET https://a.example/x failed", "GET https://a.example/y failed"},
+		{"timed out", "timed in"},
+		{"a-1 is missing", "b-1 is missing"},
+		{"Connection refused", "Connection reset"},
+		{"module May is missing", "module June is missing"},
+	} {
+		if one, two := MaskMessage(pair[0]), MaskMessage(pair[1]); one == two {
+			t.Errorf("%q and %q are one issue: %q", pair[0], pair[1], one)
+		}
 	}
 }
