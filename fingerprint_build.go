@@ -6,8 +6,6 @@ import (
 )
 
 // Forms of the parts of paths that a deployment makes.
-//
-//nolint:gochecknoglobals // compiled once, never changed
 var (
 	dateForm      = regexp.MustCompile(`^(?:19|20)\d{2}[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:[0-2]\d|3[01])`)
 	versionForm   = regexp.MustCompile(`\d+\.\d+\.\d+(?:[-+._]?[0-9A-Za-z]+)*`)

@@ -69,7 +69,6 @@ var dialects = []dialect{
 	},
 }
 
-//nolint:gochecknoglobals // compiled once, never changed
 var (
 	netLocal  = regexp.MustCompile(`^(?:at|bei|à|en|w|в) .+\) (?:in|dans|en|w|в) .+:\p{L}+ \d+\.?$`)
 	appleLine = regexp.MustCompile(`^\d+\s+\S.*\s0x[0-9a-fA-F]{8,16} .+ \+ \d+`)

@@ -299,14 +299,7 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 // emitOccurrence completes and groups an occurrence and appends it to the
 // payload of its issue's partition. The event says who sent it, and when.
 func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occurrence, explicit []string) error {
-	given := o.Culprit
-	o.Normalise()
-	for sub.symbolicate(o) { // original places can say that it was a cause's fault, whose places are looked for then
-		o.Culprit = given
-		if !o.Normalise() {
-			break
-		}
-	}
+	sub.complete(o)
 	fingerprint := svc.Fingerprint(o, explicit)
 	if o.Name == svc.StackName && o.Message == "" {
 		o.Message = o.Culprit
@@ -352,6 +345,19 @@ func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occ
 		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
 	}
 	return sub.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
+}
+
+// complete normalises an occurrence and finds the original places of its calls. These can say that it was a
+// cause's fault, whose places are looked for then.
+func (sub *submission) complete(o *svc.Occurrence) {
+	given := o.Culprit
+	o.Normalise()
+	for sub.symbolicate(o) {
+		o.Culprit = given
+		if !o.Normalise() {
+			return
+		}
+	}
 }
 
 // listJSON encodes a list; an empty one becomes no text.

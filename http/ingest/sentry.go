@@ -183,15 +183,7 @@ func (s *Sentry) envelope(sub *submission) error {
 		sub.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
 	sub.answered = header.EventID
-	// A minidump belongs to the event of its envelope; without one it is an event of its own.
-	var dump *sentry.Item
-	if at := slices.IndexFunc(items, func(item sentry.Item) bool { return item.Attachment == "event.minidump" }); at >= 0 {
-		dump = &items[at]
-		if !slices.ContainsFunc(items, func(item sentry.Item) bool { return item.Type == "event" }) {
-			items = append(items, sentry.Item{Type: "event", Payload: sentry.EventOfID(header.EventID), Count: 1})
-			dump = &items[at]
-		}
-	}
+	items, dump := withMinidump(items, header.EventID)
 	// An item that is refused does not prevent the others.
 	var refused error
 	for n := range items {
@@ -199,14 +191,12 @@ func (s *Sentry) envelope(sub *submission) error {
 		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
 		switch item.Type {
 		case "event":
-			err := error(nil)
+			take := s.event
 			if dump != nil {
-				err = s.crash(sub, n, item.Payload, dump.Payload)
+				take = s.crashWith(dump)
 				dump = nil
-			} else {
-				err = s.event(sub, n, item.Payload)
 			}
-			if err != nil {
+			if err := take(sub, n, item.Payload); err != nil {
 				sub.reject(n, firstCode(err), err.Error())
 				refused = cmp.Or(refused, err)
 			}

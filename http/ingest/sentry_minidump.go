@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"slices"
 
 	"svc"
 	"svc/http/sentry"
@@ -57,6 +58,24 @@ func (s *Sentry) crash(sub *submission, index int, payload, content []byte) erro
 	// The id of an event without one is derived from its bytes and those of the image's beginning.
 	s.take(sub, index, event, append(payload[:len(payload):len(payload)], content[:min(len(content), 4<<10)]...))
 	return nil
+}
+
+// crashWith returns what takes the event of a minidump.
+func (s *Sentry) crashWith(content []byte) func(sub *submission, index int, payload []byte) error {
+	return func(sub *submission, index int, payload []byte) error { return s.crash(sub, index, payload, content) }
+}
+
+// withMinidump returns the minidump of an envelope, nil if there is none, and its items. It belongs to the
+// envelope's event; without one an event is added.
+func withMinidump(items []sentry.Item, id string) ([]sentry.Item, []byte) {
+	at := slices.IndexFunc(items, func(item sentry.Item) bool { return item.Attachment == "event.minidump" })
+	if at < 0 {
+		return items, nil
+	}
+	if !slices.ContainsFunc(items, func(item sentry.Item) bool { return item.Type == "event" }) {
+		items = append(items, sentry.Item{Type: "event", Payload: sentry.EventOfID(id), Count: 1})
+	}
+	return items, items[at].Payload
 }
 
 // readForm returns the minidump of a form and its other fields.
