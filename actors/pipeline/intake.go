@@ -57,6 +57,7 @@ type blocks interface {
 type folded struct {
 	svc.Rows
 	letters []svc.DeadLetter
+	bytes   int // of the record
 }
 
 // recordRange names the offsets of the log that rows came from.
@@ -226,7 +227,7 @@ func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
 		if err := i.foldNext(record); err != nil {
 			return err
 		}
-		i.next = record.Offset + 1
+		i.next, i.bytes = record.Offset+1, len(record.Value)
 		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, &i.folded)
 		i.release()
 	}

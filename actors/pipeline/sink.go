@@ -108,6 +108,9 @@ type SinkConfig struct {
 	Now     func() time.Time
 	// MaxBytes is the same for the bytes of occurrences.
 	MaxBytes int
+	// MaxRecords bounds the bytes of the records in the open block together with those that are being folded;
+	// 0 bounds only the latter. As many again are in the block that is being stored.
+	MaxRecords int
 	// NewBlockID returns a number that no block has had, as NewBlockNumber makes them.
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
@@ -185,7 +188,7 @@ func (s *Sink) end(generation int32) {
 // full reports whether the open block has no room; the caller holds the lock.
 func (s *Sink) full() bool {
 	rows := s.open.rows
-	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes
+	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes || s.config.MaxRecords > 0 && s.open.bytes >= s.config.MaxRecords
 }
 
 // busy says that what is to be stored waits for the store.

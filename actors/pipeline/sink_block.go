@@ -15,6 +15,7 @@ type openBlock struct {
 	id        uint64
 	recovered []int
 	rows      Block
+	bytes     int // of the records that the rows were made of
 	ranges    map[int]recordRange
 	listeners []BlockListener
 	// origins are the items that the rows were made of; letters are the items that could not be folded.
@@ -42,6 +43,7 @@ func (s *Sink) newBlock(generation int32) *openBlock {
 // add adds what was made of a record.
 func (b *openBlock) add(record recordRange, made *folded) {
 	b.rows.Add(&made.Rows)
+	b.bytes += made.bytes
 	b.origins.add(record, &made.Rows)
 	b.letters = append(b.letters, made.letters...)
 	b.each("at rows", func(listener BlockListener) { listener.Saw(record.first, &made.Rows) })
@@ -53,7 +55,7 @@ func (b *openBlock) clear() {
 	clear(b.ranges)
 	b.origins.reset()
 	b.listeners, b.letters = nil, nil
-	b.id, b.recovered, b.inserted, b.heard, b.wasFull = 0, nil, false, 0, false
+	b.id, b.recovered, b.bytes, b.inserted, b.heard, b.wasFull = 0, nil, 0, false, 0, false
 }
 
 // conclude lets those go on that wait for the block; the caller holds the lock of its sink.

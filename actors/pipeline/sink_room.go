@@ -120,6 +120,9 @@ func (s *Sink) fits(t *ticket) bool {
 	if rows > 0 && rows+t.rows > blockRows || bytes > 0 && bytes+t.bytes > foldingBytes {
 		return false
 	}
+	if held := s.open.bytes + bytes; s.config.MaxRecords > 0 && held > 0 && held+t.bytes > s.config.MaxRecords {
+		return false
+	}
 	if _, known := partitions[t.partition]; known || len(partitions) == 0 {
 		return true
 	}

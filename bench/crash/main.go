@@ -29,6 +29,7 @@ type options struct {
 	keep    bool
 	logFull bool
 	only    string
+	memory  int64
 }
 
 func main() { harness.Main("crash", start) }
@@ -46,12 +47,16 @@ func start(ctx context.Context) error {
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.BoolVar(&o.logFull, "log-full", false, "fill the disk instead of killing (root only: mounts a tmpfs)")
 	flag.StringVar(&o.only, "only", "", "kill at these moments only, comma-separated: load, ack, flush, drain, start, double, stop, poison")
+	flag.Int64Var(&o.memory, "memory", 0, "limit the server's memory to so many MiB instead of killing it at moments")
 	flag.Parse()
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000_007
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
 	defer cancel()
+	if o.memory > 0 {
+		return runMemory(ctx, &o)
+	}
 	if o.logFull {
 		return runLogFull(ctx, &o)
 	}

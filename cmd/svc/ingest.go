@@ -36,9 +36,6 @@ func (n *node) ingestModule() module {
 	}}
 }
 
-// mapMemory bounds the memory of parsed source maps, about, in bytes.
-const mapMemory = 256 << 20
-
 // openSpool opens what keeps errors on disk while the log does not take them.
 func (n *node) openSpool(context.Context) (err error) {
 	n.spool, err = spool.Open(spool.Config{Dir: n.dir.Join("spool"), MaxBytes: n.config.SpoolSize << 20, Logger: n.logger})
@@ -86,7 +83,7 @@ func (n *node) uploads(control *admission.Control) *ingest.Uploads {
 
 // newSymbols returns what finds the original places of minified code.
 func (n *node) newSymbols() symbols {
-	return symbols{sourcemaps.New(sourcemaps.Config{Store: n.db, MaxBytes: mapMemory, Now: n.now})}
+	return symbols{sourcemaps.New(sourcemaps.Config{Store: n.db, MaxBytes: int(n.memory.Maps), Now: n.now})}
 }
 
 // symbols is the ingest path's view of the source maps.
@@ -119,7 +116,7 @@ const behindIntervals = 2
 
 // admission returns the bound of what ingest requests take of the node.
 func (n *node) admission() *admission.Control {
-	control := admission.New(n.config.IngestMemory << 20)
+	control := admission.New(n.memory.Ingest)
 	lag := func(shard int) time.Duration {
 		return n.progress.Age(n.now(), shard*n.config.Partitions, (shard+1)*n.config.Partitions)
 	}

@@ -61,7 +61,8 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
 		Dial: dial, Private: n.broker != nil && n.config.KafkaListen == "" && n.config.NodeAddr == "",
 		Handler: streamHandler{n}, Places: n.config.Partitions, Logger: n.logger,
-		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
+		FetchBytes: n.memory.FetchBytes(n.shape().Total()),
+		Gather:     min(n.config.FlushInterval/gatherShare, gatherMost),
 		Gap: func(partition int, from, to int64) {
 			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
 		},

@@ -64,6 +64,7 @@ const (
 // node is a whole server: everything that `svc serve` runs, wired.
 type node struct {
 	config settings.Config
+	memory process.Memory
 	logger *slog.Logger
 	now    func() time.Time
 	random grain.Random
@@ -153,7 +154,8 @@ type node struct {
 // newNode returns a node that has opened nothing yet.
 func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
-	return &node{config: config, logger: logger, now: time.Now, random: process.NewRandom(), registry: registry, unreadable: health.NewUnreadable(registry, logger), processors: process.NewProcessors()}
+	memory := process.DivideMemory(process.FindMemory("/", config.Memory<<20), config.IngestMemory<<20, config.ClickHouseDSN == "")
+	return &node{memory: memory, config: config, logger: logger, now: time.Now, random: process.NewRandom(), registry: registry, unreadable: health.NewUnreadable(registry, logger), processors: process.NewProcessors()}
 }
 
 // open opens everything that must be there before anything runs, in the order
@@ -274,7 +276,7 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Shape: n.shape()}
 	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
 	n.sinks = pipeline.NewSinks(pipeline.SinkConfig{
-		Log: adapter.Committer{Consumer: n.consumer, Stored: n.stored}, Records: n.consumer, Interval: n.config.FlushInterval, Unread: n.unreadInterval(), MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Log: adapter.Committer{Consumer: n.consumer, Stored: n.stored}, Records: n.consumer, Interval: n.config.FlushInterval, Unread: n.unreadInterval(), MaxRows: maxBlockRows, MaxBytes: int(min(maxBlockBytes, n.memory.Block)), MaxRecords: int(n.memory.Block), Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),

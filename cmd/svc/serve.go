@@ -31,6 +31,11 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	n := newNode(config, logger)
 	n.processors.SpareThreads()
+	n.memory.LimitHeap()
+	logger.Info("memory", "total", n.memory.Total, "heap", n.memory.Heap, "engine", n.memory.Engine, "block", n.memory.Block)
+	if n.memory.Engine > 0 && n.memory.Total < process.LeastMemory {
+		logger.Warn("the process may take less memory than a node with the embedded engine needs; allow 512 MiB", "bytes", n.memory.Total)
+	}
 	return serve(ctx, n, stdout)
 }
 

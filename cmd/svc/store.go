@@ -76,7 +76,7 @@ func (n *node) openEngine(ctx context.Context) error {
 		return err
 	}
 	n.engine, err = chdb.Open(ctx, chdb.Config{
-		Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings(),
+		Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings(), Memory: n.memory.Engine,
 		Durable: n.config.LogSync == settings.SyncAlways,
 	})
 	return err

@@ -35,6 +35,8 @@ type Config struct {
 	Logger      *slog.Logger      // nil drops what the engine reports
 	Listen      string            // host:port to serve other processes on as well; empty opens no port
 	Settings    map[string]string // overrides defaultSettings, server and query settings alike
+	// Memory bounds what the engine may allocate, in bytes; zero is half of the machine's memory.
+	Memory int64
 	// Durable forces the token of an insert to disk before the insert is answered. Whether its rows are
 	// forced is a setting of their tables.
 	Durable bool
@@ -87,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: dir, lib: lib, args: arguments(dir, cfg.Settings), listener: newListener(), served: make(chan struct{})}
+	e := &Engine{dir: dir, lib: lib, args: arguments(dir, cfg.Memory, cfg.Settings), listener: newListener(), served: make(chan struct{})}
 	if err := e.start(cfg, logger); err != nil { //nolint:contextcheck // the engine outlives the context of its opening
 		return nil, fmt.Errorf("opening the engine on %s: %w", dir, err)
 	}

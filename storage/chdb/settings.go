@@ -43,6 +43,24 @@ func serverSettings() map[string]string {
 		// The engine reads its memory use this often; the default of 50 ms is a fifth of
 		// its idle CPU time.
 		"memory_worker_period_ms": "500",
+		// The control group has the memory of the whole process, most of it not the engine's.
+		"memory_worker_use_cgroup": "0",
+	}
+}
+
+// memorySettings are those of an engine that may use so many bytes; zero leaves it half of the machine's memory. The engine
+// looks for a limit of its control group at the root alone, where nested groups do not have it.
+func memorySettings(limit int64) map[string]string {
+	if limit == 0 {
+		return nil
+	}
+	share := func(part int64, most int64) string { return strconv.FormatInt(min(limit/part, most), 10) }
+	return map[string]string{
+		"max_server_memory_usage":                  strconv.FormatInt(limit, 10),
+		"merges_mutations_memory_usage_soft_limit": strconv.FormatInt(limit/4, 10),
+		"mark_cache_size":                          share(16, 256<<20),
+		"primary_index_cache_size":                 share(32, 128<<20),
+		"index_mark_cache_size":                    share(64, 64<<20),
 	}
 }
 
@@ -59,8 +77,9 @@ func querySettings() map[string]string {
 
 // arguments is the argument vector of every connection: the data folder, then the server
 // settings, overridden by the caller's.
-func arguments(dir string, override map[string]string) []string {
+func arguments(dir string, memory int64, override map[string]string) []string {
 	settings := serverSettings()
+	maps.Copy(settings, memorySettings(memory))
 	maps.Copy(settings, override)
 	args := []string{"svc", "--path=" + dir}
 	for _, k := range slices.Sorted(maps.Keys(settings)) {

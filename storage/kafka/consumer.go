@@ -81,6 +81,9 @@ type ConsumerConfig struct {
 	// later by up to that much.
 	Gather time.Duration
 
+	// FetchBytes is the target size of one answer of a partition; zero is 4 MiB. One record may exceed it.
+	FetchBytes int
+
 	// Gap is called for the offsets from up to to, not included, that are no
 	// longer in the log and were not delivered. It may be nil.
 	Gap func(partition int, from, to int64)

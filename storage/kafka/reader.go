@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 	// fetchGrace is added to fetchWait before an answer counts as lost.
 	fetchGrace = 5 * time.Second
 
-	// fetchBytes is the target size of one answer. One record may exceed it.
+	// fetchBytes is the default of ConsumerConfig.FetchBytes.
 	fetchBytes = 4 << 20
 )
 
@@ -89,7 +90,7 @@ func (r *reader) fetch(ctx context.Context) ([]Record, int64, error) {
 		Partition: r.partition,
 		Offset:    r.next,
 		MinBytes:  1,
-		MaxBytes:  fetchBytes,
+		MaxBytes:  int64(cmp.Or(r.cfg.FetchBytes, fetchBytes)),
 		MaxWait:   fetchWait,
 	})
 	if err == nil {

@@ -45,6 +45,7 @@ type Config struct {
 	DiskFloor         int64 // MiB; 0 chooses
 	ErrorLimit        int
 	SpoolSize         int64 // MiB
+	Memory            int64 // MiB, 0 is that of the control group or the machine
 	IngestMemory      int64 // MiB
 	FlushInterval     time.Duration
 	ErasureDelay      time.Duration
@@ -114,8 +115,9 @@ func settings() []setting {
 		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
 		{"SVC_DISK_FLOOR", "0", "MiB", "free space of the data folder's disk below which nothing is taken in, stored or merged; 0 is a twentieth of the disk, a gigabyte at most", false, setDiskFloor},
 		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
-		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
-		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503", false, setIngestMemory},
+		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, mebibytes(func(c *Config) *int64 { return &c.SpoolSize }, 1)},
+		{"SVC_MEMORY", "", "MiB", "how much memory the process may take, 512 or more with the embedded engine; empty takes the limit of its control group, else the machine's memory", false, mebibytes(func(c *Config) *int64 { return &c.Memory }, leastMemory)},
+		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503; a fifth of SVC_MEMORY, but 128 MiB, where that is less", false, mebibytes(func(c *Config) *int64 { return &c.IngestMemory }, leastIngestMemory)},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse; on a node alone four times that while nobody has read for a minute", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
 		{"SVC_ERASURE_DELAY", "1m", "duration", "how long after its request an erasure removes rows; nothing shows them from the request on", false, duration(func(c *Config) *time.Duration { return &c.ErasureDelay }, 100*time.Millisecond, time.Hour)},
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
@@ -283,27 +285,27 @@ func setErrorLimit(c *Config, value string) (err error) {
 	return nil
 }
 
-func setSpoolSize(c *Config, value string) (err error) {
-	c.SpoolSize, err = strconv.ParseInt(value, 10, 64)
-	if err != nil || c.SpoolSize < 1 || c.SpoolSize > maxSpoolSize {
-		return fmt.Errorf("not a number of MiB from 1 to %d", maxSpoolSize)
+// mebibytes reads a size into a field; an empty one leaves it as it is.
+func mebibytes(field func(*Config) *int64, least int64) func(*Config, string) error {
+	return func(c *Config, value string) (err error) {
+		if value == "" {
+			return nil
+		}
+		size := field(c)
+		if *size, err = strconv.ParseInt(value, 10, 64); err != nil || *size < least || *size > mostMebibytes {
+			return fmt.Errorf("not a number of MiB from %d to %d", least, mostMebibytes)
+		}
+		return nil
 	}
-	return nil
 }
 
-// maxSpoolSize bounds SVC_SPOOL_SIZE, in MiB.
-const maxSpoolSize = 1 << 20
-
-func setIngestMemory(c *Config, value string) (err error) {
-	c.IngestMemory, err = strconv.ParseInt(value, 10, 64)
-	if err != nil || c.IngestMemory < leastIngestMemory || c.IngestMemory > maxSpoolSize {
-		return fmt.Errorf("not a number of MiB from %d to %d", leastIngestMemory, maxSpoolSize)
-	}
-	return nil
-}
-
-// leastIngestMemory is the least of SVC_INGEST_MEMORY, in MiB: the largest body has room in it.
-const leastIngestMemory = 128
+// mostMebibytes bounds sizes: a tebibyte. The largest body has room in leastIngestMemory. A node with the embedded engine does not
+// start in less than leastMemory.
+const (
+	mostMebibytes     = 1 << 20
+	leastIngestMemory = 128
+	leastMemory       = 256
+)
 
 func setRate(c *Config, value string) error {
 	n, err := strconv.Atoi(value)

@@ -38,9 +38,11 @@ func (db *Store) insertOne(ctx context.Context, token string, block uint64, b *B
 		return nil
 	}
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
-		"async_insert":               0,
-		"insert_deduplicate":         1,
-		"insert_deduplication_token": token,
+		"async_insert":       0,
+		"insert_deduplicate": 1,
+		// The bound of the server decides: a block that a statement may not store would never be stored.
+		"max_memory_usage":                                   0,
+		"insert_deduplication_token":                         token,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
 		"materialized_views_ignore_errors":                   0,
 		"max_partitions_per_insert_block":                    0,
