@@ -7,6 +7,48 @@ import (
 	"time"
 )
 
+// openBodies counts the bytes of the bodies that are being read, by the address from which they come. It has an entry for
+// an address while one of its requests is open.
+type openBodies struct {
+	most int64
+
+	mu sync.Mutex
+	by map[string]int64
+}
+
+// take adds bytes, unless the address would have too many.
+func (o *openBodies) take(from string, bytes int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by[from]+bytes > o.most {
+		return false
+	}
+	o.by[from] += bytes
+	return true
+}
+
+// give takes bytes away again.
+func (o *openBodies) give(from string, bytes int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by[from] -= bytes; o.by[from] <= 0 {
+		delete(o.by, from)
+	}
+}
+
+// hostsOf returns an address, or the 64 bits of an IPv6 one that are its network.
+func hostsOf(text string) string {
+	ip, err := netip.ParseAddr(text)
+	if err != nil || ip.Is4() {
+		return text
+	}
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return text
+	}
+	return network.String()
+}
+
 // boundedAddress returns what counts as one address: an IPv4 address, or the 64 bits of an IPv6 one that are its network, within
 // which a host chooses its addresses freely. It is empty for addresses that are not public: such a connection comes from a proxy that
 // is not known as one, or from the operator's own network.
@@ -15,14 +57,7 @@ func boundedAddress(text string) string {
 	if err != nil || !ip.IsGlobalUnicast() || ip.IsPrivate() || carrierNetwork().Contains(ip) {
 		return ""
 	}
-	if ip.Is4() {
-		return text
-	}
-	network, err := ip.Prefix(64)
-	if err != nil {
-		return ""
-	}
-	return network.String()
+	return hostsOf(text)
 }
 
 // carrierNetwork is the shared address space between a provider and its customers.

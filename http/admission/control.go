@@ -18,6 +18,8 @@ import (
 // time. A nil Control bounds nothing.
 type Control struct {
 	reading, working, sending *pool
+	// bodies bounds what one address takes of the first pool.
+	bodies openBodies
 	// processors are taken by requests that have a place; nil where there are always enough.
 	processors Processors
 	// sent counts what applications sent. throttle delays those that send more than their part while the
@@ -35,6 +37,8 @@ type Control struct {
 const (
 	// readingShare is the part of the budget that is for bodies as they came.
 	readingShare = 4
+	// bodiesShare is the part of the first pool that the open bodies of one address may take, a quarter of an application's.
+	bodiesShare = 8
 	// admissionTime is how long a request waits for one pool, as long as for the log.
 	admissionTime = 4 * time.Second
 	// smallClaim is the length up to which a request may pass the queue.
@@ -74,6 +78,7 @@ func New(budget int64) *Control {
 	reading := budget / readingShare
 	working := budget - reading
 	return &Control{
+		bodies:  openBodies{most: reading / bodiesShare, by: map[string]int64{}},
 		reading: newPool(reading, reading/2, 0),
 		working: newPool(working, working/2, runtime.GOMAXPROCS(0)/2+1),
 		sending: newPool(math.MaxInt64, sendingShare, 0),

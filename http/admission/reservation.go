@@ -10,6 +10,8 @@ type Reservation struct {
 	app     string
 	// address is the one that is bounded, empty for none.
 	address string
+	// from is the address whose open bodies are bounded, empty for none.
+	from string
 	// reading, working and sending are the bytes that it holds in each pool; place and processor
 	// are set if it has these.
 	reading, working, sending int64
@@ -24,6 +26,27 @@ func (c *Control) Reserve(app string) Reservation { return Reservation{control: 
 // BoundAddress has the request count for the public address that it comes from.
 func (r *Reservation) BoundAddress(address string) { r.address = boundedAddress(address) }
 
+// BoundBody has the body of the request count for the address that it comes from, with what was read of it.
+func (r *Reservation) BoundBody(address string) error {
+	if r.control == nil || r.from != "" {
+		return nil
+	}
+	from := hostsOf(address)
+	if !r.control.bodies.take(from, r.reading) {
+		return errBusy()
+	}
+	r.from = from
+	return nil
+}
+
+// FreeBody undoes BoundBody: a server with a secret key may have as many bodies open as its application.
+func (r *Reservation) FreeBody() {
+	if r.from != "" {
+		r.control.bodies.give(r.from, r.reading)
+		r.from = ""
+	}
+}
+
 // Held reports whether the request waited because its application sent more than its part, and whether because its address did.
 func (r *Reservation) Held() (byApp, byAddress bool) { return r.held, r.heldAddress }
 
@@ -33,10 +56,13 @@ func (r *Reservation) Assign(ctx context.Context, app string) error {
 	if r.control == nil || r.app == app {
 		return nil
 	}
-	control, read := r.control, r.reading
+	control, read, from := r.control, r.reading, r.from
 	r.Release()
 	r.control, r.app = control, app
-	return r.ForBody(ctx, read)
+	if err := r.ForBody(ctx, read); err != nil || from == "" {
+		return err
+	}
+	return r.BoundBody(from)
 }
 
 // ForBody takes bytes for a body as it came.
@@ -48,9 +74,15 @@ func (r *Reservation) ForBody(ctx context.Context, bytes int64) error {
 	if bytes <= 0 {
 		return nil
 	}
+	if r.from != "" && !r.control.bodies.take(r.from, bytes) {
+		return errBusy()
+	}
 	err := r.control.reading.acquire(ctx, r.app, &claim{bytes: bytes})
-	if err == nil {
+	switch {
+	case err == nil:
 		r.reading += bytes
+	case r.from != "":
+		r.control.bodies.give(r.from, bytes)
 	}
 	return err
 }
@@ -115,6 +147,7 @@ func (r *Reservation) Release() {
 		if r.working > 0 {
 			r.control.working.release(r.app, r.working, false)
 		}
+		r.FreeBody()
 		if r.reading > 0 {
 			r.control.reading.release(r.app, r.reading, false)
 		}

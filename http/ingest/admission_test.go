@@ -65,6 +65,13 @@ func (spoolOf) Bytes() int64            { return 0 }
 // admitting returns the handler of all paths that take bodies, with one key of each of some applications.
 func admitting(tb testing.TB, log Log, control *admission.Control, apps int) http.Handler {
 	tb.Helper()
+	handler, _ := admittingWith(tb, log, control, apps)
+	return handler
+}
+
+// admittingWith is admitting, and returns the keys.
+func admittingWith(tb testing.TB, log Log, control *admission.Control, apps int) (http.Handler, collectorsOf) {
+	tb.Helper()
 	collectors := collectorsOf{}
 	for n := range apps {
 		collectors[svc.HashSecret(fmt.Sprint("key", n))] = &svc.Collector{
@@ -83,7 +90,7 @@ func admitting(tb testing.TB, log Log, control *admission.Control, apps int) htt
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return handler
+	return handler, collectors
 }
 
 // bombs are bodies that are short until they are unpacked, by path.

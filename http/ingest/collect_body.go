@@ -34,8 +34,9 @@ func (sub *submission) readBody(limit int64, w weight) error {
 	return sub.unpack(w)
 }
 
-// rawStep is how much is read of a body before its bytes are counted again.
-const rawStep = 64 << 10
+// A body counts with the bytes that have arrived and as many again, leastStep at least and rawStep at most: one that comes
+// slowly holds little of the memory for bodies.
+const leastStep, rawStep = 4 << 10, 64 << 10
 
 // readRaw reads the body, or the rest of it, within a limit.
 func (sub *submission) readRaw(limit int64) error {
@@ -53,10 +54,16 @@ func (sub *submission) readRaw(limit int64) error {
 
 // readSome reads the next bytes of the body and reports whether there may be more.
 func (sub *submission) readSome(limit int64) (more bool, err error) {
-	step := min(rawStep, limit+1-int64(sub.raw.Len()))
+	arrived := int64(sub.raw.Len())
+	if arrived > 0 && (sub.collector == nil || sub.collector.Kind == svc.KeyPublic) {
+		if err := sub.reserved.BoundBody(sub.collect.Proxies.of(sub.request)); err != nil {
+			return false, err
+		}
+	}
+	step := min(max(leastStep, arrived), rawStep, limit+1-arrived)
 	expected := step
 	if sub.request.ContentLength >= 0 {
-		expected = min(step, sub.request.ContentLength-int64(sub.raw.Len()))
+		expected = min(step, sub.request.ContentLength-arrived)
 	}
 	if err := sub.reserved.ForBody(sub.request.Context(), expected); err != nil {
 		return false, err

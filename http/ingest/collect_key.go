@@ -41,7 +41,9 @@ func (sub *submission) authenticate(writeKey string) error {
 			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
 		}
 	}
-	if sub.collector.Kind == svc.KeyPublic {
+	if sub.collector.Kind != svc.KeyPublic {
+		sub.reserved.FreeBody()
+	} else {
 		// A secret key's connection is the customer's server, not the visitor.
 		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), sub.collect.Proxies.of(sub.request)
 		sub.reserved.BoundAddress(sub.remoteIP)

@@ -155,8 +155,11 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 // authenticateInside finds the collector of an envelope whose key stands only in its first line. A
 // request without a valid key costs only the beginning of the body.
 func (s *Sentry) authenticateInside(sub *submission) error {
-	if _, err := sub.readSome(maxEnvelopeBytes); err != nil {
-		return err
+	for more := true; more && sub.raw.Len() < rawStep; {
+		var err error
+		if more, err = sub.readSome(maxEnvelopeBytes); err != nil {
+			return err
+		}
 	}
 	text := sub.body
 	if sub.encoding() != "" {
