@@ -205,12 +205,16 @@ func refusal(of *message, status int, body []byte) []byte {
 		ID     json.RawMessage `json:"id"`
 		Detail string          `json:"detail"`
 		Error  struct {
+			Code    int64  `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	_ = json.Unmarshal(body, &problem) // the status says anything else
-	if len(problem.ID) > 0 && string(problem.ID) != "null" {
+	switch named := len(problem.ID) > 0 && string(problem.ID) != "null"; {
+	case named, problem.Error.Code != 0 && len(of.ID) == 0 && of.Method == "": // not a notification, so the client waits
 		return body
+	case problem.Error.Code != 0 && len(of.ID) > 0 && status == http.StatusBadRequest:
+		return errorText(of.ID, &jsonrpc.Error{Code: problem.Error.Code, Message: problem.Error.Message})
 	}
 	text := problem.Detail + problem.Error.Message
 	if text == "" {

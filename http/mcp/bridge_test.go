@@ -48,11 +48,35 @@ func TestTheBridgeCarriesMessages(t *testing.T) {
 	if len(replies) != 4 || replies[`"a"`].Error != nil || replies["1"].Result["resultType"] != "complete" {
 		t.Errorf("the replies are %+v", replies)
 	}
-	if refused := replies["2"].Error; refused == nil || !strings.Contains(refused.Message, "no/such") {
+	if refused := replies["2"].Error; refused == nil || refused.Code != -32601 || !strings.Contains(refused.Message, "no/such") {
 		t.Errorf("an unknown method: %+v", refused)
 	}
 	if refused := replies["4"].Error; refused == nil || !strings.HasSuffix(refused.Message, "(413)") {
 		t.Errorf("too much: %+v", refused)
+	}
+}
+
+// TestTheBridgeAnswersWhatIsNoMessage carries lines that are no message, and ids that a float64 does not hold, one at a time.
+func TestTheBridgeAnswersWhatIsNoMessage(t *testing.T) {
+	w := newWorld(t)
+	server := httptest.NewServer(w.handler)
+	t.Cleanup(server.Close)
+	for line, want := range map[string]string{
+		`{"jsonrpc":`: `"id":null`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: `-32600`,
+		`[]`: `-32600`,
+		`{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}`: `"id":12345678901234567890`,
+		`{"jsonrpc":"2.0","id":12345678901234567890,"method":"no/x"}`: `"id":12345678901234567890`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:      ``,
+	} {
+		var out bytes.Buffer
+		bridge := &mcp.Bridge{URL: server.URL + "/mcp", Token: w.Reader, Client: http.DefaultClient}
+		if err := bridge.Run(t.Context(), strings.NewReader(line+"\n"), &out); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); !strings.Contains(got, want) || want == "" && got != "" || strings.Count(got, "\n") > 1 {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func clientOf(call *sdk.CallToolRequest) string {
 
 func membersOf(raw json.RawMessage) (members, error) {
 	input := members{}
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if text := bytes.TrimSpace(raw); len(text) == 0 || string(text) == "null" {
 		return input, nil
 	}
 	if err := json.Unmarshal(raw, &input); err != nil || input == nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -147,5 +148,15 @@ func (s *Server) serve(w *route.Response, r *http.Request) {
 		w.Refuse(r, err, nil)
 		return
 	}
-	s.handler.ServeHTTP(&answer{ResponseWriter: w}, r.WithContext(withCaller(r.Context(), who)))
+	id, held, refused := check(r)
+	to := &answer{ResponseWriter: w, id: id}
+	if refused != nil {
+		to.refuse(refused)
+		return
+	}
+	if held {
+		to.held = &bytes.Buffer{}
+	}
+	s.handler.ServeHTTP(to, r.WithContext(withCaller(r.Context(), who)))
+	to.finish()
 }
