@@ -16,6 +16,7 @@ type remoteSeries struct {
 	labels     []svc.Label
 	samples    []remoteSample
 	histograms []remoteHistogram
+	exemplars  int
 	kind       uint64
 	unit       string
 	createdMs  int64
@@ -134,7 +135,7 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 }
 
 func (s *remoteSeries) readV1(message []byte) error {
-	const labels, samples, histograms = 1, 2, 4
+	const labels, samples, exemplars, histograms = 1, 2, 3, 4
 	return eachField(message, func(number int, f field) error {
 		switch number {
 		case labels:
@@ -155,6 +156,8 @@ func (s *remoteSeries) readV1(message []byte) error {
 			return err
 		case samples:
 			return s.readSample(f.bytes)
+		case exemplars:
+			s.exemplars++
 		case histograms:
 			return s.readHistogram(f.bytes)
 		}
@@ -170,7 +173,7 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 		return symbols[ref], nil
 	}
 	var refs []uint64
-	const labels, samples, histograms, metadata, created = 1, 2, 3, 5, 6
+	const labels, samples, histograms, exemplars, metadata, created = 1, 2, 3, 4, 5, 6
 	err := eachField(message, func(number int, f field) (err error) {
 		switch number {
 		case labels:
@@ -179,6 +182,8 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 			err = s.readSample(f.bytes)
 		case histograms:
 			err = s.readHistogram(f.bytes)
+		case exemplars:
+			s.exemplars++
 		case metadata:
 			err = eachField(f.bytes, func(number int, f field) (err error) {
 				switch number {

@@ -33,6 +33,15 @@ func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 		}
 		return l.Key == "__name__"
 	})
+	if s.exemplars > 0 {
+		sub.count(svc.SignalMetrics, svc.FateInvalid, "exemplar_not_stored", int64(s.exemplars))
+	}
+	if s.repeated() {
+		for range max(len(s.samples)+len(s.histograms), 1) {
+			sub.reject(0, "duplicate_label", "A series has two labels of the same name.")
+		}
+		return
+	}
 	kind := s.metricKind(name)
 	for _, sample := range s.samples {
 		if math.IsNaN(sample.value) {
@@ -54,6 +63,25 @@ func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 			written.histograms++
 		}
 	}
+}
+
+// repeated reports whether a label name occurs twice.
+func (s *remoteSeries) repeated() bool {
+	const few = 32 // of more labels the names are sorted
+	if len(s.labels) > few {
+		names := make([]string, 0, len(s.labels))
+		for _, label := range s.labels {
+			names = append(names, label.Key)
+		}
+		slices.Sort(names)
+		return len(slices.Compact(names)) < len(s.labels)
+	}
+	for n := range s.labels {
+		if slices.ContainsFunc(s.labels[:n], func(l svc.Label) bool { return l.Key == s.labels[n].Key }) {
+			return true
+		}
+	}
+	return false
 }
 
 // metricKind returns the kind of a series' samples: that of its metadata, else that which its name
