@@ -60,6 +60,9 @@ func (d *Data) Breakdown(q Query, w Window, dimension, search string) (rows []an
 func (d *Data) addDay(values map[string]*value, day *Query, rows []*Row, dimension string) {
 	groups, ends := map[string][]*Row{}, d.ends(day)
 	for _, row := range rows {
+		if row.outside {
+			continue
+		}
 		word := row.dimension(dimension, ends)
 		groups[word] = append(groups[word], row)
 	}
@@ -73,7 +76,7 @@ func (d *Data) addDay(values map[string]*value, day *Query, rows []*Row, dimensi
 		bounces, _ := stays(group, day.From, day.To)
 		v.visitors, v.sessions, v.bounces = v.visitors+visitors, v.sessions+sessions, v.bounces+bounces
 		for _, row := range group {
-			v.users[row.Visitor()] = true
+			v.users[row.guest()] = true
 			if row.pageview() {
 				v.pageviews++
 			}

@@ -62,7 +62,7 @@ func (d *Data) Names(q Query, w Window) (rows []any, capped bool) {
 			names[row.Name] = n
 		}
 		n.count++
-		n.users[row.Visitor()] = true
+		n.users[row.guest()] = true
 		if row.Ts.After(n.last.Ts) {
 			n.last = row
 		}
@@ -98,7 +98,7 @@ func (d *Data) completions(q *Query) map[string]int {
 	unfiltered.Filters = nil
 	for _, row := range d.selected(&unfiltered) {
 		if d.converts(row) {
-			counts[row.Visitor()]++
+			counts[row.guest()]++
 		}
 	}
 	return counts

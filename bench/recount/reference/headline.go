@@ -26,9 +26,12 @@ type headline struct {
 func (d *Data) visits(rows []*Row) (visitors, sessions int) {
 	who, runs := map[dayed]bool{}, map[dayed]bool{}
 	for _, row := range rows {
+		if row.outside {
+			continue
+		}
 		day := d.floor(row.Ts, "day")
-		who[dayed{day, row.Visitor()}] = true
-		runs[dayed{day, fmt.Sprint(row.Visitor(), "\x00", row.SessionID, "\x00", row.IsBot)}] = true
+		who[dayed{day, row.guest()}] = true
+		runs[dayed{day, fmt.Sprintf("%p", row.session)}] = true
 	}
 	return len(who), len(runs)
 }
@@ -38,7 +41,9 @@ func (d *Data) headline(rows []*Row, from, to time.Time) headline {
 	h.visitors, h.sessions = d.visits(rows)
 	unique := set{}
 	for _, row := range rows {
-		unique[row.Visitor()] = true
+		if !row.outside {
+			unique[row.guest()] = true
+		}
 		if row.pageview() {
 			h.pageviews++
 		}
@@ -61,7 +66,7 @@ func stays(rows []*Row, from, to time.Time) (bounces int, durationMs int64) {
 	runs := map[*session]bool{}
 	for _, row := range rows {
 		s := row.session
-		if runs[s] || s.seen.Before(from) || !s.seen.Before(to) {
+		if runs[s] || s.guest == "" || s.seen.Before(from) || !s.seen.Before(to) {
 			continue
 		}
 		runs[s] = true

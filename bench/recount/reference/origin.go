@@ -1,8 +1,10 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 )
 
@@ -33,6 +35,12 @@ func (o Origin) equal(other Origin) bool {
 func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 	entries := map[*session]*Row{}
 	for _, row := range d.Rows { // in the order of their arrival
+		if row.outside {
+			if got := row.origin(); !got.equal(Origin{}) || row.Source != "" || row.Medium != "" || row.ReferrerDomain != "" {
+				return fmt.Errorf("event %s of %s is in no visit, but came from %q and %+v", row.ID, row.Visitor(), row.Source, got)
+			}
+			continue
+		}
 		entry := entries[row.session]
 		if entry == nil {
 			entry = row
@@ -51,12 +59,23 @@ func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 	return nil
 }
 
+// named is the source that an address names without a UTM parameter.
+func named(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(parsed.Query().Get("ref"), parsed.Query().Get("source"))
+}
+
 // checkSource holds the source of a session's first row to the rules that need no tables.
 func (r *Row) checkSource() error {
 	want := ""
 	switch {
 	case r.UTMSource != "":
 		want = strings.ToLower(r.UTMSource)
+	case named(r.URL) != "":
+		want = strings.ToLower(named(r.URL))
 	case len(r.ClickIDs) == 0 && r.ReferrerDomain == "":
 		want = "direct"
 	}

@@ -16,6 +16,9 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	active, did := map[time.Time]people{}, map[time.Time]people{}
 	for _, row := range d.selected(&q) {
 		period := d.floor(row.Ts, cohortBy)
+		if event == "" && row.outside {
+			continue
+		}
 		join(active, period, persons.of(row))
 		if event == "" || row.Name == event {
 			join(did, period, persons.of(row))
@@ -90,7 +93,9 @@ func (d *Data) ActiveUsers(q Query, w Window) map[string]any {
 	}
 	onDay := map[time.Time]set{}
 	for _, row := range d.selected(&q) {
-		put(onDay, d.floor(row.Ts, "day"), row.Visitor())
+		if !row.outside {
+			put(onDay, d.floor(row.Ts, "day"), row.guest())
+		}
 	}
 	lists := map[string][]any{"dau": {}, "wau": {}, "mau": {}, "stickiness": {}}
 	for _, day := range days {

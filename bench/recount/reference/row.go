@@ -58,6 +58,19 @@ type Row struct {
 	session *session
 	// began says that no event of the visit that was there before is older.
 	began bool
+	// outside says that the row only told who somebody is, before its visit began.
+	outside bool
+}
+
+// identity says whether the row only tells who somebody is.
+func (r *Row) identity() bool { return r.Name == "$identify" || r.Name == "$alias" }
+
+// guest is who the row's visit counts for: the visitor of the row that began it.
+func (r *Row) guest() string {
+	if r.outside {
+		return r.Visitor()
+	}
+	return r.session.guest
 }
 
 // Visitor is who the row counts for.

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,9 +14,14 @@ const (
 	bounceTime = 10_000
 )
 
-// session is a visitor's run of events.
+// session is one visit.
 type session struct {
 	id string
+	// guest is the visitor of the event that began it, empty before. low is the time of its earliest event so far.
+	guest string
+	low   time.Time
+	// known is the first distinct id that an event of it had.
+	known string
 	// seen is the time of the event of the session that arrived first: bounce and
 	// duration count at that instant.
 	seen        time.Time
@@ -25,39 +31,68 @@ type session struct {
 	durationMs  int64
 }
 
-// sessionKey tells sessions apart: one id may have been given for two visitors, and to a
-// person and a bot.
+// sessionKey tells sessions apart: one id may have been given to a person and a bot, to somebody who was erased and somebody since, and to
+// two known people, of whom the second is named.
 type sessionKey struct {
+	second          string
 	environment, id string
-	visitor         Visitor
+	erased          int
 	bot             bool
+}
+
+// life is how often the id by which the row's visit is found had been erased before.
+func (r *Row) life() int {
+	if r.DistinctID != "" && r.AnonymousID != "" {
+		return r.OtherErased
+	}
+	return r.Erased
 }
 
 // findSessions groups the rows by the session that the feed names.
 func (d *Data) findSessions() {
 	sessions := map[sessionKey]*session{}
 	for _, row := range d.Rows {
-		key := sessionKey{row.Environment, row.SessionID, row.visitor(), row.IsBot}
+		key := sessionKey{"", row.Environment, row.SessionID, row.life(), row.IsBot}
+		if s := sessions[key]; s != nil && row.DistinctID != "" && s.known != "" && s.known != row.DistinctID {
+			key.second = row.DistinctID
+		}
 		if sessions[key] == nil {
-			sessions[key] = &session{id: row.SessionID, seen: row.Ts, first: row.Ts}
+			sessions[key] = &session{id: row.SessionID, low: row.Ts}
 		}
-		row.session = sessions[key]
-		if row.began = !row.Ts.After(row.session.first); row.began {
-			row.session.first = row.Ts
-		}
-		row.session.rows = append(row.session.rows, row)
+		row.arrive(sessions[key])
 	}
 	for _, s := range sessions {
 		s.sum()
 	}
 }
 
+// arrive adds the row to its session. A row that tells who somebody is neither begins the session nor has it begin earlier.
+func (r *Row) arrive(s *session) {
+	r.session = s
+	s.known = cmp.Or(s.known, r.DistinctID)
+	begins := s.guest == "" && !r.identity()
+	switch {
+	case begins:
+		s.guest, s.seen, s.low = r.Visitor(), r.Ts, r.Ts
+	case !r.identity() && r.Ts.Before(s.low):
+		s.low = r.Ts
+	}
+	r.outside, r.began = s.guest == "", r.Ts.Equal(s.low)
+	s.rows = append(s.rows, r)
+}
+
 // sum computes what a session is as a whole.
 func (s *session) sum() {
+	if s.guest == "" {
+		return
+	}
 	ordered := slices.Clone(s.rows)
 	slices.SortFunc(ordered, newer)
 	slices.Reverse(ordered)
-	s.first, s.last = ordered[0].Ts, ordered[len(ordered)-1].Ts
+	s.first, s.last = s.low, ordered[len(ordered)-1].Ts
+	if s.last.Before(s.first) {
+		s.last = s.first
+	}
 	var pageviews, interactive, engaged int64
 	for _, row := range ordered {
 		engaged += row.EngagedMs
@@ -76,18 +111,21 @@ func (s *session) sum() {
 }
 
 // CheckSessions compares the sessions that the feed names with the definition: an
-// event belongs to the session that the client names, else to its visitor's latest
-// session that has no pause of more than 30 minutes to it, else it begins one.
+// event belongs to the session that the client names, else to the latest
+// session of its device (without a device, of its known id) that has no pause of more than 30 minutes to it, else it begins one.
 // named says which session the client gave for a row.
 func (d *Data) CheckSessions(named func(*Row) string) error {
 	type who struct {
-		environment string
-		visitor     Visitor
-		bot         bool
+		environment, thread string
+		erased              int
+		bot                 bool
 	}
 	open := map[who][]*session{}
 	for _, row := range d.Rows {
-		at := who{row.Environment, row.visitor(), row.IsBot}
+		at := who{row.Environment, cmp.Or(named(row), row.AnonymousID, row.DistinctID), row.life(), row.IsBot}
+		if name := named(row); name != "" && name != row.SessionID {
+			return fmt.Errorf("event %s of %s is of the session %s, the feed says %s", row.ID, row.Visitor(), name, row.SessionID)
+		}
 		found := find(open[at], named(row), row.Ts)
 		if found == nil {
 			found = &session{id: row.SessionID, first: row.Ts, last: row.Ts}
@@ -101,7 +139,9 @@ func (d *Data) CheckSessions(named func(*Row) string) error {
 		if found.id != row.SessionID {
 			return fmt.Errorf("event %s of %s at %s belongs to %s, the feed says %s", row.ID, row.Visitor(), row.Ts, found.id, row.SessionID)
 		}
-		if row.Ts.Before(found.first) {
+		if found.guest == "" && !row.identity() {
+			found.guest, found.first = row.Visitor(), row.Ts
+		} else if row.Ts.Before(found.first) && !row.identity() {
 			found.first = row.Ts
 		}
 		if row.Ts.After(found.last) {
