@@ -122,6 +122,8 @@ func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, e
 // Besides runs a read of rows that leaves some blocks out, so that it finds no row of an incomplete
 // block. If inserts keep beginning during the read, it continues after they end, within restTime.
 func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) error {
+	// Reads of sums see the first tables of a running insert, so the rows wait for its end.
+	c.inserts.wait(ctx)
 	for try := 1; ; try++ {
 		hidden, before := c.inserts.blocks()
 		slow := passed(quickTime)

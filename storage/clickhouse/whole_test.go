@@ -49,6 +49,33 @@ func TestReadsBeginBesideNoInsert(t *testing.T) {
 	})
 }
 
+// TestRowsWaitForAnInsert reads rows while an insert runs: they have its block if it ends soon, as sums of other tables
+// do that were read before, and leave it out if it does not (F6).
+func TestRowsWaitForAnInsert(t *testing.T) {
+	for name, one := range map[string]struct {
+		takes time.Duration
+		want  string
+	}{"a short insert": {restTime / 2, "[]"}, "a long insert": {2 * restTime, "[1]"}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &Conn{link: &link{}}
+			c.inserts.begin(1)
+			go func() {
+				time.Sleep(one.takes)
+				c.inserts.end(1, true)
+			}()
+			var got string
+			err := Besides(t.Context(), c, func(hidden []uint64) error {
+				got = fmt.Sprint(hidden)
+				return nil
+			})
+			if got != one.want || err != nil {
+				t.Errorf("%s: %s is left out, want %s: %v", name, got, one.want, err)
+			}
+			time.Sleep(2 * restTime)
+		})
+	}
+}
+
 func TestBlocksThatFailedStayHidden(t *testing.T) {
 	u := &blocksUnderWay{}
 	hidden := func() string {
