@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"time"
 )
 
@@ -14,11 +15,8 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	persons := d.identities(q.Environment)
 	first := d.firstEvents(&q, persons)
 	active, did := map[time.Time]people{}, map[time.Time]people{}
-	for _, row := range d.selected(&q) {
+	for _, row := range d.active(&q, event) {
 		period := d.floor(row.Ts, cohortBy)
-		if event == "" && row.outside {
-			continue
-		}
 		join(active, period, persons.of(row))
 		if event == "" || row.Name == event {
 			join(did, period, persons.of(row))
@@ -78,6 +76,11 @@ func put(sets map[time.Time]set, at time.Time, word string) {
 		sets[at] = set{}
 	}
 	sets[at][word] = true
+}
+
+// active are the rows by which somebody is active: those in visits, and where an event is named all.
+func (d *Data) active(q *Query, event string) []*Row {
+	return slices.DeleteFunc(d.selected(q), func(row *Row) bool { return event == "" && row.outside })
 }
 
 // ActiveUsers is the answer of …/analytics/active-users: for every day of the

@@ -139,16 +139,19 @@ func (d *Data) CheckSessions(named func(*Row) string) error {
 		if found.id != row.SessionID {
 			return fmt.Errorf("event %s of %s at %s belongs to %s, the feed says %s", row.ID, row.Visitor(), row.Ts, found.id, row.SessionID)
 		}
-		if found.guest == "" && !row.identity() {
-			found.guest, found.first = row.Visitor(), row.Ts
-		} else if row.Ts.Before(found.first) && !row.identity() {
-			found.first = row.Ts
-		}
-		if row.Ts.After(found.last) {
-			found.last = row.Ts
-		}
+		found.extend(row)
 	}
 	return nil
+}
+
+// extend has the session reach to a row.
+func (s *session) extend(row *Row) {
+	if !row.identity() && (s.guest == "" || row.Ts.Before(s.first)) {
+		s.guest, s.first = row.Visitor(), row.Ts
+	}
+	if row.Ts.After(s.last) {
+		s.last = row.Ts
+	}
 }
 
 func find(sessions []*session, named string, ts time.Time) (best *session) {
