@@ -29,16 +29,41 @@ func (s *server) passkeySession(t *testing.T) string {
 	return secret.Reveal()
 }
 
-// remains counts the rows of environments in every table that has some, and lists the owners of entities below an address.
-func (s *server) remains(t *testing.T, environments []svc.Environment, address string) (found []string) {
+// keptOnDeletion are the tables without a column of environments or applications, with the reason why a deletion of an
+// application leaves their rows. A new table is removed by its column environment or app, or gets a reason here.
+func keptOnDeletion() map[string]string {
+	return map[string]string{
+		"entities": "by owner, see remains", "wakeups": "by owner", "ledger": "the organization's, and it stays", "upload_chunks": "the organization's",
+		"export_rows": "by file; files of no export are dropped, and the search over all files holds that", "tallies": "numbers of requests that name nothing",
+		"installation": "the service's", "refused_records": "records that name nothing", "state_journal": "what waits to be stored", "migrations": "the service's", "placement": "the service's",
+	}
+}
+
+// remains counts the rows of an application in every table that has rows of environments or applications, and lists the owners of
+// entities below its address. No table may be unknown.
+func (s *server) remains(t *testing.T, app svc.Application, address string) (found []string) {
 	t.Helper()
 	conn := s.node.db.StateStore.Conn()
-	tables := clickhousetest.Ask[[]string](t, conn, "SELECT groupArray(c.table) FROM system.columns AS c INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table WHERE c.database = currentDatabase() AND c.name = 'environment' AND endsWith(t.engine, 'MergeTree')")
-	for _, table := range tables {
-		for _, environment := range environments {
-			if n := clickhousetest.Ask[uint64](t, conn, fmt.Sprintf("SELECT count() FROM %s WHERE environment = %d", table, environment.Number)); n > 0 {
-				found = append(found, fmt.Sprint(table, " ", n))
-			}
+	const columns = "SELECT groupArray(c.table) FROM system.columns AS c INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table WHERE c.database = currentDatabase() AND endsWith(t.engine, 'MergeTree') AND NOT startsWith(c.table, 'audit') AND c.name = '%s'"
+	known := keptOnDeletion()
+	count := func(table, where string) {
+		known[table] = "removed"
+		if n := clickhousetest.Ask[uint64](t, conn, "SELECT count() FROM "+table+where); n > 0 {
+			found = append(found, fmt.Sprint(table, " ", n))
+		}
+	}
+	for _, table := range clickhousetest.Ask[[]string](t, conn, fmt.Sprintf(columns, "environment")) {
+		for _, environment := range app.Environments {
+			count(table, fmt.Sprintf(" WHERE environment = %d", environment.Number))
+		}
+	}
+	for _, table := range clickhousetest.Ask[[]string](t, conn, fmt.Sprintf(columns, "app")) {
+		count(table, fmt.Sprintf(" WHERE app IN ('%s', '%s')", address, app.ID))
+	}
+	count("person_folds", "")
+	for _, table := range clickhousetest.Ask[[]string](t, conn, "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree') AND NOT startsWith(name, 'audit') AND NOT startsWith(name, '.')") {
+		if known[table] == "" {
+			t.Errorf("nobody decided what a deletion does to the table %s", table)
 		}
 	}
 	return append(found, clickhousetest.Ask[[]string](t, conn, "SELECT groupUniqArray(concat(owner, ' ', kind)) FROM entities WHERE NOT deleted AND position(owner, '"+address+"') > 0 AND kind != 'application'")...)
@@ -78,15 +103,26 @@ func TestADeletedApplicationIsGone(t *testing.T) {
 	if got := s.call("DELETE", path, s.session(), nil, nil); got.status != 403 || object(t, got.body)["code"] != "passkey_required" {
 		t.Errorf("a session without a passkey deletes: %d %s", got.status, got.body)
 	}
+	file := s.export(t, s.boot.Token, `{"kind":"events"}`)["url"]
+	if got := s.fetch(file); got.status != 200 {
+		t.Fatalf("the file of an export: %d %s", got.status, got.body)
+	}
+	conn := s.node.db.StateStore.Conn()
+	if err := conn.Exec(t.Context(), "INSERT INTO person_folds (number, person, ids) VALUES (9, 7, 'kept'); ", nil); err != nil {
+		t.Fatal(err)
+	}
 	if got := s.call("DELETE", path, session, nil, nil); got.status != 204 {
 		t.Fatalf("deleting: %d %s", got.status, got.body)
+	}
+	if got := s.fetch(file); got.status != 404 {
+		t.Errorf("the file of an export of the deleted application: %d", got.status)
 	}
 	s.deletedAtOnce(t, page, ids)
 	eventually(t, "nothing of it is stored", func() error {
 		if open := s.node.deletions.Open(); len(open) > 0 {
 			return fmt.Errorf("%v", open)
 		}
-		if found := s.remains(t, app.Environments, "acme/web"); len(found) > 0 {
+		if found := s.remains(t, app, "acme/web"); len(found) > 0 {
 			return fmt.Errorf("%v", found)
 		}
 		return nil

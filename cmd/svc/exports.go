@@ -38,7 +38,7 @@ func (n *node) exports() *exports.Exports {
 }
 
 func (n *node) exportRoutes() ([]route.Route, error) {
-	ports := exportsapi.Ports{Exports: n.exports(), Files: n.db, NewID: n.random.ID, Now: n.now}
+	ports := exportsapi.Ports{Exports: n.exports(), Files: n.db, Access: exportAccess{n}, NewID: n.random.ID, Now: n.now}
 	if n.vault != nil { // a node that has opened nothing lists its rows only
 		key, err := n.vault.Key("links of exports")
 		if err != nil {
@@ -47,6 +47,19 @@ func (n *node) exportRoutes() ([]route.Route, error) {
 		ports.Links = exportsapi.Links{Key: key}
 	}
 	return append(exportsapi.Routes(ports), exportsapi.Downloads(ports)...), nil
+}
+
+// exportAccess asks who may fetch files.
+type exportAccess struct{ node *node }
+
+// Reads returns an application with what the role of a person permits in it.
+func (a exportAccess) Reads(ctx context.Context, ref svc.AppRef, person string) (svc.Application, svc.Grant, error) {
+	app, err := a.node.apps.Get(ctx, ref)
+	if err != nil {
+		return app, svc.Grant{}, err
+	}
+	role, err := a.node.identity.Role(ctx, ref.Org, person)
+	return app, svc.Grant{Role: role, Permissions: svc.EffectivePermissions(role, svc.Scopes())}, err
 }
 
 // collectExports collects the rows of exports. Each application's are collected by the owner of one partition.

@@ -274,3 +274,36 @@ func TestAnExportGoesOnAfterAKill(t *testing.T) {
 		t.Errorf("%d events are in the file, %v rows", len(seen), one["rows"])
 	}
 }
+
+// TestALinkEndsWithTheRightToIt takes rights away from a person who has links of files: none of them is good at the next request.
+func TestALinkEndsWithTheRightToIt(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	s.send(map[string]any{"type": "identify", "distinctId": "ada", "traits": map[string]any{"email": "ada@acme.example"}})
+	s.settled()
+	must := func(args ...string) map[string]any {
+		t.Helper()
+		answer, err := s.admin(args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return answer
+	}
+	must("members", "put", "--org", "acme", "--email", "bo@acme.example", "--role", "admin")
+	token := must("tokens", "mint", "--email", "bo@acme.example", "--name", "files", "--scopes", "read,write,admin")["secret"].(string)
+	people, events := s.export(t, token, `{"kind":"people"}`)["url"], s.export(t, s.viewerToken(t), `{"kind":"events"}`)["id"].(string)
+	masked := s.ready(t, token, events)["url"]
+	want := func(when string, plain, other int) {
+		t.Helper()
+		if got := s.fetch(people); got.status != plain {
+			t.Errorf("%s, the file with personal data: %d %s, want %d", when, got.status, got.body, plain)
+		}
+		if got := s.fetch(masked); got.status != other {
+			t.Errorf("%s, the masked file: %d %s, want %d", when, got.status, got.body, other)
+		}
+	}
+	want("at first", 200, 200)
+	must("members", "put", "--org", "acme", "--email", "bo@acme.example", "--role", "viewer")
+	want("as a viewer", 404, 200)
+	must("members", "remove", "--org", "acme", "--email", "bo@acme.example")
+	want("after leaving", 404, 404)
+}

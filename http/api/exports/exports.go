@@ -114,7 +114,7 @@ func (c *createExport) Check(*route.Call) (problems []svc.FieldError) {
 }
 
 func (e exports) create(ctx context.Context, call *route.Call, in createExport) (export, error) {
-	if err := mayRead(call, in.Body.Kind); err != nil {
+	if err := mayRead(&call.App, &call.Grant, in.Body.Kind); err != nil {
 		return export{}, err
 	}
 	now := call.Now.UTC().Truncate(time.Millisecond)
@@ -140,15 +140,20 @@ func (e exports) create(ctx context.Context, call *route.Call, in createExport) 
 	return exportOf(&made), nil
 }
 
+// mayFetch reports whether a grant may have the file of an export.
+func mayFetch(app *svc.Application, grant *svc.Grant, e *svc.Export) bool {
+	return app.Has(svc.ModuleAnalytics) && grant.May(svc.PermEventsRead) && mayRead(app, grant, e.Kind) == nil && (e.Masked || grant.May(svc.PermPeoplePIIRead))
+}
+
 // mayRead refuses callers who may not read what an export of a kind holds.
-func mayRead(call *route.Call, kind svc.ExportKind) error {
+func mayRead(app *svc.Application, grant *svc.Grant, kind svc.ExportKind) error {
 	if kind != svc.ExportPeople {
 		return nil
 	}
-	if !call.App.Has(svc.ModulePeople) {
+	if !app.Has(svc.ModulePeople) {
 		return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModulePeople, Message: "The application has the module people switched off."}
 	}
-	if !call.Grant.May(svc.PermPeopleRead) {
+	if !grant.May(svc.PermPeopleRead) {
 		return &svc.Error{Code: svc.CodeForbidden, Required: &svc.Required{Permission: svc.PermPeopleRead}, Message: "An export of people needs people.read."}
 	}
 	return nil
@@ -165,13 +170,12 @@ func (e exports) get(ctx context.Context, call *route.Call, in getExport) (expor
 		return export{}, err
 	}
 	row := exportOf(&one)
-	seen := mayRead(call, one.Kind) == nil && (one.Masked || call.Grant.May(svc.PermPeoplePIIRead))
-	if one.Status == svc.ExportReady && seen && call.Grant.Token.Kind != svc.TokenAssistant {
+	if person := call.Grant.Token.User; one.Status == svc.ExportReady && person != nil && mayFetch(&call.App, &call.Grant, &one) && call.Grant.Token.Kind != svc.TokenAssistant {
 		until := call.Now.Add(svc.ExportLink).Truncate(time.Second)
 		if last := one.ExpiresAt(); last.Before(until) {
 			until = last.Truncate(time.Second)
 		}
-		row.URL, row.LinkExpiresAt = new(call.Origin()+e.Links.path(&one, until)), route.TimeOf(&until)
+		row.URL, row.LinkExpiresAt = new(call.Origin()+e.Links.path(&one, person.ID, until)), route.TimeOf(&until)
 	}
 	return row, nil
 }

@@ -21,6 +21,13 @@ type Exports interface {
 	Exports(ctx context.Context, app svc.AppRef) ([]svc.Export, error)
 }
 
+// Access says who may fetch a file, as it is now.
+type Access interface {
+	// Reads fails with not_found if there is no such application, or if the person has no seat in its organization. The
+	// grant has the permissions of the person's role.
+	Reads(ctx context.Context, app svc.AppRef, person string) (svc.Application, svc.Grant, error)
+}
+
 // Files reads the files of exports that are ready.
 type Files interface {
 	// OpenExport returns a file, written as it is read.
@@ -32,6 +39,7 @@ type Ports struct {
 	Exports Exports
 	Files   Files
 	Links   Links
+	Access  Access
 	// NewID returns a new sortable id with a prefix.
 	NewID func(prefix string) string
 	Now   func() time.Time

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
@@ -83,12 +82,12 @@ func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion 
 		}
 	}
 	if deletion.App.App == "" {
-		return nil
+		return remove(ctx, shard, db.queries["removals.Organization"], clickhouse.Args{"org": deletion.App.Org})
 	}
-	var tables []string
-	err := shard.ReadFirst(ctx, "listing the tables with environments", db.queries["removals.Tables"], nil, func(rows driver.Rows) (bool, error) {
-		var table string
-		err := rows.Scan(&table)
+	var tables [][2]string
+	err := shard.ReadFirst(ctx, "listing the tables of applications", db.queries["removals.Tables"], nil, func(rows driver.Rows) (bool, error) {
+		var table [2]string
+		err := rows.Scan(&table[0], &table[1])
 		tables = append(tables, table)
 		return true, err
 	})
@@ -96,16 +95,16 @@ func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion 
 		return err
 	}
 	for _, table := range tables {
-		if err := remove(ctx, shard, db.queries["removals.Environments"], clickhouse.Args{"table": table, "environments": deletion.Environments}); err != nil {
+		statement := db.queries["removals.Environments"]
+		args := clickhouse.Args{"table": table[0], "environments": deletion.Environments}
+		if table[1] == "app" {
+			statement, args = db.queries["removals.App"], clickhouse.Args{"table": table[0], "apps": []string{deletion.App.String(), deletion.AppID}}
+		}
+		if err := remove(ctx, shard, statement, args); err != nil {
 			return err
 		}
 	}
-	for statement := range strings.SplitSeq(db.queries["removals.App"], ";\n") {
-		if err := remove(ctx, shard, statement, clickhouse.Args{"apps": []string{deletion.App.String(), deletion.AppID}}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return remove(ctx, shard, db.queries["removals.Folds"], nil)
 }
 
 // remove runs a statement that removes rows, to its end.

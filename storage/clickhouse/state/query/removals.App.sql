@@ -1,3 +1,2 @@
--- Removes the rows of an application that belong to no environment. Key: app.
-ALTER TABLE checks DELETE WHERE app IN {apps:Array(String)};
-ALTER TABLE source_maps DELETE WHERE app IN {apps:Array(String)}
+-- Removes the rows of an application from a table. Key: app.
+ALTER TABLE {table:Identifier} DELETE WHERE app IN {apps:Array(String)}

@@ -1,6 +1,7 @@
--- The tables whose rows belong to environments. Key: database.
-SELECT c.table
+-- The tables whose rows belong to environments or applications, but those of the audit, with the column that says so. Key: database.
+SELECT c.table, c.name
 FROM system.columns AS c
 INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table
-WHERE c.database = currentDatabase() AND c.name = 'environment' AND c.type = 'UInt64' AND endsWith(t.engine, 'MergeTree')
-ORDER BY c.table
+WHERE c.database = currentDatabase() AND endsWith(t.engine, 'MergeTree') AND NOT startsWith(c.table, 'audit')
+    AND (c.name = 'environment' AND c.type = 'UInt64' OR c.name = 'app' AND c.type IN ('String', 'LowCardinality(String)'))
+ORDER BY c.table, c.name
