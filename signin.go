@@ -40,6 +40,7 @@ type SessionSpec struct {
 	By string
 	// Passkey is the id of the passkey that opens the session, empty for the operator's link.
 	Passkey string
+	Method  SignInMethod
 	// Device and Place describe the browser; they may be empty.
 	Device, Place string
 }
@@ -56,6 +57,39 @@ type ConsoleSession struct {
 	// LastUsedAt is late by UseGrain at most.
 	LastUsedAt time.Time `json:"lastUsedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// SignInMethod says how somebody signed in.
+type SignInMethod string
+
+// The methods.
+const (
+	SignInPasskey    SignInMethod = "passkey"
+	SignInLink       SignInMethod = "link"
+	SignInInvitation SignInMethod = "invitation"
+	SignInOperator   SignInMethod = "operator"
+)
+
+// Values lists the methods.
+func (SignInMethod) Values() []SignInMethod {
+	return []SignInMethod{SignInPasskey, SignInLink, SignInInvitation, SignInOperator}
+}
+
+// MaxSignIns bounds the log of sign-ins of a person. A failure that repeats the one before is noted once in SignInGrain.
+const (
+	MaxSignIns  = 50
+	SignInGrain = time.Minute
+)
+
+// SignIn is a sign-in of a person, or one that failed.
+type SignIn struct {
+	ID     string       `json:"id"`
+	At     time.Time    `json:"at"`
+	Method SignInMethod `json:"method"`
+	Device string       `json:"device,omitempty"`
+	Place  string       `json:"place,omitempty"`
+	// Failure is the reason of a failure, empty if the sign-in succeeded.
+	Failure string `json:"failure,omitempty"`
 }
 
 // InvitationMail is an invitation as it is mailed to the invited person.

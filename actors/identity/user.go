@@ -15,9 +15,9 @@ import (
 //	rank       2
 //	owns       the person's name and the proof of the address, the organizations where the
 //	           person may sit (each organization's own list decides), where a seat may be
-//	           offered, the personal tokens, the passkeys, the list of console sessions
-//	persists   entities user, membership, offer, token, passkey, session, ending; open
-//	           ceremonies are forgotten
+//	           offered, the personal tokens, the passkeys, the list of console sessions, the last sign-ins
+//	persists   entities user, membership, offer, token, passkey, session, ending,
+//	           signins; open ceremonies are forgotten
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -32,6 +32,7 @@ type user struct {
 	// sessions are the console sessions, ending the hashes of tokens that are to be revoked.
 	sessions   map[string]sessionRecord
 	ending     map[string]grain.None
+	signIns    []svc.SignIn
 	ceremonies []svc.Ceremony
 	// spent are the ceremonies that were opened elsewhere and answered.
 	spent []svc.Ceremony
@@ -89,6 +90,10 @@ func (u *user) Restore(entities []svc.Entity) error {
 			u.passkeys[entity.ID], err = grain.Decode[svc.Passkey](entity)
 		case "session":
 			u.sessions[entity.ID], err = grain.Decode[sessionRecord](entity)
+		case "signins":
+			var log signInLog
+			log, err = grain.Decode[signInLog](entity)
+			u.signIns = log.Rows
 		case "ending":
 			u.ending[entity.ID] = grain.None{}
 		}

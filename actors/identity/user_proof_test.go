@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -109,5 +110,23 @@ func TestAPersonHasAHundredSessions(t *testing.T) {
 	late := testSession("late", "", svc.SessionTime+time.Hour)
 	if _, err := u.onAddSession(late.CreatedAt, addSession{late}); err != nil || len(u.sessions) != 1 {
 		t.Errorf("after all have expired: %v, %d sessions", err, len(u.sessions))
+	}
+}
+
+// signed is a sign-in some seconds after the life of a core began.
+func signed(n, seconds int, failure string) svc.SignIn {
+	return svc.SignIn{ID: fmt.Sprintf("sgn_%d", n), At: actorstest.At(time.Duration(seconds) * time.Second), Method: svc.SignInPasskey, Failure: failure}
+}
+
+// TestTheLogOfSignInsIsBounded notes one more than there may be.
+func TestTheLogOfSignInsIsBounded(t *testing.T) {
+	u := &user{}
+	for n := range svc.MaxSignIns + 1 {
+		if _, err := u.onNoteSignIn(time.Time{}, signed(n, 120*n, "refused")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(u.signIns) != svc.MaxSignIns || u.signIns[0].ID != "sgn_50" || u.signIns[svc.MaxSignIns-1].ID != "sgn_1" {
+		t.Errorf("%d rows, from %s to %s", len(u.signIns), u.signIns[0].ID, u.signIns[len(u.signIns)-1].ID)
 	}
 }

@@ -131,6 +131,9 @@ func (i *Identity) OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.T
 	if err == nil {
 		err = i.revokeAll(ctx, person, listed.Ending)
 	}
+	if err == nil {
+		err = i.NoteSignIn(ctx, spec.Person, svc.SignIn{Method: spec.Method, Device: spec.Device, Place: spec.Place})
+	}
 	if err != nil {
 		return svc.Token{}, "", err
 	}

@@ -2,15 +2,22 @@ package main
 
 import (
 	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
 
 	"svc"
 	"svc/actors/apps"
+	"svc/actors/enrich"
 	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/cluster"
 	"svc/http/api/accounts"
 	appsapi "svc/http/api/apps"
 	"svc/http/api/metrics"
+	"svc/http/ingest"
 	"svc/http/outbound"
 	"svc/http/route"
 )
@@ -22,7 +29,7 @@ func (n *node) identityModule() module {
 	}, routes: func() ([]route.Route, error) {
 		ports := accounts.Ports{
 			Organizations: organizations{n.identity, n.apps}, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
-			Seal: n.consoleSeal, Ledger: n.db,
+			Seal: n.consoleSeal, Ledger: n.db, Client: n.describeClients(),
 			Limits: accounts.Limits{
 				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 			},
@@ -32,6 +39,26 @@ func (n *node) identityModule() module {
 		}
 		return accounts.Routes(ports), nil
 	}}
+}
+
+// describeClients returns what tells people their own browsers apart.
+func (n *node) describeClients() accounts.Client {
+	const remembered = 256
+	var mu sync.Mutex
+	agents, proxies := enrich.NewUserAgents(remembered), ingest.Proxies(n.config.Proxies)
+	words := func(of ...string) string {
+		return strings.Join(slices.DeleteFunc(of, func(word string) bool { return word == "" }), ", ")
+	}
+	return func(r *http.Request) (device, place string) {
+		mu.Lock()
+		client := agents.Parse(r.UserAgent())
+		mu.Unlock()
+		if address, err := netip.ParseAddr(proxies.Address(r)); err == nil {
+			at := n.places.Locate(address)
+			place = words(at.City, at.Region, at.Country)
+		}
+		return words(client.Browser, client.OS), place
+	}
 }
 
 // applicationsModule is applications with their keys.

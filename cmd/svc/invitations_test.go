@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,4 +200,65 @@ func TestInvitationsAreMailed(t *testing.T) {
 	if failed := owner.ask(503, "PUT", "/console/api/v1/orgs/acme/members/late@acme.example", `{"role":"viewer"}`); failed["code"] != "unavailable" {
 		t.Errorf("without the mail server: %v", failed)
 	}
+}
+
+// TestPeopleSeeAndEndTheirSessions lists sessions and sign-ins, and ends sessions one by one, all but one, and with a
+// passkey. Whatever ended opens nothing at the next request.
+func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
+	const mine = "/console/api/v1/me"
+	g := guests{t, startServer(t, t.TempDir(), map[string]string{"SVC_PUBLIC_URL": consoleOrigin})}
+	owner, device := g.signedIn("owner@acme.example"), passkeytest.New(t, consoleOrigin, "localhost")
+	ceremony, options := g.asked(owner, mine+"/passkeys/challenge", "")
+	key := owner.ask(201, "POST", mine+"/passkeys", fmt.Sprintf(`{"name":"Phone","ceremony":%q,"credential":%s}`, ceremony, device.Create(options)))["id"]
+	list := func(p *page) (ids []string) {
+		t.Helper()
+		for n, row := range p.ask(200, "GET", mine+"/sessions", "")["data"].([]any) {
+			row := row.(map[string]any)
+			if current := row["current"].(bool); current != (n == 0) || row["lastUsedAt"] == nil {
+				t.Errorf("session %d: %v", n, row)
+			}
+			ids = append(ids, row["id"].(string))
+		}
+		return ids
+	}
+	second, third := g.signIn(device, 201), g.signIn(device, 201)
+	ids := list(third)
+	if len(ids) != 3 {
+		t.Fatalf("the sessions are %v", ids)
+	}
+	third.ask(204, "DELETE", mine+"/sessions/"+ids[1], "")
+	second.ask(401, "GET", appPath, "")
+	third.ask(404, "DELETE", mine+"/sessions/"+ids[1], "")
+	third.ask(204, "DELETE", mine+"/sessions", "")
+	owner.ask(401, "GET", appPath, "")
+	if left := list(third); len(left) != 1 || left[0] != ids[0] {
+		t.Errorf("the sessions are %v", left)
+	}
+	stranger := passkeytest.New(t, consoleOrigin, "localhost")
+	stranger.Handle = device.Handle
+	g.signIn(stranger, 403)
+
+	again := g.signedIn("owner@acme.example")
+	again.ask(204, "DELETE", mine+"/passkeys/"+key.(string), "")
+	third.ask(401, "GET", appPath, "")
+	if left := list(again); len(left) != 1 {
+		t.Errorf("the sessions are %v", left)
+	}
+	var log []string
+	for _, row := range again.ask(200, "GET", mine+"/signins", "")["data"].([]any) {
+		row := row.(map[string]any)
+		log = append(log, fmt.Sprint(row["method"], " ", row["succeeded"], " ", row["reason"]))
+	}
+	if want := []string{"link true <nil>", "passkey false passkey_refused", "passkey true <nil>", "passkey true <nil>", "link true <nil>"}; !slices.Equal(log, want) {
+		t.Errorf("the sign-ins are %q, want %q", log, want)
+	}
+	// A session is no token for what builds upload and announce.
+	session := again.cookie
+	for _, target := range []string{"POST /api/0/organizations/acme/releases/", "GET /api/0/organizations/acme/chunk-upload", "GET /api/v1/me"} {
+		method, path, _ := strings.Cut(target, " ")
+		if got := g.call(method, path, session, []byte(`{"version":"1","projects":["web"]}`), nil); got.status != 401 {
+			t.Errorf("%s with a session: %d %s", target, got.status, got.body)
+		}
+	}
+	again.ask(200, "GET", appPath, "")
 }

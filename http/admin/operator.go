@@ -130,7 +130,7 @@ func (o operator) login(ctx context.Context, c Command, done *effect) (any, erro
 		return nil, err
 	}
 	*done = effect{"session.opened", orgs, person.ID}
-	token, secret, err := o.port.OpenSession(ctx, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Device: "svc admin login"})
+	token, secret, err := o.port.OpenSession(ctx, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Method: svc.SignInOperator, Device: "svc admin login"})
 	return Minted{token, secret.Reveal()}, err
 }
 

@@ -55,6 +55,9 @@ func (sub *submission) authenticate(writeKey string) error {
 // headers of other hosts are not read.
 type Proxies []netip.Prefix
 
+// Address returns the address from which a request comes.
+func (p Proxies) Address(r *http.Request) string { return p.of(r) }
+
 func (p Proxies) has(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
 }

@@ -154,11 +154,11 @@ func writeUpload(w *route.Response, r *http.Request, answer any) {
 
 // authorize lets tokens pass that may write errors in the organization.
 func (u *Uploads) authorize(w *route.Response, r *http.Request, org string) (svc.Grant, error) {
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
+	secret, err := route.AccessToken(r)
+	if err != nil {
+		return svc.Grant{}, err
 	}
-	grant, rate, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
+	grant, rate, err := u.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, org)
 	w.TellRate(rate)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:

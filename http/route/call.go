@@ -64,6 +64,9 @@ func (c *Call) Origin() string {
 	return "http://" + c.request.Host
 }
 
+// Request returns the request, for handlers that describe the program of the caller.
+func (c *Call) Request() *http.Request { return c.request }
+
 // Note adds a text to the audit row of the call, if it succeeds.
 func (c *Call) Note(text string) { c.note = text }
 

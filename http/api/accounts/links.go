@@ -52,7 +52,7 @@ func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret sv
 	if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfOperator}, len(keys))
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Method: svc.SignInLink}, len(keys))
 }
 
 // offer returns the open invitation that a link answers by a registration. A person with an account signs in first: a
@@ -134,7 +134,7 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 		return session{}, err
 	}
 	call.Happened("member.joined")
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID}, 1)
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID, Method: svc.SignInInvitation}, 1)
 }
 
 // linkTo returns the address of the console that carries a secret. What stands behind the # stays

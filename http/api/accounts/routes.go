@@ -23,6 +23,8 @@ type Ports struct {
 	Letters Letters
 	Seal    Seal
 	Ledger  Ledger
+	// Client describes browsers; nil knows nothing of them.
+	Client Client
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -36,6 +38,7 @@ func Routes(ports Ports) []route.Route {
 		consoleInvitationRoutes(ports),
 		consoleTokenRoutes(ports),
 		consoleSessionRoutes(ports),
+		ownSessionRoutes(ports),
 		consolePasskeyRoutes(ports),
 		ledgerRoutes(ports),
 	)

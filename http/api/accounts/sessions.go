@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 
 	"svc"
 	"svc/http/api"
@@ -17,6 +18,15 @@ type Sessions interface {
 	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
 	// EndSession ends a session. One that is over or unknown needs no end.
 	EndSession(ctx context.Context, secret svc.Secret) error
+	// Sessions lists the sessions of a person, the newest first.
+	Sessions(ctx context.Context, person svc.User) ([]svc.ConsoleSession, error)
+	// EndSessionOf ends a session of a person; it fails with not_found if there is none of the id.
+	EndSessionOf(ctx context.Context, person svc.User, id string) error
+	// EndOtherSessions ends all sessions of a person but one.
+	EndOtherSessions(ctx context.Context, person svc.User, except string) error
+	// NoteSignIn notes a sign-in that failed; OpenSession notes one that succeeds. SignIns lists both, the newest first.
+	NoteSignIn(ctx context.Context, person svc.User, signIn svc.SignIn) error
+	SignIns(ctx context.Context, person svc.User) ([]svc.SignIn, error)
 	// AddressOf returns a name of a person, of 32 bytes, under which PersonAt finds them.
 	AddressOf(person svc.User) []byte
 	// PersonAt returns the person of an address, or not_found.
@@ -51,10 +61,11 @@ type consoleSessions struct {
 	passkeys      api.Passkeys
 	organizations Organizations
 	seal          Seal
+	client        Client
 }
 
 func consoleSessionRoutes(ports Ports) []route.Route {
-	sessions := consoleSessions{ports.Sessions, ports.Links, ports.Invitations, ports.Passkeys, ports.Organizations, ports.Seal}
+	sessions := consoleSessions{ports.Sessions, ports.Links, ports.Invitations, ports.Passkeys, ports.Organizations, ports.Seal, ports.Client}
 	return []route.Route{
 		{
 			Surface: route.Console, Method: "POST", Path: "/sessions/challenge", Operation: "console.sessions.challenge", Open: true, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
@@ -183,15 +194,25 @@ func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *
 	if err != nil {
 		return session{}, err
 	}
+	opened, err := c.asPerson(ctx, call, party, person, &state, body)
+	if refusal, ok := errors.AsType[*svc.Error](err); ok && refusal.Code == svc.CodePasskeyRequired {
+		device, place := c.client.of(call)
+		_ = c.sessions.NoteSignIn(ctx, person, svc.SignIn{Method: svc.SignInPasskey, Device: device, Place: place, Failure: refusal.Reason}) // the refusal is the answer
+	}
+	return opened, err
+}
+
+// asPerson signs in a person whose passkey has to prove itself.
+func (c consoleSessions) asPerson(ctx context.Context, call *route.Call, party *passkey.Party, person svc.User, state *svc.Ceremony, body *sessionBody) (session, error) {
 	keys, err := c.passkeys.Passkeys(ctx, person)
 	if err != nil {
 		return session{}, err
 	}
-	key, err := party.SignedIn(person, keys, &state, body.Credential, call.Now)
+	key, err := party.SignedIn(person, keys, state, body.Credential, call.Now)
 	if err != nil {
 		return session{}, err
 	}
-	if err := c.sessions.SpendCeremony(ctx, person, &state); err != nil {
+	if err := c.sessions.SpendCeremony(ctx, person, state); err != nil {
 		return session{}, err
 	}
 	if err := c.passkeys.UsePasskey(ctx, person, key); svc.CodeOf(err) == svc.CodeNotFound {
@@ -199,7 +220,7 @@ func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *
 	} else if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID}, len(keys))
+	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID, Method: svc.SignInPasskey}, len(keys))
 }
 
 func unknownPasskey() error {
@@ -208,6 +229,7 @@ func unknownPasskey() error {
 
 // open makes a session of a person, who has proved who they are, and hands it to the browser.
 func (c consoleSessions) open(ctx context.Context, call *route.Call, spec svc.SessionSpec, passkeys int) (session, error) {
+	spec.Device, spec.Place = c.client.of(call)
 	token, secret, err := c.sessions.OpenSession(ctx, spec)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return session{}, unknownPasskey()

@@ -16,6 +16,9 @@ func (m *Memory) OpenSession(_ context.Context, spec svc.SessionSpec) (svc.Token
 	defer m.mu.Unlock()
 	ends := m.now().Add(svc.SessionTime)
 	token, secret := m.mint(svc.TokenConsole, svc.TokenOwner{User: spec.Person}, svc.TokenSpec{Name: spec.By, Scopes: svc.Scopes(), ExpiresAt: &ends})
+	m.sessions = append(m.sessions, heldSession{svc.ConsoleSession{
+		ID: token.ID, By: spec.By, Passkey: spec.Passkey, Device: spec.Device, Place: spec.Place, CreatedAt: m.now(), LastUsedAt: m.now(), ExpiresAt: ends,
+	}, spec.Person.ID, token.Hash})
 	return token, secret, nil
 }
 
@@ -25,6 +28,61 @@ func (m *Memory) EndSession(_ context.Context, secret svc.Secret) error {
 	defer m.mu.Unlock()
 	delete(m.tokens, svc.HashSecretHex(secret.Reveal()))
 	return nil
+}
+
+// heldSession is a session of a person.
+type heldSession struct {
+	svc.ConsoleSession
+	person, hash string
+}
+
+// Sessions is the port accounts.Sessions.
+func (m *Memory) Sessions(_ context.Context, person svc.User) ([]svc.ConsoleSession, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sessions := []svc.ConsoleSession{}
+	for _, one := range m.sessions {
+		if one.person == person.ID {
+			sessions = append(sessions, one.ConsoleSession)
+		}
+	}
+	return sessions, nil
+}
+
+// EndSessionOf is the port accounts.Sessions.
+func (m *Memory) EndSessionOf(_ context.Context, person svc.User, id string) error {
+	if !m.endSessions(func(one heldSession) bool { return one.person == person.ID && one.ID == id }) {
+		return svc.NotFound("session")
+	}
+	return nil
+}
+
+// EndOtherSessions is the port accounts.Sessions.
+func (m *Memory) EndOtherSessions(_ context.Context, person svc.User, except string) error {
+	m.endSessions(func(one heldSession) bool { return one.person == person.ID && one.ID != except })
+	return nil
+}
+
+func (m *Memory) endSessions(which func(one heldSession) bool) (ended bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions = slices.DeleteFunc(m.sessions, func(one heldSession) bool {
+		if !which(one) {
+			return false
+		}
+		delete(m.tokens, one.hash)
+		ended = true
+		return true
+	})
+	return ended
+}
+
+// NoteSignIn is the port accounts.Sessions.
+func (m *Memory) NoteSignIn(context.Context, svc.User, svc.SignIn) error { return nil }
+
+// SignIns is the port accounts.Sessions.
+func (m *Memory) SignIns(context.Context, svc.User) ([]svc.SignIn, error) {
+	return []svc.SignIn{{ID: "sgn_1", At: m.now(), Method: svc.SignInPasskey, Device: "Firefox, macOS", Place: "Bern, CH", Failure: "passkey_refused"}}, nil
 }
 
 // AddressOf is the port accounts.Sessions.

@@ -72,6 +72,7 @@ type Memory struct {
 
 	passkeys   map[string][]svc.Passkey
 	ceremonies map[string]svc.Ceremony
+	sessions   []heldSession
 }
 
 type organization struct {

@@ -14,12 +14,13 @@ import { Keys } from "./Keys";
 import { Ledger } from "./Ledger";
 import { Passkeys } from "./Passkeys";
 import { Reports } from "./Reports";
+import { Sessions } from "./Sessions";
 import { Share } from "./Share";
 import { Team } from "./Team";
 import { Telemetry } from "./Telemetry";
 import { Tokens } from "./Tokens";
 
-const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, share: Share, reports: Reports, team: Team, tokens: Tokens, passkeys: Passkeys, assistant: Assistant, connector: Connector, telemetry: Telemetry, billing: Billing, exclusions: Exclusions, exports: Exports, erasures: Erasures, ledger: Ledger };
+const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, share: Share, reports: Reports, team: Team, tokens: Tokens, passkeys: Passkeys, sessions: Sessions, assistant: Assistant, connector: Connector, telemetry: Telemetry, billing: Billing, exclusions: Exclusions, exports: Exports, erasures: Erasures, ledger: Ledger };
 
 // Settings has a part for each thing that can be set.
 export function Settings() {

@@ -1,0 +1,52 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// signInLog is the last sign-ins of a person, the newest first. It is one entity.
+type signInLog struct {
+	Rows []svc.SignIn `json:"rows"`
+}
+
+const signInsID = "log"
+
+// The methods of the user actor.
+var (
+	userNoteSignIn = grain.On(userKind, "signin.note", (*user).onNoteSignIn, grain.Repeatable)
+	userSignIns    = grain.On(userKind, "signins", (*user).onSignIns, grain.Repeatable)
+)
+
+// onNoteSignIn notes a sign-in. A failure that repeats the newest row within SignInGrain is not noted again, so that
+// trying costs no writes.
+func (u *user) onNoteSignIn(_ time.Time, m svc.SignIn) (grain.Outcome[grain.None], error) {
+	if len(u.signIns) > 0 {
+		newest := u.signIns[0]
+		same := newest.Method == m.Method && newest.Device == m.Device && newest.Place == m.Place && newest.Failure == m.Failure
+		if newest.ID == m.ID || m.Failure != "" && same && m.At.Sub(newest.At) < svc.SignInGrain {
+			return grain.Answer(grain.None{}), nil
+		}
+	}
+	u.signIns = append([]svc.SignIn{m}, u.signIns[:min(len(u.signIns), svc.MaxSignIns-1)]...)
+	return grain.Answer(grain.None{}, grain.Put("signins", signInsID, signInLog{u.signIns})), nil
+}
+
+func (u *user) onSignIns(time.Time, grain.None) (grain.Outcome[[]svc.SignIn], error) {
+	return grain.Answer(append([]svc.SignIn{}, u.signIns...)), nil
+}
+
+// NoteSignIn notes a sign-in of a person, or one that failed.
+func (i *Identity) NoteSignIn(ctx context.Context, person svc.User, signIn svc.SignIn) error {
+	signIn.ID, signIn.At = i.Random.NewID(ctx, "sgn_"), i.Now()
+	_, err := userNoteSignIn.Ask(ctx, i.Actors, userIdentity(person.Email), signIn)
+	return err
+}
+
+// SignIns returns the last sign-ins of a person, the newest first.
+func (i *Identity) SignIns(ctx context.Context, person svc.User) ([]svc.SignIn, error) {
+	return userSignIns.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
+}
