@@ -116,7 +116,7 @@ func TestReleasesAreGuardedAndAudited(t *testing.T) {
 	} {
 		d.audit = nil
 		request := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(c.body))
-		request.Header.Set("Authorization", "Bearer "+c.secret)
+		request.Header.Set("Authorization", "Bearer "+tokenOf(c.secret))
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, request)
 		if response.Code != c.status || !strings.Contains(response.Body.String(), c.part) {
@@ -155,7 +155,7 @@ func TestReleasesArePaged(t *testing.T) {
 	next := "https://example.com/api/0/projects/acme/web/releases/?per_page=3"
 	for pages := 0; ; pages++ {
 		request := httptest.NewRequestWithContext(t.Context(), "GET", next, nil)
-		request.Header.Set("Authorization", "Bearer writer")
+		request.Header.Set("Authorization", "Bearer "+tokenOf("writer"))
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, request)
 		var page []struct{ Version string }

@@ -25,15 +25,22 @@ type depot struct {
 	elsewhere, mapBytes int64
 }
 
+// tokenOf returns an access token that is named in a test.
+func tokenOf(name string) string {
+	random := make([]byte, 32)
+	copy(random, name)
+	return svc.MintSecret(svc.TokenPersonal.Prefix(), random).Reveal()
+}
+
 func (d *depot) Authorize(_ context.Context, secret string, _ svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
 	grant := svc.Grant{
 		Token:       svc.Token{ID: "tok_1", Kind: svc.TokenPersonal, User: &svc.User{ID: "usr_1"}, Scopes: []svc.Scope{svc.ScopeRead, svc.ScopeWrite}},
 		Permissions: svc.EffectivePermissions(svc.RoleMember, svc.Scopes()),
 	}
 	switch {
-	case secret == "reader":
+	case secret == tokenOf("reader"):
 		grant.Token.Scopes = []svc.Scope{svc.ScopeRead}
-	case secret != "writer":
+	case secret != tokenOf("writer"):
 		return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
 	case org != "acme":
 		return grant, svc.RateState{}, svc.NotFound("organization")
@@ -136,7 +143,7 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 	} {
 		d.audit = nil
 		request := httptest.NewRequestWithContext(t.Context(), c.method, "/sentry/api/0/organizations/acme/"+c.path, strings.NewReader(c.body))
-		request.Header.Set("Authorization", "Bearer "+c.secret)
+		request.Header.Set("Authorization", "Bearer "+tokenOf(c.secret))
 		request.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, request)
@@ -183,7 +190,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	call := func(path, body string, status int, part string) {
 		t.Helper()
 		request := httptest.NewRequestWithContext(t.Context(), "POST", "/api/0/organizations/acme/"+path, strings.NewReader(body))
-		request.Header.Set("Authorization", "Bearer writer")
+		request.Header.Set("Authorization", "Bearer "+tokenOf("writer"))
 		request.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, request)
