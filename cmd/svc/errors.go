@@ -11,6 +11,7 @@ import (
 	"svc/cluster"
 	issuesapi "svc/http/api/issues"
 	"svc/http/route"
+	peoplestore "svc/storage/clickhouse/people"
 )
 
 // errorsModule is issues: groups of errors with a state that people and new occurrences change.
@@ -25,9 +26,40 @@ func (n *node) errorsModule() module {
 		},
 		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.resolved) },
 		routes: func() ([]route.Route, error) {
-			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity, Artifacts: n.db}), nil
+			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: namedOccurrences{n}, Changes: n.issues, People: n.identity, Artifacts: n.db}), nil
 		},
 	}
+}
+
+// namedOccurrences reads occurrences with the persons whom they met.
+type namedOccurrences struct{ node *node }
+
+// Occurrences returns a page of summaries.
+func (o namedOccurrences) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
+	if page, more, err = o.node.db.Occurrences(ctx, q); err != nil {
+		return page, more, err
+	}
+	return page, more, o.name(ctx, q.Environment.Number, page)
+}
+
+// Occurrence returns one in full.
+func (o namedOccurrences) Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
+	found, err := o.node.db.Occurrence(ctx, environment, issue, id)
+	if err != nil {
+		return found, err
+	}
+	page := []svc.Occurrence{found}
+	err = o.name(ctx, environment.Number, page)
+	return page[0], err
+}
+
+// name sets the persons of occurrences. Who was erased and came again is another person.
+func (o namedOccurrences) name(ctx context.Context, environment uint64, page []svc.Occurrence) error {
+	erased := o.node.erased.Visitors()
+	return o.node.db.NameOccurrences(ctx, environment, page, func(id string, ms int64) uint64 {
+		number := peoplestore.VisitorNumber(id)
+		return number ^ erased.Life(environment, number, ms)
+	})
 }
 
 // orgOf returns the organization of an environment, empty where it is not known.

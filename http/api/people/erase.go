@@ -89,7 +89,7 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 			Required: &svc.Required{Scope: svc.ScopeAdmin, Permission: svc.PermPeoplePIIRead},
 		}
 	}
-	found, err := d.erasable(ctx, in)
+	found, err := d.erasable(ctx, call, in)
 	if err != nil {
 		return erasureBegun{}, err
 	}
@@ -106,9 +106,9 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 }
 
 // erasable finds a person by the id, or by a distinct id: who is a customer in billing and nothing else has no other.
-func (d dossiers) erasable(ctx context.Context, in personPath) (svc.Person, error) {
+func (d dossiers) erasable(ctx context.Context, call *route.Call, in personPath) (svc.Person, error) {
 	if _, isID := svc.ParsePersonID(in.ID); isID {
-		return d.find(ctx, in)
+		return d.find(ctx, call, in)
 	}
 	return d.erasures.Customer(ctx, in.Env.Number, in.ID)
 }

@@ -47,7 +47,7 @@ func (d dossiers) export(ctx context.Context, call *route.Call, in personPath, y
 			Required: &svc.Required{Scope: svc.ScopeRead, Permission: svc.PermPeoplePIIRead},
 		}
 	}
-	found, err := d.find(ctx, in)
+	found, err := d.find(ctx, call, in)
 	if err != nil {
 		return err
 	}

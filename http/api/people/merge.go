@@ -21,15 +21,15 @@ func activityRoutes(ports Ports) []route.Route {
 	d := newDossiers(ports)
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}/timeline", Operation: "people.timeline", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}/timeline", Operation: "people.timeline", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Events, activities and errors of a person, newest first", Handler: route.Typed(d.timeline),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/notes", Operation: "people.note", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Unrecorded: "the person's timeline shows it", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/notes", Operation: "people.note", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Unrecorded: "the person's timeline shows it", Rate: svc.RateDefault,
 			Summary: "Add a note to the timeline of a person", Status: http.StatusCreated, Handler: route.Typed(d.note),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/merge", Operation: "people.merge", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.merged", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/merge", Operation: "people.merge", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.merged", Rate: svc.RateDefault,
 			Summary: "Make two records of one person one", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.merge),
 		},
 	}
@@ -54,7 +54,7 @@ func (n *addNote) Check(*route.Call) []svc.FieldError {
 }
 
 func (d dossiers) note(ctx context.Context, call *route.Call, in addNote) (timelineEntry, error) {
-	found, err := d.find(ctx, in.personPath)
+	found, err := d.find(ctx, call, in.personPath)
 	if err != nil {
 		return timelineEntry{}, err
 	}
@@ -90,11 +90,11 @@ func (m *mergePeople) Check(*route.Call) []svc.FieldError {
 // merge makes one person of two. The person has the id of the older record then; the other id finds
 // the same person.
 func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (dossier, error) {
-	found, err := d.find(ctx, in.personPath)
+	found, err := d.find(ctx, call, in.personPath)
 	if err != nil {
 		return dossier{}, err
 	}
-	other, err := d.findID(ctx, in.Env.Environment, in.Body.PersonID)
+	other, err := d.findID(ctx, call, in.Env.Environment, in.Body.PersonID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return dossier{}, svc.Invalid(svc.FieldError{Field: "personId", Code: "unknown_person", Message: "No person of the environment has the id."})
 	}
@@ -120,7 +120,7 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 			return dossier{}, err
 		}
 	}
-	person, err := d.find(ctx, in.personPath)
+	person, err := d.find(ctx, call, in.personPath)
 	if err != nil {
 		return dossier{}, err
 	}

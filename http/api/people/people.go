@@ -42,11 +42,11 @@ func personRoutes(ports Ports) []route.Route {
 			Summary: "Search people", Handler: route.Typed(d.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.get", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.get", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "One person in full", Handler: route.Typed(d.get),
 		},
 		{
-			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.update", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Ledger: "person.updated", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.update", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Ledger: "person.updated", Rate: svc.RateDefault,
 			Summary: "Change the stage, the tags or the CRM fields of a person", Handler: route.Typed(d.update),
 		},
 	}
@@ -226,21 +226,29 @@ func personKey(call *route.Call, cursor string) (*svc.PersonKey, error) {
 // personPath is the address of a person in a path.
 type personPath struct {
 	api.AppPath
-	ID  string  `path:"id" doc:"The person's id."`
+	ID  string  `path:"id" doc:"The person's id. With people.pii.read, a distinct id or an anonymous id finds the person as well."`
 	Env api.Env `query:"env" doc:"The environment's slug."`
 }
 
 // find returns the person of a path.
-func (d dossiers) find(ctx context.Context, in personPath) (svc.Person, error) {
-	return d.findID(ctx, in.Env.Environment, in.ID)
+func (d dossiers) find(ctx context.Context, call *route.Call, in personPath) (svc.Person, error) {
+	return d.findID(ctx, call, in.Env.Environment, in.ID)
 }
 
-func (d dossiers) findID(ctx context.Context, env svc.Environment, id string) (svc.Person, error) {
-	visitor, ok := svc.ParsePersonID(id)
-	if !ok {
+// findID returns the person who has an id: a person's id, a distinct id or an anonymous one. The last two find nobody for a caller without
+// people.pii.read, who could confirm a guess with them.
+func (d dossiers) findID(ctx context.Context, call *route.Call, env svc.Environment, id string) (svc.Person, error) {
+	if visitor, ok := svc.ParsePersonID(id); ok {
+		return d.people.Person(ctx, env.Number, visitor)
+	}
+	if !call.Grant.May(svc.PermPeoplePIIRead) || svc.IsPlaceholderID(id) {
 		return svc.Person{}, svc.NotFound("person")
 	}
-	return d.people.Person(ctx, env.Number, visitor)
+	found, err := d.erasures.Customer(ctx, env.Number, id)
+	if err == nil && found.Events == 0 { // only billing tells of the customer
+		err = svc.NotFound("person")
+	}
+	return found, err
 }
 
 // dossier is the answer of …/people/{id}.
@@ -250,7 +258,7 @@ type dossier struct {
 }
 
 func (d dossiers) get(ctx context.Context, call *route.Call, in personPath) (dossier, error) {
-	found, err := d.find(ctx, in)
+	found, err := d.find(ctx, call, in)
 	if err != nil {
 		return dossier{}, err
 	}

@@ -144,15 +144,15 @@ func (timelineMark) Schema() route.Schema {
 
 // whose returns a visitor of the person of a path, and for a caller who may not see them the person's words.
 func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (visitor uint64, words []string, err error) {
-	if !call.Grant.May(svc.PermPeoplePIIRead) {
-		found, err := d.find(ctx, in)
-		return found.Number, found.PersonalWords(), err
+	sees := call.Grant.May(svc.PermPeoplePIIRead)
+	if visitor, ok := svc.ParsePersonID(in.ID); ok && sees {
+		return visitor, nil, nil
 	}
-	visitor, ok := svc.ParsePersonID(in.ID)
-	if !ok {
-		return 0, nil, svc.NotFound("person")
+	found, err := d.find(ctx, call, in)
+	if !sees {
+		words = found.PersonalWords()
 	}
-	return visitor, nil, nil
+	return found.Number, words, err
 }
 
 // timelineKey reads the place in the timeline that a cursor names, if there is one.

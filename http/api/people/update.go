@@ -66,7 +66,7 @@ type personChanged struct {
 }
 
 func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson) (personChanged, error) {
-	found, err := d.find(ctx, in.personPath)
+	found, err := d.find(ctx, call, in.personPath)
 	if err != nil {
 		return personChanged{}, err
 	}

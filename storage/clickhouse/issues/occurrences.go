@@ -46,7 +46,7 @@ func (db *Store) occurrences(ctx context.Context, q svc.OccurrenceQuery, root ui
 		var ts int64
 		var level string
 		err := rows.Scan(&o.ID, &ts, &level, &o.Name, &o.Message, &o.Culprit, &o.Handled, &o.Release, &o.URL,
-			&o.PersonID, &o.DistinctID, &o.SessionID, &o.Browser, &o.OS, &o.Country, &o.Tie)
+			&o.DistinctID, &o.AnonymousID, &o.SessionID, &o.Browser, &o.OS, &o.Country, &o.Tie)
 		o.Ts, o.Level = time.UnixMilli(ts).UTC(), svc.Level(level)
 		page = append(page, o)
 		return true, err
@@ -83,7 +83,7 @@ func scanOccurrence(rows driver.Rows, o *svc.Occurrence) error {
 	var status uint16
 	err := rows.Scan(&o.ID, &ts, &received, &level, &o.Name, &o.Message, &o.Culprit, &o.Handled, &o.Mechanism, &o.Release,
 		&o.Stack, &frames, &breadcrumbs, &tags, &extra, &o.Request.Method, &o.Request.URL, &status, &o.URL, &o.Path, &o.Referrer,
-		&o.PersonID, &o.SessionID, &o.DistinctID, &o.AnonymousID, &o.Browser, &o.BrowserVersion, &o.OS, &o.Device,
+		&o.SessionID, &o.DistinctID, &o.AnonymousID, &o.Browser, &o.BrowserVersion, &o.OS, &o.Device,
 		&o.Country, &o.Region, &o.City, &o.Locale, &o.AppVersion, &details)
 	if err != nil {
 		return err

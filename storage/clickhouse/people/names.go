@@ -35,15 +35,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	if err != nil || len(known) == 0 {
 		return err
 	}
-	personAt := func(event *svc.Event) uint64 {
-		person := event.VisitorNumber
-		for i, one := range known[event.VisitorNumber] {
-			if i == 0 || one.sinceMs <= event.Ts.UnixMilli() {
-				person = one.person
-			}
-		}
-		return person
-	}
+	personAt := func(event *svc.Event) uint64 { return known.at(event.VisitorNumber, event.Ts.UnixMilli()) }
 	persons := map[uint64]bool{}
 	for i := range events {
 		if _, is := known[events[i].VisitorNumber]; is {
@@ -54,6 +46,51 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	for i := range events {
 		if _, is := known[events[i].VisitorNumber]; is && !events[i].IsBot {
 			events[i].PersonID = ids[personAt(&events[i])]
+		}
+	}
+	return err
+}
+
+// at returns the person to whom a visitor belongs at an instant.
+func (m members) at(visitor uint64, ms int64) uint64 {
+	person := visitor
+	for i, one := range m[visitor] {
+		if i == 0 || one.sinceMs <= ms {
+			person = one.person
+		}
+	}
+	return person
+}
+
+// NameOccurrences sets the ids of the persons whom errors of one environment met, as of the times of the errors; none where nobody is
+// known of whom an event is stored. number returns the number of a visitor at an instant.
+func (db *Store) NameOccurrences(ctx context.Context, environment uint64, page []svc.Occurrence, number func(id string, ms int64) uint64) error {
+	numbers, visitors := make([]uint64, len(page)), []uint64{}
+	for i := range page {
+		if id := svc.Visitor(page[i].DistinctID, page[i].AnonymousID); id != "" {
+			numbers[i] = number(id, page[i].Ts.UnixMilli())
+			visitors = append(visitors, numbers[i])
+		}
+	}
+	if len(visitors) == 0 {
+		return nil
+	}
+	slices.Sort(visitors)
+	visitors = slices.Compact(visitors)
+	known, err := db.tiedOf(ctx, environment, visitors)
+	if err != nil {
+		return err
+	}
+	persons := map[uint64]bool{}
+	for i := range page {
+		if numbers[i] != 0 {
+			persons[known.at(numbers[i], page[i].Ts.UnixMilli())] = true
+		}
+	}
+	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)), known.with(visitors))
+	for i := range page {
+		if numbers[i] != 0 {
+			page[i].PersonID = ids[known.at(numbers[i], page[i].Ts.UnixMilli())]
 		}
 	}
 	return err

@@ -3,7 +3,7 @@
 -- block where it came again after a day. Rows returned: at most limit.
 SELECT
     id, toUnixTimestamp64Milli(ts), level, name, message, culprit, handled, release, url,
-    person_id, distinct_id, session_id, browser, os, country, cityHash64(issue, block) AS tie
+    distinct_id, anonymous_id, session_id, browser, os, country, cityHash64(issue, block) AS tie
 FROM occurrences
 WHERE environment = {environment:UInt64} AND issue IN {issues:Array(UInt64)} AND NOT has({hidden:Array(UInt64)}, block)
     AND ({first_page:Bool} OR ts <= {before_ts:DateTime64(3, 'UTC')} AND (ts < {before_ts:DateTime64(3, 'UTC')} OR id < {before_id:String}
