@@ -100,7 +100,7 @@ type Check struct {
 }
 
 // Judge returns why an answer does not meet a specification, "" where it does. body is
-// as much of it as a check looks at.
+// as much of it as a check looks at, as UTF-8.
 func (s MonitorSpec) Judge(status int, body []byte) string {
 	switch {
 	case status != s.ExpectedStatus:

@@ -11,11 +11,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"svc"
 )
@@ -105,6 +108,7 @@ func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.Che
 		return ErrNotPublic
 	}
 	request.Header["User-Agent"] = []string{p.agent}
+	request.Header["Accept"] = []string{"*/*"}
 	if spec.Method != http.MethodHead {
 		request.Header["Accept-Encoding"] = []string{gzipped}
 	}
@@ -128,7 +132,7 @@ func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.Che
 }
 
 // follow follows the redirects of an answer with net/http's client, which is given the answer for
-// its first request.
+// its first request. The client sends the cookies that the answers of this check set.
 func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.MonitorSpec) (*http.Response, error) {
 	trips := func(next *http.Request) (*http.Response, error) {
 		if first := answer; first != nil {
@@ -137,7 +141,11 @@ func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.Mo
 		}
 		return p.RoundTrip(next)
 	}
-	client := http.Client{Transport: roundTripper(trips), CheckRedirect: func(next *http.Request, via []*http.Request) error {
+	cookies, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	if err != nil {
+		return nil, errors.Join(err, answer.Body.Close())
+	}
+	client := http.Client{Transport: roundTripper(trips), Jar: cookies, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		switch {
 		case spec.ExpectedStatus >= 300 && spec.ExpectedStatus < 400:
 			return http.ErrUseLastResponse
@@ -176,7 +184,11 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 	if _, err := body.ReadFrom(io.LimitReader(content, limit)); err != nil {
 		return err
 	}
-	result.Error = spec.Judge(response.StatusCode, body.Bytes())
+	text := body.Bytes()
+	if limit == svc.MaxCheckedBody {
+		text = textOf(response.Header.Get("Content-Type"), text)
+	}
+	result.Error = spec.Judge(response.StatusCode, text)
 	return nil
 }
 

@@ -1,0 +1,47 @@
+package outbound
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+)
+
+//nolint:gochecknoglobals // compiled once
+var (
+	// headerCharset finds the charset in a Content-Type header, also with single quotes or spaces.
+	headerCharset = regexp.MustCompile(`(?i)\bcharset\s*=\s*["']?\s*([^\s"';,]+)`)
+	// xmlCharset finds the encoding in an XML declaration.
+	xmlCharset = regexp.MustCompile(`^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]+)["']`)
+)
+
+// declared is how many bytes of a body may declare its encoding.
+const declared = 1024
+
+// textOf returns the text of a body as UTF-8. Its encoding is that of the byte order mark, else of
+// the Content-Type header, else of the XML declaration or the meta element. This is the order of
+// the encoding standard. An unknown name counts as no name. Bytes in no known encoding stay.
+func textOf(contentType string, body []byte) []byte {
+	label := ""
+	if found := headerCharset.FindStringSubmatch(contentType); found != nil {
+		_, label = charset.Lookup(found[1])
+	}
+	if found := xmlCharset.FindSubmatch(body[:min(len(body), declared)]); found != nil && label == "" {
+		// A declaration that can be read is not in UTF-16.
+		if _, name := charset.Lookup(string(found[1])); !strings.HasPrefix(name, "utf-16") {
+			label = name
+		}
+	}
+	encoding, name, _ := charset.DetermineEncoding(body, "text/html; charset="+label)
+	switch {
+	case name == "utf-8", name == "replacement":
+		return body
+	case name == "windows-1252" && utf8.Valid(body): // it is also the default without a name
+		return body
+	}
+	if text, err := encoding.NewDecoder().Bytes(body); err == nil {
+		return text
+	}
+	return body
+}
