@@ -183,6 +183,34 @@ func ASCIIHost(host string) string {
 	return strings.Join(labels, ".")
 }
 
+// ASCIIAddress returns an e-mail address with its domain in ASCII. The part before the @ stays.
+func ASCIIAddress(address string) string {
+	at := strings.LastIndexByte(address, '@') + 1
+	return address[:at] + ASCIIHost(address[at:])
+}
+
+// ASCIIURL returns a whole address in ASCII: the host as punycode, and everything that is not ASCII, a space or a
+// control character percent-encoded. What is encoded already stays.
+func ASCIIURL(address string) string {
+	if before, rest, found := strings.Cut(address, "://"); found {
+		end := strings.IndexAny(rest+"/", `/?#\`)
+		user, host := "", rest[:end]
+		if at := strings.LastIndexByte(host, '@') + 1; at > 0 {
+			user, host = host[:at], host[at:]
+		}
+		address = before + "://" + user + ASCIIHost(host) + rest[end:]
+	}
+	var out strings.Builder
+	for _, c := range []byte(address) {
+		if c > ' ' && c < 0x7f {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", c)
+		}
+	}
+	return out.String()
+}
+
 // maxDomain is the length of the longest domain name, in bytes (RFC 1035). It
 // also bounds the time that looking one up takes.
 const maxDomain = 253

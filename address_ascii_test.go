@@ -21,3 +21,30 @@ func TestASCIIHost(t *testing.T) {
 		}
 	}
 }
+
+func TestASCIIAddress(t *testing.T) {
+	for address, want := range map[string]string{
+		"": "", "a": "a", "a@b.example": "a@b.example", "jo@müller.example": "jo@xn--mller-kva.example", "jö@müller.example": "jö@xn--mller-kva.example", `"a@ö"@ü.example`: `"a@ö"@xn--tda.example`,
+	} {
+		if got := ASCIIAddress(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestASCIIURL(t *testing.T) {
+	for address, want := range map[string]string{
+		"": "", "https://x.example/a?b=c#d": "https://x.example/a?b=c#d", "https://x.example/a%2Fb?c=%C3%A9&d=+": "https://x.example/a%2Fb?c=%C3%A9&d=+",
+		"https://x.example/straße/🙂?q=é#ü":  "https://x.example/stra%C3%9Fe/%F0%9F%99%82?q=%C3%A9#%C3%BC",
+		"https://müller.example":            "https://xn--mller-kva.example",
+		"https://ü:ö@müller.example:8080?é": "https://%C3%BC:%C3%B6@xn--mller-kva.example:8080?%C3%A9",
+		"https://müller.example#ä@ö":        "https://xn--mller-kva.example#%C3%A4@%C3%B6",
+		"https://x.example/a b\r\nc\x7f":    "https://x.example/a%20b%0D%0Ac%7F",
+		"https://x.example/\xff":            "https://x.example/%FF",
+		"mailto:jo@müller.example":          "mailto:jo@m%C3%BCller.example",
+	} {
+		if got := ASCIIURL(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}

@@ -255,7 +255,7 @@ func (c *CampaignContent) validate(domains MailDomains) (problems []FieldError) 
 	if c.From.Address != "" && !domains.Permit(c.From.Address) {
 		problems = append(problems, FieldError{Field: "from.address", Code: "not_permitted", Message: "The operator permits senders of these domains only.", Allowed: domains})
 	}
-	if c.ReplyTo != "" && !PlainAddress(c.ReplyTo) {
+	if c.ReplyTo != "" && !PlainAddress(ASCIIAddress(c.ReplyTo)) {
 		problems = append(problems, FieldError{Field: "replyTo", Code: "invalid_value", Message: "It is no e-mail address."})
 	}
 	return problems
@@ -277,6 +277,7 @@ type MailDomains []string
 
 // Permit reports whether an address may be a sender.
 func (d MailDomains) Permit(address string) bool {
+	address = ASCIIAddress(address)
 	_, domain, _ := strings.Cut(address, "@")
 	return PlainAddress(address) && slices.ContainsFunc(d, func(one string) bool { return strings.EqualFold(one, domain) })
 }

@@ -151,7 +151,7 @@ func (a audiences) segment(ctx context.Context, ref svc.AppRef, campaign *svc.Ma
 
 // addRecipient adds a person to a page, or counts why nothing is sent.
 func addRecipient(page *svc.CampaignPage, person *svc.Person) {
-	address := strings.TrimSpace(person.Email)
+	address := svc.ASCIIAddress(strings.TrimSpace(person.Email))
 	switch {
 	case !svc.PlainAddress(address):
 		page.Skips.NoAddress++

@@ -157,7 +157,7 @@ func (c *Connection) judged(err error, address bool) svc.MailReply {
 // answered returns the status and the words of a server's answer; 0 where there is none.
 func answered(err error) (code int, text string) {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok {
-		return reply.Code, strconv.Itoa(reply.Code) + " " + oneLine(reply.Msg)
+		return reply.Code, strconv.Itoa(reply.Code) + " " + strings.Join(strings.Fields(reply.Msg), " ")
 	}
 	return 0, err.Error()
 }

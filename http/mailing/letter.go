@@ -3,7 +3,6 @@ package mailing
 import (
 	"bytes"
 	"html"
-	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/http/outbound"
 )
 
 // Letter makes the messages of one campaign.
@@ -42,10 +42,11 @@ const pixelMark = "\x00pixel\x00"
 // newLetter prepares the messages of a campaign.
 func newLetter(ref svc.AppRef, campaign *svc.Mailing, sender string, links Links, now func() time.Time) *Letter {
 	c := &campaign.Content
-	letter := &Letter{ref: ref, id: campaign.ID, from: mail.Address{Name: c.From.Name, Address: c.From.Address}, replyTo: c.ReplyTo, links: links, now: now, textOnly: c.HTML == ""}
+	letter := &Letter{ref: ref, id: campaign.ID, from: mail.Address{Name: c.From.Name, Address: c.From.Address}, replyTo: svc.ASCIIAddress(c.ReplyTo), links: links, now: now, textOnly: c.HTML == ""}
 	if letter.from.Address == "" {
 		letter.from.Address = sender
 	}
+	letter.from.Address = svc.ASCIIAddress(letter.from.Address)
 	found := &linked{}
 	letter.subject = &template{}
 	letter.subject.text(c.Subject)
@@ -91,41 +92,38 @@ func (l *Letter) link(to *svc.CampaignRecipient) func(number int) string {
 // Message returns the message to a recipient in its wire form.
 func (l *Letter) Message(to *svc.CampaignRecipient) []byte {
 	unsubscribe := l.links.unsubscribe(l.ref, l.id, to.Address)
-	var out bytes.Buffer
-	header := func(name, value string) { out.WriteString(name + ": " + value + "\r\n") }
+	var head outbound.Header
 	_, domain, _ := strings.Cut(l.from.Address, "@")
-	header("From", l.from.String())
-	header("To", "<"+to.Address+">")
+	head.Address("From", l.from)
+	head.Address("To", mail.Address{Address: to.Address})
 	if l.replyTo != "" {
-		header("Reply-To", "<"+l.replyTo+">")
+		head.Address("Reply-To", mail.Address{Address: l.replyTo})
 	}
-	header("Subject", mime.QEncoding.Encode("utf-8", oneLine(l.subject.render(to, unsubscribe, l.link(to)))))
-	header("Date", l.now().UTC().Format(time.RFC1123Z))
-	header("Message-ID", "<"+l.id+"."+strconv.FormatUint(uint64(to.Number), 10)+"@"+domain+">")
-	header("List-Unsubscribe", "<"+unsubscribe+">")
-	header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
-	header("Precedence", "bulk")
-	header("Auto-Submitted", "auto-generated")
-	header("MIME-Version", "1.0")
+	head.Text("Subject", l.subject.render(to, unsubscribe, l.link(to)))
+	head.Add("Date", l.now().UTC().Format(time.RFC1123Z))
+	head.Add("Message-ID", "<"+l.id+"."+strconv.FormatUint(uint64(to.Number), 10)+"@"+domain+">")
+	head.Add("List-Unsubscribe", "<"+svc.ASCIIURL(unsubscribe)+">")
+	head.Add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	head.Add("Precedence", "bulk")
+	head.Add("Auto-Submitted", "auto-generated")
+	head.Add("MIME-Version", "1.0")
+	var out bytes.Buffer
 	if l.textOnly {
-		header("Content-Type", "text/plain; charset=utf-8")
-		header("Content-Transfer-Encoding", "quoted-printable")
-		out.WriteString("\r\n")
+		head.Add("Content-Type", "text/plain; charset=utf-8")
+		head.Add("Content-Transfer-Encoding", "quoted-printable")
+		out.WriteString(head.String() + "\r\n")
 		writeQuoted(quotedprintable.NewWriter(&out), l.text.render(to, unsubscribe, l.link(to)))
 		return out.Bytes()
 	}
 	parts := multipart.NewWriter(&out)
-	header("Content-Type", `multipart/alternative; boundary="`+parts.Boundary()+`"`)
-	out.WriteString("\r\n")
+	head.Add("Content-Type", `multipart/alternative; boundary="`+parts.Boundary()+`"`)
+	out.WriteString(head.String() + "\r\n")
 	pixel := l.links.Base + openPath + l.links.seal(purposeOpen, token{ref: l.ref, campaign: l.id, number: to.Number})
 	writePart(parts, "text/plain", l.text.render(to, unsubscribe, l.link(to)))
 	writePart(parts, "text/html", strings.Replace(l.html.render(to, unsubscribe, l.link(to)), pixelMark, pixel, 1))
 	_ = parts.Close() // to memory
 	return out.Bytes()
 }
-
-// oneLine removes what would end a header.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // writePart adds a part of a message.
 func writePart(parts *multipart.Writer, kind, text string) {

@@ -21,7 +21,7 @@ type Links struct {
 
 // AddressHash returns 32 hexadecimal digits for an address of an application, the same however the address is written.
 func (l Links) AddressHash(ref svc.AppRef, address string) string {
-	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(strings.TrimSpace(address))))
+	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(svc.ASCIIAddress(strings.TrimSpace(address)))))
 	return hex.EncodeToString(sum)
 }
 

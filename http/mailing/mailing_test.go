@@ -60,6 +60,10 @@ func TestTemplates(t *testing.T) {
 	}{
 		"plain":            {text: "Hi {{firstName}}, {{ email }} {{name|x}}", want: "Hi <b>Ada</b>, ada@example.com <b>Ada</b> Lovelace"},
 		"plain links":      {text: "(https://a.example/x?y=1). https://a.example/x?y=1", want: "(L1). L1", urls: []string{"https://a.example/x?y=1"}},
+		"H6: brackets":     {text: "See https://w.example/Foo_(bar)", want: "See L1", urls: []string{"https://w.example/Foo_(bar)"}},
+		"brackets around":  {text: "(see https://w.example/Foo_(bar)), [https://w.example/a[1]]!", want: "(see L1), [L2]!", urls: []string{"https://w.example/Foo_(bar)", "https://w.example/a[1]"}},
+		"end of sentence":  {text: "https://w.example/x... https://w.example/y?! 见 https://w.example/z。", want: "L1... L2?! 见 L3。", urls: []string{"https://w.example/x", "https://w.example/y", "https://w.example/z"}},
+		"slash at the end": {text: "https://w.example/a_(b)/", want: "L1", urls: []string{"https://w.example/a_(b)/"}},
 		"braces":           {text: "{ {name} {{name}", want: "{ {name} {{name}"},
 		"values in HTML":   {html: true, text: "<p>{{name}}</p>", want: "<p>&lt;b&gt;Ada&lt;/b&gt; Lovelace</p>E"},
 		"links in HTML":    {html: true, text: `<a class="b" HREF='http://b.example/?a=1&amp;b=2'>x</a><a href="mailto:x@y.example">y</a>`, want: `<a class="b" href="L1">x</a><a href="mailto:x@y.example">y</a>E`, urls: []string{"http://b.example/?a=1&b=2"}},

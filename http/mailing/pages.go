@@ -117,7 +117,7 @@ func (p Pages) click(w *route.Response, r *http.Request) {
 		w.Refuse(r, err, nil)
 		return
 	}
-	w.Header().Set("Location", address)
+	w.Header().Set("Location", svc.ASCIIURL(address))
 	w.WriteHeader(http.StatusFound)
 }
 

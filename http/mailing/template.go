@@ -91,8 +91,8 @@ func plainTemplate(text string, links *linked) *template {
 	t := &template{}
 	at := 0
 	for _, found := range webAddress.FindAllStringIndex(text, -1) {
-		end := found[0] + len(strings.TrimRight(text[found[0]:found[1]], ".,;:!?)'"))
-		address := text[found[0]:end]
+		address := withoutPunctuation(text[found[0]:found[1]])
+		end := found[0] + len(address)
 		if !tracked(address) {
 			continue
 		}
@@ -102,6 +102,24 @@ func plainTemplate(text string, links *linked) *template {
 	}
 	t.text(text[at:])
 	return t
+}
+
+// withoutPunctuation returns an address without the punctuation that ends its sentence, and without the closing brackets
+// that were opened before it.
+func withoutPunctuation(address string) string {
+	for {
+		trimmed := strings.TrimRight(address, ".,;:!?'…’”»。，、！？；：）」』】》")
+		for _, pair := range []string{"()", "[]", "{}"} {
+			if strings.HasSuffix(trimmed, pair[1:]) && strings.Count(trimmed, pair[1:]) > strings.Count(trimmed, pair[:1]) {
+				trimmed = trimmed[:len(trimmed)-1]
+				break
+			}
+		}
+		if trimmed == address {
+			return address
+		}
+		address = trimmed
+	}
 }
 
 // tracked reports whether an address is one of a link that is counted.

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime"
 	"net"
 	"net/smtp"
 	"net/url"
@@ -77,11 +76,11 @@ func (m Mail) send(ctx context.Context, l letter) (err error) {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	if err := client.Mail(m.From); err != nil {
+	if err := client.Mail(svc.ASCIIAddress(m.From)); err != nil {
 		return fmt.Errorf("naming the sender: %w", err)
 	}
 	for _, address := range l.to {
-		if err := client.Rcpt(address); err != nil {
+		if err := client.Rcpt(svc.ASCIIAddress(address)); err != nil {
 			return fmt.Errorf("naming a recipient: %w", err)
 		}
 	}
@@ -134,26 +133,25 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, net.C
 // message returns the message in its wire form. No text of a user reaches a header unescaped.
 func (m Mail) message(l letter) []byte {
 	_, host, _ := strings.Cut(m.From, "@")
-	var out strings.Builder
-	write := func(headers ...[2]string) {
-		for _, header := range headers {
-			out.WriteString(header[0] + ": " + header[1] + "\r\n")
-		}
+	var out Header
+	out.Add("From", svc.ASCIIAddress(m.From))
+	to := make([]string, len(l.to))
+	for i, address := range l.to {
+		to[i] = svc.ASCIIAddress(address)
 	}
-	write(
-		[2]string{"From", m.From},
-		[2]string{"To", strings.Join(l.to, ", ")},
-		[2]string{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(l.subject), " "))},
-		[2]string{"Date", m.Now().UTC().Format(time.RFC1123Z)},
-		[2]string{"Message-ID", "<" + l.id + "@" + cmp.Or(host, "localhost") + ">"},
-		[2]string{"Auto-Submitted", "auto-generated"},
-	)
+	out.Add("To", strings.Join(to, ", "))
+	out.Text("Subject", l.subject)
+	out.Add("Date", m.Now().UTC().Format(time.RFC1123Z))
+	out.Add("Message-ID", "<"+l.id+"@"+svc.ASCIIHost(cmp.Or(host, "localhost"))+">")
+	out.Add("Auto-Submitted", "auto-generated")
 	if l.unsubscribe != "" {
-		write([2]string{"List-Unsubscribe", "<" + l.unsubscribe + ">"}, [2]string{"List-Unsubscribe-Post", "List-Unsubscribe=One-Click"})
+		out.Add("List-Unsubscribe", "<"+svc.ASCIIURL(l.unsubscribe)+">")
+		out.Add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}
-	write([2]string{"MIME-Version", "1.0"})
+	out.Add("MIME-Version", "1.0")
 	part := func(kind, text string) {
-		write([2]string{"Content-Type", kind + "; charset=utf-8"}, [2]string{"Content-Transfer-Encoding", "base64"})
+		out.Add("Content-Type", kind+"; charset=utf-8")
+		out.Add("Content-Transfer-Encoding", "base64")
 		out.WriteString(wrapped(text) + "\r\n")
 	}
 	if l.html == "" {
@@ -161,7 +159,7 @@ func (m Mail) message(l letter) []byte {
 		return []byte(out.String())
 	}
 	boundary := "part-" + l.id // no line of base64 has a hyphen
-	write([2]string{"Content-Type", `multipart/alternative; boundary="` + boundary + `"`})
+	out.Add("Content-Type", `multipart/alternative; boundary="`+boundary+`"`)
 	for _, form := range [][2]string{{"text/plain", l.text}, {"text/html", l.html}} {
 		out.WriteString("\r\n--" + boundary + "\r\n")
 		part(form[0], form[1])
