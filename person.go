@@ -71,6 +71,8 @@ func (p *Person) Stage() (stage LifecycleStage, source string) {
 // what the stored rows tell.
 type PersonVisitor struct {
 	Person, Visitor uint64
+	// Away says that the visitor's id finds another person.
+	Away bool
 	// ID is the text of the visitor; empty where nothing tells it.
 	ID                string
 	FirstMs, LastMs   int64
@@ -85,6 +87,11 @@ type PersonVisitor struct {
 	Email, Name       StampedText
 	Company           StampedText
 	Traits, Once      map[string]StampedText
+}
+
+// Told reports whether anything was told of the visitor.
+func (v *PersonVisitor) Told() bool {
+	return v.Identified || v.Mailed || v.Email != "" || v.Name != "" || v.Company != "" || len(v.Traits)+len(v.Once) > 0
 }
 
 // StampedText is a text with the digits of the milliseconds of its event before it, so that the
@@ -163,7 +170,7 @@ func (p *Person) fillTraits(traits, once map[string]StampedText) {
 	}
 }
 
-// comparePersonVisitors orders the visitors of a person: known ones first, the oldest first.
+// comparePersonVisitors orders the visitors of a person: those whose ids find the person first, known ones first, the oldest first.
 func comparePersonVisitors(a, b PersonVisitor) int {
 	known := func(v *PersonVisitor) int {
 		if v.Identified {
@@ -171,7 +178,13 @@ func comparePersonVisitors(a, b PersonVisitor) int {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(known(&a), known(&b)), cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.Visitor, b.Visitor))
+	away := func(v *PersonVisitor) int {
+		if v.Away {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(away(&a), away(&b)), cmp.Compare(known(&a), known(&b)), cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.Visitor, b.Visitor))
 }
 
 // reached returns the stage that the lifecycle rules give a visitor. A person has the latest of its

@@ -13,13 +13,14 @@ const (
 	ActivityNote   ActivityKind = "note"
 	ActivityUpdate ActivityKind = "update"
 	ActivityMerge  ActivityKind = "merge"
+	ActivitySplit  ActivityKind = "split"
 	// ActivityCampaign is a campaign that was sent to the person.
 	ActivityCampaign ActivityKind = "campaign"
 )
 
 // Values returns the kinds, for descriptions.
 func (ActivityKind) Values() []ActivityKind {
-	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge, ActivityCampaign}
+	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge, ActivitySplit, ActivityCampaign}
 }
 
 // Activity is an action of a member of the organization on a person, or a campaign, as an entry of the person's timeline.
@@ -36,9 +37,31 @@ type Activity struct {
 	Patch   *PersonPatch `json:"patch,omitempty"`
 	// Merged is the id of the person who became part of this one.
 	Merged string `json:"merged,omitempty"`
+	// Split is the person id of the id that was removed from this person, from Since on or, if that is nil, entirely. Devices says that the ids that were
+	// identified as it stayed with it.
+	Split   string     `json:"split,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
+	Devices bool       `json:"devices,omitempty"`
 	// Campaign is the id of a campaign, whose name is Text; Fate says what became of its message.
 	Campaign string `json:"campaign,omitempty"`
 	Fate     string `json:"fate,omitempty"`
+}
+
+// PersonSplit removes an id from its person.
+type PersonSplit struct {
+	// Visitor is the number of the id.
+	Visitor uint64
+	At      time.Time
+	// Since is from when on the events of the id are its own; nil undoes all ties of the id.
+	Since *time.Time
+	// Devices says that ids that were identified as this one stay with it.
+	Devices bool
+}
+
+// Splits returns what the activity removed from the person, if it did.
+func (a *Activity) Splits() (PersonSplit, bool) {
+	visitor, is := ParsePersonID(a.Split)
+	return PersonSplit{Visitor: visitor, At: a.At, Since: a.Since, Devices: a.Devices}, is && a.Kind == ActivitySplit
 }
 
 // Limits of activities.

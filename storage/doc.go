@@ -27,6 +27,7 @@
 //	links            environment, anonymous, known                -      view of events                           people, funnels, retention
 //	aliases          environment, low, high                       -      view of events, merges of people         roots
 //	roots            environment, visitor                         -      blocks with aliases, merges of people    people, funnels, retention
+//	splits           environment, visitor, at                     -      members who remove ids from people         people, views of links and aliases
 //	activations      environment, visitor                         -      the owner of partition 0, hourly         people
 //	flag_counts      environment, flag, variant, day              -      flags.Recorder, every two seconds        lists and results of flags
 //	deliveries       app, destination, created, id                -      dispatchers, four times a second          the delivery log, replays

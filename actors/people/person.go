@@ -144,7 +144,7 @@ func (p *person) noted(activity svc.Activity) (svc.Activity, bool) {
 	return svc.Activity{}, false
 }
 
-// keep adds an activity and gives up the oldest ones beyond the bound. Merges stay: what ties people together is made of them.
+// keep adds an activity and gives up the oldest ones beyond the bound. Merges and splits stay: who is one person is made of them.
 func (p *person) keep(activity svc.Activity) []grain.Write {
 	p.activities[activity.ID] = activity
 	writes := []grain.Write{grain.Put("activity", activity.ID, activity)}
@@ -153,7 +153,7 @@ func (p *person) keep(activity svc.Activity) []grain.Write {
 		return writes
 	}
 	for _, old := range slices.SortedFunc(maps.Values(p.activities), svc.Activity.Compare) {
-		if old.Kind == svc.ActivityMerge {
+		if old.Kind == svc.ActivityMerge || old.Kind == svc.ActivitySplit {
 			continue
 		}
 		delete(p.activities, old.ID)

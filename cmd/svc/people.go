@@ -29,7 +29,7 @@ func (n *node) peopleModule() module {
 		kinds:     people.Kinds,
 		routes: func() ([]route.Route, error) {
 			return peopleapi.Routes(peopleapi.Ports{
-				People: n.billed(n.db), Changes: n.people(), Timelines: n.db, Merges: n.db, Segments: n.segments(), Tallies: n.db, Companies: n.db, Erasures: erasing{n.people(), n}, DropOffs: n.db, NewID: n.random.ID,
+				People: n.billed(n.db), Changes: n.people(), Timelines: n.db, Merges: n.db, Splits: splitting{n}, Segments: n.segments(), Tallies: n.db, Companies: n.db, Erasures: erasing{n.people(), n}, DropOffs: n.db, NewID: n.random.ID,
 			}), nil
 		},
 		parts: func() []part {
@@ -96,6 +96,25 @@ func (n *node) removeErased(ctx context.Context) error {
 		Open: n.erased.Open, Withdraw: n.exports().Withdraw, Count: n.people().CountErasure, Note: n.people().NoteErasure, Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
 	}
 	return eraser.Run(ctx)
+}
+
+// splitting removes ids from people.
+type splitting struct{ node *node }
+
+// Tied reports whether an alias or a merge names an id.
+func (s splitting) Tied(ctx context.Context, environment, visitor uint64) (bool, error) {
+	return s.node.db.Tied(ctx, environment, visitor)
+}
+
+// Split removes an id from its person.
+func (s splitting) Split(ctx context.Context, environment uint64, split svc.PersonSplit) error {
+	return s.node.db.Split(ctx, environment, split)
+}
+
+// VisitorOf returns the number of an id of an environment now.
+func (s splitting) VisitorOf(environment uint64, id string) uint64 {
+	number := peoplestore.VisitorNumber(id)
+	return number ^ s.node.erased.Visitors().Life(environment, number, s.node.now().UnixMilli())
 }
 
 // erasing begins erasures.

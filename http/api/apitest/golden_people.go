@@ -84,6 +84,10 @@ func peopleSteps() []step {
 		{name: "people.merge-again", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"{bob}"}`},
 		{name: "people.merge-unknown", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"per_0000000000000"}`},
 		{name: "people.merge-missing", as: owner, method: "POST", path: people + "/per_0000000000000/merge?env=staging", body: `{"personId":"{ada}"}`},
+		{name: "people.split", as: owner, method: "POST", path: people + "/{ada}/split?env=staging", body: `{"id":"bob-old"}`},
+		{name: "people.split-unknown", as: owner, method: "POST", path: people + "/{ada}/split?env=staging", body: `{"id":"nobody"}`},
+		{name: "people.split-invalid", as: owner, method: "POST", path: people + "/{ada}/split?env=staging", body: `{"id":"","from":"2099-01-01T00:00:00Z"}`},
+		{name: "people.split-missing", as: owner, method: "POST", path: people + "/per_0000000000000/split?env=staging", body: `{"id":"ada"}`},
 		{name: "people.get-merged", as: owner, method: "GET", path: people + "/{bob}?env=staging"},
 	}
 }

@@ -24,6 +24,7 @@ type dossiers struct {
 	changes   Changes
 	timelines Timelines
 	merges    Merges
+	splits    Splits
 	segments  Segments
 	erasures  Erasures
 	dropOffs  DropOffs
@@ -31,7 +32,7 @@ type dossiers struct {
 }
 
 func newDossiers(ports Ports) dossiers {
-	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, segments: ports.Segments, erasures: ports.Erasures, dropOffs: ports.DropOffs, newID: ports.NewID}
+	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, splits: ports.Splits, segments: ports.Segments, erasures: ports.Erasures, dropOffs: ports.DropOffs, newID: ports.NewID}
 }
 
 func personRoutes(ports Ports) []route.Route {

@@ -14,6 +14,7 @@ type Ports struct {
 	Changes   Changes
 	Timelines Timelines
 	Merges    Merges
+	Splits    Splits
 	Segments  Segments
 	Tallies   Tallies
 	Companies Companies
@@ -28,6 +29,7 @@ func Routes(ports Ports) []route.Route {
 	return slices.Concat(
 		personRoutes(ports),
 		activityRoutes(ports),
+		splitRoutes(ports),
 		exportRoutes(ports),
 		segmentRoutes(ports),
 		companyRoutes(ports),

@@ -194,6 +194,8 @@ type (
 		Tags     *[]string           `json:"tags"`
 		CRM      map[string]value    `json:"crm"`
 		Merged   *string             `json:"merged"`
+		Split    *string             `json:"split,omitempty"`
+		Since    *route.Time         `json:"since,omitempty"`
 		Campaign *string             `json:"campaign,omitempty"`
 		Fate     *string             `json:"fate,omitempty"`
 	}
@@ -252,6 +254,9 @@ func eventDataOf(e *svc.Event) eventData {
 
 func activityDataOf(a *svc.Activity) activityData {
 	data := activityData{Kind: a.Kind, Text: api.OrNull(a.Text), Changed: append([]string{}, a.Changed...), Merged: api.OrNull(a.Merged), Campaign: api.OrNull(a.Campaign), Fate: api.OrNull(a.Fate)}
+	if a.Kind == svc.ActivitySplit {
+		data.Split, data.Since = new(a.Split), (*route.Time)(a.Since)
+	}
 	if a.By.ID != "" {
 		data.By = &personAuthor{a.By.ID, a.By.Name}
 	}
@@ -271,6 +276,8 @@ func summaryOf(a *svc.Activity) string {
 		return a.Text
 	case svc.ActivityMerge:
 		return "merged with " + a.Merged
+	case svc.ActivitySplit:
+		return splitSummary(a)
 	case svc.ActivityCampaign:
 		return a.Text + ": " + a.Fate
 	case svc.ActivityUpdate:

@@ -12,7 +12,7 @@ func TestQueriesExplain(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	args := clickhouse.Args{
-		"environment": uint64(7), "flag": "nav", "from": now, "to": now,
+		"environment": uint64(7), "flag": "nav", "from": now, "to": now, "linked": []uint64{}, "linked_since": [][]int64{}, "linked_persons": [][]uint64{},
 		"goal_path": []bool{true}, "goal_match": []string{"/"}, "goal_open": []bool{false},
 	}
 	own := clickhouse.Queries{}

@@ -22,6 +22,7 @@ var files embed.FS
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
+	people  *people.Store
 }
 
 // New returns the evaluations of a database.
@@ -30,7 +31,8 @@ func New(db *state.Store) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{conn: db.Conn(), queries: queries}, nil
+	persons, err := people.New(db.Conn())
+	return &Store{conn: db.Conn(), queries: queries, people: persons}, err
 }
 
 // AppendFlagCounts adds evaluations; to repeat it under the same token changes nothing.
@@ -138,6 +140,11 @@ func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc
 	if err != nil {
 		return totals, err
 	}
+	who, err := db.people.LinksArgs(ctx, q.Environment)
+	if err != nil {
+		return totals, err
+	}
+	args = args.With(who)
 	err = db.conn.Read(ctx, "counting exposures of a flag", db.queries["exposures.Count"], args, func(rows driver.Rows) (bool, error) {
 		var exposed svc.FlagExposed
 		err := rows.Scan(&exposed.Variant, &exposed.Persons, &exposed.Several)

@@ -120,9 +120,9 @@ func (q *rankQuery) latestTrait(key string) string {
 		return "told_group"
 	}
 	key = q.bind(key)
-	told := q.over("max", q.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "", "''", "traits[" + key + "]"}))
+	told := q.over("max", q.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "max(told_traits[" + key + "])", "''", "traits[" + key + "]"}))
 	// A value begins with the time of its event, so the empty text is one that is not there; to ask the map whether it has the key would read all keys.
-	once := q.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "", "''", "once[" + key + "]"})
+	once := q.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "minIf(told_once[" + key + "], told_once[" + key + "] != '')", "''", "once[" + key + "]"})
 	if !q.whole {
 		once = "minIf(" + once + ", " + once + " != '')"
 	}

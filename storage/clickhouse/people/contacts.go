@@ -62,17 +62,25 @@ func (db *Store) reached(ctx context.Context, environment uint64, visitors []uin
 		}
 	}
 	told := map[share]*svc.PersonVisitor{}
-	if err := r.readTold(ctx, slices.Sorted(maps.Keys(r.members)), told); err != nil {
+	own, shared := r.members.lists()
+	if err := r.readTold(ctx, own, told); err != nil {
 		return nil, err
+	}
+	if len(shared) > 0 {
+		if err := r.readShared(ctx, shared, told); err != nil {
+			return nil, err
+		}
 	}
 	persons := map[uint64]bool{}
 	for of, part := range told {
-		if several[of.visitor] == nil {
+		switch {
+		case several[of.visitor] == nil:
 			part.Events = 1 // it is asked about because something happened
-			continue
+		case part.Told():
+			persons[of.person] = true
 		}
-		persons[of.person] = true
 	}
+	maps.DeleteFunc(told, func(of share, _ *svc.PersonVisitor) bool { return several[of.visitor] != nil && !persons[of.person] })
 	if len(persons) > 0 {
 		if err := r.addSeen(ctx, several, persons, told); err != nil {
 			return nil, err
@@ -114,20 +122,12 @@ func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[s
 
 // addSeen adds when the visitors of some persons were seen to what they told, which decides about the ids of these persons.
 func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[uint64]bool, told map[share]*svc.PersonVisitor) error {
-	own, shared := visitors.near(slices.Collect(maps.Keys(persons))).lists()
+	own, _ := visitors.near(slices.Collect(maps.Keys(persons))).lists()
 	seen := map[share]*svc.PersonVisitor{}
 	if err := r.readSeen(ctx, own, seen); err != nil {
 		return err
 	}
-	if len(shared) > 0 {
-		if err := r.readShared(ctx, shared, seen); err != nil {
-			return err
-		}
-	}
 	for of, part := range seen {
-		if !persons[of.person] { // another one who has the visitor too
-			continue
-		}
 		into := r.part(told, of.person, of.visitor)
 		into.FirstMs, into.Events = part.FirstMs, part.Events
 	}

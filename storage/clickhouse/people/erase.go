@@ -97,6 +97,14 @@ func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn str
 // Remove removes the rows of the visitors of an erasure, and takes what they count out of the sums. It may be
 // repeated, and after a crash it must be: each turn subtracts once.
 func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) error {
+	splits, err := db.splitsOf(ctx, erasure.EnvironmentNumber, erasure.Visitors...)
+	if err != nil {
+		return err
+	}
+	visitors := erasure.Visitors
+	for _, visitor := range visitors {
+		erasure.Visitors = append(slices.Clone(erasure.Visitors), nodesOf(visitor, splits[visitor])[1:]...)
+	}
 	for _, query := range []string{"erasures.Subtract", "erasures.SubtractIssues"} {
 		if err := db.once(ctx, query, erasure, turn, true); err != nil {
 			return err
@@ -112,8 +120,10 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 	if err := db.removeRoots(ctx, erasure); err != nil {
 		return err
 	}
-	if err := mutate(ctx, db.conn, db.queries["erasures.Untie"], erasureArgs(erasure)); err != nil {
-		return err
+	for _, query := range []string{"erasures.Untie", "splits.Forget"} {
+		if err := mutate(ctx, db.conn, db.queries[query], erasureArgs(erasure)); err != nil {
+			return err
+		}
 	}
 	if err := db.Unite(ctx, erasure.EnvironmentNumber); err != nil {
 		return err

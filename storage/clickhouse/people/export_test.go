@@ -44,7 +44,7 @@ func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint6
 			here[visitor] += fmt.Sprintf("(%d,%d)", one.sinceMs, one.person)
 		}
 	}
-	if engine, err = db.linked(ctx, db.queries["persons.Links"], clickhouse.Args{"environment": environment, "visitors": visitors}); err != nil {
+	if engine, err = db.linked(ctx, db.queries["persons.Links"], members{}.args().With(clickhouse.Args{"environment": environment, "visitors": visitors})); err != nil {
 		return nil, nil, nil, err
 	}
 	parts, args, err := db.WhoIs(ctx, environment)

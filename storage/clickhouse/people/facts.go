@@ -43,7 +43,7 @@ func sources() []string {
 // source returns the query and the table of a source, and whether its rows are split.
 func source(name string) (query, table string, split bool) {
 	switch name {
-	case sourceArrivals, sourceSeen:
+	case sourceArrivals, sourceSeen, sourceTraits:
 		return "facts.Own", name, true
 	case sourceNames:
 		return "facts.Names", name, true
@@ -80,7 +80,7 @@ func (q *rankQuery) seen() string {
 
 // latest is a text that the latest identify decides, after the time of that event: email, name or company.
 func (q *rankQuery) latest(column string) string {
-	return q.over("max", q.add(fact{sourceTraits, "max(traits." + column + ")", "", "''", "told_" + column}))
+	return q.over("max", q.add(fact{sourceTraits, "max(traits." + column + ")", "max($(told." + strings.ToUpper(column[:1]) + column[1:] + "))", "''", "told_" + column}))
 }
 
 // told is a text that the latest identify decides: email, name or company.
@@ -90,7 +90,7 @@ func (q *rankQuery) told(column string) string {
 
 // flag is whether any visitor of a person did something.
 func (q *rankQuery) flag(column string) string {
-	return q.over("max", q.add(fact{sourceTraits, "max(traits." + column + ")", "", "toUInt8(0)", column}))
+	return q.over("max", q.add(fact{sourceTraits, "max(traits." + column + ")", "max($(told." + strings.ToUpper(column[:1]) + column[1:] + "))", "toUInt8(0)", column}))
 }
 
 // reached is whether a person reached a goal.
@@ -113,12 +113,7 @@ func (q *rankQuery) stage() string {
 
 // signedUp is whether a person signed up; on a shared visitor that is whose event it was.
 func (q *rankQuery) signedUp() string {
-	told := q.add(fact{sourceTraits, "max(traits.signed_up)", "", "toUInt8(0)", "signed_up"})
-	did := q.add(fact{sourceSeen, "toUInt8(0)", "toUInt8(max(name = 'signup' AND NOT is_bot))", "toUInt8(0)", "toUInt8(0)"})
-	if q.whole {
-		return told
-	}
-	return fmt.Sprintf("max(if(alone, %s, %s))", told, did)
+	return q.over("max", q.add(fact{sourceTraits, "max(traits.signed_up)", "toUInt8(max(name = 'signup' AND NOT is_bot))", "toUInt8(0)", "signed_up"}))
 }
 
 // subscribed is the highest state of the subscriptions of a person, 0 where there is none.

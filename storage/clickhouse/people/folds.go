@@ -268,8 +268,8 @@ func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 	device, _ := rank.place(placeDevice, "device")
 	own := rank.add(fact{sourceWords, "any(arrivals.id)", "", "''", ""})
 	used := rank.add(fact{sourceSeen, "''", "any(" + sharedID + ")", "''", ""})
-	traits := rank.add(fact{sourceTraits, "maxMap(traits.traits)", "", "CAST(map(), 'Map(String, String)')", ""})
-	once := rank.add(fact{sourceTraits, "minMap(traits.once)", "", "CAST(map(), 'Map(String, String)')", ""})
+	traits := rank.add(fact{sourceTraits, "maxMap(traits.traits)", "maxMap(told_traits)", "CAST(map(), 'Map(String, String)')", ""})
+	once := rank.add(fact{sourceTraits, "minMap(traits.once)", "minMap(told_once)", "CAST(map(), 'Map(String, String)')", ""})
 	done := rank.add(fact{sourceDone, "mapFromArrays(groupArray(name), groupArray(last))", "maxMap(map(toString(name), toInt64(toUnixTimestamp(ts))))", "CAST(map(), 'Map(String, Int64)')", ""})
 	var names, values []string
 	for _, column := range [][2]string{

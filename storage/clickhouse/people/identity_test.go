@@ -40,8 +40,11 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 			row.DistinctID, row.AnonymousID = pick("u"), pick("a")
 		case 6, 7:
 			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, pick("u"), pick("a")
-			if random.IntN(4) == 0 {
+			switch random.IntN(4) {
+			case 0:
 				row.AnonymousID = pick("u")
+			case 1: // a device tells traits of whoever uses it
+				row.DistinctID = ""
 			}
 			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","phone":"+49%d","plan":%d,"$set_once":{"first":%d}}`, i, i, i, i)
 		case 8:
@@ -147,7 +150,7 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 		if row.Name == svc.AliasEvent && row.AnonymousID != "" {
 			tie(row.DistinctID, row.AnonymousID)
 		}
-		if row.Name == svc.IdentifyEvent && !known[row.AnonymousID] && row.AnonymousID != "" &&
+		if row.Name == svc.IdentifyEvent && row.DistinctID != "" && !known[row.AnonymousID] && row.AnonymousID != "" &&
 			!slices.ContainsFunc(linked[row.AnonymousID], func(l link) bool { return l.known == row.DistinctID }) {
 			linked[row.AnonymousID] = append(linked[row.AnonymousID], link{row.DistinctID, row.Ts})
 		}
@@ -203,6 +206,9 @@ func count(events []*svc.EventRow, known map[string]bool) counted {
 			if json.Unmarshal(row.Properties, &traits) == nil {
 				c.Email, c.Plan = traits.Email, string(traits.Plan)
 				c.Once = cmp.Or(c.Once, string(traits.Once.First))
+				if c.Stage == svc.StageVisitor {
+					c.Stage = svc.StageLead
+				}
 			}
 		}
 		if row.Name != svc.IdentifyEvent && row.Name != svc.AliasEvent {

@@ -115,7 +115,7 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 		}
 	}
 	identified := map[uint64]bool{}
-	args := r.args(slices.Concat(own, shared))
+	args := r.args(own)
 	err = db.conn.Read(ctx, "finding identified visitors", db.queries["persons.Identified"], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		err := rows.Scan(&visitor)
@@ -124,8 +124,9 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 	})
 	ids, visitors := make(map[uint64]string, len(persons)), map[uint64][]svc.PersonVisitor{}
 	for of, part := range parts {
-		// What shared visitors told counts for one of their persons.
-		part.Identified = identified[of.visitor] && members.home(of.visitor) == of.person
+		if len(members[of.visitor]) == 1 {
+			part.Identified = identified[of.visitor]
+		}
 		visitors[of.person] = append(visitors[of.person], *part)
 	}
 	for number, of := range visitors {

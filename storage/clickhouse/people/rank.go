@@ -28,6 +28,8 @@ type rankQuery struct {
 	of members
 	// sharers are the visitors that several persons used; nil leaves them to the engine.
 	sharers members
+	// given are the spans of visitors that the engine cannot find by itself, where sharers is nil.
+	given members
 	// kept has everybody who did not change since read from person_folds, where whole is set: each fact is a column of a person then. facts are those that
 	// are not kept there, which are read from visitors, and others the folds of these. finds are conditions on what is kept.
 	kept   *keptFolds
@@ -147,10 +149,24 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		query, table, split := source(name)
 		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
 		if split && shared && name != sourceWords {
-			all = append(all, strings.NewReplacer("$(columns)", q.columns(name, true), "$(only)", only, "$(visitor)", soughtVisitor(len(q.sharers)), "$(shared)", q.shared(parts)).Replace(parts["facts.Shared"]))
+			query := "facts.Shared"
+			if name == sourceTraits {
+				query = "facts.Told"
+			}
+			all = append(all, strings.NewReplacer("$(columns)", toldIn(q.columns(name, true), parts), "$(only)", only, "$(visitor)", soughtVisitor(len(q.sharers)), "$(shared)", q.shared(parts)).Replace(parts[query]))
 		}
 	}
 	return strings.Join(all, " UNION ALL ")
+}
+
+// toldIn puts the expressions of what events tell into their places.
+func toldIn(columns string, parts clickhouse.Queries) string {
+	for name, text := range parts {
+		if strings.HasPrefix(name, "told.") {
+			columns = strings.ReplaceAll(columns, "$("+name+")", text)
+		}
+	}
+	return columns
 }
 
 // indexedVisitors is of how many visitors events are found by their index at most. Of more, nearly all granules have one or seem to, and to look takes twice as
@@ -267,6 +283,8 @@ func (q *rankQuery) values(environment uint64) clickhouse.Args {
 	}
 	if q.sharers != nil {
 		args = args.With(q.sharers.args())
+	} else {
+		args = args.With(q.given.args())
 	}
 	if q.of != nil {
 		args = args.With(q.of.args())

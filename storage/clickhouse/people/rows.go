@@ -86,10 +86,11 @@ func (r *personRows) read(ctx context.Context) error {
 	}
 	for of, part := range told {
 		if into := r.parts[of]; into != nil {
-			into.Identified, into.Mailed, into.Activated = part.Identified, part.Mailed, part.Activated
-			if len(r.members[of.visitor]) == 1 { // else its events say who signed up
-				into.SignedUp = part.SignedUp
+			into.Activated = part.Activated
+			if len(r.members[of.visitor]) > 1 { // its events say who told what
+				continue
 			}
+			into.Identified, into.SignedUp, into.Mailed = part.Identified, part.SignedUp, part.Mailed
 			into.Email, into.Name, into.Company, into.Traits, into.Once = part.Email, part.Name, part.Company, part.Traits, part.Once
 		}
 	}
@@ -153,12 +154,19 @@ func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into m
 }
 
 func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
-	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], clickhouse.Args{"environment": r.environment, "only": visitors}, func(rows driver.Rows) (bool, error) {
+	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], r.args(visitors).With(r.members.args()).With(clickhouse.Args{"only": visitors}), func(rows driver.Rows) (bool, error) {
 		var v svc.PersonVisitor
 		var first, last, place []any
-		if err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &v.SignedUp, &first, &last, &place); err != nil {
+		var email, name, company string
+		var traits, once map[string]string
+		err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &v.SignedUp,
+			&v.Identified, &v.Mailed, &email, &name, &company, &traits, &once, &first, &last, &place)
+		if err != nil {
 			return false, err
 		}
+		v.Email, v.Name, v.Company = svc.StampedText(email), svc.StampedText(name), svc.StampedText(company)
+		v.Traits, v.Once = stamped(traits), stamped(once)
+		v.Away = r.members.home(v.Visitor) != v.Person
 		v.First, v.Last, v.Place = touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
 		into[share{v.Person, v.Visitor}] = &v
 		return true, nil

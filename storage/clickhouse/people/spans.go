@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -79,7 +80,7 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 
 // tiesOf reads the links of visitors, their roots, and those of whom they were identified as.
 func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint64) (ties, error) {
-	ties := ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}}
+	ties := ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}, splits: map[uint64][]split{}}
 	if len(visitors) == 0 {
 		return ties, nil
 	}
@@ -87,14 +88,24 @@ func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint
 	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Ties"], args, func(rows driver.Rows) (bool, error) {
 		var visitor, root uint64
 		var one link
-		err := rows.Scan(&visitor, &one.known, &one.sinceMs, &root)
-		if root != 0 {
+		var atMs int64
+		err := rows.Scan(&visitor, &one.known, &one.sinceMs, &root, &atMs)
+		switch {
+		case atMs != 0:
+			ties.splits[visitor] = append(ties.splits[visitor], split{atMs: atMs, sinceMs: one.sinceMs, late: one.known})
+		case root != 0:
 			ties.roots[visitor] = root
-		} else {
+		default:
 			ties.links[visitor] = append(ties.links[visitor], one)
 		}
 		return true, err
 	})
+	for visitor, all := range ties.splits {
+		slices.SortFunc(all, func(a, b split) int { return cmp.Compare(a.atMs, b.atMs) })
+		if _, ties.splits[visitor] = holding(all); len(ties.splits[visitor]) == 0 {
+			delete(ties.splits, visitor)
+		}
+	}
 	return ties, err
 }
 
@@ -104,28 +115,20 @@ type link struct {
 	sinceMs int64
 }
 
-// ties are the links of some visitors, and the roots of these and of those who they were identified as.
+// ties are the links of some visitors, the roots of these and of those who they were identified as, and how these visitors were removed from
+// persons.
 type ties struct {
-	links map[uint64][]link
-	roots map[uint64]uint64
+	links  map[uint64][]link
+	roots  map[uint64]uint64
+	splits map[uint64][]split
 }
 
 // spans returns to whom a visitor belongs as persons.Links does, nil where it is a person by itself. A test compares the two.
-func (t ties) spans(visitor uint64) (spans []span) {
-	known := false
-	for _, one := range t.links[visitor] {
-		if one.known == visitor {
-			known = true
-			continue
-		}
-		spans = append(spans, span{one.sinceMs, cmp.Or(t.roots[one.known], one.known)})
-	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.sinceMs, b.sinceMs), cmp.Compare(a.person, b.person)) })
-	if known {
-		spans = nil
-	}
-	if root := t.roots[visitor]; root != 0 {
-		spans = slices.Insert(spans, 0, span{0, root})
+func (t ties) spans(visitor uint64) []span {
+	known := slices.ContainsFunc(t.links[visitor], func(one link) bool { return one.known == visitor })
+	spans := t.tied(visitor, known, math.MaxInt64)
+	if splits := t.splits[visitor]; len(splits) > 0 {
+		spans = t.divided(visitor, known, splits)
 	}
 	if len(spans) == 0 {
 		return nil
@@ -138,6 +141,50 @@ func (t ties) spans(visitor uint64) (spans []span) {
 		return nil
 	}
 	return []span{{0, first}}
+}
+
+// tied returns the spans of a number by its root and by the links that were made until an instant, none if it has neither. Links of known ids do not count.
+func (t ties) tied(number uint64, known bool, untilMs int64) (spans []span) {
+	for _, one := range t.links[number] {
+		if !known && one.known != number && one.sinceMs <= untilMs {
+			spans = append(spans, span{one.sinceMs, cmp.Or(t.roots[one.known], one.known)})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.sinceMs, b.sinceMs), cmp.Compare(a.person, b.person)) })
+	if root := t.roots[number]; root != 0 {
+		spans = slices.Insert(spans, 0, span{0, root})
+	}
+	return spans
+}
+
+// divided returns the spans of a visitor that was removed from persons. From the time of each removal on, the ties of its later number say whose it is.
+// None of the spans begins at 0: the last one says whose the id is by itself.
+func (t ties) divided(visitor uint64, known bool, splits []split) (spans []span) {
+	late := map[uint64]bool{}
+	for _, one := range splits {
+		late[one.late] = true
+	}
+	of := t
+	of.links = map[uint64][]link{visitor: slices.DeleteFunc(slices.Clone(t.links[visitor]), func(one link) bool { return late[one.known] })}
+	spans = of.tied(visitor, known, splits[0].atMs)
+	if len(spans) == 0 {
+		spans = []span{{0, visitor}}
+	}
+	for _, one := range splits {
+		later := t.tied(one.late, known, math.MaxInt64)
+		if len(later) == 0 {
+			later = []span{{0, one.late}}
+		}
+		later[0].sinceMs = one.sinceMs
+		before := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.sinceMs >= one.sinceMs })
+		if len(before) == 0 {
+			before = spans[:1]
+			before[0].sinceMs = 0
+		}
+		spans = append(before, later...)
+	}
+	spans[0].sinceMs = max(spans[0].sinceMs, 1)
+	return spans
 }
 
 // tiedOf returns those among some visitors that may belong to others or to whom others may belong, with their spans; who belongs to
@@ -219,9 +266,13 @@ func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
 // divides reports whether several persons may have used any visitor of an environment. A query about all persons asks for shared visitors
 // in each of its parts, so it is told which they are where these are few.
 func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuery) (bool, error) {
-	sharers, err := db.sharers(ctx, environment)
-	rank.sharers = sharers
-	return sharers == nil || len(sharers) > 0, err
+	spans, all, err := db.given(ctx, environment)
+	if !all {
+		rank.given = spans
+		return true, err
+	}
+	rank.sharers = spans
+	return len(spans) > 0, err
 }
 
 // WhoIs returns the parts of a query about all people of an environment that say to whom visitors belong, and their values: persons.Links,
@@ -239,13 +290,13 @@ func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhous
 	for _, name := range []string{"persons.Links", "persons.Shared", "persons.SharedVisitors", "persons.At"} {
 		parts[name] = db.queries[name]
 	}
-	sharers, err := db.sharers(ctx, environment)
-	parts["persons.Sought"] = soughtVisitor(len(sharers))
-	if err != nil || sharers == nil {
-		return parts, clickhouse.Args{}, err
+	spans, all, err := db.given(ctx, environment)
+	parts["persons.Sought"] = soughtVisitor(len(spans))
+	if err != nil || !all {
+		return parts, spans.args(), err
 	}
 	parts["persons.Links"], parts["persons.Shared"], parts["persons.SharedVisitors"] = db.queries["persons.LinksFew"], db.queries["persons.SharedOf"], db.queries["persons.SharedVisitorsOf"]
-	return parts, sharers.args(), nil
+	return parts, spans.args(), nil
 }
 
 // sharers returns the visitors that several persons used, with their spans, nil where these are more than a page looks at.
@@ -254,9 +305,45 @@ func (db *Store) sharers(ctx context.Context, environment uint64) (members, erro
 	if err != nil || !few {
 		return nil, err
 	}
-	spans, err := db.spansOf(ctx, environment, sharing)
-	maps.DeleteFunc(spans, func(_ uint64, of []span) bool { return len(of) < 2 })
-	return spans, err
+	ties, err := db.tiesOf(ctx, environment, sharing)
+	return ties.sharers(sharing), err
+}
+
+// sharers returns those among some visitors that several persons used, and those that were removed from a person, with their spans.
+func (t ties) sharers(visitors []uint64) members {
+	found := members{}
+	for _, visitor := range visitors {
+		if spans := t.spans(visitor); len(spans) > 1 || len(t.splits[visitor]) > 0 && spans != nil {
+			found[visitor] = spans
+		}
+	}
+	return found
+}
+
+// given returns the spans of visitors that queries about all people are told, and whether these are all that several persons used.
+func (db *Store) given(ctx context.Context, environment uint64) (spans members, all bool, err error) {
+	if spans, err = db.sharers(ctx, environment); err != nil || spans != nil {
+		return spans, true, err
+	}
+	spans, err = db.removed(ctx, environment)
+	return spans, false, err
+}
+
+// removed returns the spans of the ids that members removed from persons.
+func (db *Store) removed(ctx context.Context, environment uint64) (members, error) {
+	splits, err := db.splitsOf(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	visitors := slices.Collect(maps.Keys(splits))
+	ties, err := db.tiesOf(ctx, environment, visitors)
+	return ties.sharers(visitors), err
+}
+
+// LinksArgs returns the values of persons.Links and persons.Shared.
+func (db *Store) LinksArgs(ctx context.Context, environment uint64) (clickhouse.Args, error) {
+	spans, err := db.removed(ctx, environment)
+	return spans.args().With(clickhouse.Args{"environment": environment}), err
 }
 
 // sharing returns the visitors that several persons may have used. It reports false where they are more than a page looks at.

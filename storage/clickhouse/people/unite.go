@@ -88,17 +88,33 @@ func (db *Store) UniteAll(ctx context.Context, shard int) error {
 // TieMerged ties the visitors together whom members merged, as far as they are not: those of calls that were interrupted, and all where
 // the tables were filled again from the log. It may be repeated.
 func (db *Store) TieMerged(ctx context.Context) error {
-	decided := map[uint64][]svc.Alias{}
-	err := db.conn.ReadFirst(ctx, "reading merges", db.queries["merges.Decided"], nil, func(rows driver.Rows) (bool, error) {
+	type merge struct {
+		one, other uint64
+		at         time.Time
+	}
+	decided := map[uint64][]merge{}
+	err := errors.Join(db.splitDecided(ctx), db.conn.ReadFirst(ctx, "reading merges", db.queries["merges.Decided"], nil, func(rows driver.Rows) (bool, error) {
 		var environment, visitor uint64
-		var merged string
-		err := rows.Scan(&environment, &visitor, &merged)
+		var merged, at string
+		err := rows.Scan(&environment, &visitor, &merged, &at)
+		when, _ := time.Parse(time.RFC3339, at) // the zero time is before any split
 		if other, is := svc.ParsePersonID(merged); is && other != visitor {
-			decided[environment] = append(decided[environment], svc.Alias{Low: min(visitor, other), High: max(visitor, other)})
+			decided[environment] = append(decided[environment], merge{visitor, other, when})
 		}
 		return true, err
-	})
-	for environment, aliases := range decided {
+	}))
+	for environment, merges := range decided {
+		splits, failed := db.splitsOf(ctx, environment)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		var aliases []svc.Alias
+		for _, one := range merges {
+			if alias, holds := nodes(splits, one.one, one.other, one.at); holds {
+				aliases = append(aliases, alias)
+			}
+		}
 		err = errors.Join(err, db.tie(ctx, environment, aliases))
 	}
 	return err
@@ -139,5 +155,13 @@ func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []
 // Merge makes one person of the persons of two visitors. It is durable, and every read after it
 // shows it, when Merge returns; it may be repeated.
 func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now time.Time) error {
-	return db.noteAliases(ctx, environment, []svc.Alias{{Low: min(one, other), High: max(one, other)}}, now)
+	splits, err := db.splitsOf(ctx, environment, one, other)
+	if err != nil {
+		return err
+	}
+	alias, holds := nodes(splits, one, other, now)
+	if !holds {
+		return svc.Errorf(svc.CodeConflict, "One of the ids was removed from a person at a later time.")
+	}
+	return db.noteAliases(ctx, environment, []svc.Alias{alias}, now)
 }

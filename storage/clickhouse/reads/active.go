@@ -107,7 +107,7 @@ func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
 
 // readGaps has the engine compare the days of the scope's window.
 func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source string) ([]gap, error) {
-	c, err := db.where(scope)
+	c, err := db.where(ctx, scope)
 	if err != nil {
 		return nil, err
 	}

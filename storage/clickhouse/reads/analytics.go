@@ -112,7 +112,7 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 // their sessions. The window is capped already.
 func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
-	c, err := db.where(scope)
+	c, err := db.where(ctx, scope)
 	if err != nil {
 		return counts, err
 	}
@@ -147,7 +147,7 @@ func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goal
 	if len(goals) == 0 {
 		return nil, nil
 	}
-	c, err := db.where(scope)
+	c, err := db.where(ctx, scope)
 	if err != nil {
 		return nil, err
 	}

@@ -40,14 +40,14 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	if scans {
 		q.Window, out.Capped = q.Window.Capped()
 	}
-	v, err := db.valuesOf(q)
+	v, err := db.valuesOf(ctx, q)
 	if err != nil {
 		return svc.Breakdown{}, err
 	}
 	if !scans {
 		plain := q
 		plain.Masked = false // what is kept is the same for all who ask
-		days, err := db.valuesOf(plain)
+		days, err := db.valuesOf(ctx, plain)
 		if err != nil {
 			return svc.Breakdown{}, err
 		}
@@ -84,8 +84,8 @@ type values struct {
 func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(rows)", v.rows) }
 
 // valuesOf returns the source of the values of a query's dimension, with its filters applied.
-func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
-	c, err := db.where(q.AnalyticsScope)
+func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, error) {
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return values{}, err
 	}

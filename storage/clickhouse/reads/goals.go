@@ -93,7 +93,7 @@ func (db *Store) countGoals(ctx context.Context, scope svc.AnalyticsScope, count
 	if len(places) == 0 {
 		return nil
 	}
-	c, err := db.where(scope)
+	c, err := db.where(ctx, scope)
 	if err != nil {
 		return err
 	}

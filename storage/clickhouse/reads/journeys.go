@@ -22,7 +22,7 @@ func (db *Store) Journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys
 
 func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
 	var out svc.Journeys
-	c, err := db.where(q.AnalyticsScope)
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return out, err
 	}

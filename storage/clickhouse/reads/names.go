@@ -28,7 +28,7 @@ func (db *Store) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 }
 
 func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
-	c, err := db.where(q.AnalyticsScope)
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return svc.EventNames{}, err
 	}
@@ -78,7 +78,7 @@ func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goa
 	if len(goals) == 0 || len(names) == 0 {
 		return nil
 	}
-	c, err := db.where(q.AnalyticsScope)
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (sv
 
 func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, after svc.EventPropertyKey) (svc.EventProperties, error) {
 	out := svc.EventProperties{Rows: []svc.EventProperty{}}
-	c, err := db.where(q.AnalyticsScope)
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return out, err
 	}

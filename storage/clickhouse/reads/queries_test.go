@@ -12,7 +12,7 @@ import (
 
 func TestQueriesExplain(t *testing.T) {
 	db, now := open(t), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	c, err := db.where(everyFilter(now))
+	c, err := db.where(t.Context(), everyFilter(now))
 	if err != nil {
 		t.Fatal(err)
 	}

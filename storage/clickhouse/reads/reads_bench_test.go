@@ -37,7 +37,7 @@ func BenchmarkReads(b *testing.B) {
 	scan := func(dimension svc.Dimension) func(context.Context, svc.AnalyticsScope) error {
 		return func(ctx context.Context, scope svc.AnalyticsScope) error {
 			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: svc.BreakdownPageSize}
-			v, err := db.valuesOf(q)
+			v, err := db.valuesOf(b.Context(), q)
 			if err != nil {
 				return err
 			}

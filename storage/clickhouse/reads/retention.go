@@ -39,7 +39,7 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 	if len(periods) == 0 {
 		return out, nil
 	}
-	c, err := db.where(q.AnalyticsScope)
+	c, err := db.where(ctx, q.AnalyticsScope)
 	if err != nil {
 		return svc.Retention{}, err
 	}

@@ -95,7 +95,7 @@ func measureOf(metric svc.Metric) string {
 // filteredValues returns a metric of the events that pass the scope's filters by the
 // beginnings of buckets. The window is capped already.
 func (db *Store) filteredValues(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time) (map[int64]float64, error) {
-	c, err := db.where(scope)
+	c, err := db.where(ctx, scope)
 	if err != nil {
 		return nil, err
 	}

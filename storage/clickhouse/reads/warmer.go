@@ -206,7 +206,7 @@ func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cu
 // first, while there is room for them.
 func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut) error {
 	ranks := k.db.ranks
-	v, err := k.db.valuesOf(q)
+	v, err := k.db.valuesOf(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (k *warming) warmEdge(ctx context.Context, scope svc.AnalyticsScope, c *cut
 		if leave(c, q) {
 			continue
 		}
-		v, err := k.db.valuesOf(q)
+		v, err := k.db.valuesOf(ctx, q)
 		if err != nil {
 			return err
 		}

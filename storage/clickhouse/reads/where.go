@@ -1,6 +1,7 @@
 package reads
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -24,7 +25,7 @@ func columnOf(dimension svc.Dimension) (name string, ok bool) {
 }
 
 // where returns the condition of a scope's filters on rows of events.
-func (db *Store) where(scope svc.AnalyticsScope) (clickhouse.Clause, error) {
+func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhouse.Clause, error) {
 	var c clickhouse.Clause
 	for _, filter := range scope.Filters {
 		name, isColumn := columnOf(filter.Dimension)
@@ -36,7 +37,11 @@ func (db *Store) where(scope svc.AnalyticsScope) (clickhouse.Clause, error) {
 		case filter.Dimension == svc.DimExitPath:
 			c.Add(db.queries["filter.ExitPath"], "exit_path", filter.Value)
 		case filter.Dimension == svc.DimSegment && scope.Segment != nil:
-			c.AddAll(db.persons.EventsOf(scope.Environment.Number, scope.Segment, scope.AsOf))
+			condition, args, err := db.persons.EventsOf(ctx, scope.Environment.Number, scope.Segment, scope.AsOf)
+			if err != nil {
+				return clickhouse.Clause{}, err
+			}
+			c.AddAll(condition, args)
 		default:
 			return clickhouse.Clause{}, svc.Invalid(svc.UnknownDimension("filter", string(filter.Dimension)))
 		}

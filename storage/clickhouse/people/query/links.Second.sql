@@ -9,6 +9,7 @@ FROM
     FROM links AS l
     LEFT JOIN (SELECT environment, visitor, argMax(root, edges) AS root FROM roots GROUP BY environment, visitor) AS r ON r.environment = l.environment AND r.visitor = l.known
     LEFT JOIN (SELECT environment, visitor, argMax(root, edges) AS root FROM roots GROUP BY environment, visitor) AS own ON own.environment = l.environment AND own.visitor = l.anonymous
+    WHERE (l.environment, l.anonymous) NOT IN (SELECT environment, visitor FROM splits)
     GROUP BY l.environment, l.anonymous
     HAVING persons > 1 AND NOT max(l.known = l.anonymous)
 )

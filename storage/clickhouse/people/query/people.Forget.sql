@@ -2,4 +2,5 @@
 DELETE FROM arrivals WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);
 DELETE FROM traits WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);
 DELETE FROM activations WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);
-DELETE FROM links WHERE (environment, known) NOT IN (SELECT environment, visitor FROM profiles)
+DELETE FROM links WHERE (environment, known) NOT IN (SELECT environment, visitor FROM profiles UNION ALL SELECT environment, late FROM splits);
+DELETE FROM splits WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles)

@@ -12,4 +12,5 @@ HAVING min(known != anonymous AND known IN
     FROM profiles
     WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
         AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous IN {visitors:Array(UInt64)} AND known != anonymous)
+        AND visitor NOT IN (SELECT visitor FROM splits WHERE environment = {environment:UInt64})
 )) = 1

@@ -17,6 +17,7 @@ WHERE environment = {environment:UInt64} AND (visitor NOT IN
             FROM profiles
             WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))
                 AND visitor IN (SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous != known)
+                AND visitor NOT IN (SELECT visitor FROM splits WHERE environment = {environment:UInt64})
         )) = 1
     ) OR visitor IN ($(persons.Tied)))
 GROUP BY visitor

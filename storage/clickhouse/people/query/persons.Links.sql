@@ -2,7 +2,7 @@
 -- person), ascending. An event belongs to the person of the last span that began before it, else to
 -- that of the first one. Visitors with more than one span are shared. Links of an id that was identified
 -- itself do not count. An id that an alias names belongs to the root of its aliases until the first of its links, and by itself for
--- ever: that span begins at 0. A known id that nobody else was identified with has no spans of links. Key: environment of links and roots. Rows read: one
+-- ever: that span begins at 0. A known id that nobody else was identified with has no spans of links. The spans of {linked} are known. Key: environment of links and roots. Rows read: one
 -- per link, twice, and one per alias; returned: at most as many. Part of other queries.
 SELECT visitor, spans
 FROM
@@ -32,4 +32,7 @@ FROM
     )
     GROUP BY visitor
 )
-WHERE notEmpty(spans) AND NOT (length(spans) = 1 AND spans[1].2 = visitor)
+WHERE notEmpty(spans) AND NOT (length(spans) = 1 AND spans[1].2 = visitor) AND visitor NOT IN {linked:Array(UInt64)}
+UNION ALL
+SELECT visitor, spans
+FROM ($(persons.Given))

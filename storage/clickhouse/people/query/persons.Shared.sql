@@ -21,4 +21,7 @@ FROM
     LEFT JOIN ($(persons.Roots)) AS own ON own.visitor = l.anonymous
     GROUP BY visitor
 )
-WHERE NOT told AND length(arrayDistinct(arrayMap(span -> span.2, spans))) > 1
+WHERE NOT told AND length(arrayDistinct(arrayMap(span -> span.2, spans))) > 1 AND visitor NOT IN {linked:Array(UInt64)}
+UNION ALL
+SELECT visitor, spans
+FROM ($(persons.SharedOf))

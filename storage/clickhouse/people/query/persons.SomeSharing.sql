@@ -1,4 +1,10 @@
--- Some of persons.Sharing. Key: environment of links and roots. Rows read: those of persons.Sharing; returned: at most limit.
-SELECT visitor
-FROM ($(persons.Sharing))
+-- Some of persons.Sharing, and of the ids that members removed from persons from a time on. Key: environment of links, roots and splits. Rows read: those of
+-- persons.Sharing; returned: at most limit.
+SELECT DISTINCT visitor
+FROM
+(
+    SELECT visitor FROM splits WHERE environment = {environment:UInt64} AND late != 0
+    UNION ALL
+    SELECT visitor FROM ($(persons.Sharing))
+)
 LIMIT {limit:UInt32}

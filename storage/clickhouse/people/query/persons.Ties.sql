@@ -1,12 +1,26 @@
--- The links of some visitors, each with a root of 0, and the roots of these visitors and of whom they were identified as, each with a known id of 0. Key:
--- environment and anonymous of links, environment and visitor of roots. Rows returned: one per visitor and link, and at most one per root.
-SELECT anonymous AS visitor, known, toUnixTimestamp64Milli(min(first)) AS since, toUInt64(0) AS root
+-- The links of some visitors, each with a root of 0; the roots of these visitors and of whom they were identified as, each with a known id of 0; and how these
+-- visitors were removed from persons, each with when that was decided. The same of the later numbers of visitors. Key:
+-- environment and anonymous of links, environment and visitor of roots and splits. Rows returned: one per visitor, link and decision, and at most one per root.
+SELECT anonymous AS visitor, known, toUnixTimestamp64Milli(min(first)) AS since, toUInt64(0) AS root, toInt64(0) AS at
 FROM links
-WHERE environment = {environment:UInt64} AND anonymous IN {only:Array(UInt64)}
+WHERE environment = {environment:UInt64} AND anonymous IN (SELECT arrayJoin({only:Array(UInt64)}) UNION ALL SELECT late FROM splits WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)})
 GROUP BY anonymous, known
 UNION ALL
-SELECT visitor, toUInt64(0), toInt64(0), argMax(root, edges)
+SELECT visitor, toUInt64(0), toInt64(0), argMax(root, edges), toInt64(0)
 FROM roots
 WHERE environment = {environment:UInt64}
-    AND visitor IN (SELECT arrayJoin({only:Array(UInt64)}) UNION ALL SELECT known FROM links WHERE environment = {environment:UInt64} AND anonymous IN {only:Array(UInt64)})
+    AND visitor IN
+    (
+        SELECT arrayJoin({only:Array(UInt64)})
+        UNION ALL
+        SELECT late FROM splits WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)}
+        UNION ALL
+        SELECT known FROM links WHERE environment = {environment:UInt64}
+            AND anonymous IN (SELECT arrayJoin({only:Array(UInt64)}) UNION ALL SELECT late FROM splits WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)})
+    )
 GROUP BY visitor
+UNION ALL
+SELECT visitor, any(late), any(since), toUInt64(0), at
+FROM splits
+WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)}
+GROUP BY visitor, at

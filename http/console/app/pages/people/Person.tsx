@@ -9,6 +9,7 @@ import { Crumb } from "../../parts/Crumb";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { Merge } from "./Merge";
+import { Split } from "./Split";
 import { Timeline } from "./Timeline";
 
 type Stage = keyof typeof t.people.stages;
@@ -74,6 +75,7 @@ export function Person({ id }: { id: string }) {
             [t.people.place]: [data.city, data.country && country(data.country)].filter(Boolean).join(", "), [t.people.device]: [data.device, data.browser, data.os].filter(Boolean).join(", "), [t.people.ids]: data.distinctIds.join(", "),
           }} />
           {writes && <Merge id={id} who={who} done={() => again()} />}
+          {writes && data.distinctIds.length > 1 && <Split id={id} who={who} ids={data.distinctIds} done={() => again()} />}
         </aside>
       </div>
     </>
