@@ -65,7 +65,7 @@ type splitPeople struct {
 
 // split removes an id from a person. The decision is noted first: what was decided stands with it, and the store can be told again.
 func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (splitPeople, error) {
-	found, err := d.findID(ctx, in.Env.Environment, in.Person)
+	found, err := d.findID(ctx, call, in.Env.Environment, in.Person)
 	if err != nil {
 		return splitPeople{}, err
 	}
