@@ -177,11 +177,12 @@ func NewApplication(spec AppSpec, slug string, org Organization, ids AppIDs, now
 
 // AppPatch holds the settings to change; nil fields stay as they are.
 type AppPatch struct {
-	Name           *string   `json:"name" doc:"The name that people read."`
-	Timezone       *string   `json:"timezone" doc:"An IANA time-zone name; days of reports begin at its midnights."`
-	Modules        *[]Module `json:"modules" doc:"All modules that shall be on; it replaces the present list."`
-	AllowedOrigins *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events. * allows every origin, https://*.site.example every subdomain."`
-	RetentionDays  *int      `json:"retentionDays" doc:"Days for which events are kept."`
+	Name            *string   `json:"name" doc:"The name that people read."`
+	Timezone        *string   `json:"timezone" doc:"An IANA time-zone name; days of reports begin at its midnights."`
+	Modules         *[]Module `json:"modules" doc:"All modules that shall be on; it replaces the present list."`
+	AllowedOrigins  *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events. * allows every origin, https://*.site.example every subdomain."`
+	RequireUserHash *bool     `json:"requireUserHash" doc:"Whether identify, alias and group of public keys need a userHash."`
+	RetentionDays   *int      `json:"retentionDays" doc:"Days for which events are kept."`
 }
 
 // Apply changes the application and returns the names of the settings that
@@ -204,6 +205,7 @@ func (a *Application) Apply(patch AppPatch, now time.Time) (changed []string, er
 		{"timezone", next.Timezone == a.Timezone},
 		{"modules", slices.Equal(next.Modules, a.Modules)},
 		{"allowedOrigins", slices.Equal(next.AllowedOrigins, a.AllowedOrigins)},
+		{"requireUserHash", next.RequireUserHash == a.RequireUserHash},
 		{"retentionDays", next.RetentionDays == a.RetentionDays},
 	} {
 		if !setting.same {
@@ -240,6 +242,9 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 		var broken []FieldError
 		next.AllowedOrigins, broken = NormaliseOrigins(*patch.AllowedOrigins)
 		problems = append(problems, broken...)
+	}
+	if patch.RequireUserHash != nil {
+		next.RequireUserHash = *patch.RequireUserHash
 	}
 	if patch.RetentionDays != nil {
 		next.RetentionDays = *patch.RetentionDays

@@ -1,6 +1,8 @@
 package svc
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"strings"
 	"time"
 )
@@ -76,6 +78,23 @@ type Collector struct {
 	Origins     []string
 	// RetentionDays bounds how old an event of a secret key may be.
 	RetentionDays int
+	// RequireUserHash says that items of public keys prove whom they name, and UserHashKeys are the SHA-256 of the secret
+	// keys of the environment.
+	RequireUserHash bool
+	UserHashKeys    [][32]byte
 	// Exclusions judge what traffic is not kept, nil where all is.
 	Exclusions *ExclusionSet
+}
+
+// UserHash returns the proof that a server of the customer named an id: HMAC-SHA256 of the id under the SHA-256 of a secret
+// key. The service keeps the SHA-256 of the key and never the key itself, so both sides know it.
+func UserHash(keyHash [sha256.Size]byte, id string) []byte {
+	mac := hmac.New(sha256.New, keyHash[:])
+	mac.Write([]byte(id))
+	return mac.Sum(nil)
+}
+
+// EqualUserHash compares a hash with that of an id in constant time.
+func EqualUserHash(keyHash [sha256.Size]byte, id string, given []byte) bool {
+	return hmac.Equal(UserHash(keyHash, id), given)
 }

@@ -133,17 +133,19 @@ func (r AppRef) String() string { return r.Org + "/" + r.App }
 
 // Application is a customer's product that sends events.
 type Application struct {
-	ID             string        `json:"id"`
-	Slug           string        `json:"slug"`
-	Name           string        `json:"name"`
-	Platform       string        `json:"platform"`
-	URL            string        `json:"url"`
-	Timezone       string        `json:"timezone"`
-	Modules        []Module      `json:"modules"`
-	RetentionDays  int           `json:"retentionDays"`
-	AllowedOrigins []string      `json:"allowedOrigins"`
-	Organization   Organization  `json:"organization"`
-	Environments   []Environment `json:"environments"`
+	ID             string   `json:"id"`
+	Slug           string   `json:"slug"`
+	Name           string   `json:"name"`
+	Platform       string   `json:"platform"`
+	URL            string   `json:"url"`
+	Timezone       string   `json:"timezone"`
+	Modules        []Module `json:"modules"`
+	RetentionDays  int      `json:"retentionDays"`
+	AllowedOrigins []string `json:"allowedOrigins"`
+	// RequireUserHash says that items of public keys prove whom they name.
+	RequireUserHash bool          `json:"requireUserHash,omitempty"`
+	Organization    Organization  `json:"organization"`
+	Environments    []Environment `json:"environments"`
 	// Exclusions say what traffic is not kept.
 	Exclusions Exclusions `json:"exclusions,omitzero"`
 	CreatedAt  time.Time  `json:"createdAt"`

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"sync"
 
@@ -86,6 +87,12 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	for _, environment := range app.Environments {
 		c.named.Store(environment.IngestID(), environment.Number)
 	}
+	provers := map[string][][32]byte{}
+	for _, key := range keys {
+		if raw, err := hex.DecodeString(key.Hash); app.RequireUserHash && key.Kind == svc.KeySecret && key.RevokedAt == nil && err == nil && len(raw) == sha256.Size {
+			provers[key.Environment] = append(provers[key.Environment], [32]byte(raw))
+		}
+	}
 	present, exclusions := map[[32]byte]bool{}, app.Exclusions.Compile(app.ID)
 	for _, key := range keys {
 		environment, known := app.Environment(key.Environment)
@@ -102,7 +109,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 		c.byKey.Store(hash, &svc.Collector{
 			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
-			Exclusions: exclusions,
+			Exclusions: exclusions, RequireUserHash: app.RequireUserHash, UserHashKeys: provers[key.Environment],
 		})
 	}
 	for _, old := range c.ofApp[ref].hashes {

@@ -52,12 +52,15 @@ type item struct {
 	Title       string             `json:"title"`
 	Properties  stdjson.RawMessage `json:"properties" doc:"Any object, at most 4 deep and 64 KiB with the event."`
 	Traits      stdjson.RawMessage `json:"traits" doc:"What is known of the person, for identify; of the company, for group."`
-	GroupID     string             `json:"groupId,omitempty" doc:"For group: the id of the company to which the person belongs."`
-	Value       *float64           `json:"value"`
-	Currency    string             `json:"currency"`
-	Release     string             `json:"release"`
-	EngagedMs   int64              `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
-	Context     itemContext        `json:"context"`
+	// UserHash and PreviousUserHash prove ids of a public key.
+	UserHash         string      `json:"userHash,omitempty" doc:"HMAC-SHA256 of distinctId under the SHA-256 of a secret key, in hex; for applications that require it of public keys."`
+	PreviousUserHash string      `json:"previousUserHash,omitempty" doc:"For alias: the same of previousId."`
+	GroupID          string      `json:"groupId,omitempty" doc:"For group: the id of the company to which the person belongs."`
+	Value            *float64    `json:"value"`
+	Currency         string      `json:"currency"`
+	Release          string      `json:"release"`
+	EngagedMs        int64       `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
+	Context          itemContext `json:"context"`
 	// Integrations say to which kinds of destinations the event may be forwarded.
 	Integrations map[string]stdjson.RawMessage `json:"integrations,omitempty" doc:"Which destinations may be sent the event: All, or a kind of destination, as true or false; {\"All\":false} keeps it from all."`
 	SentAt       string                        `json:"sentAt"`

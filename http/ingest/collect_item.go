@@ -65,6 +65,9 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	if code, message = sub.checkModule(kind); code != "" {
 		return code, message
 	}
+	if code, message = sub.checkUserHash(it, kind); code != "" {
+		return code, message
+	}
 	sub.identify(event, it)
 	if kind == itemAlias && it.PreviousID != "" {
 		event.AnonymousId = it.PreviousID

@@ -58,6 +58,7 @@ func (t *translation) translate(e *capture) {
 	if !named {
 		return
 	}
+	e.prove(shared)
 	switch e.Event {
 	case "$feature_flag_called":
 		t.flags++
@@ -246,7 +247,17 @@ func (t *translation) event(e *capture, shared item) {
 		if id, _ := shared["id"].(string); id != "" {
 			told["id"] = id + "-set"
 		}
+		e.prove(told)
 		t.add(told)
+	}
+}
+
+// prove adds the proofs of ids that an event carries; the names are those of this service.
+func (e *capture) prove(one item) {
+	for member, property := range map[string]string{"userHash": "$user_hash", "previousUserHash": "$previous_user_hash"} {
+		if proof := e.text(property); proof != "" {
+			one[member] = proof
+		}
 	}
 }
 

@@ -65,20 +65,21 @@ func appRoutes(ports Ports) []route.Route {
 
 // application is an application as answers show it.
 type application struct {
-	ID             string             `json:"id"`
-	Slug           string             `json:"slug"`
-	Name           string             `json:"name"`
-	Platform       string             `json:"platform"`
-	URL            *string            `json:"url"`
-	Timezone       string             `json:"timezone"`
-	Modules        []svc.Module       `json:"modules" doc:"The modules that are switched on, of those that this service is built with."`
-	RetentionDays  int                `json:"retentionDays"`
-	AllowedOrigins []string           `json:"allowedOrigins"`
-	Connector      *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
-	Organization   svc.Organization   `json:"organization"`
-	Environments   []environmentShape `json:"environments"`
-	CreatedAt      route.Time         `json:"createdAt"`
-	UpdatedAt      route.Time         `json:"updatedAt"`
+	ID              string             `json:"id"`
+	Slug            string             `json:"slug"`
+	Name            string             `json:"name"`
+	Platform        string             `json:"platform"`
+	URL             *string            `json:"url"`
+	Timezone        string             `json:"timezone"`
+	Modules         []svc.Module       `json:"modules" doc:"The modules that are switched on, of those that this service is built with."`
+	RetentionDays   int                `json:"retentionDays"`
+	AllowedOrigins  []string           `json:"allowedOrigins"`
+	RequireUserHash bool               `json:"requireUserHash" doc:"identify, alias and group of public keys need a userHash."`
+	Connector       *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
+	Organization    svc.Organization   `json:"organization"`
+	Environments    []environmentShape `json:"environments"`
+	CreatedAt       route.Time         `json:"createdAt"`
+	UpdatedAt       route.Time         `json:"updatedAt"`
 }
 
 type environmentShape struct {
@@ -93,7 +94,7 @@ type environmentShape struct {
 func (a apps) shown(call *route.Call, app *svc.Application) application {
 	return application{
 		ID: app.ID, Slug: app.Slug, Name: app.Name, Platform: app.Platform, URL: api.OrNull(app.URL), Timezone: app.Timezone,
-		Modules: app.Available(), RetentionDays: app.RetentionDays,
+		Modules: app.Available(), RetentionDays: app.RetentionDays, RequireUserHash: app.RequireUserHash,
 		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Connector: connectorOf(call, a.connectors.Connector(app.Ref())), Organization: app.Organization,
 		Environments: api.Convert(app.Environments, func(env *svc.Environment) environmentShape {
 			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}

@@ -13,9 +13,9 @@ export interface Client {
   /** Sends a page view. Needed only where `pageViews` is off. */
   page(properties?: Values): void;
   /** Says who the visitor is, and what is known of them. Until {@link Client.reset}, events carry this id. */
-  identify(distinctId: string, traits?: Values): void;
+  identify(distinctId: string, traits?: Values, userHash?: string): void;
   /** Says that a person has a second id. */
-  alias(distinctId: string, previousId?: string): void;
+  alias(distinctId: string, previousId?: string, userHash?: string, previousUserHash?: string): void;
   /** Says which company the visitor belongs to. */
   group(company: string): void;
   /** Sends an error that was caught. */
@@ -79,6 +79,7 @@ export function report(options: Options, parts: Parts): Client {
   let opening: ReturnType<typeof setTimeout> | undefined;
   let anonymousId: string | undefined;
   let distinctId: string | undefined;
+  let userHash: string | undefined;
 
   let flagging: Promise<{ add(changed: (flags: Flags) => void, context?: Values): void; ask(): unknown }> | undefined;
 
@@ -164,14 +165,15 @@ export function report(options: Options, parts: Parts): Client {
   return {
     track,
     page,
-    identify(id, traits) {
+    identify(id, traits, hash) {
       if (!named(id)) return;
       distinctId = id;
-      send("identify", { traits });
+      userHash = hash;
+      send("identify", { traits, userHash });
       visitorChanged();
     },
-    alias: (id, previousId = distinctId) => send("alias", { distinctId: id, previousId }),
-    group: (company) => send("identify", { traits: { company } }),
+    alias: (id, previousId = distinctId, hash = undefined, previousUserHash = userHash) => send("alias", { distinctId: id, previousId, userHash: hash, previousUserHash }),
+    group: (company) => send("identify", { traits: { company }, userHash }),
     captureError: (error, details) => send("error", { ...describe(error), handled: true, mechanism: "generic", ...details }),
     flags(changed, context) {
       flagging ??= parts.flags().then(({ watchFlags }) => watchFlags(options.host, options.key, store, () => (answer === "granted" ? visitor() : undefined)));
@@ -188,13 +190,13 @@ export function report(options: Options, parts: Parts): Client {
         queue.clear();
         [idKey, userKey].forEach((key) => remember(key, undefined));
         remember(consentKey, given);
-        anonymousId = distinctId = undefined;
+        anonymousId = distinctId = userHash = undefined;
       }
       visitorChanged();
     },
     reset() {
       [idKey, userKey].forEach((key) => remember(key, undefined));
-      anonymousId = distinctId = undefined;
+      anonymousId = distinctId = userHash = undefined;
       visitorChanged();
     },
   };

@@ -13,14 +13,14 @@ export function Application() {
   const { at, app, may } = useHere();
   const writes = may("apps.write");
   const [name, setName] = useState(app.name), [timezone, setTimezone] = useState(app.timezone);
-  const [days, setDays] = useState(String(app.retentionDays)), [origins, setOrigins] = useState(app.allowedOrigins.join("\n")), [modules, setModules] = useState(app.modules);
+  const [days, setDays] = useState(String(app.retentionDays)), [origins, setOrigins] = useState(app.allowedOrigins.join("\n")), [modules, setModules] = useState(app.modules), [requireUserHash, prove] = useState(app.requireUserHash);
   const [saved, tell] = useState(false);
   const { busy, error, run } = useAct();
   const save = async (event: Event) => {
     event.preventDefault();
     tell(false);
     const allowedOrigins = origins.split(/\s+/).filter(Boolean);
-    if (await run(() => call("patch", "/api/v1/apps/{org}/{app}", { path: at, body: { name, timezone, retentionDays: Number(days), allowedOrigins, modules } }))) {
+    if (await run(() => call("patch", "/api/v1/apps/{org}/{app}", { path: at, body: { name, timezone, retentionDays: Number(days), allowedOrigins, modules, requireUserHash } }))) {
       tell(true);
       dispatchEvent(new Event("application"));
     }
@@ -32,6 +32,7 @@ export function Application() {
       <Zone value={timezone} choose={setTimezone} disabled={!writes} />
       <Field label={t.settings.retention} hint={t.settings.retentionHint}><input type="number" min={1} required disabled={!writes} value={days} onInput={(event) => setDays(event.currentTarget.value)} /></Field>
       <Field label={t.settings.origins} hint={t.settings.originsHint}><textarea rows={4} disabled={!writes} value={origins} onInput={(event) => setOrigins(event.currentTarget.value)} /></Field>
+      <label class="check"><input type="checkbox" disabled={!writes} checked={requireUserHash} onChange={(event) => prove(event.currentTarget.checked)} /> {t.settings.userHash}<small class="text">{t.settings.userHashHint}</small></label>
       <Modules chosen={modules} choose={setModules} disabled={!writes} />
       {error && <Failure error={error} />}
       {writes && <div class="bulk"><button class="primary" disabled={busy}>{t.hints.save}</button><span role="status" class="quiet">{saved && t.hints.saved}</span></div>}

@@ -1,0 +1,41 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/hex"
+
+	"svc"
+)
+
+// checkUserHash refuses an item of a public key that says who somebody is without the proof that the application requires.
+// Both ids of an alias need one, because either of them may be somebody else's.
+func (sub *submission) checkUserHash(it *item, kind itemKind) (code, message string) {
+	if !sub.collector.RequireUserHash || sub.collector.Kind == svc.KeySecret {
+		return "", ""
+	}
+	field := ""
+	switch {
+	case kind != itemIdentify && kind != itemAlias && kind != itemGroup:
+	case !sub.proved(cmp.Or(it.DistinctID, it.AnonymousID), it.UserHash):
+		field = "userHash"
+	case kind == itemAlias && !sub.proved(cmp.Or(it.PreviousID, it.AnonymousID), it.PreviousUserHash):
+		field = "previousUserHash"
+	}
+	if field == "" {
+		return "", ""
+	}
+	return "user_hash_required", field + " is missing or is not that of the id; the application requires it of public keys."
+}
+
+// proved reports whether a hash is that of an id under one of the secret keys of the environment.
+func (sub *submission) proved(id, hash string) bool {
+	given, err := hex.DecodeString(hash)
+	if err != nil || id == "" {
+		return false
+	}
+	good := false
+	for _, key := range sub.collector.UserHashKeys {
+		good = svc.EqualUserHash(key, id, given) || good
+	}
+	return good
+}
