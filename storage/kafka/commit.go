@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	kafkago "github.com/segmentio/kafka-go"
+
+	"svc"
 )
 
 // MetadataBytes bounds the text of a position: the default limit of a Kafka
@@ -67,12 +70,40 @@ func commitResult(answers []kafkago.OffsetCommitPartition, generation int32, ask
 	return errors.Join(all...)
 }
 
+// coordinatorPatience bounds how long a request waits for the coordinator of the group. A cluster that
+// gets its first group needs some seconds to make the topic of positions and to read it.
+const coordinatorPatience = 30 * time.Second
+
 // Committed returns the stored positions of partitions, in their order. A
-// partition without one is at its earliest offset.
-func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position, error) {
+// partition without one is at its earliest offset. While the cluster is moving the
+// coordinator of the group, it asks again, for at most coordinatorPatience.
+func (c *Consumer) Committed(ctx context.Context, partitions []int) (positions []Position, err error) {
 	if len(partitions) == 0 {
 		return nil, nil
 	}
+	err = coordinated(ctx, func() error {
+		positions, err = c.committed(ctx, partitions)
+		return err
+	})
+	return positions, err
+}
+
+// coordinated repeats a request while no broker is ready to coordinate the group.
+func coordinated(ctx context.Context, request func() error) error {
+	wait, cancel := context.WithTimeout(ctx, coordinatorPatience)
+	defer cancel()
+	for {
+		err := request()
+		if !coordinatorMoves(err) {
+			return err
+		}
+		if !pause(wait, topicPoll) {
+			return fmt.Errorf("%w: %w", svc.Unavailable("The coordinator of the log", coordinatorPatience), err)
+		}
+	}
+}
+
+func (c *Consumer) committed(ctx context.Context, partitions []int) ([]Position, error) {
 	answer, err := c.link.client.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
 		GroupID: c.cfg.Group,
 		Topics:  map[string][]int{c.cfg.Topic: partitions},

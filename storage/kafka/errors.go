@@ -50,6 +50,14 @@ func fenced(err error) bool {
 		errors.Is(err, kafkago.FencedInstanceID)
 }
 
+// coordinatorMoves reports whether a broker refused a request of the group because the cluster is
+// still choosing or preparing the coordinator. The broker did nothing.
+func coordinatorMoves(err error) bool {
+	return errors.Is(err, kafkago.GroupCoordinatorNotAvailable) ||
+		errors.Is(err, kafkago.NotCoordinatorForGroup) ||
+		errors.Is(err, kafkago.GroupLoadInProgress)
+}
+
 // leftOut reports whether a produce request failed with an answer that means that the
 // broker appended nothing. After any other failure it may have.
 func leftOut(err error) bool {

@@ -48,7 +48,16 @@ func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
 	return owners, nil
 }
 
-func (c *Consumer) describe(ctx context.Context) (kafkago.DescribeGroupsResponseGroup, error) {
+// describe returns the group as its coordinator sees it.
+func (c *Consumer) describe(ctx context.Context) (group kafkago.DescribeGroupsResponseGroup, err error) {
+	err = coordinated(ctx, func() error {
+		group, err = c.describeNow(ctx)
+		return err
+	})
+	return group, err
+}
+
+func (c *Consumer) describeNow(ctx context.Context) (kafkago.DescribeGroupsResponseGroup, error) {
 	var none kafkago.DescribeGroupsResponseGroup
 	answer, err := c.link.client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{c.cfg.Group}})
 	if err != nil {

@@ -35,6 +35,10 @@ func (t *Topic) Reset(ctx context.Context, group string, positions []Position) e
 	for _, p := range positions {
 		commits = append(commits, kafkago.OffsetCommit{Partition: p.Partition, Offset: p.Offset, Metadata: p.Metadata})
 	}
+	return coordinated(ctx, func() error { return t.reset(ctx, group, commits) })
+}
+
+func (t *Topic) reset(ctx context.Context, group string, commits []kafkago.OffsetCommit) error {
 	answer, err := t.link.client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
 		GroupID: group, GenerationID: -1, Topics: map[string][]kafkago.OffsetCommit{t.cfg.Topic: commits},
 	})
