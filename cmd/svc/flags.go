@@ -59,7 +59,7 @@ func (n *node) flagsModule() module {
 // flagRoutes are the rows of members and of SDKs.
 func (n *node) flagRoutes() ([]route.Route, error) {
 	surface := &flagsurface.Flags{
-		Authority: ingest.Authority{Collectors: n.collectors}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
+		Authority: ingest.Authority{Collectors: n.collectors, Current: n.current}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
 		Now: n.now, Origin: n.config.Origin(), Memory: &svc.FlagMemory{},
 	}
 	if n.vault != nil { // a node that has opened nothing lists its rows only

@@ -68,7 +68,7 @@ func (f *Flags) Routes() []route.Route {
 	row := func(method, path, operation, summary string, shape route.Endpoint, serve func(w *route.Response, r *http.Request)) route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: method, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Handler: shape,
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge},
+			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnavailable},
 			Raw: func(w *route.Response, r *http.Request) {
 				if r.Header["Origin"] != nil {
 					w.AllowOrigin(r)

@@ -2,7 +2,9 @@ package flags
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -96,6 +98,9 @@ func (f *Flags) serveDecide(w *route.Response, r *http.Request) {
 
 // refusePostHog answers as PostHog's SDKs expect: a plain sentence.
 func refusePostHog(w *route.Response, err error) {
+	if refusal, ok := errors.AsType[*svc.Error](err); ok && route.RetryAfter(refusal) > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(route.RetryAfter(refusal)))
+	}
 	http.Error(w, err.Error(), svc.InfoOf(svc.CodeOf(err)).Status)
 }
 

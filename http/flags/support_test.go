@@ -121,8 +121,14 @@ func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures
 		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: exposures, Now: now, Origin: "https://svc.example",
 		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &svc.FlagMemory{},
 	}
+	return routed(tb, surface)
+}
+
+// routed returns a handler of the rows of a surface.
+func routed(tb testing.TB, surface *Flags) http.Handler {
+	tb.Helper()
 	handler, err := route.New(route.Config{
-		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: now,
+		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: surface.Now,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -272,9 +272,13 @@ func isAccessToken(secret string) bool {
 	return slices.ContainsFunc(svc.TokenKind("").Values(), func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
 
-// Authority says what the ingest key of a request may do, for surfaces that take nothing in. It judges by the keys
-// that the node knows, also while it cannot hear of changes.
-type Authority struct{ Collectors Collectors }
+// Authority says what the ingest key of a request may do, for surfaces that take nothing in. It accepts a key that the
+// node knows, even if the node cannot hear of changes now. It refuses an unknown key only if its list is current.
+type Authority struct {
+	Collectors Collectors
+	// Current reports whether the node knows the keys as they are now; nil says that it does.
+	Current func() bool
+}
 
 // Collector returns what the one key of a request may do; inside is a key in its body, empty where it has none. It
 // fails with unauthorized, and with forbidden where a page of a foreign origin sends a public key.
@@ -289,6 +293,9 @@ func (a Authority) Collector(r *http.Request, inside string) (*svc.Collector, er
 // Judge is Collector for a key that is known by its hash.
 func (a Authority) Judge(r *http.Request, hash [32]byte) (*svc.Collector, error) {
 	collector := a.Collectors.Collector(hash)
+	if collector == nil && a.Current != nil && !a.Current() {
+		return nil, svc.Unavailable("The list of ingest keys", collectRetry)
+	}
 	if collector == nil {
 		return nil, svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
