@@ -183,6 +183,7 @@ type AppPatch struct {
 	AllowedOrigins  *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events. * allows every origin, https://*.site.example every subdomain."`
 	RequireUserHash *bool     `json:"requireUserHash" doc:"Whether identify, alias and group of public keys need a userHash."`
 	RetentionDays   *int      `json:"retentionDays" doc:"Days for which events are kept."`
+	PersonalFields  *[]string `json:"personalFields" doc:"Names of traits and properties that are masked without people.pii.read, in addition to the list in the documentation; at most 100."`
 }
 
 // Apply changes the application and returns the names of the settings that
@@ -207,6 +208,7 @@ func (a *Application) Apply(patch AppPatch, now time.Time) (changed []string, er
 		{"allowedOrigins", slices.Equal(next.AllowedOrigins, a.AllowedOrigins)},
 		{"requireUserHash", next.RequireUserHash == a.RequireUserHash},
 		{"retentionDays", next.RetentionDays == a.RetentionDays},
+		{"personalFields", slices.Equal(next.PersonalFields, a.PersonalFields)},
 	} {
 		if !setting.same {
 			changed = append(changed, setting.name)
@@ -254,6 +256,11 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 				Message: fmt.Sprintf("The retention must be 1 to %d days.", MaxRetentionDays),
 			})
 		}
+	}
+	if patch.PersonalFields != nil {
+		var broken []FieldError
+		next.PersonalFields, broken = normalisePersonalFields(*patch.PersonalFields)
+		problems = append(problems, broken...)
 	}
 	return next, problems
 }

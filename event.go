@@ -211,7 +211,7 @@ func (e *Event) Mask() {
 		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,
 		&e.Source, &e.Medium, &e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent,
 	} {
-		*field = MaskEmails(*field)
+		*field = MaskShapes(*field)
 	}
 	e.Properties = maskJSON(e.Properties)
 }

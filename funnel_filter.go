@@ -172,5 +172,5 @@ func (f StepFilter) personal() bool {
 	if key, custom := f.Key(); custom && (IsPersonal(key) || f.Op == OpContains || f.Op == OpNotContains) {
 		return true
 	}
-	return slices.ContainsFunc(f.Operands(), func(o Operand) bool { return MaskEmails(o.Text) != o.Text })
+	return slices.ContainsFunc(f.Operands(), func(o Operand) bool { return MaskShapes(o.Text) != o.Text })
 }

@@ -54,10 +54,10 @@ type Incident struct {
 
 // Masked returns the incident as callers without people.pii.read see it: what measurements and errors say in it may reach a person.
 func (i Incident) Masked() Incident {
-	i.Title = MaskEmails(i.Title)
+	i.Title = MaskShapes(i.Title)
 	labels := make(map[string]string, len(i.Labels))
 	for name, value := range i.Labels {
-		labels[name] = MaskEmails(value)
+		labels[name] = MaskShapes(value)
 		if IsPersonal(name) {
 			labels[name] = MaskText(value)
 		}

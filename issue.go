@@ -161,7 +161,7 @@ type IssueTotal struct {
 }
 
 // Title names the issue in a line that anybody may read.
-func (t *IssueTotal) Title() string { return MaskEmails(IssueTitle(t.Name, t.Message)) }
+func (t *IssueTotal) Title() string { return MaskShapes(IssueTitle(t.Name, t.Message)) }
 
 // NewIssues says that issues occurred for the first time.
 type NewIssues struct {

@@ -60,7 +60,7 @@ type IssueActivity struct {
 func (a *IssueActivity) ID() string { return "act_" + strconv.FormatUint(a.Number, 10) }
 
 // Mask hides e-mail-like values.
-func (a *IssueActivity) Mask() { a.Text, a.Release = MaskEmails(a.Text), MaskEmails(a.Release) }
+func (a *IssueActivity) Mask() { a.Text, a.Release = MaskShapes(a.Text), MaskShapes(a.Release) }
 
 // Bounds of an issue's activity.
 const (

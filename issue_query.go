@@ -66,7 +66,7 @@ type Issue struct {
 }
 
 // Mask hides e-mail-like values.
-func (i *Issue) Mask() { i.Title, i.Culprit = MaskEmails(i.Title), MaskEmails(i.Culprit) }
+func (i *Issue) Mask() { i.Title, i.Culprit = MaskShapes(i.Title), MaskShapes(i.Culprit) }
 
 // IssueCounts says how many issues of an environment have which status.
 type IssueCounts struct {
@@ -136,11 +136,11 @@ type IssueDetail struct {
 func (d *IssueDetail) Mask() {
 	d.Issue.Mask()
 	for i := range d.Tags {
-		mask := MaskEmails
+		mask := MaskShapes
 		if IsPersonal(d.Tags[i].Key) {
 			mask = MaskText
 		}
-		d.Tags[i].Key = MaskEmails(d.Tags[i].Key)
+		d.Tags[i].Key = MaskShapes(d.Tags[i].Key)
 		for n := range d.Tags[i].Values {
 			d.Tags[i].Values[n].Value = mask(d.Tags[i].Values[n].Value)
 		}

@@ -131,7 +131,7 @@ func (l *Live) Mask() {
 	for _, list := range []*[]LiveRow{&l.Pages, &l.Sources, &l.Countries, &l.Devices} {
 		*list = slices.Clone(*list) // others may hold the view too
 		for i := range *list {
-			(*list)[i].Value = MaskEmails((*list)[i].Value)
+			(*list)[i].Value = MaskShapes((*list)[i].Value)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package svc
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,83 +12,6 @@ import (
 func MaskText(s string) string {
 	_, first := utf8.DecodeRuneInString(s)
 	return s[:first] + strings.Repeat("*", utf8.RuneCountInString(s[first:]))
-}
-
-// MaskEmails returns s with MaskText applied to each part that reads like an
-// e-mail address, written plainly or percent-encoded once or more.
-func MaskEmails(s string) string {
-	var masked strings.Builder
-	done := 0
-	for at := 0; at < len(s); {
-		separator := emailSeparator(s[at:])
-		if separator == 0 {
-			at++
-			continue
-		}
-		end := at + separator + emailDomain(s[at+separator:])
-		start := at
-		if end > at+separator {
-			start = done + emailLocal(s[done:at])
-		}
-		if start < at {
-			masked.WriteString(s[done:start])
-			masked.WriteString(MaskText(s[start:end]))
-			done = end
-		}
-		at = end
-	}
-	if done == 0 {
-		return s
-	}
-	return masked.String() + s[done:]
-}
-
-// emailSeparator returns the length of the @ that s begins with, 0 without one.
-func emailSeparator(s string) int {
-	if s[0] == '@' {
-		return 1
-	}
-	if s[0] != '%' {
-		return 0
-	}
-	rest := s[1:]
-	for strings.HasPrefix(rest, "25") {
-		rest = rest[2:]
-	}
-	if !strings.HasPrefix(rest, "40") {
-		return 0
-	}
-	return len(s) - len(rest) + 2
-}
-
-// emailDomain returns the length of the domain that s begins with, 0 without
-// one: at least two labels, and a later one than the first holds a letter.
-func emailDomain(s string) int {
-	end := strings.IndexFunc(s, func(r rune) bool {
-		return r != '.' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	if end < 0 {
-		end = len(s)
-	}
-	domain := strings.TrimRight(s[:end], ".-")
-	first, later, _ := strings.Cut(domain, ".")
-	if first == "" || !strings.ContainsFunc(later, unicode.IsLetter) {
-		return 0
-	}
-	return len(domain)
-}
-
-// emailLocal returns where the local part that s ends with begins, len(s)
-// without one.
-func emailLocal(s string) int {
-	last := strings.LastIndexFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".!#$%*+^_{|}~'-", r)
-	})
-	if last < 0 {
-		return 0
-	}
-	_, size := utf8.DecodeRuneInString(s[last:])
-	return last + size
 }
 
 // rewritten decodes a JSON document, changes it and encodes it; one that does not parse becomes otherwise.
@@ -136,23 +57,6 @@ func maskJSON(document json.RawMessage) json.RawMessage {
 		return document
 	}
 	return rewritten(document, "{}", func(value any) any { return maskMember(value, false, false) })
-}
-
-// PersonalKeys lists the names of traits and properties that hold what names or reaches a person, in lower
-// case and without what separates their words.
-func PersonalKeys() []string {
-	return []string{
-		"email", "mail", "emailaddress", "name", "firstname", "lastname", "middlename", "fullname", "displayname", "surname", "givenname",
-		"familyname", "nickname", "username", "login", "phone", "phonenumber", "mobile", "mobilephone", "telephone", "tel", "address", "street",
-		"birthday", "birthdate", "dateofbirth", "avatar", "ip", "ipaddress",
-	}
-}
-
-// IsPersonal reports whether a trait or property of a name holds what names or reaches a person, however
-// the name is spelled.
-func IsPersonal(name string) bool {
-	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.TrimPrefix(name, "$")))
-	return slices.Contains(PersonalKeys(), plain)
 }
 
 // MaskWords hides words in a text, in any case. Words are whole texts that are known of a person.
@@ -208,7 +112,7 @@ func maskMember(value any, personal, company bool) any {
 		if personal {
 			return MaskText(value)
 		}
-		return MaskEmails(value)
+		return MaskShapes(value)
 	case json.Number:
 		if personal {
 			return MaskText(value.String())
@@ -220,7 +124,7 @@ func maskMember(value any, personal, company bool) any {
 	case map[string]any:
 		masked := make(map[string]any, len(value))
 		for name, inner := range value {
-			masked[MaskEmails(name)] = maskMember(inner, personal || IsPersonal(name) && !(company && name == "name"), name == "company")
+			masked[MaskShapes(name)] = maskMember(inner, personal || IsPersonal(name) && !(company && name == "name"), name == "company")
 		}
 		return masked
 	}

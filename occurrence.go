@@ -290,20 +290,20 @@ func (o *Occurrence) Mask() {
 		&o.Name, &o.Message, &o.Culprit, &o.Stack, &o.URL, &o.Path, &o.Referrer, &o.Request.URL,
 		&o.PersonID, &o.SessionID, &o.DistinctID, &o.AnonymousID, &o.Mechanism,
 	} {
-		*field = MaskEmails(*field)
+		*field = MaskShapes(*field)
 	}
 	o.Frames = slices.Clone(o.Frames)
 	for i := range o.Frames {
 		frame := &o.Frames[i]
-		frame.File, frame.Function, frame.Module = MaskEmails(frame.File), MaskEmails(frame.Function), MaskEmails(frame.Module)
+		frame.File, frame.Function, frame.Module = MaskShapes(frame.File), MaskShapes(frame.Function), MaskShapes(frame.Module)
 		frame.Vars = maskJSON(frame.Vars)
 		if code := frame.Code; code != nil {
-			masked := FrameCode{Line: MaskEmails(code.Line)}
+			masked := FrameCode{Line: MaskShapes(code.Line)}
 			for _, line := range code.Before {
-				masked.Before = append(masked.Before, MaskEmails(line))
+				masked.Before = append(masked.Before, MaskShapes(line))
 			}
 			for _, line := range code.After {
-				masked.After = append(masked.After, MaskEmails(line))
+				masked.After = append(masked.After, MaskShapes(line))
 			}
 			frame.Code = &masked
 		}
@@ -311,7 +311,7 @@ func (o *Occurrence) Mask() {
 	o.Breadcrumbs = slices.Clone(o.Breadcrumbs)
 	for i := range o.Breadcrumbs {
 		crumb := &o.Breadcrumbs[i]
-		crumb.Category, crumb.Message = MaskEmails(crumb.Category), MaskEmails(crumb.Message)
+		crumb.Category, crumb.Message = MaskShapes(crumb.Category), MaskShapes(crumb.Message)
 	}
 	o.Tags, o.Extra = maskPairs(o.Tags), maskJSON(o.Extra)
 	o.Details.mask()

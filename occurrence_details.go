@@ -86,7 +86,7 @@ func firstPairs(pairs map[string]string, most, bytes int) map[string]string {
 // mask hides the e-mail-like values.
 func (d *OccurrenceDetails) mask() {
 	d.User, d.Headers = maskPairs(d.User), maskPairs(d.Headers)
-	d.Query, d.Data = MaskEmails(d.Query), maskJSON(d.Data)
+	d.Query, d.Data = MaskShapes(d.Query), maskJSON(d.Data)
 }
 
 func maskPairs(pairs map[string]string) map[string]string {
@@ -98,7 +98,7 @@ func maskPairs(pairs map[string]string) map[string]string {
 		if IsPersonal(name) {
 			value = MaskText(value)
 		}
-		masked[MaskEmails(name)] = MaskEmails(value)
+		masked[MaskShapes(name)] = MaskShapes(value)
 	}
 	return masked
 }

@@ -9,13 +9,13 @@ import (
 // Mask hides what names or reaches a person from callers without people.pii.read.
 func (p *Person) Mask() {
 	p.Email, p.Name = MaskText(p.Email), MaskText(p.Name)
-	p.DistinctID, p.Company = MaskEmails(p.DistinctID), MaskEmails(p.Company)
+	p.DistinctID, p.Company = MaskShapes(p.DistinctID), MaskShapes(p.Company)
 	for i := range p.DistinctIDs {
-		p.DistinctIDs[i] = MaskEmails(p.DistinctIDs[i])
+		p.DistinctIDs[i] = MaskShapes(p.DistinctIDs[i])
 	}
 	for _, touch := range []*Touch{&p.First, &p.Last} {
 		for _, word := range []*string{&touch.Source, &touch.Medium, &touch.Campaign, &touch.Referrer, &touch.URL} {
-			*word = MaskEmails(*word)
+			*word = MaskShapes(*word)
 		}
 	}
 	for name, value := range p.Traits {
@@ -72,7 +72,7 @@ func personalTexts(value any, personal bool) (texts []string) {
 func (s PersonState) Masked() PersonState {
 	masked := PersonState{Stage: s.Stage, StageAtMs: s.StageAtMs}
 	for tag, mark := range s.Tags {
-		masked.mark(MaskEmails(tag), mark)
+		masked.mark(MaskShapes(tag), mark)
 	}
 	for name, field := range s.CRM {
 		masked.field(name, FieldMark{Value: maskTrait(name, field.Value), AtMs: field.AtMs})

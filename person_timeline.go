@@ -150,11 +150,11 @@ func (e *TimelineEntry) Mask() {
 	}
 	if failure := e.Error; failure != nil {
 		for _, word := range []*string{&failure.Name, &failure.Message, &failure.Culprit, &failure.URL} {
-			*word = MaskEmails(*word)
+			*word = MaskShapes(*word)
 		}
 	}
 	if activity := e.Activity; activity != nil {
-		activity.Text = MaskEmails(activity.Text)
+		activity.Text = MaskShapes(activity.Text)
 		if activity.Patch != nil {
 			activity.Patch = activity.Patch.masked()
 		}
@@ -168,7 +168,7 @@ func (p *PersonPatch) masked() *PersonPatch {
 	if p.Tags != nil {
 		tags := make([]string, len(*p.Tags))
 		for i, tag := range *p.Tags {
-			tags[i] = MaskEmails(tag)
+			tags[i] = MaskShapes(tag)
 		}
 		patch.Tags = &tags
 	}

@@ -39,34 +39,6 @@ func (o *Occurrence) Scrub() {
 	}
 }
 
-// secretParts are what the names of secrets contain, secretNames are such names whole; in
-// small letters, without hyphens, underscores, dots and spaces.
-//
-//nolint:gochecknoglobals // never changed
-var (
-	secretParts = []string{
-		"password", "passwd", "passphrase", "secret", "apikey", "authorization", "credential", "privatekey", "accesskey", "accesstoken", "refreshtoken", "authtoken", "idtoken",
-		"csrf", "xsrf", "cookie", "cardnumber", "creditcard", "ccnumber", "mysqlpwd", "securitycode", "sessionid",
-	}
-	secretNames = []string{"token", "auth", "pwd", "pass", "pw", "jwt", "sid", "phpsessid", "jsessionid", "connectsid", "cvv", "cvc", "cvv2", "ssn", "pin", "otp", "xauthtoken", "xapitoken", "apitoken", "bearer", "signature", "iban"}
-)
-
-// IsSecretName reports whether a header, parameter or member of this name is taken for a secret.
-func IsSecretName(name string) bool {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "", "[", "", "]", "").Replace(name))
-	for _, part := range secretParts {
-		if strings.Contains(plain, part) {
-			return true
-		}
-	}
-	for _, whole := range secretNames {
-		if plain == whole {
-			return true
-		}
-	}
-	return false
-}
-
 // The forms of secrets within a text.
 var (
 	parameter  = regexp.MustCompile(`(^|[?&;\s])([A-Za-z0-9_.\[\]-]{2,64})=([^&;#\s"'<>]+)`)
@@ -115,28 +87,6 @@ func scrubCards(text string) string {
 		return text
 	}
 	return out.String() + text[done:]
-}
-
-func isWordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-}
-
-// isCard reports whether digits with spaces and hyphens have the check digit of a card (Luhn).
-func isCard(text string) bool {
-	sum, odd := 0, false
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] < '0' || text[i] > '9' {
-			continue
-		}
-		digit := int(text[i] - '0')
-		if odd {
-			if digit *= 2; digit > 9 {
-				digit -= 9
-			}
-		}
-		sum, odd = sum+digit, !odd
-	}
-	return sum%10 == 0
 }
 
 func scrubPairs(pairs map[string]string) {

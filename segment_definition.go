@@ -209,7 +209,7 @@ func (c *SegmentCondition) masked() maskedCondition {
 		if !isText {
 			return value
 		}
-		hidden := MaskEmails(text)
+		hidden := MaskShapes(text)
 		if out.Personal {
 			hidden = MaskText(text)
 		}

@@ -199,7 +199,7 @@ func (s *Share) Hides(dimension Dimension, value string) bool {
 	if isPath && slices.ContainsFunc(s.PrivatePaths, func(private string) bool { return matchesPath(private, value) }) {
 		return true
 	}
-	return MaskEmails(value) != value || isPath && holdsKey(value)
+	return MaskShapes(value) != value || isPath && holdsKey(value)
 }
 
 // matchesPath reports whether a path is the private one, or begins like one that

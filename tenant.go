@@ -143,9 +143,11 @@ type Application struct {
 	RetentionDays  int      `json:"retentionDays"`
 	AllowedOrigins []string `json:"allowedOrigins"`
 	// RequireUserHash says that items of public keys prove whom they name.
-	RequireUserHash bool          `json:"requireUserHash,omitempty"`
-	Organization    Organization  `json:"organization"`
-	Environments    []Environment `json:"environments"`
+	RequireUserHash bool `json:"requireUserHash,omitempty"`
+	// PersonalFields are the names that the application adds to those of IsPersonal.
+	PersonalFields []string      `json:"personalFields,omitempty"`
+	Organization   Organization  `json:"organization"`
+	Environments   []Environment `json:"environments"`
 	// Exclusions say what traffic is not kept.
 	Exclusions Exclusions `json:"exclusions,omitzero"`
 	CreatedAt  time.Time  `json:"createdAt"`

@@ -103,7 +103,7 @@ func (t reportTraffic) ReportContent(ctx context.Context, app *svc.Application, 
 			return content, err
 		}
 		for i := range found.Rows {
-			*into = append(*into, svc.ReportValue{Value: svc.MaskEmails(found.Rows[i].Value), Visitors: found.Rows[i].Visitors})
+			*into = append(*into, svc.ReportValue{Value: svc.MaskShapes(found.Rows[i].Value), Visitors: found.Rows[i].Visitors})
 		}
 	}
 	counts, err := t.node.db.GoalCounts(ctx, scope, goals)

@@ -83,7 +83,7 @@ func answerOf(call *Call, output any) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	answer.Header["Content-Type"], answer.Body = "application/json", body
+	answer.Header["Content-Type"], answer.Body = "application/json", call.shown(body)
 	return answer, nil
 }
 

@@ -156,6 +156,7 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 		if limited, ok := errors.AsType[*svc.Error](err); ok && limited.Rate != nil {
 			call.rate = *limited.Rate
 		}
+		answer.Body = call.shown(answer.Body)
 		if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
 			answer.Header["Www-Authenticate"] = challenge
 		}
@@ -194,6 +195,9 @@ func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte
 		}
 	}
 	input, body, err = call.Route.Handler.decode(call, call.request)
+	if err == nil {
+		err = call.asksNothingMasked(body)
+	}
 	if err == nil && call.Route.readsApp() {
 		h.config.Reads(ctx, call.readsOn())
 	}

@@ -3,7 +3,6 @@ package route
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -43,8 +42,6 @@ func (h *Handler) sendLines(ctx context.Context, call *Call, input any) error {
 	defer stop()
 	defer context.AfterFunc(h.draining, stop)() //nolint:contextcheck // the life of all streams is no request's
 	writer := lineWriter{handler: h, call: call}
-	writer.encoder = json.NewEncoder(&writer.buffer)
-	writer.encoder.SetEscapeHTML(false)
 	err := h.produceLines(ctx, call, input, func(line any) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -79,14 +76,15 @@ type lineWriter struct {
 	handler *Handler
 	call    *Call
 	buffer  bytes.Buffer
-	encoder *json.Encoder
 	open    bool
 }
 
 func (w *lineWriter) add(line any) error {
-	if err := w.encoder.Encode(line); err != nil {
+	encoded, err := encodeJSON(line)
+	if err != nil {
 		return fmt.Errorf("encoding a line: %w", err)
 	}
+	w.buffer.Write(w.call.shown(encoded))
 	if w.buffer.Len() < linesBuffer {
 		return nil
 	}

@@ -269,7 +269,7 @@ func (s *streamWriter) append(frame Frame) error {
 		s.buffer.WriteString(frame.Event)
 	}
 	s.buffer.WriteString("\ndata: ")
-	s.buffer.Write(s.data.Bytes())
+	s.buffer.Write(s.call.shown(s.data.Bytes()))
 	s.buffer.WriteByte('\n')
 	return nil
 }

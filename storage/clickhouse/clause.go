@@ -48,16 +48,21 @@ func Bind(query string, c Clause) string {
 	return strings.ReplaceAll(query, "$(where)", c.Text())
 }
 
-// EmailPattern matches at least the texts that svc.MaskEmails hides: a local part, an @ plain or
-// percent-encoded any number of times, and a domain of two labels.
-const EmailPattern = `[\p{L}\p{N}.!#$%*+^_{|}~'-]*(@|%(25)*40)[\p{L}\p{N}-][\p{L}\p{N}.-]*\.[\p{L}\p{N}.-]*`
+// ShapePattern matches at least the texts that svc.MaskShapes hides: addresses with an @ in any writing, runs of digits that
+// are long enough for telephone, card and account numbers and national ids, credentials, and the values of parameters and
+// path segments.
+const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%(25)*ef%(25)*bc%(25)*a0))[\p{L}\p{N}\p{M}-][\p{L}\p{N}\p{M}.．。-]*[.．。][\p{L}\p{N}\p{M}.．。-]*` +
+	`|(?i:\+|%2b)[1-9][0-9 ()./%-]{6,}|\b00[1-9][0-9 ()./-]{7,}` +
+	`|\b0[1-9][0-9]{1,3}[ /-]+[0-9][0-9 /-]{4,}|\(?\b[2-9][0-9]{2}[) .-]+[0-9]{3}[ .-]+[0-9]{4}\b` +
+	`|\b[2-6][0-9]{12,18}\b|\b[12][0-9]{14}\b|\b[2-6][0-9]{3}[ -][0-9]{4,6}[ -][0-9]{4,5}([ -][0-9]{2,4})?\b` +
+	`|\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b|\b[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}\b|\b[0-9]{8}[A-Z]\b` +
+	`|\b[A-Za-z]{2}[0-9]{2} ?[A-Za-z0-9]{4}[A-Za-z0-9 ]{7,30}\b|\b[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]\b` +
+	`|\b(eyJ|[srw][kh](sec)?_|sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|xapp-|A[KS]IA|AIza|SG\.|npm_|pypi-|ya29\.|shp[a-z]+_|dop_v1_)[A-Za-z0-9_.-]{8,}` +
+	`|(^|[?&;#])[A-Za-z0-9_.$%-]{1,64}=[^&;#\s"'<>]+|(?i:/[^/?&=# ]*(` + segmentPattern + `)/)[^/?&#; ]*`
 
-// PersonalPattern matches the names of members whose values svc.IsPersonal has hidden, in any case and
-// spelling.
-func PersonalPattern() string {
-	keys := svc.PersonalKeys()
-	for i, key := range keys {
-		keys[i] = strings.Join(strings.Split(key, ""), "[_ -]*")
-	}
-	return `(?i)\$?[_ -]*(` + strings.Join(keys, "|") + ")[_ -]*"
-}
+// segmentPattern matches the ends of the path segments before personal data and credentials.
+const segmentPattern = `reset|token|password|ssn|phone|tel|mobile|fax|mail|iban|card|passport|id|dob|birthda[a-z]+|cpf|dni|pesel|bsn|ip|recover[a-z]*|forgot|verify|verification|` +
+	`confirm|confirmation|activat[a-z]+|invit[a-z]+|join|magic|link|login|signin|autologin|sso|unsubscribe|optout|auth|session|secret|key|otp|code`
+
+// PersonalPattern matches the names of members whose values svc.IsPersonal has hidden, in any case and spelling.
+func PersonalPattern() string { return "(" + svc.PersonalNames() + ")" }

@@ -56,7 +56,7 @@ func textOf(call *route.Call) func(text string) string {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return func(text string) string { return text }
 	}
-	return svc.MaskEmails
+	return svc.MaskShapes
 }
 
 // incidentStatus is the parameter status of the list.

@@ -123,7 +123,7 @@ func (t tracked) Issues(_ context.Context, q svc.IssueQuery) (svc.IssueList, err
 		}[q.Sort]
 		text := issue.Title + "\n" + issue.Culprit
 		if q.SearchMasked {
-			text = svc.MaskEmails(text)
+			text = svc.MaskShapes(text)
 		}
 		inRelease := len(t.of(q.Environment, func(o occurred) bool { return o.issue == issue.Key.Number && o.Release == q.Release })) > 0
 		if q.Status != "" && issue.Status != q.Status || !strings.Contains(strings.ToLower(text), strings.ToLower(q.Search)) || q.Release != "" && !inRelease {

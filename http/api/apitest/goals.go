@@ -122,7 +122,7 @@ func (m *Memory) FunnelSplit(_ context.Context, scope svc.AnalyticsScope, funnel
 	for _, one := range persons {
 		value := svc.StepFilter{Property: string(split.Dimension)}.Text(&one.entry)
 		if split.Masked {
-			value = svc.MaskEmails(value)
+			value = svc.MaskShapes(value)
 		}
 		if tallies[value] == nil {
 			tallies[value] = svc.NewFunnelTally(&funnel, scope.Window)

@@ -234,7 +234,7 @@ func matches(event *svc.Event, query svc.EventQuery) bool {
 	}
 	text := strings.Join([]string{event.Name, event.Path, event.URL, event.DistinctID, string(event.Properties)}, "\n")
 	if query.SearchMasked {
-		text = svc.MaskEmails(text)
+		text = svc.MaskShapes(text)
 	}
 	return strings.Contains(strings.ToLower(text), strings.ToLower(query.Search))
 }
@@ -251,7 +251,7 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery, goals []svc.Ma
 	for _, event := range f.selected(query.AnalyticsScope, window) {
 		name := event.Name
 		if query.Masked {
-			name = svc.MaskEmails(name)
+			name = svc.MaskShapes(name)
 		}
 		byName[name] = append(byName[name], event)
 	}
@@ -337,7 +337,7 @@ func propertyRow(key string, values []json.RawMessage, masked bool) svc.EventPro
 			continue
 		}
 		if masked {
-			if text = svc.MaskEmails(text); svc.IsPersonal(key) {
+			if text = svc.MaskShapes(text); svc.IsPersonal(key) {
 				text = "***"
 			}
 		}

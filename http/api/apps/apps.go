@@ -75,6 +75,7 @@ type application struct {
 	RetentionDays   int                `json:"retentionDays"`
 	AllowedOrigins  []string           `json:"allowedOrigins"`
 	RequireUserHash bool               `json:"requireUserHash" doc:"identify, alias and group of public keys need a userHash."`
+	PersonalFields  []string           `json:"personalFields" doc:"Names of traits and properties that are masked in addition to the list in the documentation."`
 	Connector       *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
 	Organization    svc.Organization   `json:"organization"`
 	Environments    []environmentShape `json:"environments"`
@@ -95,7 +96,7 @@ func (a apps) shown(call *route.Call, app *svc.Application) application {
 	return application{
 		ID: app.ID, Slug: app.Slug, Name: app.Name, Platform: app.Platform, URL: api.OrNull(app.URL), Timezone: app.Timezone,
 		Modules: app.Available(), RetentionDays: app.RetentionDays, RequireUserHash: app.RequireUserHash,
-		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Connector: connectorOf(call, a.connectors.Connector(app.Ref())), Organization: app.Organization,
+		AllowedOrigins: append([]string{}, app.AllowedOrigins...), PersonalFields: append([]string{}, app.PersonalFields...), Connector: connectorOf(call, a.connectors.Connector(app.Ref())), Organization: app.Organization,
 		Environments: api.Convert(app.Environments, func(env *svc.Environment) environmentShape {
 			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
 		}),

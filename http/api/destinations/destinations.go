@@ -3,6 +3,7 @@ package destinations
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"svc"
 	"svc/http/api"
@@ -114,12 +115,44 @@ func (d destinations) create(ctx context.Context, call *route.Call, in createDes
 	if in.Body.Config != nil {
 		spec.Config = *in.Body.Config
 	}
+	if err := mayForward(call, spec); err != nil {
+		return createdDestination{}, err
+	}
 	made, secret, err := d.destinations.Create(ctx, &call.App, spec, secretOf(in.Body.Credential))
 	if err != nil {
 		return createdDestination{}, err
 	}
 	call.Created("/apps/" + call.Ref().String() + "/destinations/" + made.ID)
 	return createdDestination{destinationOf(&made, svc.DestinationState{}), api.OrNull(secret.Reveal())}, nil
+}
+
+// mayForward refuses a destination that is sent something of persons to callers who may not see it.
+func mayForward(call *route.Call, spec svc.DestinationSpec) error {
+	spec.Normalize()
+	if fields := spec.Config.PersonFields; call.Grant.May(svc.PermPeoplePIIRead) || fields == "" || fields == svc.PersonNone {
+		return nil
+	}
+	return &svc.Error{
+		Code: svc.CodeForbidden, Reason: "personal_data", Required: &svc.Required{Permission: svc.PermPeoplePIIRead},
+		Message: "The destination is sent personal fields, which are masked to you; it needs people.pii.read. Set config.personFields to none.",
+	}
+}
+
+// mayChange refuses a change of a destination that is, or would be, sent something of persons: an address may be changed to
+// the caller's own.
+func (d destinations) mayChange(ctx context.Context, call *route.Call, id string, patch svc.DestinationPatch) error {
+	if call.Grant.May(svc.PermPeoplePIIRead) {
+		return nil
+	}
+	all, _, err := d.destinations.List(ctx, call.Ref())
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(one svc.Destination) bool { return one.ID == id })
+	if at < 0 {
+		return svc.NotFound("destination")
+	}
+	return mayForward(call, all[at].With(patch))
 }
 
 // secretOf returns a credential of a body, empty where there is none.
@@ -158,6 +191,9 @@ func (u *updateDestination) Check(*route.Call) []svc.FieldError {
 }
 
 func (d destinations) update(ctx context.Context, call *route.Call, in updateDestination) (destination, error) {
+	if err := d.mayChange(ctx, call, in.ID, svc.DestinationPatch(in.Body)); err != nil {
+		return destination{}, err
+	}
 	changed, err := d.destinations.Update(ctx, &call.App, in.ID, svc.DestinationPatch(in.Body))
 	if err != nil {
 		return destination{}, err
@@ -188,6 +224,9 @@ type keptCredential struct {
 }
 
 func (d destinations) credential(ctx context.Context, call *route.Call, in putCredential) (keptCredential, error) {
+	if err := d.mayChange(ctx, call, in.ID, svc.DestinationPatch{}); err != nil {
+		return keptCredential{}, err
+	}
 	changed, secret, err := d.destinations.SetCredential(ctx, call.Ref(), in.ID, secretOf(in.Body.Credential))
 	if err != nil {
 		return keptCredential{}, err

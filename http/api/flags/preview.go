@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"svc"
 	"svc/http/api"
@@ -21,10 +22,13 @@ type Previews interface {
 	Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson
 }
 
-type previews struct{ previews Previews }
+type previews struct {
+	previews Previews
+	flags    Flags
+}
 
 func previewRoutes(ports Ports) []route.Route {
-	p := previews{ports.Previews}
+	p := previews{ports.Previews, ports.Flags}
 	return []route.Route{{
 		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/flags/{key}/preview", Operation: "flags.preview", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
 		Summary: "What a context gets of a flag, and by which rule; nothing is counted", Handler: route.Typed(p.preview),
@@ -70,11 +74,43 @@ type previewed struct {
 	Environment string              `json:"environment"`
 }
 
+// mayPreview refuses the preview of a flag whose rules, or those of the flags that it depends on, ask for what is masked to
+// the caller: asked for one person after the other, it tells the values.
+func (p previews) mayPreview(ctx context.Context, call *route.Call, key string) error {
+	if call.Grant.May(svc.PermPeoplePIIRead) {
+		return nil
+	}
+	question := svc.PersonalQuestion{Fields: svc.NewPersonalFields(call.App.PersonalFields)}
+	keys := []string{key}
+	for i := 0; i < len(keys); i++ {
+		flag, err := p.flags.Get(ctx, call.Ref(), keys[i])
+		if err != nil {
+			return err
+		}
+		definition, err := json.Marshal(flag.FlagSpec)
+		if err != nil {
+			return fmt.Errorf("encoding a flag: %w", err)
+		}
+		if err := question.Body(definition); err != nil {
+			return err
+		}
+		for _, needed := range flag.Prerequisites {
+			if !slices.Contains(keys, needed.Flag) {
+				keys = append(keys, needed.Flag)
+			}
+		}
+	}
+	return nil
+}
+
 func (p previews) preview(ctx context.Context, call *route.Call, in previewFlag) (previewed, error) {
 	set := p.previews.Set(call.Ref(), in.Env.Slug)
 	entry := set.Entry(in.Key)
 	if entry == nil {
 		return previewed{}, svc.NotFound("flag")
+	}
+	if err := p.mayPreview(ctx, call, in.Key); err != nil {
+		return previewed{}, err
 	}
 	var who svc.FlagContext
 	who.Reset(set, call.Now)

@@ -179,6 +179,6 @@ func (e tracking) listArtifacts(ctx context.Context, call *route.Call, in listAr
 		return []string{strconv.FormatInt(last.UploadedAt.UnixMilli(), 10), last.Key}
 	})
 	return artifactPage{Page: page, Environment: in.Env.Slug, Unmapped: api.Convert(unmapped, func(u *svc.UnmappedFrames) unmappedFrames {
-		return unmappedFrames{Reason: u.Reason, File: svc.MaskEmails(u.File), Release: api.OrNull(u.Release), Frames: u.Frames, LastSeenAt: route.Time(u.LastSeenAt)}
+		return unmappedFrames{Reason: u.Reason, File: svc.MaskShapes(u.File), Release: api.OrNull(u.Release), Frames: u.Frames, LastSeenAt: route.Time(u.LastSeenAt)}
 	})}, nil
 }

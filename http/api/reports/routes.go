@@ -83,7 +83,7 @@ func (r reports) shown(call *route.Call) func(one *svc.Report) report {
 		}
 		if !call.Grant.May(svc.PermPeoplePIIRead) {
 			for i := range row.Recipients {
-				row.Recipients[i] = svc.MaskEmails(row.Recipients[i])
+				row.Recipients[i] = svc.MaskShapes(row.Recipients[i])
 			}
 		}
 		if one.Kind == svc.ReportSpike {

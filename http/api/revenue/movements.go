@@ -88,7 +88,7 @@ func movementOf(m *svc.Movement, seesPersons bool) revenueMovement {
 		Original: revenueAmount{m.Currency, m.Cents},
 	}
 	if !seesPersons {
-		out.CustomerID = api.OrNull(svc.MaskEmails(m.Customer))
+		out.CustomerID = api.OrNull(svc.MaskShapes(m.Customer))
 	}
 	if m.Known {
 		out.Cents = &m.Converted

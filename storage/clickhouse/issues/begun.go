@@ -30,7 +30,7 @@ func (db *Store) BegunIssues(ctx context.Context, environment uint64, since, now
 		one := svc.Measurement{Known: true}
 		var name, message string
 		err := rows.Scan(&number, &ms, &one.Regressed, &name, &message)
-		one.At, one.Issue, one.IssueTitle = time.UnixMilli(ms).UTC(), svc.IssueID(number), svc.MaskEmails(svc.IssueTitle(name, message))
+		one.At, one.Issue, one.IssueTitle = time.UnixMilli(ms).UTC(), svc.IssueID(number), svc.MaskShapes(svc.IssueTitle(name, message))
 		out = append(out, one)
 		return true, err
 	})

@@ -122,7 +122,7 @@ func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (ke
 		c.Add(db.queries["issues.Search"], "search", q.Search)
 		c.Args()["email"] = ""
 		if q.SearchMasked {
-			c.Args()["email"] = clickhouse.EmailPattern
+			c.Args()["email"] = clickhouse.ShapePattern
 		}
 	}
 	args := c.Args().With(m.arguments()).With(stateArguments(q.Environment.Number, q.Now)).With(clickhouse.Args{

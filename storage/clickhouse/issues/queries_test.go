@@ -13,7 +13,7 @@ func TestQueriesExplain(t *testing.T) {
 	var search clickhouse.Clause
 	search.Add(db.queries["issues.Search"], "search", "x")
 	args := search.Args().With((&merges{}).arguments()).With(stateArguments(1, now)).With(clickhouse.BucketArgs([]time.Time{now})).With(clickhouse.Args{
-		"environment": uint64(7), "limit": 1, "since_ms": int64(0), "first_page": true, "prefix": "", "from": now, "to": now, "since": now, "until": now, "email": clickhouse.EmailPattern,
+		"environment": uint64(7), "limit": 1, "since_ms": int64(0), "first_page": true, "prefix": "", "from": now, "to": now, "since": now, "until": now, "email": clickhouse.ShapePattern,
 	})
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"": args,

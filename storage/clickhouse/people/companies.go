@@ -108,7 +108,7 @@ func companiesQuery(parts clickhouse.Queries, rank *rankQuery, masked, shared bo
 	company, group := rank.fold(rank.told("company")), (&conditions{rankQuery: rank}).trait(groupTrait)
 	name := "if(" + company + " != '', " + company + ", " + group + ")"
 	if masked {
-		name = "replaceRegexpAll(" + name + ", " + rank.bind(clickhouse.EmailPattern) + ", '***')"
+		name = "replaceRegexpAll(" + name + ", " + rank.bind(clickhouse.ShapePattern) + ", '***')"
 	}
 	last := rank.fold(rank.over("max", rank.lastSeen()))
 	query := strings.NewReplacer("$(name)", name, "$(last)", last).Replace(parts["companies.List"])

@@ -166,5 +166,5 @@ func (q *rankQuery) visible(text string, masked bool) string {
 	if !masked {
 		return text
 	}
-	return "replaceRegexpAll(" + text + ", " + q.bind(clickhouse.EmailPattern) + ", ' ')"
+	return "replaceRegexpAll(" + text + ", " + q.bind(clickhouse.ShapePattern) + ", ' ')"
 }

@@ -102,14 +102,14 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 			return values{}, err
 		}
 	}
-	args["email"] = clickhouse.EmailPattern
+	args["email"] = clickhouse.ShapePattern
 	expression = db.shownValue(q.Dimension, expression, q.Masked)
 	return values{rows: bindValue(clickhouse.Bind(db.queries[rows], c), expression), expression: expression, args: c.Args().With(args)}, nil
 }
 
 // valueOf returns the expression for the value of an event in a dimension of single events, and its arguments.
 func (db *Store) valueOf(dimension svc.Dimension, masked bool) (expression string, args clickhouse.Args, err error) {
-	args = clickhouse.Args{"email": clickhouse.EmailPattern}
+	args = clickhouse.Args{"email": clickhouse.ShapePattern}
 	if key, isProperty := dimension.Property(); isProperty {
 		args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(), svc.IsPersonal(key)
 		return db.shownValue(dimension, db.queries["value.Property"], masked), args, nil

@@ -241,7 +241,7 @@ func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (pag
 	word := strings.ToLower(q.Search)
 	for _, sum := range total {
 		value := sum.value.Value()
-		if q.Masked && svc.MaskEmails(value) != value {
+		if q.Masked && svc.MaskShapes(value) != value {
 			return nil, false, errElsewhere
 		}
 		if word != "" && !strings.Contains(strings.ToLower(value), word) {

@@ -40,7 +40,7 @@ func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 	}
 	query = db.named(query, q.Masked)
 	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{
-		"email": clickhouse.EmailPattern, "first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
+		"email": clickhouse.ShapePattern, "first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
 	})
 	if q.After != nil {
 		args["after_count"], args["after_name"] = q.After.Count, q.After.Name
@@ -87,7 +87,7 @@ func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goa
 		words[i], places[names[i].Name] = names[i].Name, i
 	}
 	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(goalArguments(goals)).
-		With(clickhouse.Args{"names": words, "email": clickhouse.EmailPattern})
+		With(clickhouse.Args{"names": words, "email": clickhouse.ShapePattern})
 	query := db.queries["conversions.PerNameWhole"]
 	if len(q.Filters) > 0 {
 		query = clickhouse.Bind(db.queries["conversions.PerName"], c)

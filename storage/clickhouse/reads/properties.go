@@ -46,7 +46,7 @@ func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, aft
 		out.Events, out.Capped = svc.PropertyEvents, true
 	}
 	args = args.With(clickhouse.Args{
-		"events": out.Events, "search": q.Search, "email": clickhouse.EmailPattern, "personal": "^" + clickhouse.PersonalPattern() + "$",
+		"events": out.Events, "search": q.Search, "email": clickhouse.ShapePattern, "personal": "^" + clickhouse.PersonalPattern() + "$",
 		"first_page": q.After == nil, "after_count": after.Count, "after_key": after.Key, "limit": q.Limit + 1,
 	})
 	err = db.conn.Read(ctx, "listing properties", clickhouse.Bind(db.shown(db.queries["properties.List"], q.Masked), c), args, func(rows driver.Rows) (bool, error) {

@@ -24,14 +24,14 @@ func TestQueriesExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := c.Args().With(whoIs).With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
-	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.EmailPattern, "personal": clickhouse.PersonalPattern(), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
+	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.ShapePattern, "personal": clickhouse.PersonalPattern(), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"":            args,
 		"activity":    {"event": "", "named_from": now, "day_from": now, "day_to": now},
-		"rest":        {"hour_to": now, "named_from": now, "email": clickhouse.EmailPattern, "property": "x"},
+		"rest":        {"hour_to": now, "named_from": now, "email": clickhouse.ShapePattern, "property": "x"},
 		"retention":   {"event": "", "named_from": now, "day_from": now, "day_to": now},
 		"breakdown":   page.With(clickhouse.Args{"property": "x", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}}),
-		"conversions": {"names": []string{}, "email": clickhouse.EmailPattern},
+		"conversions": {"names": []string{}, "email": clickhouse.ShapePattern},
 		"events": page.With(clickhouse.Args{
 			"hidden": []uint64{}, "event": "", "before_ts": now, "before_id": "", "before_tie": uint64(1), "named_from": now, "after_count": uint64(0), "after_name": "",
 		}),
@@ -42,7 +42,7 @@ func TestQueriesExplain(t *testing.T) {
 		"properties": page.With(clickhouse.Args{
 			"event": "", "besides": "", "events": uint64(9), "after_count": uint64(0), "after_key": "",
 		}),
-		"today":   {"since": now, "until": now, "named_from": now, "day_from": now, "day_to": now, "blocks": []uint64{}, "email": clickhouse.EmailPattern, "property": "x", "values": []string{}},
+		"today":   {"since": now, "until": now, "named_from": now, "day_from": now, "day_to": now, "blocks": []uint64{}, "email": clickhouse.ShapePattern, "property": "x", "values": []string{}},
 		"traffic": endArguments([]end{{from: now, to: now}}),
 		"visits":  {"with_sessions": true},
 	}, func(name, text string) string { return withPersons(filled(db, c, steps, name, text), parts) })

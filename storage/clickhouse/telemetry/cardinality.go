@@ -126,7 +126,7 @@ func scanPropertyWidth(rows driver.Rows, masked bool) (row svc.PropertyWidth, ke
 		row.Types = append(row.Types, svc.PropertyType(word))
 	}
 	if masked {
-		row.Event, row.Key = svc.MaskEmails(row.Event), svc.MaskEmails(row.Key)
+		row.Event, row.Key = svc.MaskShapes(row.Event), svc.MaskShapes(row.Key)
 	}
 	row.DistinctValues = int64(values)
 	return row, int64(all), nil

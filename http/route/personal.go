@@ -1,0 +1,50 @@
+package route
+
+import (
+	"maps"
+	"slices"
+
+	"svc"
+)
+
+// seesPersons reports whether the caller may see what names or reaches a person. Rows that serve people who are not
+// signed in tell nothing of persons.
+func (c *Call) seesPersons() bool { return c.Route.Open || c.Grant.May(svc.PermPeoplePIIRead) }
+
+// shown returns a JSON answer as the caller may see it.
+func (c *Call) shown(answer []byte) []byte {
+	surface := svc.PersonalSurfaceOf(c.Route.Operation)
+	if c.seesPersons() || surface.Unmasked || len(answer) == 0 {
+		return answer
+	}
+	return svc.MaskDocument(answer, svc.PersonalMask{Fields: svc.NewPersonalFields(c.App.PersonalFields), Plain: surface.Links})
+}
+
+// asksNothingMasked refuses a question or definition whose answer would tell what is masked to the caller.
+func (c *Call) asksNothingMasked(body []byte) error {
+	surface := svc.PersonalSurfaceOf(c.Route.Operation)
+	if c.seesPersons() || surface.Unmasked {
+		return nil
+	}
+	question := svc.PersonalQuestion{Fields: svc.NewPersonalFields(c.App.PersonalFields), Writes: surface.Writes}
+	query, _ := parseQuery(c.request.URL.RawQuery) // its problems were reported already
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[name] {
+			if name == "cursor" {
+				continue
+			}
+			if err := question.Parameter(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, value := range c.path {
+		if err := question.Parameter(value.name, value.value); err != nil {
+			return err
+		}
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	return question.Body(body)
+}

@@ -1,0 +1,261 @@
+package svc
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// openMembers hold what clients and members wrote freely: there the name of a member tells what its value is. In other
+// places a name such as "name" or "email" belongs to an object of the service, and shapes decide alone.
+//
+//nolint:gochecknoglobals // never changed
+var openMembers = map[string]bool{
+	"properties": true, "traits": true, "crm": true, "extra": true, "tags": true, "user": true, "headers": true, "context": true, "contexts": true,
+	"labels": true, "attributes": true, "vars": true, "body": true, "request": true, "response": true, "payload": true, "customer": true, "contact": true, "person": true,
+}
+
+// memberFields hold who of the organization did something. Their addresses are those of colleagues.
+//
+//nolint:gochecknoglobals // never changed
+var memberFields = map[string]bool{
+	"actor": true, "author": true, "assignee": true, "createdBy": true, "updatedBy": true, "decidedBy": true, "invitedBy": true, "requestedBy": true,
+	"resolvedBy": true, "acknowledgedBy": true, "approvedBy": true, "member": true, "principal": true,
+}
+
+// cursorFields hold what the service itself made and a caller sends back.
+//
+//nolint:gochecknoglobals // never changed
+var cursorFields = map[string]bool{"cursor": true, "nextCursor": true, "next": true, "nextBefore": true, "revision": true}
+
+// fieldNames name, in a definition or a list of fields, the field that the values after them belong to.
+//
+//nolint:gochecknoglobals // never changed
+var fieldNames = map[string]bool{"field": true, "key": true, "property": true, "trait": true, "attribute": true, "dimension": true}
+
+// FieldKey returns the key of a reference to a trait, property or other field of a person: trait.email has email.
+func FieldKey(reference string) string {
+	for _, prefix := range [...]string{"trait.", "traits.", "property.", "properties.", "person.", "user.", "crm."} {
+		if key, found := strings.CutPrefix(reference, prefix); found {
+			return key
+		}
+	}
+	return reference
+}
+
+// PersonalMask says how a document is masked.
+type PersonalMask struct {
+	Fields PersonalFields
+	// Plain are the members outside of open objects that are copied as they are.
+	Plain []string
+}
+
+// MaskDocument hides personal data in a JSON document: texts by their shape, members of open objects by their names, and
+// the values of conditions by the fields that they name. It reads the document once and changes nothing else in it. A
+// document that is no JSON becomes null.
+func MaskDocument(document []byte, mask PersonalMask) []byte {
+	m := documentMask{in: document, mask: mask}
+	m.space()
+	if !m.value(maskPlace{}) {
+		return []byte("null")
+	}
+	m.space()
+	if m.at < len(m.in) {
+		return []byte("null")
+	}
+	return m.out.Bytes()
+}
+
+// maskPlace says what is known of the place of a value.
+type maskPlace struct {
+	// open is set within what is written freely, personal if a name says that the value is personal, member if it is
+	// about somebody of the organization, and company if the value describes a company, which is no person.
+	open, personal, member, company bool
+	depth                           int
+}
+
+// maxMaskDepth bounds the nesting of answers.
+const maxMaskDepth = 100
+
+// documentMask copies a document from in to out.
+type documentMask struct {
+	in   []byte
+	at   int
+	out  bytes.Buffer
+	mask PersonalMask
+}
+
+// space copies white space.
+func (m *documentMask) space() {
+	begin := m.at
+	for m.at < len(m.in) && (m.in[m.at] == ' ' || m.in[m.at] == '\n' || m.in[m.at] == '\t' || m.in[m.at] == '\r') {
+		m.at++
+	}
+	m.out.Write(m.in[begin:m.at])
+}
+
+// value copies a value, masked; false says that the document is broken.
+func (m *documentMask) value(place maskPlace) bool {
+	if m.at >= len(m.in) || place.depth > maxMaskDepth {
+		return false
+	}
+	place.depth++
+	switch m.in[m.at] {
+	case '{':
+		return m.object(place)
+	case '[':
+		return m.array(place)
+	case '"':
+		raw, ok := m.text()
+		if ok {
+			m.write(raw, place)
+		}
+		return ok
+	}
+	begin := m.at
+	for m.at < len(m.in) && strings.IndexByte(",]} \n\t\r", m.in[m.at]) < 0 {
+		m.at++
+	}
+	word := m.in[begin:m.at]
+	if place.personal && len(word) > 0 && (word[0] == '-' || word[0] >= '0' && word[0] <= '9') {
+		m.quote(MaskText(string(word)))
+	} else {
+		m.out.Write(word)
+	}
+	return len(word) > 0
+}
+
+// text reads a string with its quotes.
+func (m *documentMask) text() ([]byte, bool) {
+	begin := m.at
+	for m.at++; m.at < len(m.in); m.at++ {
+		switch m.in[m.at] {
+		case '\\':
+			m.at++
+		case '"':
+			m.at++
+			return m.in[begin:m.at], true
+		}
+	}
+	return nil, false
+}
+
+// write copies a text, masked.
+func (m *documentMask) write(raw []byte, place maskPlace) {
+	plain := decodeText(raw)
+	masked := m.masked(plain, place)
+	if masked == plain {
+		m.out.Write(raw)
+		return
+	}
+	m.quote(masked)
+}
+
+func (m *documentMask) masked(plain string, place maskPlace) string {
+	switch {
+	case place.personal:
+		return MaskText(plain)
+	case place.member && !place.open:
+		return plain
+	case len(plain) > 1 && (plain[0] == '{' || plain[0] == '[') && json.Valid([]byte(plain)):
+		place.open = true
+		inner := documentMask{in: []byte(plain), mask: m.mask}
+		if inner.value(place) {
+			return inner.out.String()
+		}
+	}
+	return MaskShapes(plain)
+}
+
+// decodeText returns what a string says.
+func decodeText(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var plain string
+	if json.Unmarshal(raw, &plain) != nil {
+		return string(raw[1 : len(raw)-1])
+	}
+	return plain
+}
+
+func (m *documentMask) quote(text string) {
+	encoder := json.NewEncoder(&m.out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(text) // a text and a buffer do not fail
+	m.out.Truncate(m.out.Len() - 1)
+}
+
+// array copies a list.
+func (m *documentMask) array(place maskPlace) bool {
+	return m.each(']', func() bool { return m.value(place) })
+}
+
+// each copies what stands between brackets.
+func (m *documentMask) each(closing byte, one func() bool) bool {
+	m.out.WriteByte(m.in[m.at])
+	m.at++
+	for m.space(); m.at < len(m.in); m.space() {
+		switch m.in[m.at] {
+		case closing:
+			m.out.WriteByte(closing)
+			m.at++
+			return true
+		case ',':
+			m.out.WriteByte(',')
+			m.at++
+		default:
+			if !one() {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// object copies an object.
+func (m *documentMask) object(place maskPlace) bool {
+	ofField := false
+	return m.each('}', func() bool {
+		if m.in[m.at] != '"' {
+			return false
+		}
+		raw, ok := m.text()
+		if !ok {
+			return false
+		}
+		name := decodeText(raw)
+		m.write(raw, maskPlace{open: place.open})
+		m.space()
+		if m.at >= len(m.in) || m.in[m.at] != ':' {
+			return false
+		}
+		m.out.WriteByte(':')
+		m.at++
+		m.space()
+		inner := m.inside(place, name)
+		inner.personal = inner.personal || ofField && (strings.HasPrefix(name, "value") || name == "operand")
+		begin := m.at
+		if !m.value(inner) {
+			return false
+		}
+		if fieldNames[name] && m.in[begin] == '"' {
+			ofField = m.mask.Fields.Has(FieldKey(decodeText(m.in[begin:m.at])))
+		}
+		return true
+	})
+}
+
+// inside returns the place of the member of a name. The rows of a list are its data, and so is what an entry holds.
+func (m *documentMask) inside(place maskPlace, name string) maskPlace {
+	inner := place
+	if place.open {
+		inner.personal = place.personal || m.mask.Fields.Has(name) && !(place.company && name == "name")
+		inner.company = name == "company" || name == "group"
+		return inner
+	}
+	inner.open = openMembers[name] || name == "data" && m.at < len(m.in) && m.in[m.at] == '{'
+	inner.member = place.member || memberFields[name] || cursorFields[name] || slices.Contains(m.mask.Plain, name)
+	return inner
+}

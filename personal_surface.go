@@ -1,0 +1,209 @@
+package svc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// This file is the table of surfaces: what a caller without people.pii.read reads, asks and writes on which route. A route
+// that no list names is treated as the strictest kind: its answer is masked, its parameters and its body may not ask for
+// what is masked.
+
+// PersonalSurface says what a route does about personal data.
+type PersonalSurface struct {
+	// Unmasked says that answers hold nothing of people who were measured, only of the organization and its members.
+	Unmasked bool
+	// Links are the members of answers that hold addresses of the service itself, with its own tokens.
+	Links []string
+	// Writes says that a body holds texts of a member or addresses of receivers, and asks for nothing.
+	Writes bool
+}
+
+// PersonalSurfaceOf returns the row of an operation. Console rows are treated like the operation of the same name.
+func PersonalSurfaceOf(operation string) PersonalSurface {
+	noun, _, _ := strings.Cut(strings.TrimPrefix(operation, "console."), ".")
+	operation = strings.TrimPrefix(operation, "console.")
+	surface := PersonalSurface{
+		Unmasked: slices.Contains(strings.Fields("me members invitations sessions passkeys tokens orgTokens orgs keys docs ledger approvals connector"), noun) || operation == "apps.install",
+		Writes: slices.Contains(strings.Fields("me members invitations sessions passkeys tokens orgTokens orgs keys apps ai annotations channels monitors incidents exclusions share connector billing telemetry"), noun) ||
+			slices.Contains(strings.Fields("people.update people.note people.merge people.split errors.comment errors.update errors.updateMany"), operation),
+	}
+	surface.Links = []string{"secret", "token"} // shown once, to who made them
+	switch noun {
+	case "exports", "share", "billing", "apps", "ai":
+		surface.Links = append(surface.Links, "url", "downloadUrl", "publicUrl", "embedUrl", "embed", "link", "endpoint", "webhookUrl")
+	}
+	return surface
+}
+
+// receiverFields are the members of bodies that hold where something is sent.
+//
+//nolint:gochecknoglobals // never changed
+var receiverFields = map[string]bool{"recipients": true, "to": true, "replyTo": true, "from": true, "testAddress": true, "credential": true, "secret": true}
+
+// referenceFields are the members of bodies that name a field without a prefix.
+//
+//nolint:gochecknoglobals // never changed
+var referenceFields = map[string]bool{"field": true, "property": true, "trait": true, "attribute": true, "valueProperty": true, "groupBy": true, "breakdown": true, "dimension": true, "bucketBy": true}
+
+// partialOps compare a part of a text: asked again and again, they spell a masked value.
+//
+//nolint:gochecknoglobals // never changed
+var partialOps = map[string]bool{
+	"contains": true, "not_contains": true, "starts_with": true, "ends_with": true, "not_starts_with": true, "not_ends_with": true, "matches": true, "not_matches": true, "regex": true,
+}
+
+// freeFields are the fields without a prefix that hold what strangers and members wrote.
+//
+//nolint:gochecknoglobals // never changed
+var freeFields = map[string]bool{
+	"distinctId": true, "anonymousId": true, "company": true, "tag": true, "first_source": true, "url": true, "path": true, "title": true, "referrer": true,
+	"entry_path": true, "exit_path": true, "source": true, "medium": true, "utm_source": true, "utm_medium": true, "utm_campaign": true, "utm_term": true, "utm_content": true,
+}
+
+// PersonalQuestion checks what a caller without people.pii.read asks or defines.
+type PersonalQuestion struct {
+	Fields PersonalFields
+	// Writes is that of the surface.
+	Writes bool
+}
+
+// Refusal is the error of a question for what is masked.
+func (q *PersonalQuestion) refusal(where, why string) error {
+	return &Error{
+		Code: CodeForbidden, Reason: "personal_data", Required: &Required{Permission: PermPeoplePIIRead},
+		Message: fmt.Sprintf("%s %s, which is masked to you; it needs people.pii.read.", where, why),
+		Fields:  []FieldError{{Field: where, Code: "personal_data", Message: "The value " + why + "."}},
+	}
+}
+
+const (
+	namesField = "names a personal field"
+	holdsValue = "holds a personal value"
+	asksPart   = "looks for a part of a free text"
+	sendsData  = "sends personal fields"
+	comesBack  = "holds a masked value"
+)
+
+// Parameter checks the value of a parameter.
+func (q *PersonalQuestion) Parameter(name, value string) error {
+	if len(value) > 1 && (value[0] == '{' || value[0] == '[') {
+		inner := *q
+		inner.Writes = false
+		if err := inner.Body([]byte(value)); err != nil {
+			return err
+		}
+	}
+	if HasShape(value) {
+		return q.refusal(name, holdsValue)
+	}
+	reference, _, _ := strings.Cut(value, ":")
+	key, label := strings.CutPrefix(name, "label.")
+	if q.names(reference) || label && q.Fields.Has(key) {
+		return q.refusal(name, namesField)
+	}
+	return nil
+}
+
+// names reports whether a text begins with a reference to a personal field, such as trait.email.
+func (q *PersonalQuestion) names(text string) bool {
+	key := FieldKey(text)
+	if key == text {
+		return false
+	}
+	end := strings.IndexAny(key, " :=<>!,()")
+	if end >= 0 {
+		key = key[:end]
+	}
+	return q.Fields.Has(key)
+}
+
+// Body checks a JSON body. A body that is no JSON passes: its decoder refuses it.
+func (q *PersonalQuestion) Body(body []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	return q.check("body", "", value)
+}
+
+// check walks through a value; name is the member that holds it.
+func (q *PersonalQuestion) check(path, name string, value any) error {
+	switch value := value.(type) {
+	case string:
+		return q.checkText(path, name, value)
+	case []any:
+		for i := range value {
+			if err := q.check(fmt.Sprintf("%s[%d]", path, i), name, value[i]); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		return q.checkObject(path, value)
+	}
+	return nil
+}
+
+func (q *PersonalQuestion) checkText(path, name, text string) error {
+	switch {
+	case name == "personFields" && text != "none":
+		return q.refusal(path, sendsData)
+	case q.names(text), referenceFields[name] && q.Fields.Has(text), q.placeholders(text):
+		return q.refusal(path, namesField)
+	case q.Writes, receiverFields[name]:
+		return nil
+	case HasShape(text):
+		return q.refusal(path, holdsValue)
+	case isMasked(text):
+		return q.refusal(path, comesBack)
+	case (name == "match" || name == "path") && strings.HasSuffix(text, "*") && !strings.HasSuffix(text, "/*"):
+		return q.refusal(path, asksPart)
+	}
+	return nil
+}
+
+// placeholders reports whether a text of a message has a placeholder for a personal field.
+func (q *PersonalQuestion) placeholders(text string) bool {
+	for {
+		_, rest, found := strings.Cut(text, "{{")
+		if !found {
+			return false
+		}
+		name, after, _ := strings.Cut(rest, "}}")
+		name, _, _ = strings.Cut(name, "|")
+		if q.Fields.Has(FieldKey(strings.TrimSpace(name))) {
+			return true
+		}
+		text = after
+	}
+}
+
+// isMasked reports whether a text looks like what MaskText made: the reader sent it back.
+func isMasked(text string) bool {
+	at := strings.Index(text, "****")
+	return at > 0 && text[at-1] != '/' && text[at-1] != ' '
+}
+
+func (q *PersonalQuestion) checkObject(path string, object map[string]any) error {
+	op, _ := object["op"].(string)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		value := object[name]
+		text, isText := value.(string)
+		if partialOps[op] && isText && referenceFields[name] && (freeFields[text] || FieldKey(text) != text) && !(strings.HasPrefix(text, "property.") && name == "field") {
+			return q.refusal(path+"."+name, asksPart)
+		}
+		if !q.Writes && HasShape(name) {
+			return q.refusal(path, holdsValue)
+		}
+		if err := q.check(path+"."+name, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
