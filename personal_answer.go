@@ -47,6 +47,10 @@ func FieldKey(reference string) string {
 // PersonalMask says how a document is masked.
 type PersonalMask struct {
 	Fields PersonalFields
+	// Shown says that the caller sees personal data.
+	Shown bool
+	// Hooks says that the secrets in addresses are hidden.
+	Hooks bool
 	// Plain are the members outside of open objects that are copied as they are.
 	Plain []string
 }
@@ -118,7 +122,7 @@ func (m *documentMask) value(place maskPlace) bool {
 		m.at++
 	}
 	word := m.in[begin:m.at]
-	if place.personal && len(word) > 0 && (word[0] == '-' || word[0] >= '0' && word[0] <= '9') {
+	if place.personal && !m.mask.Shown && len(word) > 0 && (word[0] == '-' || word[0] >= '0' && word[0] <= '9') {
 		m.quote(MaskText(string(word)))
 	} else {
 		m.out.Write(word)
@@ -154,10 +158,12 @@ func (m *documentMask) write(raw []byte, place maskPlace) {
 
 func (m *documentMask) masked(plain string, place maskPlace) string {
 	switch {
+	case m.mask.Shown:
+		return m.hooks(plain)
 	case place.personal:
 		return MaskText(plain)
 	case place.member && !place.open:
-		return plain
+		return m.hooks(plain)
 	case len(plain) > 1 && (plain[0] == '{' || plain[0] == '[') && json.Valid([]byte(plain)):
 		place.open = true
 		inner := documentMask{in: []byte(plain), mask: m.mask}
@@ -165,7 +171,50 @@ func (m *documentMask) masked(plain string, place maskPlace) string {
 			return inner.out.String()
 		}
 	}
-	return MaskShapes(plain)
+	return MaskShapes(m.hooks(plain))
+}
+
+// hooks hides the secrets in addresses from callers who may not write them.
+func (m *documentMask) hooks(plain string) string {
+	if !m.mask.Hooks {
+		return plain
+	}
+	return HideAddresses(plain)
+}
+
+// HideAddresses replaces, in every address of a text, what may hold a secret: the account, and all after the host. The tokens of
+// chats and webhooks stand in any of them.
+func HideAddresses(text string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "://")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		out.WriteString("://")
+		end := strings.IndexAny(rest, " \t\n\"'<>\\")
+		if end < 0 {
+			end = len(rest)
+		}
+		address := rest[:end]
+		text = rest[end:]
+		host := address
+		if at := strings.IndexAny(address, "/?#"); at >= 0 {
+			host = address[:at]
+		}
+		if at := strings.LastIndexByte(host, '@'); at >= 0 {
+			out.WriteString("***@")
+			host = host[at+1:]
+			address = address[at+1:]
+		}
+		out.WriteString(host)
+		if len(address) > len(host)+1 {
+			out.WriteString("/***")
+		} else {
+			out.WriteString(address[len(host):])
+		}
+	}
 }
 
 // decodeText returns what a string says.

@@ -19,6 +19,8 @@ type PersonalSurface struct {
 	Unmasked bool
 	// Links are the members of answers that hold addresses of the service itself, with its own tokens.
 	Links []string
+	// Hooks are the permissions to write the addresses that answers show. Their secrets are hidden from callers who lack one.
+	Hooks []Permission
 	// Writes says that a body holds texts of a member or addresses of receivers, and asks for nothing.
 	Writes bool
 }
@@ -28,9 +30,20 @@ func PersonalSurfaceOf(operation string) PersonalSurface {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(operation, "console."), ".")
 	operation = strings.TrimPrefix(operation, "console.")
 	surface := PersonalSurface{
-		Unmasked: slices.Contains(strings.Fields("me members invitations sessions passkeys tokens orgTokens orgs keys docs ledger approvals connector"), noun) || operation == "apps.install",
+		Unmasked: slices.Contains(strings.Fields("me members invitations sessions passkeys tokens orgTokens orgs keys docs"), noun) || operation == "apps.install",
 		Writes: slices.Contains(strings.Fields("me members invitations sessions passkeys tokens orgTokens orgs keys apps ai annotations channels monitors incidents exclusions share connector billing telemetry"), noun) ||
 			slices.Contains(strings.Fields("people.update people.note people.merge people.split errors.comment errors.update errors.updateMany"), operation),
+	}
+	switch noun {
+	case "destinations":
+		surface.Hooks = []Permission{PermDestinationsWrite}
+	case "channels", "incidents", "alerts":
+		surface.Hooks = []Permission{PermMetricsWrite}
+	case "approvals", "ledger":
+		surface.Hooks = []Permission{PermMetricsWrite, PermDestinationsWrite}
+	}
+	if operation == "ai.actions" {
+		surface.Hooks = []Permission{PermMetricsWrite, PermDestinationsWrite}
 	}
 	surface.Links = []string{"secret", "token"} // shown once, to who made them
 	switch noun {

@@ -156,7 +156,7 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 		if limited, ok := errors.AsType[*svc.Error](err); ok && limited.Rate != nil {
 			call.rate = *limited.Rate
 		}
-		answer.Body = call.shown(answer.Body)
+		answer.Body = call.shownProblem(answer.Body)
 		if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
 			answer.Header["Www-Authenticate"] = challenge
 		}

@@ -14,10 +14,23 @@ func (c *Call) seesPersons() bool { return c.Route.Open || c.Grant.May(svc.PermP
 // shown returns a JSON answer as the caller may see it.
 func (c *Call) shown(answer []byte) []byte {
 	surface := svc.PersonalSurfaceOf(c.Route.Operation)
-	if c.seesPersons() || surface.Unmasked || len(answer) == 0 {
+	mask := svc.PersonalMask{
+		Shown: c.seesPersons() || surface.Unmasked, Plain: surface.Links,
+		Hooks: slices.ContainsFunc(surface.Hooks, func(needed svc.Permission) bool { return !c.Grant.May(needed) }),
+	}
+	if mask.Shown && !mask.Hooks || len(answer) == 0 {
 		return answer
 	}
-	return svc.MaskDocument(answer, svc.PersonalMask{Fields: svc.NewPersonalFields(c.App.PersonalFields), Plain: surface.Links})
+	mask.Fields = svc.NewPersonalFields(c.App.PersonalFields)
+	return svc.MaskDocument(answer, mask)
+}
+
+// shownProblem returns a problem as the caller may see it.
+func (c *Call) shownProblem(problem []byte) []byte {
+	if c.seesPersons() || len(problem) == 0 {
+		return problem
+	}
+	return svc.MaskDocument(problem, svc.PersonalMask{Fields: svc.NewPersonalFields(c.App.PersonalFields)})
 }
 
 // asksNothingMasked refuses a question or definition whose answer would tell what is masked to the caller.

@@ -5,6 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,5 +87,27 @@ func (db *Store) OpenExport(ctx context.Context, export *svc.Export) (io.ReadClo
 	if export.Format == svc.ExportNDJSON {
 		query, format = "lines.List", "TSVRaw"
 	}
-	return db.conn.Format(ctx, "writing an export", format, db.queries[query], clickhouse.Args{"file": export.File(), "pieces": export.Pieces})
+	text := db.queries[query]
+	if export.Format == svc.ExportCSV {
+		text = withoutFormulas(text)
+	}
+	return db.conn.Format(ctx, "writing an export", format, text, clickhouse.Args{"file": export.File(), "pieces": export.Pieces})
+}
+
+// textColumn matches a column of a file that holds text: times are read first, and numbers are in numberColumns.
+var textColumn = regexp.MustCompile(`row\.(\w+) AS (\w+)`)
+
+// numberColumns hold no text.
+var numberColumns = []string{"value", "isBot", "sessions", "events", "pageviews"} //nolint:gochecknoglobals // never changed
+
+// withoutFormulas returns a query of rows in which a spreadsheet finds no formulas: a text that begins like one begins with
+// an apostrophe. A text that is a number stays.
+func withoutFormulas(query string) string {
+	return textColumn.ReplaceAllStringFunc(query, func(column string) string {
+		name := textColumn.FindStringSubmatch(column)[1]
+		if slices.Contains(numberColumns, name) {
+			return column
+		}
+		return "if(match(ifNull(row." + name + ", ''), '^[-=+@\\t\\r\\n＝＋－＠]') AND NOT match(ifNull(row." + name + ", ''), '^[-+]?[0-9]+([.][0-9]+)?$'), concat('\\'', row." + name + "), row." + name + ") AS " + name
+	})
 }

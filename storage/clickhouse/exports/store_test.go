@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
 // event is a row of the feed in the form of its lines.
-const event = `{"id":"e%06d","ts":"2026-11-20T10:00:00.123Z","receivedAt":"2026-11-20T10:00:01.000Z","name":"order","url":null,"path":"/a,b","title":"Say \"hi\"\n","distinctId":"ada","clickIds":{"gclid":"g"},"value":1.5,"properties":{"items":[1,2]},"isBot":false,"environment":"production"}`
+const event = `{"id":"e%06d","ts":"2026-11-20T10:00:00.123Z","receivedAt":"2026-11-20T10:00:01.000Z","name":"order","url":null,"path":"/a,b","title":"Say \"hi\"\n","distinctId":"+cmd|' /C calc'!A0","referrer":"=1+1","utmTerm":"@SUM(A1)","source":"-5.25","medium":"-2+3","release":"\tx","clickIds":{"gclid":"g"},"value":1.5,"properties":{"items":[1,2]},"isBot":false,"environment":"production"}`
 
 // TestTheEngineWritesEachFormatOnce keeps more rows than the engine sends at a time and reads them back in each format: in order,
 // with one head and one foot, and without a piece that was not noted.
@@ -64,6 +64,9 @@ func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	}
 	if len(table) != rows+1 || row["id"] != "e149999" || row["title"] != "Say \"hi\"\n" || row["properties"] != `{"items":[1,2]}` || row["clickIds"] != `{"gclid":"g"}` || row["ts"] != "2026-11-20T10:00:00.123Z" || row["url"] != `` {
 		t.Errorf("%d rows, the last %q", len(table), row)
+	}
+	if row["path"] != "/a,b" || row["referrer"] != "'=1+1" || row["utmTerm"] != "'@SUM(A1)" || row["source"] != "-5.25" || row["medium"] != "'-2+3" || row["release"] != "'\tx" || row["distinctId"] != "'+cmd|' /C calc'!A0" {
+		t.Errorf("formulas are written as %q", row)
 	}
 	export.Format = svc.ExportParquet
 	file := filepath.Join(t.TempDir(), "events.parquet")
