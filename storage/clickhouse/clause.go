@@ -58,7 +58,13 @@ const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%
 	`|\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b|\b[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}\b|\b[0-9]{8}[A-Z]\b` +
 	`|\b[A-Za-z]{2}[0-9]{2} ?[A-Za-z0-9]{4}[A-Za-z0-9 ]{7,30}\b|\b[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]\b` +
 	`|\b(eyJ|[srw][kh](sec)?_|sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|xapp-|A[KS]IA|AIza|SG\.|npm_|pypi-|ya29\.|shp[a-z]+_|dop_v1_)[A-Za-z0-9_.-]{8,}` +
-	`|(^|[?&;#])[A-Za-z0-9_.$%-]{1,64}=[^&;#\s"'<>]+|(?i:/[^/?&=# ]*(` + segmentPattern + `)/)[^/?&#; ]*`
+	`|(^|[?&;#])[^?&;#=\s]*(?i:` + parameterPattern + `)[^?&;#=\s]*=[^&;#\s"'<>]+|(?i:/[^/?&=# ]*(` + segmentPattern + `)/)[^/?&#; ]*`
+
+// parameterPattern matches within the names of the parameters that svc.IsPersonal and svc.IsSecretName find.
+const parameterPattern = `mail|name|login|phone|mobil|whats|tel|cel|fax|addr|adres|street|stra|house|photo|avatar|picture|selfie|ip|dob|birth|ssn|sin|nino|iban|bic|swift|account|tax|vat|tin|` +
+	`pass|national|number|licen|card|pan|cv|cid|clid|braid|fbc|fbp|lifat|epik|igsh|mce|mkt|hsenc|sess|device|ad|idf|gaid|im[es]i|mac|token|sid|secret|key|auth|cred|csrf|xsrf|cookie|pw|` +
+	`code|jwt|pin|otp|bearer|sign|handy|gebur|anschrift|steuer|prenom|prénom|téléphone|portable|courriel|nais|nombre|apellido|mó?vil|correo|direcc|nac|dni|nie|curp|rfc|nome|indirizzo|fiscal|` +
+	`nasc|endere|cpf|geboorte|bsn|imi|nazwisko|pesel|henkilo|aadhaar|氏|名|電話|住所|姓|电话|手机|邮箱|地址|身份|имя|фамилия|почта`
 
 // segmentPattern matches the ends of the path segments before personal data and credentials.
 const segmentPattern = `reset|token|password|ssn|phone|tel|mobile|fax|mail|iban|card|passport|id|dob|birthda[a-z]+|cpf|dni|pesel|bsn|ip|recover[a-z]*|forgot|verify|verification|` +
