@@ -240,7 +240,7 @@ func TestMarksEqualTheScan(t *testing.T) {
 		scope.Window.To = scope.Window.From.Add(span)
 		for _, dimension := range []svc.Dimension{svc.DimEntryPath, svc.DimExitPath} {
 			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
-			v, err := db.valuesOf(t.Context(), ctx, q)
+			v, err := db.valuesOf(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
