@@ -171,7 +171,7 @@ func innerImports() map[string][]string {
 		"svc/cmd/svc/version":    {"svc/cmd/svc/cli"},
 		"svc/cmd/svc/firststart": {"svc/cmd/svc/integrity"},
 		"svc/cmd/svc/settings":   {"svc/cmd/svc/cli"},
-		"svc/cmd/svc/importer":   {"svc/cmd/svc/accesslog", "svc/cmd/svc/cli"},
+		"svc/cmd/svc/importer":   {"svc/cmd/svc/accesslog", "svc/cmd/svc/cli", "svc/cmd/svc/settings"},
 		"svc/cmd/svc/operator":   {"svc/cmd/svc/cli", "svc/cmd/svc/settings"},
 		"svc/cmd/svc/demo":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator", "svc/cmd/svc/settings"},
 		"svc/cmd/svc/move":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},

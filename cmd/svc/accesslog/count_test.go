@@ -55,9 +55,10 @@ func compare(t *testing.T, log, recount string) {
 	}
 	got := counted{TopPaths: map[string]int{}, Days: map[string]int{}}
 	visitors, paths, sum := map[string]bool{}, map[string]int{}, uint64(0)
+	parse := formatOf(t, lines(t, log), "combined")
 	for _, raw := range lines(t, log) {
 		got.Lines++
-		line, ok := accesslog.Parse([]byte(raw))
+		line, ok := parse([]byte(raw))
 		if ok {
 			got.LastLine = line.Time.UTC().Format("2006-01-02T15:04:05Z")
 		}
@@ -89,6 +90,22 @@ func compare(t *testing.T, log, recount string) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+}
+
+// formatOf returns the parser of the format that is detected in a log.
+func formatOf(t *testing.T, all []string, want string) func(line []byte) (accesslog.Line, bool) {
+	t.Helper()
+	detector := accesslog.NewDetector()
+	for _, line := range all {
+		if !detector.Add([]byte(line)) {
+			break
+		}
+	}
+	format, ok := detector.Format()
+	if !ok || format.Name != want {
+		t.Fatalf("the format is %q, want %q", format.Name, want)
+	}
+	return format.Parser()
 }
 
 // lines reads a log to its end.

@@ -1,15 +1,9 @@
-// Package accesslog reads the combined log format of Apache and nginx: one
-// request a line,
-//
-//	address identity user [time] "request" status size "referrer" "user agent"
-//
-// Parse accepts any bytes and reports for each line whether it has this form. What
-// follows the user agent is ignored, since servers are often set up to append
-// fields. The package does no I/O and does not know what becomes of a line.
+// Package accesslog reads the access logs of web servers, proxies and networks, one request a line. Formats lists
+// the formats. A parser accepts any bytes and reports for each line whether it has its format. The package does
+// not know what becomes of a line.
 package accesslog
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -17,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line is one request. A field that the server had no value for is "-".
+// Line is one request. A field that the server had no value for is "-". A directive of a format, which is no
+// request, has no time.
 type Line struct {
 	Address string
 	Time    time.Time
@@ -27,54 +22,7 @@ type Line struct {
 	Referrer, UserAgent string
 }
 
-// timeLayout is the form of the time between the brackets.
-const timeLayout = "02/Jan/2006:15:04:05 -0700"
-
-// Parse reads one line without its line break; ok says whether it has the
-// combined format. The result does not share memory with the line.
-func Parse(line []byte) (parsed Line, ok bool) {
-	rest := string(bytes.TrimSuffix(line, []byte{'\r'}))
-	parsed.Address, rest, ok = strings.Cut(rest, " ")
-	if !ok || parsed.Address == "" {
-		return Line{}, false
-	}
-	// Identity and user come before the time. User names may hold spaces.
-	_, rest, ok = strings.Cut(rest, " [")
-	if !ok {
-		return Line{}, false
-	}
-	stamp, rest, ok := strings.Cut(rest, `] "`)
-	if !ok {
-		return Line{}, false
-	}
-	var err error
-	if parsed.Time, err = time.Parse(timeLayout, stamp); err != nil {
-		return Line{}, false
-	}
-	request, rest, ok := cutQuoted(rest)
-	if !ok {
-		return Line{}, false
-	}
-	parsed.Method, parsed.Target = splitRequest(request)
-	if parsed.Status, rest, ok = cutStatus(rest); !ok {
-		return Line{}, false
-	}
-	if rest, ok = cutSize(rest); !ok {
-		return Line{}, false
-	}
-	if parsed.Referrer, rest, ok = cutQuoted(rest); !ok {
-		return Line{}, false
-	}
-	if rest, ok = strings.CutPrefix(rest, ` "`); !ok {
-		return Line{}, false
-	}
-	if parsed.UserAgent, rest, ok = cutQuoted(rest); !ok || rest != "" && rest[0] != ' ' {
-		return Line{}, false
-	}
-	return parsed, true
-}
-
-// cutStatus takes ` 200` from the front of a text.
+// cutStatus takes ` 200 ` from the front of a text.
 func cutStatus(text string) (status int, rest string, ok bool) {
 	word, rest, ok := strings.Cut(strings.TrimPrefix(text, " "), " ")
 	if !ok || len(word) != 3 || text[0] != ' ' {
@@ -87,15 +35,6 @@ func cutStatus(text string) (status int, rest string, ok bool) {
 		status = status*10 + int(digit-'0')
 	}
 	return status, rest, true
-}
-
-// cutSize takes `123 "` or `- "` from the front of a text.
-func cutSize(text string) (rest string, ok bool) {
-	word, rest, ok := strings.Cut(text, ` "`)
-	if !ok || word == "" || word != "-" && strings.Trim(word, "0123456789") != "" {
-		return "", false
-	}
-	return rest, true
 }
 
 // cutQuoted takes a text up to its closing quote; the opening one is gone
@@ -145,10 +84,15 @@ func unescape(text string) string {
 			return text
 		}
 	}
-	if !utf8.Valid(out) || bytes.ContainsFunc(out, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if !printable(string(out)) {
 		return text
 	}
 	return string(out)
+}
+
+// printable reports whether a text has no bytes that cannot be shown.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 // splitRequest returns method and target of a request line; both are empty for
@@ -172,12 +116,23 @@ func splitRequest(request string) (method, target string) {
 // Path returns the target without its query, and without scheme and host
 // where a proxy's client named them.
 func (l Line) Path() string {
-	path, _, _ := strings.Cut(l.Target, "?")
-	if _, afterScheme, ok := strings.Cut(path, "://"); ok && path[0] != '/' {
-		_, afterHost, _ := strings.Cut(afterScheme, "/")
-		return "/" + afterHost
-	}
+	path, _, _ := strings.Cut(l.OriginForm(), "?")
 	return path
+}
+
+// OriginForm returns the target without scheme and host.
+func (l Line) OriginForm() string { return originForm(l.Target) }
+
+func originForm(target string) string {
+	scheme, rest, found := strings.Cut(target, "://")
+	if !found || strings.ContainsAny(scheme, "/?") {
+		return target
+	}
+	rest = strings.TrimLeftFunc(rest, func(r rune) bool { return r != '/' && r != '?' })
+	if strings.HasPrefix(rest, "/") {
+		return rest
+	}
+	return "/" + rest
 }
 
 // HasQuery reports whether the target has a query that is not empty.

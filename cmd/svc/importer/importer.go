@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/accesslog"
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 )
 
 // importHelp teaches `svc import`.
@@ -27,8 +29,8 @@ Usage:
   svc import people FILE [flags]
   svc import billing FILE [flags]
 
-access-log: FILE is a web server's log in the combined format of Apache and nginx,
-plain or gzip. A GET that was answered 200 or 304 and asks for a page (not for an
+access-log: FILE is the log of a web server or a load balancer, plain or gzip. Its
+format is detected by the first lines, unless --format names it. A GET that was answered 200 or 304 and asks for a page (not for an
 image, a style sheet, a download …) becomes a page view; the other lines are
 counted as skipped, and lines that are not in the format as malformed.
 
@@ -59,8 +61,8 @@ number and its text. So a broken import may simply be started again, and importi
 a file twice changes nothing.
 
 Flags:
-  --url URL         the server (default http://127.0.0.1:8080, or what the
-                    bootstrap file says)
+  --url URL         the server (default: what the bootstrap file says, else what
+                    SVC_HTTP_ADDR says, else http://127.0.0.1:8080)
   --key KEY         a secret ingest key, svc_sec_… (default: $SVC_KEY). Public
                     keys will not do: they cannot say who the visitor was.
   --bootstrap FILE  take the key from the file that the server's first start
@@ -68,6 +70,11 @@ Flags:
   --env NAME        which environment's key of that file (default production)
 
 Flags of access-log:
+  --format NAME     the format of the log: combined, common (without user agent),
+                    combined_xff (with a quoted X-Forwarded-For behind the user
+                    agent, as nginx writes it), the same behind a host
+                    (vhost_combined, vhost_common, vhost_combined_xff), caddy,
+                    nginx_json, cloudfront, iis (W3C), alb (AWS)
   --align-end TIME  shift all times by one constant, so that the last line falls
                     at TIME: RFC 3339 or now
   --site URL        the address of the logged site, so that links between its own
@@ -141,6 +148,8 @@ type importFlags struct {
 	file string
 	url  string
 	key  svc.Secret
+	// format is the name of the log's format, empty until it is detected.
+	format string
 	// site is the logged site's scheme and host, empty where unknown.
 	site string
 	// align shifts all times, so that the last line falls at end.
@@ -161,6 +170,7 @@ func parseImportFlags(what string, args []string, lookup func(string) (string, b
 	if what == importsLog {
 		set.StringVar(&end, "align-end", "", "")
 		set.StringVar(&parsed.site, "site", "", "")
+		set.StringVar(&parsed.format, "format", "", "")
 	}
 	var files []string
 	for rest := args; ; {
@@ -179,8 +189,11 @@ func parseImportFlags(what string, args []string, lookup func(string) (string, b
 	if err := parsed.chooseKey(key, bootstrap, environment, lookup); err != nil {
 		return parsed, err
 	}
-	if err := parsed.chooseURLs(); err != nil {
+	if err := parsed.chooseURLs(lookup); err != nil {
 		return parsed, err
+	}
+	if _, known := accesslog.Named(parsed.format); parsed.format != "" && !known {
+		return parsed, fmt.Errorf("--format %s is none of %s", parsed.format, strings.Join(accesslog.Names(), ", "))
 	}
 	return parsed, parsed.chooseEnd(end, time.Now())
 }
@@ -236,8 +249,13 @@ func (f *importFlags) readBootstrap(name, environment string) (string, error) {
 }
 
 // chooseURLs checks the server's address and the logged site's.
-func (f *importFlags) chooseURLs() error {
-	if f.url == "" {
+func (f *importFlags) chooseURLs(lookup func(string) (string, bool)) error {
+	listener, _ := lookup("SVC_HTTP_ADDR")
+	switch {
+	case f.url != "":
+	case listener != "":
+		f.url = new(settings.Config).URLAt(listener)
+	default:
 		f.url = "http://127.0.0.1:8080"
 	}
 	for _, address := range []struct {

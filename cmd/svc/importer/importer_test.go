@@ -268,6 +268,13 @@ func TestImportFlags(t *testing.T) {
 		{"align", "f --key svc_sec_prod_k --align-end 2026-11-20T13:00:00+01:00", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", align: true, end: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, ""},
 		{"site", "f --key svc_sec_prod_k --site https://example.com/", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", site: "https://example.com"}, ""},
 
+		{"listener by environment", "f --key svc_sec_prod_k", map[string]string{"SVC_HTTP_ADDR": ":9000"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://localhost:9000"}, ""},
+		{"listener with an address", "f --key svc_sec_prod_k", map[string]string{"SVC_HTTP_ADDR": "10.0.0.1:80"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://10.0.0.1:80"}, ""},
+		{"flag over listener", "f --key svc_sec_prod_k --url http://h:1", map[string]string{"SVC_HTTP_ADDR": ":9000"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://h:1"}, ""},
+		{"bootstrap over listener", "--bootstrap " + bootstrap + " f", map[string]string{"SVC_HTTP_ADDR": ":9001"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_s", url: "http://localhost:9000"}, ""},
+		{"format", "f --key svc_sec_prod_k --format iis", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", format: "iis"}, ""},
+
+		{"unknown format", "f --key svc_sec_prod_k --format w3c", nil, importFlags{}, "--format w3c is none of combined_xff, combined,"},
 		{"no file", "--key svc_sec_prod_k", nil, importFlags{}, "name one file"},
 		{"two files", "a b --key svc_sec_prod_k", nil, importFlags{}, "2 are named"},
 		{"no key", "f", nil, importFlags{}, "no ingest key"},

@@ -56,8 +56,11 @@ func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *imp
 		// too: without one, the event would get this program's own.
 		Context: pageContext{IP: line.Address, UserAgent: line.UserAgent},
 	}
-	if b.site != "" || line.HasQuery() {
-		item.URL = b.site + line.Target
+	switch {
+	case b.site != "":
+		item.URL = b.site + line.OriginForm()
+	case line.HasQuery():
+		item.URL = line.Target
 	}
 	if line.Referrer != "-" {
 		item.Referrer = line.Referrer

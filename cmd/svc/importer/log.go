@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,10 +26,10 @@ type logSurvey struct {
 	latest      time.Time // servers write a line when its request ends, so the last is not always the latest
 }
 
-func surveyLog(ctx context.Context, name string) (survey logSurvey, err error) {
-	err = eachLine(ctx, name, func(_ []byte, line accesslog.Line, ok bool) error {
+func surveyLog(ctx context.Context, flags importFlags) (survey logSurvey, err error) {
+	err = eachLine(ctx, flags, func(_ []byte, line accesslog.Line, ok bool) error {
 		survey.lines++
-		if !ok {
+		if !ok || line.Time.IsZero() {
 			return nil
 		}
 		if survey.first.IsZero() {
@@ -43,10 +44,37 @@ func surveyLog(ctx context.Context, name string) (survey logSurvey, err error) {
 	return survey, err
 }
 
+// errDetected ends the reading of a log whose format is known.
+var errDetected = errors.New("the format is known")
+
+// detectFormat returns the format of a log by its first lines.
+func detectFormat(ctx context.Context, name string) (accesslog.Format, error) {
+	detector := accesslog.NewDetector()
+	err := eachRawLine(ctx, name, accesslog.MaxLineBytes, func(raw []byte) error {
+		if !detector.Add(raw) {
+			return errDetected
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errDetected) {
+		return accesslog.Format{}, err
+	}
+	format, ok := detector.Format()
+	if !ok {
+		return format, fmt.Errorf("no line at the beginning of %s has a known format; --format names one of %s", name, strings.Join(accesslog.Names(), ", "))
+	}
+	return format, nil
+}
+
 // eachLine calls do for every line of a log, until do fails or ctx ends.
-func eachLine(ctx context.Context, name string, do func(raw []byte, line accesslog.Line, ok bool) error) error {
-	return eachRawLine(ctx, name, accesslog.MaxLineBytes, func(raw []byte) error {
-		line, ok := accesslog.Parse(raw)
+func eachLine(ctx context.Context, flags importFlags, do func(raw []byte, line accesslog.Line, ok bool) error) error {
+	format, ok := accesslog.Named(flags.format)
+	if !ok {
+		return fmt.Errorf("no format is named %q", flags.format)
+	}
+	parse := format.Parser()
+	return eachRawLine(ctx, flags.file, accesslog.MaxLineBytes, func(raw []byte) error {
+		line, ok := parse(raw)
 		return do(raw, line, ok)
 	})
 }
@@ -74,12 +102,20 @@ func eachRawLine(ctx context.Context, name string, longest int, do func(raw []by
 
 // importAccessLog replays a log and prints what became of its lines.
 func importAccessLog(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
-	survey, err := surveyLog(ctx, flags.file)
+	if flags.format == "" {
+		format, err := detectFormat(ctx, flags.file)
+		if err != nil {
+			return err
+		}
+		flags.format = format.Name
+	}
+	survey, err := surveyLog(ctx, flags)
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(stderr, "format: %s\n", flags.format)
 	if survey.last.IsZero() {
-		return fmt.Errorf("%s has no line in the combined format of Apache and nginx", flags.file)
+		return fmt.Errorf("%s has no line in the format %s", flags.file, flags.format)
 	}
 	var shift time.Duration
 	if flags.align {
@@ -117,7 +153,7 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
 	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(importItem) error) error {
 		builder := itemBuilder{shift: shift, site: flags.site}
-		return eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
+		return eachLine(ctx, flags, func(raw []byte, line accesslog.Line, ok bool) error {
 			item, visitor := builder.next(raw, line, ok, totals)
 			if item == nil {
 				return nil

@@ -120,6 +120,8 @@ func (t *importTotals) verdict(ctx context.Context, err error, flags importFlags
 		return errors.New("the server does not keep events as old as these lines; --align-end now moves them to the present")
 	case t.rejected.Load() > 0 && t.sent.Load() == 0:
 		return errors.New("the server took none of the lines")
+	case t.sent.Load() == 0:
+		return errors.New("the file has no line that can be imported")
 	}
 	return nil
 }
