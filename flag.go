@@ -59,7 +59,7 @@ type FlagVariant struct {
 type FlagCondition struct {
 	Field string `json:"field" required:"true" doc:"trait.<key>, property.<key>, or one of distinctId, anonymousId, company, stage, tag, segment, first_source, country, region, city, device, browser, os, locale, last_seen_at, first_seen_at, sessions, events, revenue.status."`
 	Op    FlagOp `json:"op" required:"true"`
-	Value any    `json:"value" doc:"A text, a number, true or false; for in and not_in a list of them; for exists true, false or nothing; a number of days for within_days and not_within_days."`
+	Value any    `json:"value" doc:"A text, a number, true or false; for in and not_in a list of them; for exists true, false or nothing; a number of days for within_days and not_within_days; a version as a text for semver_eq, semver_neq, semver_gt, semver_gte, semver_lt and semver_lte."`
 }
 
 // FlagRule serves a variant to those who meet all of its conditions. The first rule that matches decides.

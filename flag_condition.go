@@ -1,8 +1,8 @@
 package svc
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +12,7 @@ import (
 // FlagOp compares a field with the value of a condition.
 type FlagOp string
 
-// The operators of conditions: those of segments, and the opposites and ends of texts.
+// The operators of conditions: those of segments, the opposites and ends of texts, and the order of versions.
 const (
 	flagEq            FlagOp = "eq"
 	flagNeq           FlagOp = "neq"
@@ -29,13 +29,19 @@ const (
 	flagExists        FlagOp = "exists"
 	flagWithinDays    FlagOp = "within_days"
 	flagNotWithinDays FlagOp = "not_within_days"
+	flagSemverEq      FlagOp = "semver_eq"
+	flagSemverNeq     FlagOp = "semver_neq"
+	flagSemverGt      FlagOp = "semver_gt"
+	flagSemverGte     FlagOp = "semver_gte"
+	flagSemverLt      FlagOp = "semver_lt"
+	flagSemverLte     FlagOp = "semver_lte"
 )
 
 // Values lists the operators.
 func (FlagOp) Values() []FlagOp {
 	return []FlagOp{
 		flagEq, flagNeq, flagContains, flagNotContains, flagStartsWith, flagEndsWith, flagIn, flagNotIn, flagGt, flagLt, flagGte, flagLte,
-		flagExists, flagWithinDays, flagNotWithinDays,
+		flagExists, flagWithinDays, flagNotWithinDays, flagSemverEq, flagSemverNeq, flagSemverGt, flagSemverGte, flagSemverLt, flagSemverLte,
 	}
 }
 
@@ -89,77 +95,6 @@ func knownField(field string) bool {
 	return slices.Contains(FlagFields(), field)
 }
 
-// validate returns every problem of a condition; path names it.
-func (c *FlagCondition) validate(path string) (problems flagProblems) {
-	if !knownField(c.Field) {
-		problems = append(problems, FieldError{
-			Field: path + ".field", Code: "unknown_field", Message: fmt.Sprintf("A rule cannot look at %q.", c.Field), Allowed: append(FlagFields(), traitPrefix+"<key>", propertyPrefix+"<key>"),
-		})
-	}
-	if !slices.Contains(c.Op.Values(), c.Op) {
-		return append(problems, FieldError{Field: path + ".op", Code: "unknown_op", Message: fmt.Sprintf("Unknown operator %q.", c.Op), Allowed: words(c.Op.Values())})
-	}
-	if message := c.badValue(); message != "" {
-		problems.add(path+".value", "invalid_value", "%s", message)
-	}
-	return problems
-}
-
-// badValue returns why the value does not suit the operator, empty where it does.
-func (c *FlagCondition) badValue() string {
-	switch c.Op {
-	case flagIn, flagNotIn:
-		return c.badList()
-	case flagExists:
-		if _, isBool := c.Value.(bool); c.Value != nil && !isBool {
-			return "The value must be true, false or nothing."
-		}
-	case flagWithinDays, flagNotWithinDays:
-		if days, isNumber := c.Value.(float64); !isNumber || !(days >= 0 && days <= 36_500) {
-			return "The value must be a number of days from 0 to 36500."
-		}
-	case flagContains, flagNotContains, flagStartsWith, flagEndsWith:
-		if text, isText := c.Value.(string); !isText || text == "" || len(text) > MaxFlagTextBytes {
-			return fmt.Sprintf("The value must be a text of 1 to %d bytes.", MaxFlagTextBytes)
-		}
-	case flagGt, flagGte, flagLt, flagLte:
-		_, isNumber := c.Value.(float64)
-		if text, isText := c.Value.(string); !isNumber && !(isText && orderable(text)) {
-			return "The value must be a number or an ISO 8601 timestamp."
-		}
-	case flagEq, flagNeq:
-		if !plainValue(c.Value) {
-			return "The value must be a text, a number, true or false."
-		}
-	}
-	return ""
-}
-
-// badList returns why the value is no list of values, empty where it is.
-func (c *FlagCondition) badList() string {
-	list, isList := c.Value.([]any)
-	if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
-		return fmt.Sprintf("The value must be a list of 1 to %d texts, numbers, true or false.", MaxFlagListValues)
-	}
-	return ""
-}
-
-func plainValue(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return len(v) <= MaxFlagTextBytes
-	case float64, bool:
-		return true
-	}
-	return false
-}
-
-// orderable reports whether a text is a number or a time.
-func orderable(text string) bool {
-	_, isNumber := numberOf(text)
-	return isNumber
-}
-
 // numberOf returns the number that a text says; a time counts in milliseconds.
 func numberOf(text string) (float64, bool) {
 	if text == "" || text[0] > '9' && text[0] != 'I' && text[0] != 'N' {
@@ -188,8 +123,10 @@ type compiledCondition struct {
 	text   string
 	number float64
 	isNum  bool
-	want   bool
-	list   map[string]struct{}
+	// version is the value of an operator that compares versions.
+	version version
+	want    bool
+	list    map[string]struct{}
 }
 
 // compileCondition makes a valid condition ready; names have the place of its field.
@@ -209,6 +146,7 @@ func compileCondition(c *FlagCondition, names *FlagNames) *compiledCondition {
 	}
 	compiled.text = plainText(c.Value)
 	compiled.number, compiled.isNum = numberOf(compiled.text)
+	compiled.version, _ = parseSemver(compiled.text)
 	return compiled
 }
 
@@ -257,7 +195,7 @@ func (c *compiledCondition) judge(context *FlagContext) verdict {
 		if context.person.lacks(c.stored) {
 			return unknown
 		}
-		if stored, found := context.person.Values[c.stored]; found {
+		if stored, found := context.person.value(c.stored); found {
 			return verdictOf(c.meets(&stored, context.nowMs))
 		}
 	}
@@ -278,6 +216,8 @@ func (c *compiledCondition) meets(value *FlagValue, nowMs int64) bool {
 		return !c.any(value, flagContains, nowMs)
 	case flagNotWithinDays:
 		return !c.any(value, flagWithinDays, nowMs)
+	case flagSemverNeq: // a value that is no version is not another version
+		return c.any(value, flagSemverNeq, nowMs) && !c.any(value, flagSemverEq, nowMs)
 	default:
 		return c.any(value, c.op, nowMs)
 	}
@@ -316,6 +256,9 @@ func (c *compiledCondition) one(value *FlagValue, op FlagOp, nowMs int64) bool {
 		return strings.HasPrefix(value.text, c.text)
 	case flagEndsWith:
 		return strings.HasSuffix(value.text, c.text)
+	case flagSemverEq, flagSemverNeq, flagSemverGt, flagSemverGte, flagSemverLt, flagSemverLte:
+		found, ok := parseSemver(value.text)
+		return ok && ordered(op, found.compare(&c.version))
 	default:
 		return c.compare(value, op, nowMs)
 	}
@@ -327,18 +270,28 @@ func (c *compiledCondition) compare(value *FlagValue, op FlagOp, nowMs int64) bo
 	if !ok {
 		return false
 	}
-	switch op {
-	case flagGt:
-		return number > c.number
-	case flagGte:
-		return number >= c.number
-	case flagLt:
-		return number < c.number
-	case flagLte:
-		return number <= c.number
-	case flagWithinDays:
+	if op == flagWithinDays {
 		const day = 24 * 60 * 60 * 1000
 		return float64(nowMs)-number <= c.number*day && number <= float64(nowMs)
+	}
+	return ordered(op, cmp.Compare(number, c.number))
+}
+
+// ordered reports whether an operator accepts the order of a value: negative if it is less than the value of the condition.
+func ordered(op FlagOp, order int) bool {
+	switch op {
+	case flagSemverEq:
+		return order == 0
+	case flagSemverNeq:
+		return order != 0
+	case flagGt, flagSemverGt:
+		return order > 0
+	case flagGte, flagSemverGte:
+		return order >= 0
+	case flagLt, flagSemverLt:
+		return order < 0
+	case flagLte, flagSemverLte:
+		return order <= 0
 	default:
 		return false
 	}

@@ -18,6 +18,8 @@ type FlagNames struct {
 	index map[string]int
 	// others are the places of fields by other names under which contexts carry them. The field's own name wins.
 	others map[string]int
+	// parents are the objects of contexts in which members are looked for: user for the name user.plan.
+	parents map[string]struct{}
 	// slots is how many places the names have.
 	slots int
 
@@ -91,7 +93,7 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 			}
 		}
 	}
-	next := &FlagNames{index: map[string]int{}, others: map[string]int{}, places: map[conditionKey]int32{}, flags: map[string]int32{}}
+	next := &FlagNames{index: map[string]int{}, others: map[string]int{}, parents: map[string]struct{}{}, places: map[conditionKey]int32{}, flags: map[string]int32{}}
 	if n != nil && len(n.conditions) <= 2*len(used)+keptConditions {
 		next.take(n)
 	} else {
@@ -120,7 +122,8 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 // take takes the places of former names over.
 func (n *FlagNames) take(former *FlagNames) {
 	n.lineage, n.slots = former.lineage, former.slots
-	n.index, n.others, n.places, n.flags = maps.Clone(former.index), maps.Clone(former.others), maps.Clone(former.places), maps.Clone(former.flags)
+	n.index, n.others, n.parents = maps.Clone(former.index), maps.Clone(former.others), maps.Clone(former.parents)
+	n.places, n.flags = maps.Clone(former.places), maps.Clone(former.flags)
 	n.conditions = append(n.conditions, former.conditions...)
 }
 
@@ -132,6 +135,11 @@ func (n *FlagNames) add(name string) {
 	n.index[name] = n.slots
 	for _, alias := range contextAliases(name) {
 		n.others[alias] = n.slots
+	}
+	for at := range len(name) {
+		if name[at] == '.' {
+			n.parents[name[:at]] = struct{}{}
+		}
 	}
 	n.slots++
 }
@@ -184,7 +192,8 @@ func (c *FlagContext) Reset(set *FlagSet, now time.Time) {
 	c.DistinctID, c.AnonymousID, c.names, c.person, c.nowMs = "", "", set.names, nil, now.UnixMilli()
 }
 
-// Set tells one member of the context. A member that no flag looks at is dropped.
+// Set tells one member of the context. A member that no flag looks at is dropped. The members of an object stand for names with dots, one
+// dot for each object, unless the context has a member of exactly that name.
 func (c *FlagContext) Set(name string, value FlagValue) {
 	if slot, known := c.names.index[name]; known {
 		c.slots[slot] = value
@@ -194,6 +203,27 @@ func (c *FlagContext) Set(name string, value FlagValue) {
 		c.slots[slot] = value
 		c.forget()
 	}
+	if _, parent := c.names.parents[name]; parent && value.kind == valueObject && !strings.Contains(name, ".") {
+		var room [maxFieldKey]byte
+		c.setMembers(append(room[:0], name...), &value)
+	}
+}
+
+// setMembers tells the members of an object; path is its name.
+func (c *FlagContext) setMembers(path []byte, object *FlagValue) {
+	object.Members(func(name string, value FlagValue) {
+		if strings.Contains(name, ".") {
+			return // such a name would make the path ambiguous
+		}
+		full := append(append(path, '.'), name...)
+		if slot, known := c.names.index[string(full)]; known && c.slots[slot].kind == valueAbsent {
+			c.slots[slot] = value
+			c.forget()
+		}
+		if _, parent := c.names.parents[string(full)]; parent && value.kind == valueObject {
+			c.setMembers(full, &value)
+		}
+	})
 }
 
 // Know tells what is known of the person; nil where nothing can be said.
@@ -267,6 +297,23 @@ func (v *FlagValue) Members(member func(name string, value FlagValue)) (ok bool)
 		}
 		return true
 	})
+}
+
+// member returns the member of an object by its path, in which dots separate the names; absent if there is none.
+func (v *FlagValue) member(path string) (found FlagValue) {
+	if v.kind != valueObject {
+		return FlagValue{}
+	}
+	first, rest, deeper := strings.Cut(path, ".")
+	v.Members(func(name string, value FlagValue) {
+		if name == first {
+			found = value
+		}
+	})
+	if deeper {
+		return found.member(rest)
+	}
+	return found
 }
 
 // Elements hands on the elements of a list value; ok is false where the value is no list.

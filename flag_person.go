@@ -1,5 +1,7 @@
 package svc
 
+import "strings"
+
 // FlagPerson holds what a node knows of a person, by the fields of conditions. It never changes.
 type FlagPerson struct {
 	Values map[string]FlagValue
@@ -10,6 +12,20 @@ type FlagPerson struct {
 // lacks reports whether a field of the person is not known.
 func (p *FlagPerson) lacks(field string) bool {
 	return p == nil || p.NoSegments && field == fieldSegment
+}
+
+// value returns what is known of a field. A trait whose key has dots may be a member of a trait that is an object, unless a trait has
+// exactly that key.
+func (p *FlagPerson) value(field string) (value FlagValue, known bool) {
+	if value, known = p.Values[field]; known {
+		return value, known
+	}
+	key, trait := strings.CutPrefix(field, traitPrefix)
+	if first, rest, dotted := strings.Cut(key, "."); trait && dotted {
+		value = p.Values[traitPrefix+first]
+		value = value.member(rest)
+	}
+	return value, value.kind != valueAbsent
 }
 
 // stamp differs where what is known of some fields differs, and is the same on all nodes that know the same: FNV-1a over each of them in
@@ -26,7 +42,7 @@ func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
 			mix(field[n])
 		}
 		mix(0)
-		value, known := p.Values[field]
+		value, known := p.value(field)
 		if !known && p.lacks(field) {
 			mix(0xFF) // no kind of value
 			continue

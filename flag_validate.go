@@ -152,6 +152,77 @@ func (s *FlagSpec) checkRules(problems *flagProblems) {
 	}
 }
 
+// validate returns every problem of a condition; path names it.
+func (c *FlagCondition) validate(path string) (problems flagProblems) {
+	if !knownField(c.Field) {
+		problems = append(problems, FieldError{
+			Field: path + ".field", Code: "unknown_field", Message: fmt.Sprintf("A rule cannot look at %q.", c.Field), Allowed: append(FlagFields(), traitPrefix+"<key>", propertyPrefix+"<key>"),
+		})
+	}
+	if !slices.Contains(c.Op.Values(), c.Op) {
+		return append(problems, FieldError{Field: path + ".op", Code: "unknown_op", Message: fmt.Sprintf("Unknown operator %q.", c.Op), Allowed: words(c.Op.Values())})
+	}
+	if message := c.badValue(); message != "" {
+		problems.add(path+".value", "invalid_value", "%s", message)
+	}
+	return problems
+}
+
+// badValue returns why the value does not suit the operator, empty where it does.
+func (c *FlagCondition) badValue() string {
+	switch c.Op {
+	case flagIn, flagNotIn:
+		return c.badList()
+	case flagExists:
+		if _, isBool := c.Value.(bool); c.Value != nil && !isBool {
+			return "The value must be true, false or nothing."
+		}
+	case flagWithinDays, flagNotWithinDays:
+		if days, isNumber := c.Value.(float64); !isNumber || !(days >= 0 && days <= 36_500) {
+			return "The value must be a number of days from 0 to 36500."
+		}
+	case flagContains, flagNotContains, flagStartsWith, flagEndsWith:
+		if text, isText := c.Value.(string); !isText || text == "" || len(text) > MaxFlagTextBytes {
+			return fmt.Sprintf("The value must be a text of 1 to %d bytes.", MaxFlagTextBytes)
+		}
+	case flagGt, flagGte, flagLt, flagLte:
+		_, isNumber := c.Value.(float64)
+		text, _ := c.Value.(string)
+		if _, hasOrder := numberOf(text); !isNumber && !hasOrder {
+			return fmt.Sprintf("The value must be a number or an ISO 8601 timestamp. To compare versions, use semver_%s.", c.Op)
+		}
+	case flagSemverEq, flagSemverNeq, flagSemverGt, flagSemverGte, flagSemverLt, flagSemverLte:
+		text, _ := c.Value.(string)
+		if _, isVersion := parseSemver(text); !isVersion || len(text) > MaxFlagTextBytes {
+			return fmt.Sprintf(`The value must be a text of at most %d bytes that is a version of semver.org, such as "2.10.0" or "2.0.0-beta.1".`, MaxFlagTextBytes)
+		}
+	case flagEq, flagNeq:
+		if !plainValue(c.Value) {
+			return "The value must be a text, a number, true or false."
+		}
+	}
+	return ""
+}
+
+// badList returns why the value is no list of values, empty where it is.
+func (c *FlagCondition) badList() string {
+	list, isList := c.Value.([]any)
+	if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
+		return fmt.Sprintf("The value must be a list of 1 to %d texts, numbers, true or false.", MaxFlagListValues)
+	}
+	return ""
+}
+
+func plainValue(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return len(v) <= MaxFlagTextBytes
+	case float64, bool:
+		return true
+	}
+	return false
+}
+
 func checkRollout(problems *flagProblems, field string, percent float64) {
 	if _, ok := hundredths(percent); !ok {
 		problems.add(field, "out_of_range", "The rollout must be a number from 0 to 100 with at most two decimals.")

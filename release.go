@@ -21,12 +21,7 @@ func CompareReleases(a, b string) (order int, ok bool) {
 	if !validA || !validB || packageA != packageB {
 		return 0, false
 	}
-	for i := range x.numbers {
-		if order = compareNumbers(x.numbers[i], y.numbers[i]); order != 0 {
-			return order, true
-		}
-	}
-	return comparePre(x.pre, y.pre), true
+	return x.compare(&y), true
 }
 
 func cutPackage(release string) (name, version string) {
@@ -47,19 +42,60 @@ func parseVersion(s string) (v version, ok bool) {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "v"), "V")
 	s, _, _ = strings.Cut(s, "+")
 	s, v.pre, _ = strings.Cut(s, "-")
-	parts := strings.Split(s, ".")
 	// One number alone is a counter or a date as likely as a version; both order
 	// the same way. A commit is neither.
-	if len(parts) > len(v.numbers) {
-		return v, false
-	}
-	for i, part := range parts {
-		if part == "" || strings.Trim(part, "0123456789") != "" {
+	for i, more := 0, true; more; i++ {
+		var part string
+		if part, s, more = strings.Cut(s, "."); part == "" || i == len(v.numbers) || !allDigits(part) {
 			return v, false
 		}
 		v.numbers[i] = strings.TrimLeft(part, "0")
 	}
 	return v, true
+}
+
+// parseSemver reads a version of semver.org and reports whether the text is one.
+// A leading v is allowed, and the minor and patch numbers may be absent.
+func parseSemver(s string) (v version, ok bool) {
+	if s != "" && (s[0] == 'v' || s[0] == 'V') {
+		s = s[1:]
+	}
+	rest, build, hasBuild := strings.Cut(s, "+")
+	core, pre, hasPre := strings.Cut(rest, "-")
+	if hasBuild && !identifiers(build, true) || hasPre && !identifiers(pre, false) || !identifiers(core, false) || !allDigits(strings.ReplaceAll(core, ".", "")) || strings.Count(core, ".") > 2 {
+		return v, false
+	}
+	return parseVersion(s)
+}
+
+// identifiers reports whether a text is a list of identifiers with dots between
+// them. Only in build metadata may a number begin with a zero.
+func identifiers(s string, build bool) bool {
+	for more := true; more; {
+		var one string
+		one, s, more = strings.Cut(s, ".")
+		if one == "" || !build && len(one) > 1 && one[0] == '0' && allDigits(one) {
+			return false
+		}
+		for i := range len(one) {
+			if c := one[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// compare returns the order of two versions: negative if v is before other.
+func (v *version) compare(other *version) int {
+	for i := range v.numbers {
+		if order := compareNumbers(v.numbers[i], other.numbers[i]); order != 0 {
+			return order
+		}
+	}
+	return comparePre(v.pre, other.pre)
 }
 
 func compareNumbers(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
@@ -73,24 +109,32 @@ func comparePre(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a))
 	}
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(x), len(y)) {
-		isNumberX, isNumberY := strings.Trim(x[i], "0123456789") == "", strings.Trim(y[i], "0123456789") == ""
-		order := 0
-		switch {
-		case isNumberX && isNumberY:
-			order = compareNumbers(strings.TrimLeft(x[i], "0"), strings.TrimLeft(y[i], "0"))
-		case isNumberX != isNumberY:
-			order = 1
-			if isNumberX {
-				order = -1
-			}
-		default:
-			order = strings.Compare(x[i], y[i])
-		}
-		if order != 0 {
+	for moreA, moreB := true, true; moreA && moreB; {
+		var x, y string
+		x, a, moreA = strings.Cut(a, ".")
+		y, b, moreB = strings.Cut(b, ".")
+		if order := compareIdentifiers(x, y); order != 0 {
 			return order
 		}
+		if moreA != moreB {
+			if moreA {
+				return 1
+			}
+			return -1
+		}
 	}
-	return cmp.Compare(len(x), len(y))
+	return 0
+}
+
+// compareIdentifiers orders two identifiers: numbers are before words.
+func compareIdentifiers(a, b string) int {
+	switch numberA, numberB := allDigits(a), allDigits(b); {
+	case numberA && numberB:
+		return compareNumbers(strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0"))
+	case numberA:
+		return -1
+	case numberB:
+		return 1
+	}
+	return strings.Compare(a, b)
 }

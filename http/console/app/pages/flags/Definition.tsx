@@ -8,7 +8,7 @@ import { Field } from "../../parts/Field";
 
 type Spec = Partial<Omit<Schema["FlagSpec"], "rules" | "variants">> & { name: string; kind: "boolean" | "multivariate"; rules: Rule[]; variants: Schema["FlagVariant"][] };
 type Rule = { id?: string; conditions: { field: string; op: string; value?: unknown }[]; variant?: string; rolloutPercent?: number | null };
-const ops = ["eq", "neq", "contains", "in", "gt", "lt", "gte", "lte", "exists"];
+const ops = ["eq", "neq", "contains", "in", "gt", "lt", "gte", "lte", "semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte", "exists"];
 
 // specOf returns what is written of a flag; the service replaces the whole of it.
 export function specOf(flag: Schema["Flag"] | Schema["FlagRow"]): Spec {

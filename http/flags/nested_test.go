@@ -1,0 +1,59 @@
+package flags
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	"svc"
+)
+
+// TestEveryProtocolReadsVersionsAndNestedMembers asks by each protocol, often enough that answers are remembered.
+func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
+	rule := func(field string, op svc.FlagOp, value any) svc.FlagSpec {
+		return svc.FlagSpec{
+			Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: new(float64)}},
+			Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: field, Op: op, Value: value}}, RolloutPercent: ptr(100.0)}},
+		}
+	}
+	definitions := &defined{}
+	definitions.define(t, map[string]svc.FlagSpec{
+		"plan": rule("property.user.plan", "eq", "pro"), "new": rule("property.version", "semver_gte", "2.0.0"), "app": rule("trait.user.app", "semver_lt", "2.10.0"),
+	})
+	handler := serving(t, definitions)
+	for protocol, request := range map[string]struct{ path, before, after, on string }{
+		"native":        {"/api/v1/flags/evaluate", `{"distinctId":"u","keys":["KEY"],"context":{`, `}}`, `"enabled":true`},
+		"OFREP":         {"/ofrep/v1/evaluate/flags/KEY", `{"context":{"targetingKey":"u",`, `}}`, `"value":true`},
+		"OFREP in bulk": {"/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u",`, `}}`, `"key":"KEY","value":true`},
+		"PostHog":       {"/flags/?v=2", `{"token":"public","distinct_id":"u","flag_keys_to_evaluate":["KEY"],"person_properties":{`, `}}`, `"enabled":true`},
+		"PostHog 3":     {"/decide/?v=3", `{"token":"public","distinct_id":"u","flag_keys_to_evaluate":["KEY"],"person_properties":{`, `}}`, `"KEY":true`},
+	} {
+		for context, want := range map[string]map[string]bool{
+			`"user":{"plan":"pro","app":"2.9"},"version":"10.0.0"`:  {"plan": true, "app": true, "new": true},
+			`"version":"2.0.0-rc.1","user":{"app":"v2.10.0"}`:       {"plan": false, "app": false, "new": false},
+			`"user.plan":"free","user":{"plan":"pro"},"version":2`:  {"plan": false, "app": false, "new": true},
+			`"version":"latest","user":{"plan":"pro","app":"next"}`: {"plan": true, "app": false, "new": false},
+		} {
+			got := map[string]bool{}
+			for key := range want {
+				for range 3 {
+					r := httptest.NewRequest(http.MethodPost, strings.ReplaceAll(request.path, "KEY", key), strings.NewReader(strings.ReplaceAll(request.before, "KEY", key)+context+request.after))
+					r.Header.Set("Authorization", "Bearer public")
+					answer := httptest.NewRecorder()
+					handler.ServeHTTP(answer, r)
+					if answer.Code != http.StatusOK {
+						t.Fatalf("%s: %d %s", protocol, answer.Code, answer.Body)
+					}
+					got[key] = strings.Contains(strings.ReplaceAll(answer.Body.String(), `"reason":"TARGETING_MATCH",`, ""), strings.ReplaceAll(request.on, "KEY", key))
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %s: %v, want %v", protocol, context, got, want)
+			}
+		}
+	}
+}
+
+func ptr(number float64) *float64 { return &number }
