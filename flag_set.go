@@ -214,10 +214,11 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 		return f.outcome(outcomeArchived)
 	case !entry.enabled || entry.startMs != 0 && context.nowMs < entry.startMs || entry.endMs != 0 && context.nowMs >= entry.endMs:
 		return f.outcome(outcomeDisabled)
-	case len(f.needs) > 0 && !s.needsMet(f, context, depth):
+	}
+	met, guessed := s.needsMet(f, context, depth)
+	if !met {
 		return f.outcome(outcomePrerequisite)
 	}
-	guessed := false
 	for n := range f.rules {
 		rule := &f.rules[n]
 		switch f.judge(rule, context) {
@@ -301,18 +302,20 @@ func (f *CompiledFlag) bucketID(context *FlagContext) string {
 	return context.DistinctID
 }
 
-// needsMet reports whether the prerequisites of a flag are met.
-func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) bool {
+// needsMet reports whether the prerequisites of a flag are met; guessed says that one of them may not be once the person is known.
+func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) (met, guessed bool) {
 	for n := range f.needs {
 		other := s.Entry(f.needs[n].Flag)
 		if other == nil || depth >= maxPrerequisiteDepth {
-			return false
+			return false, false
 		}
-		if outcome := s.evaluate(other, context, depth+1); outcome.flag.archived || outcome.Variant() != f.needs[n].Variant {
-			return false
+		outcome := s.evaluate(other, context, depth+1)
+		if outcome.flag.archived || outcome.Variant() != f.needs[n].Variant {
+			return false, false
 		}
+		guessed = guessed || outcome.reason == FlagPersonUnknown
 	}
-	return true
+	return true, guessed
 }
 
 func (f *CompiledFlag) judge(rule *compiledRule, context *FlagContext) verdict {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"svc"
 )
@@ -52,6 +53,56 @@ func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %v, want %v", protocol, context, got, want)
 			}
+		}
+	}
+}
+
+// exposing notes which outcomes count as exposures.
+type exposing struct {
+	recorded
+
+	noted []string
+}
+
+func (e *exposing) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time) bool {
+	for _, outcome := range outcomes {
+		if outcome.Exposed() {
+			e.noted = append(e.noted, outcome.Flag().Key+" "+outcome.Variant())
+		}
+	}
+	return true
+}
+
+// TestNobodyIsExposedBeforeThePersonIsKnown has an experiment look at a stored trait, and another flag ask for the experiment.
+func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
+	experiment := func(needs ...svc.FlagPrerequisite) svc.FlagSpec {
+		return svc.FlagSpec{
+			Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: new(float64)}}, Prerequisites: needs,
+			Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "pro"}}, RolloutPercent: ptr(100.0)}},
+		}
+	}
+	on := experiment(svc.FlagPrerequisite{Flag: "experiment", Variant: "on"})
+	off := svc.FlagSpec{
+		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
+		Prerequisites: []svc.FlagPrerequisite{{Flag: "experiment", Variant: "off"}},
+	}
+	definitions, known, exposures := &defined{}, &knownAs{}, &exposing{}
+	definitions.define(t, map[string]svc.FlagSpec{"experiment": experiment(), "needs-on": on, "needs-off": off})
+	a := &asking{handler: servingWith(t, definitions, known, exposures, time.Now)}
+	for step, c := range []struct {
+		plan string
+		want []string
+	}{
+		{"", nil},
+		{"pro", []string{"experiment on", "needs-on on"}},
+		{"free", []string{"experiment off", "needs-off on"}},
+	} {
+		exposures.noted, known.person = nil, nil
+		if c.plan != "" {
+			known.person = &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(c.plan)}}
+		}
+		if status := a.ask(`{"distinctId":"u"}`); status != http.StatusOK || !reflect.DeepEqual(exposures.noted, c.want) {
+			t.Errorf("step %d: status %d, exposed %q, want %q", step, status, exposures.noted, c.want)
 		}
 	}
 }
