@@ -1,1 +1,0 @@
-import{f as t}from"./chunk-DIL4DIHK.js";import{b as n}from"./chunk-DPUHNH2B.js";import{u as r,v as e}from"./chunk-LBSOE3JF.js";function u({page:o,query:p}){let{place:s}=n();return r("p",{class:"crumb",children:r("a",{href:t(s,o,"",p),children:[r("span",{"aria-hidden":"true",children:"← "}),e.pages[o]]})})}export{u as a};
