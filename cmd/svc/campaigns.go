@@ -103,6 +103,11 @@ func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Maili
 	if err := a.node.syncSnapshot(ctx, "erasures", ref.String()); err != nil { // who is erased is hidden then
 		return page, err
 	}
+	if cursor == "" { // the audience holds people who were accepted before the campaign began
+		if err := a.node.awaitStored(ctx); err != nil {
+			return page, err
+		}
+	}
 	query := svc.PersonQuery{Environment: svc.Environment{Slug: campaign.Environment, Number: campaign.EnvironmentNumber}, Now: campaign.StartedAt, Limit: exportedPeople}
 	if cursor != "" {
 		query.After = &svc.PersonKey{}

@@ -91,6 +91,11 @@ func (s exportSource) Page(ctx context.Context, export *svc.Export, cursor strin
 	if err := s.node.syncSnapshot(ctx, "erasures", export.App.String()); err != nil { // who is erased is hidden then
 		return exports.Page{}, err
 	}
+	if cursor == "" { // an export holds what was accepted before it was asked for
+		if err := s.node.awaitStored(ctx); err != nil {
+			return exports.Page{}, err
+		}
+	}
 	environment := svc.Environment{Slug: export.Environment, Number: export.EnvironmentNumber}
 	if export.Kind == svc.ExportPeople {
 		return s.people(ctx, export, environment, cursor)

@@ -91,6 +91,21 @@ func (n *node) newRetention() *kafka.Retention {
 	return retention
 }
 
+// storedTime bounds how long a read waits for what was accepted before it.
+const storedTime = 10 * time.Second
+
+// awaitStored returns nil once everything that was accepted before the call is stored, by whichever
+// node, and svc.CodeUnavailable if that takes too long.
+func (n *node) awaitStored(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storedTime)
+	defer cancel()
+	n.sinks.Hurry()
+	if err := n.consumer.AwaitCommitted(ctx); err != nil {
+		return fmt.Errorf("%w: %w", svc.Unavailable("The store of what was accepted before", storedTime), err)
+	}
+	return nil
+}
+
 // watchLog ends with an error after a failure to force the embedded log to disk.
 func (n *node) watchLog(ctx context.Context) error {
 	if n.broker == nil {

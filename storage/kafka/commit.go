@@ -166,14 +166,10 @@ func (c *Consumer) earliest(ctx context.Context, partitions []int) ([]Position, 
 // Lag returns, for every partition of the topic, how many offsets lie between
 // its committed position and its end.
 func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
-	meta, err := c.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{c.cfg.Topic}})
+	partitions, err := c.allPartitions(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading partitions: %w", err)
+		return nil, err
 	}
-	if len(meta.Topics) != 1 || meta.Topics[0].Error != nil {
-		return nil, fmt.Errorf("reading partitions of %s: %w", c.cfg.Topic, kafkago.UnknownTopicOrPartition)
-	}
-	partitions := allPartitions(len(meta.Topics[0].Partitions))
 	positions, err := c.Committed(ctx, partitions)
 	if err != nil {
 		return nil, err
@@ -187,6 +183,49 @@ func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
 		lag[p.Partition] = max(0, ends[p.Partition]-p.Offset)
 	}
 	return lag, nil
+}
+
+// allPartitions returns the partitions of the topic, whoever owns them.
+func (c *Consumer) allPartitions(ctx context.Context) ([]int, error) {
+	meta, err := c.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{c.cfg.Topic}})
+	if err != nil {
+		return nil, fmt.Errorf("reading partitions: %w", err)
+	}
+	if len(meta.Topics) != 1 || meta.Topics[0].Error != nil {
+		return nil, fmt.Errorf("reading partitions of %s: %w", c.cfg.Topic, kafkago.UnknownTopicOrPartition)
+	}
+	return allPartitions(len(meta.Topics[0].Partitions)), nil
+}
+
+// AwaitCommitted returns nil once every record that the log has at the call is committed, by whichever
+// member, and an error if ctx ends before.
+func (c *Consumer) AwaitCommitted(ctx context.Context) error {
+	partitions, err := c.allPartitions(ctx)
+	if err != nil {
+		return err
+	}
+	ends, err := c.link.ends(ctx, c.cfg.Topic, partitions)
+	if err != nil {
+		return err
+	}
+	for {
+		positions, err := c.Committed(ctx, partitions)
+		if err != nil {
+			return err
+		}
+		partitions = partitions[:0]
+		for _, p := range positions {
+			if p.Offset < ends[p.Partition] {
+				partitions = append(partitions, p.Partition)
+			}
+		}
+		if len(partitions) == 0 {
+			return nil
+		}
+		if !pause(ctx, topicPoll) {
+			return fmt.Errorf("waiting for %d partitions to be stored: %w", len(partitions), ctx.Err())
+		}
+	}
 }
 
 // Unstored returns, for every partition of this member, its committed position and its end.

@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -44,5 +46,37 @@ func TestPositionsWaitForTheCoordinator(t *testing.T) {
 				t.Errorf("the cluster refused %d requests, want 3", hits)
 			}
 		})
+	}
+}
+
+// TestAwaitCommitted waits for what the log has at the call, and for nothing that comes later.
+func TestAwaitCommitted(t *testing.T) {
+	f, _ := newCluster(t, 2)
+	c := f.consumer(new(recorder), nil)
+	if err := c.AwaitCommitted(t.Context()); err != nil {
+		t.Errorf("an empty log: %v", err)
+	}
+	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
+	for _, position := range []Position{{Partition: 0, Offset: 0}, {Partition: 0, Offset: 1}} {
+		if err := f.admin.Reset(t.Context(), f.group, []Position{position}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*topicPoll)
+		if err := c.AwaitCommitted(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("positions up to %v: %v, want a timeout", position, err)
+		}
+		cancel()
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- c.AwaitCommitted(t.Context()) }()
+	if err := f.admin.Reset(t.Context(), f.group, []Position{{Partition: 1, Offset: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err != nil {
+		t.Errorf("everything is stored: %v", err)
+	}
+	f.produce(Part{Partition: 0, Payload: event(3)})
+	if lag, err := c.Lag(t.Context()); err != nil || lag[0] != 1 || lag[1] != 0 {
+		t.Errorf("the lag is %v, %v", lag, err)
 	}
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestExportsAndCampaignsHoldWhatWasAccepted asks for an export and sends a campaign right after people were accepted, on a
+// server that stores blocks seldom.
+func TestExportsAndCampaignsHoldWhatWasAccepted(t *testing.T) {
+	const people = 60
+	mail := startMail(t, nil)
+	env := mailed(mail)
+	env["SVC_FLUSH_INTERVAL"] = "2s"
+	s := startServer(t, t.TempDir(), env)
+	o := s.operators(t)
+	id := o.approved(t, `{"name":"Spring","subject":"Hello","html":"<p>Hello</p>","ratePerSecond":500}`)
+	accept := func(round int) {
+		t.Helper()
+		var items []map[string]any
+		for n := range people {
+			person := fmt.Sprintf("person-%d-%d", round, n)
+			items = append(items,
+				item("page-"+person, person, "/", time.Now()),
+				map[string]any{"type": "identify", "id": "identify-" + person, "distinctId": person, "traits": map[string]any{"email": person + "@acme.example"}},
+			)
+		}
+		s.send(items...)
+	}
+	accept(0)
+	o.do(t, o.author, "POST", "/"+id+"/control", `{"action":"send"}`, 200)
+	if stats := s.completed(t, id); stats["sent"] != float64(people) {
+		t.Errorf("F6: the campaign was sent to %v, want %d", stats, people)
+	}
+	for round, export := range []struct {
+		kind string
+		rows float64
+	}{{"events", 2 * 2 * people}, {"people", 3 * people}} { // a page and an identification of each
+		accept(round + 1)
+		if one := s.export(t, s.boot.Token, fmt.Sprintf(`{"kind":%q}`, export.kind)); one["rows"] != export.rows {
+			t.Errorf("F6: the export of %s has %v rows, want %v", export.kind, one["rows"], export.rows)
+		}
+	}
+}
