@@ -41,7 +41,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		}
 		brokers, dial = n.broker.Addrs(), n.broker.Dial
 	}
-	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.shape().Total(), Step: n.config.Partitions})
+	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.shape().Total(), Step: n.config.Partitions, Roll: n.config.LogRetention / 4})
 	if err != nil {
 		return err
 	}
@@ -77,15 +77,17 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	return n.openStateLog(ctx, brokers, dial)
 }
 
-// newRetention returns what trims the log: by age, and an embedded one by size as well.
+// newRetention returns what trims the log: by age, and an embedded one by size as well. The node of
+// the embedded log trims all partitions, since only it can overwrite what others stored.
 func (n *node) newRetention() *kafka.Retention {
 	retention := &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.shape().Total(), Keep: n.config.LogRetention,
-		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
+		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned || n.broker != nil },
 		Every: retentionEvery, Now: n.now, Logger: n.logger,
 	}
 	if n.broker != nil {
 		share := n.config.LogKeep << 20 / int64(n.shape().Total())
+		retention.Forget = func(before map[int]int64) error { return n.broker.Forget(ingestTopic, before) }
 		retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
 	}
 	return retention

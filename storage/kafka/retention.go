@@ -30,15 +30,21 @@ type Retention struct {
 	// more than the log should hold, 0 where they are not. It may be nil.
 	Surplus func(partition int) (int64, error)
 
-	marks   []mark
-	trimmed map[int]int64
+	// Forget makes the records below offsets unreadable in the files that [Topic.Trim] leaves, since it
+	// deletes whole files only. It may be nil.
+	Forget func(before map[int]int64) error
+
+	marks     []mark
+	trimmed   map[int]int64
+	forgotten map[int]int64 // below these offsets everything is older than Keep and the grace
 }
 
 const (
-	// markEvery is the least time between two marks.
-	markEvery = time.Minute
 	// marksKept is how many marks a long Keep needs.
 	marksKept = 60
+	// graceShare is the part of Keep for which a due record may stay in a file that is not full.
+	// A busy partition fills the file meanwhile, and nothing needs to be overwritten.
+	graceShare = 4
 )
 
 // mark is how far the partitions that were owned at an instant were consumed.
@@ -78,6 +84,13 @@ func (r *Retention) round(ctx context.Context) {
 	if err := r.trim(ctx, r.bounds(now, positions)); err != nil && ctx.Err() == nil {
 		r.Logger.Warn("trimming the log failed", "error", err)
 	}
+	r.age(now)
+	if r.Forget == nil {
+		return
+	}
+	if err := r.Forget(r.forgotten); err != nil {
+		r.Logger.Warn("overwriting old records of the log failed", "error", err)
+	}
 }
 
 // owned returns the partitions of this node.
@@ -92,7 +105,7 @@ func (r *Retention) owned() (owned []int) {
 
 // note marks how far partitions are consumed, from time to time.
 func (r *Retention) note(now time.Time, positions []Position) {
-	if last := len(r.marks) - 1; last >= 0 && now.Sub(r.marks[last].at) < max(markEvery, r.Keep/marksKept) {
+	if last := len(r.marks) - 1; last >= 0 && now.Sub(r.marks[last].at) < max(r.Every, r.Keep/marksKept) {
 		return
 	}
 	offsets := make(map[int]int64, len(positions))
@@ -141,17 +154,31 @@ func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
 	return nil
 }
 
-// due returns the newest offsets that were reached Keep ago and drops the marks that have them.
+// due returns the newest offsets that were reached Keep ago.
 func (r *Retention) due(now time.Time) map[int]int64 {
-	found := map[int]int64{}
-	kept := 0
-	for n, m := range r.marks {
-		if now.Sub(m.at) < r.Keep {
+	found, _ := r.reached(now, r.Keep)
+	return found
+}
+
+// age notes the newest offsets that were reached Keep and the grace ago, and drops the marks that have them.
+func (r *Retention) age(now time.Time) {
+	found, marks := r.reached(now, r.Keep+r.Keep/graceShare)
+	if r.forgotten == nil {
+		r.forgotten = map[int]int64{}
+	}
+	maps.Copy(r.forgotten, found)
+	r.marks = r.marks[marks:]
+}
+
+// reached returns the newest offsets that were reached some time ago, and how many marks are as old.
+func (r *Retention) reached(now time.Time, ago time.Duration) (found map[int]int64, marks int) {
+	found = map[int]int64{}
+	for _, m := range r.marks {
+		if now.Sub(m.at) < ago {
 			break
 		}
 		maps.Copy(found, m.offsets)
-		kept = n + 1
+		marks++
 	}
-	r.marks = r.marks[kept:]
-	return found
+	return found, marks
 }

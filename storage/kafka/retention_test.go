@@ -42,13 +42,39 @@ func TestProgressIsMarkedSeldom(t *testing.T) {
 	for minute := range int(2 * month / time.Minute) {
 		now := noon.Add(time.Duration(minute) * time.Minute)
 		r.note(now, []Position{{Partition: 3, Offset: int64(minute)}})
-		if len(r.marks) > marksKept+1 {
+		r.age(now)
+		if len(r.marks) > marksKept+marksKept/graceShare+1 {
 			t.Fatalf("%d marks after %d minutes", len(r.marks), minute)
 		}
 		for _, offset := range r.due(now) {
 			if age := time.Duration(int64(minute)-offset) * time.Minute; age < month || age > month+month/marksKept {
 				t.Fatalf("minute %d: a commit of %v ago is due", minute, age)
 			}
+		}
+	}
+}
+
+// TestAQuietLogIsForgotten follows a partition that gets no record after the first ones.
+func TestAQuietLogIsForgotten(t *testing.T) {
+	t.Parallel()
+	const every = 10 * time.Second
+	for _, keep := range []time.Duration{time.Minute, 3 * time.Minute, time.Hour, 30 * 24 * time.Hour} {
+		stored := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		r := &Retention{Keep: keep, Every: every}
+		begun := stored.Add(-every / 2) // the round before knew nothing of the records
+		r.note(begun, []Position{{Partition: 3, Offset: 1}})
+		var age time.Duration
+		for now := begun; r.forgotten[3] != 10; now = now.Add(every) {
+			if age = now.Sub(stored); age > 2*keep {
+				t.Fatalf("keep %v: after %v the log is not forgotten", keep, age)
+			}
+			if age > 0 {
+				r.note(now, []Position{{Partition: 3, Offset: 10}})
+			}
+			r.age(now)
+		}
+		if least, most := keep+keep/4, keep+keep/4+max(every, keep/60)+2*every; age < least || age > most {
+			t.Errorf("keep %v: the records are forgotten after %v, want %v to %v", keep, age, least, most)
 		}
 	}
 }

@@ -39,6 +39,10 @@ type TopicConfig struct {
 	// trimmed.
 	Keep time.Duration
 
+	// Roll is the age at which a cluster begins a new file of a topic that is created, when a record
+	// comes. Zero leaves it to the cluster. The embedded broker knows sizes only, see broker.Forget.
+	Roll time.Duration
+
 	// CompactLag has the cluster keep only the newest record of each key among those
 	// that are older, if it is set when the topic is created.
 	CompactLag time.Duration
@@ -157,6 +161,9 @@ func (t *Topic) grow(ctx context.Context) error {
 // cleanup returns the settings that a new topic gets and an existing one keeps.
 func (t *Topic) cleanup() []kafkago.ConfigEntry {
 	entries := []kafkago.ConfigEntry{{ConfigName: "segment.bytes", ConfigValue: strconv.Itoa(segmentBytes)}}
+	if t.cfg.Roll > 0 {
+		entries = append(entries, kafkago.ConfigEntry{ConfigName: "segment.ms", ConfigValue: strconv.FormatInt(t.cfg.Roll.Milliseconds(), 10)})
+	}
 	if t.cfg.CompactLag > 0 {
 		entries = append(entries,
 			// With "delete" as well, records can still be trimmed.

@@ -68,7 +68,8 @@ type Broker struct {
 	forcer   *forcer
 	listener *listener
 
-	dir string
+	dir     string
+	blanked blanked
 }
 
 // Open starts a broker on the log in cfg.Dir. A torn tail that a killed
@@ -103,6 +104,9 @@ func (b *Broker) open(cfg Config) error {
 		return fmt.Errorf("forgetting group members: %w", err)
 	}
 	if err := replayJournal(cfg.Dir); err != nil {
+		return err
+	}
+	if err := finishBlanks(cfg.Dir); err != nil {
 		return err
 	}
 	if err := rememberProducers(cfg.Dir); err != nil {

@@ -11,6 +11,9 @@
 // files of the partitions are forced in the background, once for each 32 MiB, and
 // the journal is replayed when the broker opens, before it reads them.
 //
+// The broker deletes whole files. [Broker.Forget] overwrites the values of old records in the files that
+// stay, and empties the journal. It notes what it overwrites before, so that a kill leaves no torn batch.
+//
 // Invariants:
 //   - what was acknowledged survives the death of the process;
 //   - with [Config.Sync] it survives a loss of power: nothing leaves the broker

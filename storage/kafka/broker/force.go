@@ -32,6 +32,9 @@ type forcer struct {
 	// journal, in nanoseconds.
 	direct atomic.Int64
 
+	// erase has the next round erase the journal.
+	erase atomic.Bool
+
 	mu      sync.Mutex
 	current *round // nil when none runs
 	next    *round // nil when nobody waits for it
@@ -153,11 +156,21 @@ func (f *forcer) sync() error {
 		err = f.forceLogs(logs, direct)
 	}
 	wg.Wait()
+	if err == nil && f.erase.Swap(false) {
+		err = f.journal.erase()
+	}
 	if err := errors.Join(noted, err); err != nil {
 		return fmt.Errorf("forcing the log to disk: %w", err)
 	}
 	f.direct.CompareAndSwap(untilForced, 0)
 	return nil
+}
+
+// eraseJournal forces the files of the partitions, and returns once the journal has no copy of what
+// was appended before the call.
+func (f *forcer) eraseJournal() error {
+	f.erase.Store(true)
+	return f.force()
 }
 
 // forceLogs makes growths of the partitions durable, by the journal unless it cannot

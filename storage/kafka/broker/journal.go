@@ -204,6 +204,20 @@ func (j *journal) empty() error {
 	return nil
 }
 
+// erase is settle that leaves no byte of an entry on the disk.
+func (j *journal) erase() error {
+	if err := j.settle(); err != nil {
+		return err
+	}
+	for _, half := range j.halves {
+		if err := errors.Join(half.Truncate(0), forceData(half)); err != nil {
+			return fmt.Errorf("erasing the journal: %w", err)
+		}
+		reserve(half, j.limit)
+	}
+	return nil
+}
+
 // close closes the journal, and removes it where nothing is to be replayed.
 func (j *journal) close(remove bool) error {
 	var failed []error
