@@ -20,6 +20,8 @@ import (
 type cable struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
+	// ice is held while the other end is paused: it takes connections and does not answer.
+	ice sync.RWMutex
 
 	mu    sync.Mutex
 	out   bool
@@ -46,7 +48,26 @@ func newCable(t *testing.T, dial func() (net.Conn, error)) *cable {
 	return c
 }
 
+// thawed waits until the other end is not paused.
+func (c *cable) thawed() {
+	c.ice.RLock()
+	defer c.ice.RUnlock()
+}
+
+// throughIce reads from a connection what passes the cable.
+type throughIce struct {
+	net.Conn
+	cable *cable
+}
+
+func (t throughIce) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	t.cable.thawed()
+	return n, err
+}
+
 func (c *cable) carry(near net.Conn) {
+	c.thawed()
 	far, err := c.dial()
 	if err != nil {
 		_ = near.Close()
@@ -62,7 +83,7 @@ func (c *cable) carry(near net.Conn) {
 	c.mu.Unlock()
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
-		go func() { _, _ = io.Copy(way[0], way[1]); done <- struct{}{} }()
+		go func() { _, _ = io.Copy(way[0], throughIce{way[1], c}); done <- struct{}{} }()
 	}
 	<-done
 	_, _ = near.Close(), far.Close()
@@ -86,6 +107,32 @@ func (c *cable) plug() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out = false
+}
+
+// TestAPausedStoreIsNotBlamedOnTheRange reads while the store takes connections and does not answer, and afterwards.
+func TestAPausedStoreIsNotBlamedOnTheRange(t *testing.T) {
+	start, store := startBehindCable(t)
+	s := start()
+	s.send(item("event-1", "visitor-1", "/", time.Now()))
+	s.settled()
+	read := func() answer { return s.call("GET", appPath+"/analytics/overview?range=24h", s.boot.Token, nil, nil) }
+	paused := func() answer {
+		store.ice.Lock()
+		defer store.ice.Unlock()
+		return read()
+	}
+	for range 2 {
+		got := paused()
+		if problem := object(t, got.body); got.status != 503 || got.header.Get("Retry-After") != "5" || problem["code"] != "unavailable" || problem["detail"] != "The store does not answer." {
+			t.Errorf("F6: a read while the store is paused: %d %s", got.status, got.body)
+		}
+		eventually(t, "the store answers again", func() error {
+			if got := read(); got.status != 200 {
+				return fmt.Errorf("%d %s", got.status, got.body)
+			}
+			return nil
+		})
+	}
 }
 
 // TestTheStoreGoesAwayAndNothingIsLost runs over a store by address and cuts it

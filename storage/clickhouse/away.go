@@ -103,6 +103,39 @@ func answers(ctx context.Context, cfg Config) error {
 	return errors.Join(conn.Ping(ctx), conn.Close())
 }
 
+// watch follows a read. A server that stopped or is paused takes connections and does not answer, and no error comes
+// before the time of the read is over. So the watch asks the server every lookTime over a connection of its own, and
+// ends the read if it does not answer. ended takes the result of the read and returns it, or that the store is away.
+func (l *link) watch(ctx context.Context, what string) (watched context.Context, ended func(error) error) {
+	watched, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(lookTime)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-ticker.C:
+			}
+			if err := answers(watched, l.config); svc.CodeOf(err) == svc.CodeUnavailable {
+				cancel(err) // without effect if the read has ended
+				return
+			}
+		}
+	}()
+	return watched, func(err error) error {
+		cause := context.Cause(watched)
+		cancel(nil)
+		<-done
+		if err != nil && svc.CodeOf(cause) == svc.CodeUnavailable {
+			return fmt.Errorf("%s: %w", what, cause)
+		}
+		return err
+	}
+}
+
 // openLate opens the store of one shard, behind a gate where it may be away and is.
 func openLate(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
 	if !cfg.Late || cfg.Engine != nil || svc.CodeOf(answers(ctx, cfg)) != svc.CodeUnavailable || ctx.Err() != nil {

@@ -225,6 +225,11 @@ func (c *Conn) rows(ctx context.Context, what, query string, args Args, own Sett
 	c.reading.Add(1)
 	defer c.reading.Add(-1)
 	defer func() { c.reportDamage(err) }()
+	if c.server {
+		var watched func(error) error
+		ctx, watched = c.watch(ctx, what)
+		defer func() { err = watched(err) }()
+	}
 	settings := c.readSettings()
 	if _, bounded := ctx.Deadline(); !bounded {
 		delete(settings, "max_execution_time")
