@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"reflect"
 	"testing"
 	"time"
@@ -90,5 +91,62 @@ func TestALoginKeepsTheVisit(t *testing.T) {
 	}
 	if want := (map[any]any{"news": []any{n, n, n}}); !reflect.DeepEqual(rows, want) {
 		t.Errorf("by source: %v, want %v", rows, want)
+	}
+}
+
+// TestALoginKeepsThePerson sends visits in which the first event of a known id belongs to a running visit, in one request and in several. Each id finds
+// the person, and the person has the source of the visit and one session.
+func TestALoginKeepsThePerson(t *testing.T) {
+	anon, known, both := map[string]any{"anonymousId": "a"}, map[string]any{"distinctId": "u"}, map[string]any{"anonymousId": "a", "distinctId": "u"}
+	shape := login{map[string]any{"sessionId": "s"}, anon, both, known}
+	robot := map[string]any{"userAgent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}
+	s := startServer(t, t.TempDir(), nil)
+	want := map[string]map[string]any{}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}} {
+		for _, apart := range []bool{false, true} {
+			name := fmt.Sprint("-", order[0], order[1], order[2], apart)
+			items, sent := shape.items(name, time.Now().Add(-time.Hour)), []map[string]any{}
+			for _, at := range order {
+				if sent = append(sent, items[at]); apart {
+					s.send(sent...)
+					s.settled()
+					sent = nil
+				}
+			}
+			if !apart {
+				s.send(sent...)
+			}
+			const source, page = "news", "https://acme.example/?utm_source=News"
+			want[name] = map[string]any{
+				"distinctId": "u" + name, "distinctIds": []any{"a" + name, "u" + name}, "events": 3.0, "sessions": 1.0,
+				"firstSource": source, "lastSource": source, "firstUrl": page, "lastUrl": page,
+			}
+		}
+	}
+	// An identify by a bot makes a person with an id, and no session.
+	earlier := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339Nano)
+	s.send(map[string]any{"type": "event", "name": "crawl", "distinctId": "u-robot", "context": robot, "ts": earlier}, map[string]any{"type": "identify", "distinctId": "u-robot", "context": robot})
+	s.send(map[string]any{"type": "identify", "distinctId": "u-login", "traits": map[string]any{"plan": "pro"}})
+	for _, name := range []string{"-robot", "-login"} {
+		want[name] = map[string]any{
+			"distinctId": "u" + name, "distinctIds": []any{"u" + name}, "events": 1.0, "sessions": 0.0, "firstSource": nil, "lastSource": nil, "firstUrl": nil, "lastUrl": nil,
+		}
+	}
+	s.settled()
+	for name, want := range want {
+		for _, id := range want["distinctIds"].([]any) {
+			found := s.get(appPath + "/people?q=" + url.QueryEscape(id.(string)))["data"].([]any)
+			if len(found) != 1 {
+				t.Errorf("%s: %d people are found by %s", name, len(found), id)
+				continue
+			}
+			person, got := s.get(appPath+"/people/"+found[0].(map[string]any)["id"].(string)), map[string]any{}
+			for key := range want {
+				got[key] = person[key]
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, found by %s:\n got %v\nwant %v", name, id, got, want)
+			}
+		}
 	}
 }

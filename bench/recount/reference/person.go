@@ -82,7 +82,7 @@ func (p *Person) fold(is *identities) {
 		}
 		shared := is.shared(visitor)
 		// A visit that began with a bot of the same id counts only where it is one of several people's.
-		if row.began || shared {
+		if row.began || shared && !row.outside && row.guest() == row.Visitor() {
 			visits[visitor][row.SessionID] = true
 		}
 		if row.pageview() {

@@ -56,7 +56,7 @@ type Row struct {
 	OtherErased int `json:"-"`
 
 	session *session
-	// began says that no event of the visit that was there before is older.
+	// began says that the row's visit counts for its visitor, and that no event of the visit that was there before is older.
 	began bool
 	// outside says that the row only told who somebody is, before its visit began.
 	outside bool

@@ -77,7 +77,7 @@ func (r *Row) arrive(s *session) {
 	case !r.identity() && r.Ts.Before(s.low):
 		s.low = r.Ts
 	}
-	r.outside, r.began = s.guest == "", r.Ts.Equal(s.low)
+	r.outside, r.began = s.guest == "", s.guest == r.Visitor() && r.Ts.Equal(s.low)
 	s.rows = append(s.rows, r)
 }
 

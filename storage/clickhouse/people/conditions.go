@@ -105,7 +105,7 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 
 // sessions is how many sessions a person had.
 func (q *rankQuery) sessions() string {
-	return q.over("sum", q.add(fact{sourceArrivals, "uniqExactMerge(sessions)", "uniqExact(session)", "toUInt64(0)", "sessions"}))
+	return q.over("sum", q.add(fact{sourceArrivals, "uniqExactMerge(sessions)", "uniqExactIf(session, guest = 0 AND session_deeds < 16)", "toUInt64(0)", "sessions"}))
 }
 
 // trait is the text of a trait, empty where there is none: the value told last, else the one that was kept
@@ -153,7 +153,7 @@ func (q *rankQuery) touch() (source, at string) {
 
 // place is the country or the device of a person's last visit and when that was, 0 where there was none. element is its number in the place of arrivals.
 func (q *rankQuery) place(element, column string) (value, at string) {
-	const visit = "name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before"
+	const visit = "name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before AND guest = 0"
 	last := q.add(fact{
 		sourceArrivals, "(argMaxIfMerge(place)." + element + ", argMaxIfMerge(place).7)",
 		"(argMaxIf(toString(" + column + "), (ts, events.id), " + visit + "), toUnixTimestamp64Milli(maxIf(ts, " + visit + ")))",

@@ -19,8 +19,8 @@ func TestUpgradeOfHashes(t *testing.T) {
 	for _, view := range []string{"visits", "names", "aliases", "links", "arrivals", "traits", "profiles", "newcomers"} {
 		exec(t, db, "DROP TABLE "+view+"_of_events SYNC")
 	}
-	for _, view := range []string{"aliases", "links"} {
-		exec(t, db, "DROP TABLE "+view+"_of_split_events SYNC")
+	for _, view := range []string{"aliases_of_split_events", "links_of_split_events", "arrivals_of_guests"} {
+		exec(t, db, "DROP TABLE "+view+" SYNC")
 	}
 	for _, statement := range []string{
 		"ALTER TABLE events DROP INDEX visitors, DROP COLUMN counted, DROP COLUMN visitor, DROP COLUMN session", "ALTER TABLE events ADD COLUMN session UInt64", "TRUNCATE TABLE migrations",

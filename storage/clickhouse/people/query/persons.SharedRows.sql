@@ -4,7 +4,7 @@
 SELECT
     visitor, person,
     toUnixTimestamp64Milli(min(ts)), toUnixTimestamp64Milli(max(ts)), count(), countIf(name IN ('page_view', '$pageview')),
-    any(if(distinct_id != '', distinct_id, anonymous_id)), uniqExact(session), max(name = 'signup' AND NOT is_bot) = 1,
+    any(if(distinct_id != '', distinct_id, anonymous_id)), uniqExactIf(session, guest = 0 AND session_deeds < 16), max(name = 'signup' AND NOT is_bot) = 1,
     max($(told.Identified)) = 1, max($(told.Mailed)) = 1, max($(told.Email)), max($(told.Name)), max($(told.Company)), maxMap(told_traits), minMap(told_once),
     argMinIf((toString(source), toString(medium), toString(utm_campaign), referrer, url, toUnixTimestamp64Milli(ts)), (ts, id), NOT tells),
     argMaxIf((toString(source), toString(medium), toString(utm_campaign), referrer, url, toUnixTimestamp64Milli(ts)), (ts, id), NOT tells AND begins),
@@ -12,8 +12,8 @@ SELECT
 FROM
 (
     SELECT
-        visitor, $(persons.At) AS person, ts, id, name, is_bot, distinct_id, anonymous_id, session, source, medium, utm_campaign, referrer, url, country, region, city, device, browser, os,
-        name IN ('$identify', '$alias') AS tells, toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before AS begins, $(told.Columns)
+        visitor, $(persons.At) AS person, ts, id, name, is_bot, distinct_id, anonymous_id, session, source, medium, utm_campaign, referrer, url, country, region, city, device, browser, os, guest, session_deeds,
+        name IN ('$identify', '$alias') AS tells, toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before AND guest = 0 AS begins, $(told.Columns)
     FROM events
     INNER JOIN ($(persons.Given)) AS shared USING (visitor)
     WHERE environment = {environment:UInt64} AND visitor IN {only:Array(UInt64)} AND $(persons.Counted)
