@@ -1,6 +1,9 @@
 package reference
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Visitor is one id, and how often it had been erased before: whoever uses it afterwards is another one.
 type Visitor struct {
@@ -18,6 +21,23 @@ type Place struct {
 type Merge struct {
 	Environment string
 	One, Other  Visitor
+}
+
+// Split is the decision of a member at an instant to remove an id from its person. It undoes all earlier ties of the id. If Devices is set, the devices
+// that were identified as the id stay with it.
+type Split struct {
+	Place
+
+	At      time.Time
+	Devices bool
+}
+
+// Split returns the decision to remove an id from its person, and the merges that remain.
+func (d *Data) Split(at Place, now time.Time) (split Split, merges []Merge) {
+	merges = slices.DeleteFunc(slices.Clone(d.Merges), func(m Merge) bool {
+		return m.Environment == at.Environment && (m.One == at.Visitor || m.Other == at.Visitor)
+	})
+	return Split{Place: at, At: now, Devices: d.identities(at.Environment).named[at.Visitor]}, merges
 }
 
 // visitor is who the row counts for.
@@ -40,6 +60,8 @@ type identities struct {
 	tied  map[Visitor]Visitor
 	// named are those whom an alias or a merge names: a device among them is theirs with whom it is tied, until the first link.
 	named map[Visitor]bool
+	// splits has the last decision about each id that was removed from its person.
+	splits map[Visitor]Split
 }
 
 // identities finds who is who: the rows are gone through in the order of their times, whenever they arrived.
@@ -47,7 +69,12 @@ func (d *Data) identities(environment string) *identities {
 	if found, ok := d.who.Load(environment); ok {
 		return found.(*identities)
 	}
-	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}, named: map[Visitor]bool{}}
+	is := &identities{known: map[Visitor]bool{}, links: map[Visitor][]link{}, tied: map[Visitor]Visitor{}, named: map[Visitor]bool{}, splits: map[Visitor]Split{}}
+	for _, split := range d.Splits {
+		if split.Environment == environment {
+			is.splits[split.Visitor] = split
+		}
+	}
 	told := d.told(environment)
 	for _, row := range told {
 		if row.Name == "$identify" {
@@ -82,6 +109,9 @@ func (d *Data) told(environment string) (told []*Row) {
 
 // hear takes in what a row tells of the device beside its visitor.
 func (is *identities) hear(row *Row, device Visitor) {
+	if is.undone(row, device) || is.undone(row, row.visitor()) && !(row.Name == "$identify" && is.splits[row.visitor()].Devices) {
+		return
+	}
 	if row.Name == "$alias" {
 		is.tie(row.visitor(), device)
 		return
@@ -89,6 +119,12 @@ func (is *identities) hear(row *Row, device Visitor) {
 	if !is.known[device] && !slices.ContainsFunc(is.links[device], func(l link) bool { return l.known == row.visitor() }) {
 		is.links[device] = append(is.links[device], link{row.visitor(), row})
 	}
+}
+
+// undone reports whether a later split undoes the tie that a row makes with an id.
+func (is *identities) undone(row *Row, of Visitor) bool {
+	split, found := is.splits[of]
+	return found && !row.Ts.After(split.At)
 }
 
 // root is who stands for all that are tied to a visitor.

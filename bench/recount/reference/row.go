@@ -201,8 +201,9 @@ type Data struct {
 	Rows  []*Row
 	Goals []Goal
 
-	// Merges, Decisions and Activities are what members did, in their order.
+	// Merges, Splits, Decisions and Activities are what members did, in their order.
 	Merges     []Merge
+	Splits     []Split
 	Decisions  []Decision
 	Activities []Activity
 	// Gone are the visitors who were erased.

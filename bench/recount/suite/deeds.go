@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"svc/bench/recount/reference"
 )
@@ -30,7 +31,7 @@ func newDeeds(s *Suite, a *app, round int) *deeds {
 	return &deeds{asker: &asker{newRandom(s.Seed, uint64(5000+round)), s}, app: a}
 }
 
-// do merges and changes some people, a tenth of the families, and erases as many as are asked for: each erasure rewrites tables.
+// do merges, splits and changes some people, a tenth of the families, and erases as many as are asked for: each erasure rewrites tables.
 func (d *deeds) do(ctx context.Context) error {
 	d.app.know()
 	if err := d.suite.learn(ctx, d.app); err != nil {
@@ -42,7 +43,7 @@ func (d *deeds) do(ctx context.Context) error {
 		}
 	}
 	for n := range max(2+d.suite.Families/10, d.suite.Erasures) {
-		deeds := []func(context.Context, string) error{d.merge, d.decide, d.decide, d.note}
+		deeds := []func(context.Context, string) error{d.merge, d.decide, d.decide, d.note, d.split}
 		if n < d.suite.Erasures {
 			deeds = append(deeds, d.erase)
 		}
@@ -114,6 +115,20 @@ func (d *deeds) merge(ctx context.Context, environment string) error {
 	d.app.members.merges = append(d.app.members.merges, reference.Merge{Environment: environment, One: at.Visitor, Other: with.Visitor})
 	d.app.members.activities = append(d.app.members.activities, reference.Activity{Place: at, Title: "merge"})
 	return d.ask(ctx, http.MethodPost, id, "/merge", environment, http.StatusOK, map[string]any{"personId": otherID}, d.row(at))
+}
+
+// split removes one id from a person with several ids, in half of the calls.
+func (d *deeds) split(ctx context.Context, environment string) error {
+	p, at, id := d.person(environment)
+	if p == nil || len(p.Members) < 2 || d.chance(50) {
+		return nil
+	}
+	own := reference.Place{Environment: environment, Visitor: pick(d.asker, p.Members)}
+	err := d.ask(ctx, http.MethodPost, id, "/split", environment, http.StatusOK, map[string]any{"id": own.Visitor.ID}, nil)
+	split, merges := d.app.data.Split(own, time.Now())
+	d.app.members.splits, d.app.members.merges = append(d.app.members.splits, split), merges
+	d.app.members.activities = append(d.app.members.activities, reference.Activity{Place: at, Title: "split"})
+	return err
 }
 
 // decide changes tags or the stage of a person.

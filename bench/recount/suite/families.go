@@ -16,6 +16,7 @@ import (
 // members is what a run knows of what members of the organization did in an application.
 type members struct {
 	merges     []reference.Merge
+	splits     []reference.Split
 	decisions  []reference.Decision
 	activities []reference.Activity
 	segments   []*reference.Segment
@@ -88,7 +89,8 @@ func (a *app) know() {
 	if a.members == nil {
 		return
 	}
-	a.data.Merges, a.data.Decisions, a.data.Activities, a.data.Gone = a.members.merges, a.members.decisions, a.members.activities, a.members.gone
+	a.data.Merges, a.data.Splits, a.data.Decisions = a.members.merges, a.members.splits, a.members.decisions
+	a.data.Activities, a.data.Gone = a.members.activities, a.members.gone
 	a.data.Change()
 }
 

@@ -19,7 +19,7 @@ func required() []string {
 	return []string{
 		"/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/analytics/retention", "/analytics/active-users",
 		"/analytics/goals", "/events", "/events/names", "/goals", "/funnels", "/funnels/{id}/results",
-		"/people", "/people/{id}", "/people/{id}/timeline", "/people/{id}/merge", "/segments", "/segments/preview", "/segments/{id}/members", "/erasures",
+		"/people", "/people/{id}", "/people/{id}/timeline", "/people/{id}/merge", "/people/{person}/split", "/segments", "/segments/preview", "/segments/{id}/members", "/erasures",
 	}
 }
 
