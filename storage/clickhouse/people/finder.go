@@ -205,7 +205,7 @@ func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err e
 	}
 	devices := "{visitors:Array(UInt64)}"
 	if !few {
-		sharing, devices = nil, "(SELECT visitor FROM splits WHERE environment = {environment:UInt64} AND late != 0 UNION ALL SELECT visitor FROM ("+f.db.queries["persons.Sharing"]+"))"
+		sharing, devices = nil, "("+f.db.queries["persons.AnySharing"]+")"
 	}
 	query := strings.ReplaceAll(f.db.queries["persons.Strays"], "$(devices)", devices)
 	visitors, err = f.db.visitors(ctx, "looking for people without events of their own", query, clickhouse.Args{"environment": environment, "visitors": sharing, "limit": most + 1})

@@ -1,10 +1,4 @@
--- Some of persons.Sharing, and of the ids that members removed from persons from a time on. Key: environment of links, roots and splits. Rows read: those of
--- persons.Sharing; returned: at most limit.
+-- Some of persons.AnySharing. Key: environment of links, roots and splits. Rows read: those of persons.AnySharing; returned: at most limit.
 SELECT DISTINCT visitor
-FROM
-(
-    SELECT visitor FROM splits WHERE environment = {environment:UInt64} AND late != 0
-    UNION ALL
-    SELECT visitor FROM ($(persons.Sharing))
-)
+FROM ($(persons.AnySharing))
 LIMIT {limit:UInt32}
