@@ -28,7 +28,8 @@ func (s *Suite) partitions(ctx context.Context) ([]Failure, error) {
 			if err != nil {
 				return failures, err
 			}
-			_, overview, err := s.server.read(ctx, a.slug, "/analytics/overview", query)
+			whole := url.Values{"env": query["env"], "includeBots": query["includeBots"], "range": query["range"]}
+			_, overview, err := s.server.read(ctx, a.slug, "/analytics/overview", whole)
 			if err != nil {
 				return failures, err
 			}
