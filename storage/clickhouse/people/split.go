@@ -143,8 +143,12 @@ func (db *Store) split(ctx context.Context, environment uint64, decided svc.Pers
 // noteSplit stores a decision.
 func (db *Store) noteSplit(ctx context.Context, environment, visitor uint64, one split) error {
 	columns := []clickhouse.Column{
-		{Name: "environment", Type: "UInt64"}, {Name: "visitor", Type: "UInt64"}, {Name: "at", Type: "Int64"}, {Name: "since", Type: "Int64"},
-		{Name: "late", Type: "UInt64"}, {Name: "devices", Type: "UInt8"},
+		{Name: "environment", Type: "UInt64"},
+		{Name: "visitor", Type: "UInt64"},
+		{Name: "at", Type: "Int64"},
+		{Name: "since", Type: "Int64"},
+		{Name: "late", Type: "UInt64"},
+		{Name: "devices", Type: "UInt8"},
 	}
 	devices := uint8(0)
 	if one.devices {
