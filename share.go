@@ -77,8 +77,9 @@ func (s *Share) Links(app AppRef) []string {
 	return []string{s.ID}
 }
 
-// Publish puts the page under a link that was never used before. It fails with
-// conflict where the page is published.
+// Publish puts the page under a link that was never used before. Panels that the
+// patch does not show are private, also if an earlier page showed them; private
+// paths stay. It fails with conflict where the page is published.
 func (s *Share) Publish(id string, patch SharePatch, now time.Time) error {
 	if s.Published() {
 		return Errorf(CodeConflict, "The page is published; change its settings or rotate its link.")
@@ -86,6 +87,7 @@ func (s *Share) Publish(id string, patch SharePatch, now time.Time) error {
 	if problems := patch.Validate(); len(problems) > 0 {
 		return Invalid(problems...)
 	}
+	*s = Share{PrivatePaths: s.PrivatePaths, Revision: s.Revision}
 	s.set(patch)
 	s.ID, s.PublishedAt = id, &now
 	s.touch(now)
@@ -117,8 +119,7 @@ func (s *Share) Rotate(id string, now time.Time) error {
 	return nil
 }
 
-// Disable takes the page away; its links never come back, its panels stay
-// chosen. It fails with not_found where the page is not published.
+// Disable takes the page away; its links never come back. It fails with not_found where the page is not published.
 func (s *Share) Disable(now time.Time) error {
 	if !s.Published() {
 		return NotFound("published page")

@@ -1,6 +1,7 @@
 package svc_test
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,5 +103,36 @@ func TestSharePatchProblems(t *testing.T) {
 	}
 	if err := share.Configure(svc.SharePatch{}, now); svc.CodeOf(err) != svc.CodeInvalidRequest || share.Revision != 1 {
 		t.Errorf("an empty patch: %v, revision %d", err, share.Revision)
+	}
+}
+
+// TestAPageThatIsPublishedAgainShowsNoPanelOfTheEarlierOne publishes, takes away, configures and publishes a page.
+func TestAPageThatIsPublishedAgainShowsNoPanelOfTheEarlierOne(t *testing.T) {
+	t.Parallel()
+	now, yes, paths := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC), true, []string{"/admin*"}
+	every := svc.SharePatch{Pages: &yes, Campaigns: &yes, Locations: &yes, Browsers: &yes, LegacyLink: &yes, PrivatePaths: &paths}
+	for name, test := range map[string]struct {
+		between *svc.SharePatch
+		patch   svc.SharePatch
+		want    svc.Share
+	}{
+		"without settings":                {nil, svc.SharePatch{}, svc.Share{Revision: 3}},
+		"with one panel":                  {nil, svc.SharePatch{Locations: &yes}, svc.Share{Locations: true, Revision: 3}},
+		"after a change of what is ended": {&svc.SharePatch{Pages: &yes}, svc.SharePatch{}, svc.Share{Revision: 4}},
+	} {
+		var share svc.Share
+		if err := errors.Join(share.Publish("aa", every, now), share.Disable(now)); err != nil {
+			t.Fatal(err)
+		}
+		if test.between != nil {
+			if err := share.Configure(*test.between, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := share.Publish("bb", test.patch, now)
+		test.want.ID, test.want.PrivatePaths, test.want.PublishedAt, test.want.UpdatedAt = "bb", paths, &now, &now
+		if err != nil || !reflect.DeepEqual(share, test.want) {
+			t.Errorf("%s: %+v %v, want %+v", name, share, err, test.want)
+		}
 	}
 }
