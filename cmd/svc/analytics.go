@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -121,6 +122,33 @@ func (n *node) applyRetentions(ctx context.Context) error {
 		Store: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Apps: n.collectors.Applications, Now: n.now, Logger: n.logger,
 	}
 	return changes.Run(ctx)
+}
+
+// retainingTime bounds how long the answer to a changed retention waits for the stored rows.
+const retainingTime = 10 * time.Second
+
+// retaining applies a changed retention to the stored rows before it answers the change, so that the next read hides what is older.
+// applyRetentions repeats it for what is stored meanwhile, and does what failed or took too long here.
+type retaining struct {
+	*apps.Applications
+	node *node
+}
+
+// Update changes settings of an application.
+func (r retaining) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
+	app, err := r.Applications.Update(ctx, ref, patch, ifMatch)
+	if err != nil || patch.RetentionDays == nil {
+		return app, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, retainingTime)
+	defer cancel()
+	for _, environment := range app.Environments {
+		if err := r.node.db.SetRetention(bounded, environment.Number, app.RetentionDays, r.node.now()); err != nil {
+			r.node.logger.Warn("a retention will be applied later", "application", ref, "environment", environment.Slug, "days", app.RetentionDays, "error", err)
+			break
+		}
+	}
+	return app, nil
 }
 
 // personalEvents is the event feed with the persons of the events, who are known from links at the time

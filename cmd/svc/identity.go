@@ -68,7 +68,7 @@ func (n *node) applicationsModule() module {
 	}, snapshots: func() []apps.Snapshot {
 		return []apps.Snapshot{n.deletions}
 	}, routes: func() ([]route.Route, error) {
-		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps, Exclusions: n.apps, Connectors: n.connecting.connectors}), nil
+		return appsapi.Routes(appsapi.Ports{Apps: retaining{n.apps, n}, Keys: n.apps, Exclusions: n.apps, Connectors: n.connecting.connectors}), nil
 	}, parts: func() []part {
 		return []part{{"deletions", "It has actors forget what was deleted, so it stops before them.", n.removeDeleted}}
 	}}
