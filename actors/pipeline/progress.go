@@ -50,6 +50,9 @@ func (p *Progress) Stored(positions []svc.LogPosition) {
 	defer p.mu.Unlock()
 	for _, position := range positions {
 		marks := p.marks[position.Partition]
+		if len(marks) == 0 {
+			continue // a position may be committed without a record, also before the first one is read
+		}
 		done := 0
 		for done < len(marks) && marks[done].last < position.Offset {
 			done++

@@ -19,6 +19,8 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	check(0, 0)
+	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 5}}) // a move commits positions before anything is read
+	check(0, 0)
 	p.Read(1, []svc.LogRecord{{Offset: 5, Time: at(100)}, {Offset: 6, Time: at(110)}})
 	p.Read(1, []svc.LogRecord{{Offset: 7, Time: at(112)}})
 	p.Read(2, []svc.LogRecord{{Offset: 1, Time: at(300)}})
@@ -31,5 +33,7 @@ func TestProgress(t *testing.T) {
 	p.Stored([]svc.LogPosition{{Partition: 2, Offset: 2}})
 	check(500, 100*time.Millisecond)
 	p.Forget()
+	check(500, 0)
+	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 9}})
 	check(500, 0)
 }
