@@ -103,13 +103,7 @@ func (b *Broker) open(cfg Config) error {
 	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("forgetting group members: %w", err)
 	}
-	if err := replayJournal(cfg.Dir); err != nil {
-		return err
-	}
-	if err := finishBlanks(cfg.Dir); err != nil {
-		return err
-	}
-	if err := rememberProducers(cfg.Dir); err != nil {
+	if err := takeUp(cfg.Dir); err != nil {
 		return err
 	}
 	id, err := identity(cfg.Dir)
@@ -151,6 +145,17 @@ func (b *Broker) open(cfg Config) error {
 	}
 	b.cluster = cluster
 	return nil
+}
+
+// takeUp finishes what a killed process was writing to a folder. Only then the files are whole.
+func takeUp(dir string) error {
+	if err := replayJournal(dir); err != nil {
+		return err
+	}
+	if err := finishBlanks(dir); err != nil {
+		return err
+	}
+	return rememberProducers(dir)
 }
 
 // Addrs returns the addresses to give to producers and consumers.
