@@ -196,7 +196,15 @@ func (n *node) countDescriptors(context.Context) (err error) {
 	return err
 }
 
-func (n *node) openDir(context.Context) (err error) {
+// openDir opens the data directory, unless a restore into it did not end.
+func (n *node) openDir(ctx context.Context) error {
+	if err := unfinishedRestore(n.config.DataDir); err != nil {
+		return err
+	}
+	return n.takeDir(ctx)
+}
+
+func (n *node) takeDir(context.Context) (err error) {
 	if n.dir, err = datadir.Open(n.config.DataDir); err != nil {
 		return err
 	}

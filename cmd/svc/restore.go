@@ -23,6 +23,7 @@ import (
 	snapshots "svc/storage/clickhouse/backup"
 	"svc/storage/clickhouse/database"
 	"svc/storage/clickhouse/state"
+	"svc/storage/datadir"
 	"svc/storage/kafka"
 	statelog "svc/storage/kafka/state"
 	"svc/storage/owned"
@@ -84,21 +85,54 @@ type restore struct {
 	stdout   io.Writer
 }
 
-func (r *restore) run(ctx context.Context) (err error) {
-	if r.manifest, err = backup.ReadManifest(r.dir); err != nil {
+func (r *restore) run(ctx context.Context) error {
+	if err := r.prepare(); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.stdout, "the backup of %s is whole: %d files\n", r.manifest.MadeAt.Format("2006-01-02 15:04:05 MST"), len(r.manifest.Files))
-	if err := r.check(); err != nil {
-		return err
-	}
-	for _, step := range []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.restoreState, r.note} {
+	for _, step := range r.steps() {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(r.stdout, "restored; start it with `svc serve`")
 	return nil
+}
+
+// prepare reads what the backup holds and looks at the target.
+func (r *restore) prepare() (err error) {
+	if r.manifest, err = backup.ReadManifest(r.dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.stdout, "the backup of %s is whole: %d files\n", r.manifest.MadeAt.Format("2006-01-02 15:04:05 MST"), len(r.manifest.Files))
+	return r.check()
+}
+
+// steps are those that write.
+func (r *restore) steps() []func(ctx context.Context) error {
+	return []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.restoreState, r.note, r.finish}
+}
+
+// restoringFile is in the data directory until a restore has ended. It names the folder of the backup.
+const restoringFile = "restoring"
+
+// unfinishedRestore returns what to do about a data directory in which a restore did not end, nil if none did.
+func unfinishedRestore(folder string) error {
+	from, err := os.ReadFile(filepath.Join(folder, restoringFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for an unfinished restore: %w", err)
+	}
+	return fmt.Errorf("a restore into %[1]s did not end, so it holds a part of the backup %[2]s: remove %[1]s and what the restore made in ClickHouse and Kafka servers, then call svc restore %[2]s again", folder, from)
+}
+
+// finish takes the mark of an unfinished restore away.
+func (r *restore) finish(context.Context) error {
+	if err := os.Remove(filepath.Join(r.node.config.DataDir, restoringFile)); err != nil {
+		return fmt.Errorf("ending the restore: %w", err)
+	}
+	return datadir.Force(r.node.config.DataDir)
 }
 
 // check refuses a target that holds other data.
@@ -113,6 +147,9 @@ func (r *restore) check() error {
 	entries, err := os.ReadDir(config.DataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("looking at the data directory: %w", err)
+	}
+	if err := unfinishedRestore(config.DataDir); err != nil {
+		return err
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("the data directory %s is not empty: a backup is restored into an empty one (SVC_DATA_DIR)", config.DataDir)
@@ -132,11 +169,20 @@ func (r *restore) check() error {
 }
 
 // restoreKey puts the master key back and compares it with the key that sealed the backup.
-func (r *restore) restoreKey(ctx context.Context) error {
+func (r *restore) restoreKey(ctx context.Context) (err error) {
 	config := &r.node.config
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
+	mark := filepath.Join(config.DataDir, restoringFile)
+	if err := datadir.Replace(mark, []byte(r.dir)); err != nil {
+		return fmt.Errorf("marking the data directory: %w", err)
+	}
+	defer func() {
+		if err != nil { // nothing was restored
+			err = errors.Join(err, os.Remove(mark))
+		}
+	}()
 	if r.key == "" && r.manifest.Key == backup.KeyInside {
 		r.key = filepath.Join(r.dir, backup.KeyFile)
 	}
@@ -163,7 +209,7 @@ func (r *restore) restoreKey(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(filepath.Join(config.DataDir, keyFile)))
 	}
-	return r.node.openDir(ctx)
+	return r.node.takeDir(ctx)
 }
 
 // restoreStore restores the tables of all stores, and prints how many rows they hold.
