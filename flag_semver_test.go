@@ -74,12 +74,27 @@ func TestVersionsOfRulesAreChecked(t *testing.T) {
 		value any
 		want  string
 	}{
-		{"gte", "2.0.0", fmt.Sprintf(number, "gte")}, {"gt", "v2", fmt.Sprintf(number, "gt")}, {"lt", "2.0.0-beta", fmt.Sprintf(number, "lt")}, {"lte", "abc", fmt.Sprintf(number, "lte")},
-		{"gte", "", fmt.Sprintf(number, "gte")}, {"gte", true, fmt.Sprintf(number, "gte")}, {"gte", nil, fmt.Sprintf(number, "gte")}, {"gte", []any{2.0}, fmt.Sprintf(number, "gte")},
-		{"gte", 2.0, ""}, {"gte", "2.5", ""}, {"lt", "2026-01-01", ""},
-		{"semver_gte", "2.0.0", ""}, {"semver_eq", "v2", ""}, {"semver_lt", "2.0.0-rc.1+5", ""},
-		{"semver_eq", "latest", version}, {"semver_neq", "1.2.3.4", version}, {"semver_gt", 2.1, version}, {"semver_gte", nil, version}, {"semver_lt", "", version},
-		{"semver_lte", []any{"1.0.0"}, version}, {"semver_lte", "1." + strings.Repeat("9", 500), version},
+		{"gte", "2.0.0", fmt.Sprintf(number, "gte")},
+		{"gt", "v2", fmt.Sprintf(number, "gt")},
+		{"lt", "2.0.0-beta", fmt.Sprintf(number, "lt")},
+		{"lte", "abc", fmt.Sprintf(number, "lte")},
+		{"gte", "", fmt.Sprintf(number, "gte")},
+		{"gte", true, fmt.Sprintf(number, "gte")},
+		{"gte", nil, fmt.Sprintf(number, "gte")},
+		{"gte", []any{2.0}, fmt.Sprintf(number, "gte")},
+		{"gte", 2.0, ""},
+		{"gte", "2.5", ""},
+		{"lt", "2026-01-01", ""},
+		{"semver_gte", "2.0.0", ""},
+		{"semver_eq", "v2", ""},
+		{"semver_lt", "2.0.0-rc.1+5", ""},
+		{"semver_eq", "latest", version},
+		{"semver_neq", "1.2.3.4", version},
+		{"semver_gt", 2.1, version},
+		{"semver_gte", nil, version},
+		{"semver_lt", "", version},
+		{"semver_lte", []any{"1.0.0"}, version},
+		{"semver_lte", "1." + strings.Repeat("9", 500), version},
 	} {
 		spec, want := toggle(100, svc.FlagRule{Conditions: []svc.FlagCondition{when("property.v", c.op, c.value)}}), ""
 		if c.want != "" {
