@@ -67,53 +67,71 @@ func digitRun(s string, at int) digitsRun {
 // phoneEnd returns where a telephone number ends: international with + or 00, (555) 123-4567, 555-123-4567, or national
 // with a leading zero and a separator.
 func phoneEnd(s string, at int) int {
-	begin, international := at, false
-	switch {
-	case s[at] == '+':
-		begin, international = at+1, true
-	case len(s) >= at+3 && strings.EqualFold(s[at:at+3], "%2b"):
-		begin, international = at+3, true
-	case s[at] == '%':
+	begin, international := phoneBegin(s, at)
+	if begin < 0 {
 		return 0
-	case strings.HasPrefix(s[at:], "00"):
-		begin, international = at+2, true
 	}
-	var groups [10]int
-	count, group, end, signs, slash := 0, 0, 0, 0, false
-	first := byte(0)
-	for i := begin; i < len(s); i++ {
-		c := s[i]
-		if c >= '0' && c <= '9' {
-			if count == 0 {
-				first = c
-			}
-			count, end = count+1, i+1
-			groups[group]++
-			continue
-		}
-		size := phoneSeparator(s[i:])
-		if size == 0 || group == len(groups)-1 || i > end && i > begin && count > 0 && !isPhoneGap(s[end:i]) {
-			break
-		}
-		if groups[group] > 0 {
-			group, signs = group+1, signs+1
-		}
-		slash = slash || c == '/'
-		i += size - 1
-	}
+	digits := phoneDigits(s, begin)
+	end := digits.end
 	if end == 0 || end < len(s) && (isWordByte(s[end]) || s[end] == '@' || s[end] == ':') {
 		return 0
 	}
-	if groups[group] == 0 && group > 0 {
-		group, signs = group-1, signs-1
+	if !international {
+		return nationalPhone(s[at:end], digits.groups[:digits.last+1], digits.count, end)
 	}
-	if international {
-		if first == '0' || count < 8 || count > 15 || groups[0] > 15 {
-			return 0
+	const shortest, longest = 8, 15
+	if s[digits.begin] == '0' || digits.count < shortest || digits.count > longest || digits.groups[0] > longest {
+		return 0
+	}
+	return end
+}
+
+// digitGroups are the digits of a text up to the end of a possible telephone number: how many each of the groups up to the last has,
+// how many there are, and where they begin and end.
+type digitGroups struct {
+	groups                  [10]int
+	last, count, begin, end int
+}
+
+// phoneDigits reads digits and the separators of telephone numbers between them.
+func phoneDigits(s string, begin int) (d digitGroups) {
+	for i := begin; i < len(s); i++ {
+		if c := s[i]; c >= '0' && c <= '9' {
+			if d.count == 0 {
+				d.begin = i
+			}
+			d.count, d.end = d.count+1, i+1
+			d.groups[d.last]++
+			continue
 		}
-		return end
+		size := phoneSeparator(s[i:])
+		if size == 0 || d.last == len(d.groups)-1 || i > d.end && i > begin && d.count > 0 && !isPhoneGap(s[d.end:i]) {
+			break
+		}
+		if d.groups[d.last] > 0 {
+			d.last++
+		}
+		i += size - 1
 	}
-	return nationalPhone(s[at:end], groups[:group+1], count, end)
+	if d.groups[d.last] == 0 && d.last > 0 {
+		d.last--
+	}
+	return d
+}
+
+// phoneBegin returns where the digits of a telephone number begin, -1 for none, and whether the number names a country.
+func phoneBegin(s string, at int) (begin int, international bool) {
+	switch {
+	case s[at] == '+':
+		return at + 1, true
+	case len(s) >= at+3 && strings.EqualFold(s[at:at+3], "%2b"):
+		return at + 3, true
+	case s[at] == '%':
+		return -1, false
+	case strings.HasPrefix(s[at:], "00"):
+		return at + 2, true
+	}
+	return at, false
 }
 
 // isPhoneGap reports whether what separates two digits is short.
@@ -309,9 +327,35 @@ func tokenEnd(s string, at int) int {
 		prefix string
 		least  int
 	}{
-		{"eyJ", 20}, {"sk_live_", 8}, {"sk_test_", 8}, {"rk_live_", 8}, {"rk_test_", 8}, {"sk-", 20}, {"whsec_", 8}, {"ghp_", 16}, {"gho_", 16}, {"ghs_", 16}, {"ghu_", 16}, {"ghr_", 16},
-		{"github_pat_", 16}, {"glpat-", 16}, {"xoxb-", 10}, {"xoxp-", 10}, {"xoxa-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"SG.", 30}, {"npm_", 30}, {"pypi-", 30},
-		{"ya29.", 20}, {"shpat_", 20}, {"shpss_", 20}, {"dop_v1_", 30},
+		{"eyJ", 20},
+		{"sk_live_", 8},
+		{"sk_test_", 8},
+		{"rk_live_", 8},
+		{"rk_test_", 8},
+		{"sk-", 20},
+		{"whsec_", 8},
+		{"ghp_", 16},
+		{"gho_", 16},
+		{"ghs_", 16},
+		{"ghu_", 16},
+		{"ghr_", 16},
+		{"github_pat_", 16},
+		{"glpat-", 16},
+		{"xoxb-", 10},
+		{"xoxp-", 10},
+		{"xoxa-", 10},
+		{"xoxs-", 10},
+		{"xapp-", 10},
+		{"AKIA", 16},
+		{"ASIA", 16},
+		{"AIza", 30},
+		{"SG.", 30},
+		{"npm_", 30},
+		{"pypi-", 30},
+		{"ya29.", 20},
+		{"shpat_", 20},
+		{"shpss_", 20},
+		{"dop_v1_", 30},
 	} {
 		if !strings.HasPrefix(s[at:], kind.prefix) {
 			continue

@@ -40,7 +40,7 @@ func (r *Repair) repair(ctx context.Context, app *svc.Application, id string) er
 	d, err := bookChange.Ask(ctx, r.Actors, app.Ref().String(), changeDestination{ID: id, Environments: app.Environments})
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound && err != nil:
-		return nil // it was deleted meanwhile
+		return nil //nolint:nilerr // it was deleted meanwhile
 	case err != nil:
 		return err
 	case slices.Contains(d.Numbers, 0):

@@ -27,8 +27,10 @@ func (s *server) plant(t *testing.T) map[string]string {
 	t.Helper()
 	email, name, phone := planted["e-mail"], planted["name"], planted["phone"]
 	at := time.Now().Add(-time.Hour)
-	told := map[string]any{"email": email, "name": name, "phone": phone, "contact": map[string]any{"phone": phone, "fullName": name},
-		"workPhone": planted["work phone"], "ssn": planted["number"], "note": "paid with " + planted["card"] + " and " + planted["account"], "hint": planted["token"]}
+	told := map[string]any{
+		"email": email, "name": name, "phone": phone, "contact": map[string]any{"phone": phone, "fullName": name},
+		"workPhone": planted["work phone"], "ssn": planted["number"], "note": "paid with " + planted["card"] + " and " + planted["account"], "hint": planted["token"],
+	}
 	page := func(id, distinct, path string, after time.Duration) map[string]any {
 		it := item(id, distinct, path, at.Add(after))
 		it["url"], it["title"], it["referrer"] = "https://acme.example"+path, "Account of "+email, "https://mail.example/?to="+url.QueryEscape(email)

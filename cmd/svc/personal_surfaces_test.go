@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/md5" //nolint:gosec // a form in which a value may be shown
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -247,6 +247,6 @@ func sha256Of(word string) string {
 }
 
 func md5Of(word string) string {
-	sum := md5.Sum([]byte(word)) //nolint:gosec // a form in which a value may be shown
+	sum := md5.Sum([]byte(word))
 	return hex.EncodeToString(sum[:])
 }

@@ -288,7 +288,7 @@ func checkWords(event *protos.Event) (code, message string) {
 // checkIDs refuses ids that name nobody, of people and of their company.
 func checkIDs(it *item, kind itemKind) (code, message string) {
 	named := [...]struct{ field, value string }{{"distinctId", it.DistinctID}, {"anonymousId", it.AnonymousID}, {}}
-	switch kind {
+	switch kind { //nolint:exhaustive // the other kinds name no third id
 	case itemAlias:
 		named[2].field, named[2].value = "previousId", it.PreviousID
 	case itemGroup:

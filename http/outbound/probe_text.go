@@ -8,7 +8,6 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-//nolint:gochecknoglobals // compiled once
 var (
 	// headerCharset finds the charset in a Content-Type header, also with single quotes or spaces.
 	headerCharset = regexp.MustCompile(`(?i)\bcharset\s*=\s*["']?\s*([^\s"';,]+)`)

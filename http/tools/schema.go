@@ -69,7 +69,7 @@ func (d *document) entry(route *route.Route) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	made.tool = toolOf(route, encoded, properties)
+	made.tool = toolOf(route, encoded)
 	made.words = weigh(made.tool.Name, route.Summary, slices.Collect(maps.Keys(properties)))
 	return made, nil
 }
@@ -85,7 +85,7 @@ func openPrefix(name string) (prefix string, open bool) {
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
-func toolOf(route *route.Route, input json.RawMessage, properties schema) svc.Tool {
+func toolOf(route *route.Route, input json.RawMessage) svc.Tool {
 	tool := svc.Tool{
 		Name: NameOf(route.Operation), Description: route.Summary + ".", Schema: input, Effect: route.Effect,
 		Module: route.Module, Scope: route.Scope, Permission: route.Permission,

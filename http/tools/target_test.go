@@ -41,9 +41,9 @@ func withStoredRows(handler http.Handler) http.Handler {
 
 // TestTheTierFollowsTheStoredTarget names other environments than that of the target.
 func TestTheTierFollowsTheStoredTarget(t *testing.T) {
-	registry, _, world := served(t)
+	_, _, world := served(t)
 	depended := &dependedOn{}
-	registry = registryWith(t, withStoredRows(world.Handler), depended)
+	registry := registryWith(t, withStoredRows(world.Handler), depended)
 	web := svc.AppRef{Org: "acme", App: "web"}
 	call := func(tool, input string) svc.ToolOutcome {
 		outcome, err := registry.Execute(t.Context(), world.Owner, web, tool, json.RawMessage(input))

@@ -71,12 +71,14 @@ const (
 	codeCannotAppend          = 641
 )
 
-// diskCodes are the exception codes of a failing disk: a file or folder of the store could not be
+// diskCodes lists the exception codes of a failing disk: a file or folder of the store could not be
 // read, written, forced or renamed. The rows of an insert do not cause them.
-var diskCodes = [...]int32{
-	codeCannotReadFile, codeCannotWriteFile, codeCannotOpenFile, codeCannotCloseFile, codeDirectoryDoesNotExist, codeCannotSeek,
-	codeCannotTruncateFile, codeFileDoesNotExist, codeCannotCreateDirectory, codeCannotForce, codeCannotStatVolume, codeCannotWriteToFile,
-	codeCannotLink, codeErrnoFailed, codeCannotUnlink, codeFileAlreadyExists, codeCannotStat, codeCannotCreateFile, codeCannotAppend, codeChecksumMismatch,
+func diskCodes() []int32 {
+	return []int32{
+		codeCannotReadFile, codeCannotWriteFile, codeCannotOpenFile, codeCannotCloseFile, codeDirectoryDoesNotExist, codeCannotSeek,
+		codeCannotTruncateFile, codeFileDoesNotExist, codeCannotCreateDirectory, codeCannotForce, codeCannotStatVolume, codeCannotWriteToFile,
+		codeCannotLink, codeErrnoFailed, codeCannotUnlink, codeFileAlreadyExists, codeCannotStat, codeCannotCreateFile, codeCannotAppend, codeChecksumMismatch,
+	}
 }
 
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
@@ -99,7 +101,7 @@ func Refused(err error) bool {
 		codeSystemError, codeUnknownException, codeNoKeeper, codeTooFewReplicas, codeQuorumUnsatisfied, codeUnknownInsert, codeKeeperException:
 		return false
 	}
-	return !slices.Contains(diskCodes[:], exception.Code)
+	return !slices.Contains(diskCodes(), exception.Code)
 }
 
 // Refusal returns the code and the message of an exception that the rows may have caused.

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/csv"
@@ -137,27 +138,18 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	} else if other != "" {
 		identify["anonymousId"] = other
 	}
-	at := person["ts"]
-	if at == "" {
-		at = person["lastSeenAt"]
-	}
-	if at != "" {
+	if at := cmp.Or(person["ts"], person["lastSeenAt"]); at != "" {
 		identify["ts"] = at
 	}
 	items := []map[string]any{identify}
 	for _, other := range others {
-		if other == main || other == "" {
-			continue
-		}
-		if svc.IsPlaceholderID(other) {
+		switch {
+		case other == main || other == "":
+		case svc.IsPlaceholderID(other):
 			skipped = errors.New(svc.PlaceholderProblem("distinctIds"))
-			continue
+		default:
+			items = append(items, aliasOf(row, main, other, identify["ts"]))
 		}
-		alias := map[string]any{"type": "alias", "id": lineID("per_", row, []byte(main+"\n"+other)), "distinctId": main, "previousId": other, "context": map[string]string{"userAgent": "-"}}
-		if at != "" {
-			alias["ts"] = at
-		}
-		items = append(items, alias)
 	}
 	encoded := make([]importItem, 0, len(items))
 	for _, item := range items {
@@ -168,6 +160,15 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 		encoded = append(encoded, importItem{row, main, line})
 	}
 	return encoded, skipped
+}
+
+// aliasOf returns the item that ties a further id to the person of a row, at the time of the row if it has one.
+func aliasOf(row int64, main, other string, at any) map[string]any {
+	alias := map[string]any{"type": "alias", "id": lineID("per_", row, []byte(main+"\n"+other)), "distinctId": main, "previousId": other, "context": map[string]string{"userAgent": "-"}}
+	if at != nil {
+		alias["ts"] = at
+	}
+	return alias
 }
 
 // traitsOf returns the traits of a row: the members of its column traits, and every column that means nothing else. trait.<name> is
