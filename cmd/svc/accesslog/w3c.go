@@ -19,13 +19,7 @@ type w3c struct {
 
 func (w *w3c) parse(line string) (parsed Line, forwarded, ok bool) {
 	if strings.HasPrefix(line, "#") {
-		if names, found := strings.CutPrefix(line, "#Fields:"); found {
-			w.fields, w.count = map[string]int{}, 0
-			for name := range strings.FieldsSeq(names) {
-				w.fields[strings.ToLower(name)] = w.count
-				w.count++
-			}
-		}
+		w.direct(line)
 		return Line{}, false, true
 	}
 	var words []string
@@ -64,6 +58,19 @@ func (w *w3c) parse(line string) (parsed Line, forwarded, ok bool) {
 		}
 	}
 	return parsed, false, parsed.Status >= 0 && parsed.Status <= 999
+}
+
+// direct reads a directive. Only #Fields has a meaning here.
+func (w *w3c) direct(line string) {
+	names, found := strings.CutPrefix(line, "#Fields:")
+	if !found {
+		return
+	}
+	w.fields, w.count = map[string]int{}, 0
+	for name := range strings.FieldsSeq(names) {
+		w.fields[strings.ToLower(name)] = w.count
+		w.count++
+	}
 }
 
 // text undoes the encoding of a header: IIS writes + for spaces, CloudFront encodes them, in part twice.
