@@ -51,6 +51,13 @@ func Routes() ([]route.Route, error) {
 		return route.Route{Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Raw: serve}
 	}
 	return append([]route.Route{
+		row("/", "console.root", "Leads browsers to the console.", func(w *route.Response, r *http.Request) {
+			if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+				w.Refuse(r, svc.Errorf(svc.CodeNotFound, "No such path. The API is at /api/v1, its documentation at /docs."), nil)
+				return
+			}
+			http.Redirect(w, r, "/console", http.StatusSeeOther)
+		}),
 		row("/console", "console.page", "The console, for people.", func(w *route.Response, r *http.Request) { files["index.html"].serve(w, r) }),
 		row("/console/assets/{file}", "console.asset", "A part of the console.", func(w *route.Response, r *http.Request) {
 			if found := files[r.PathValue("file")]; found != nil && found.lasting {

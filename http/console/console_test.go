@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,5 +166,21 @@ func TestThePageRunsNothingButItself(t *testing.T) {
 				t.Errorf("%s has %s", path, unsafe)
 			}
 		}
+	}
+}
+
+// TestTheRootLeadsBrowsersToTheConsole asks for the address of the service as a browser does.
+func TestTheRootLeadsBrowsersToTheConsole(t *testing.T) {
+	rows, err := console.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(rows, func(row route.Route) bool { return row.Path == "/" })
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	answer := httptest.NewRecorder()
+	rows[at].Raw(&route.Response{ResponseWriter: answer}, request)
+	if to := answer.Header().Get("Location"); answer.Code != http.StatusSeeOther || to != "/console" {
+		t.Errorf("%d to %q", answer.Code, to)
 	}
 }

@@ -173,9 +173,21 @@ func decorate(schema Schema, tag reflect.StructTag) Schema {
 		schema["description"] = doc
 	}
 	if words := tag.Get("enum"); words != "" {
-		schema["enum"] = strings.Split(words, ",")
+		schema["enum"] = enumOf(strings.Split(words, ","), schema["type"])
 	}
 	return withDefault(schema, tag.Get("default"))
+}
+
+// enumOf returns the words of an enum, and null if the type has it: a validator holds a value to both.
+func enumOf(words []string, kind any) any {
+	if kinds, _ := kind.([]string); !slices.Contains(kinds, "null") {
+		return words
+	}
+	values := make([]any, 0, len(words)+1)
+	for _, word := range words {
+		values = append(values, word)
+	}
+	return append(values, nil)
 }
 
 // withDefault adds the default of a field, written as JSON unless it is text.
