@@ -20,7 +20,7 @@ func largePackages() map[string]int {
 	return map[string]int{
 		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
 		// would give every noun a second name. Five files hold the table of personal data, which every noun uses.
-		".": 143,
+		".": 145,
 	}
 }
 

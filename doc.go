@@ -74,7 +74,7 @@
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
 //     error, ids, invitation, key, ledger, mask, member, page, personal, personal_answer, personal_numbers,
-//     personal_shapes, personal_surface, rate, release, replay, shard, signin, tenant, token, trail,
+//     personal_shapes, personal_surface, rate, release, replay, revenue_built, revenue_left_out, shard, signin, tenant, token, trail,
 //     window, exclusion, deletion.
 //   - Analytics: analytics, annotation, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
 //     funnel, funnel_filter, funnel_fold, funnel_match, goal, journey, lifecycle, live, retention, segment, segment_definition,

@@ -38,7 +38,7 @@ func (Module) Values() []Module { return Modules() }
 // BuiltModules lists the modules that this program has routes for. An application keeps the switches of
 // other modules, for a version that has them, but no answer shows them.
 func BuiltModules() []Module {
-	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleCommunications, ModuleRevenue, ModuleDestinations, ModuleAI}
+	return slices.DeleteFunc(Modules(), func(m Module) bool { return m == ModuleRevenue && !builtWithRevenue })
 }
 
 // dataModules are the modules with data for the assistant; ModuleAI needs one of them on (contract 22).

@@ -12,6 +12,10 @@ func TestWithoutTheModuleOfRevenue(t *testing.T) {
 			t.Errorf("%s answers %d: %s", path, status, text)
 		}
 	}
+	s.call("PATCH", appPath, s.boot.Token, []byte(`{"modules":["analytics","revenue"]}`), nil)
+	if modules := s.get(appPath)["modules"].([]any); len(modules) != 1 || modules[0] != "analytics" {
+		t.Errorf("the application lists the modules %v", modules)
+	}
 	session, billing := s.session(), "/apps/acme/web/billing"
 	s.console(t, session, "GET", billing, "", 501)
 	s.console(t, session, "PUT", billing+"/own", `{"provider":"generic","rates":[{"currency":"EUR","to":"USD","day":"2026-03-01","rate":"1.08"}]}`, 501)

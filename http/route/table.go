@@ -179,7 +179,7 @@ func checkTable(routes []Route) error {
 // checkRoute returns the first contradiction within a row.
 func checkRoute(route *Route) error {
 	switch {
-	case !strings.HasPrefix(route.Path, "/") || strings.HasSuffix(route.Path, "/"):
+	case !strings.HasPrefix(route.Path, "/") || route.Path != "/" && strings.HasSuffix(route.Path, "/"):
 		return fmt.Errorf("path %q must begin with a slash and not end with one", route.Path)
 	case route.gated() == (route.Handler.call == nil), route.gated() == (route.Raw != nil):
 		return fmt.Errorf("surface %q does not suit the kind of handler", route.Surface)

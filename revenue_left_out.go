@@ -1,0 +1,6 @@
+//go:build norevenue
+
+package svc
+
+// builtWithRevenue says whether the program has the module revenue.
+const builtWithRevenue = false
