@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -153,7 +154,7 @@ type Method[M, R any] struct {
 // declare theirs with On.
 func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
 	m := Method[M, R]{kind: kind, name: name}
-	declared = append(declared, Message{Kind: kind, Method: name, Request: reflect.TypeFor[M](), Answer: reflect.TypeFor[R]()})
+	declared.add(Message{Kind: kind, Method: name, Request: reflect.TypeFor[M](), Answer: reflect.TypeFor[R]()})
 	for _, option := range options {
 		m.repeatable = m.repeatable || option == Repeatable
 		m.needsStore = m.needsStore || option == NeedsStore
@@ -167,11 +168,27 @@ type Message struct {
 	Request, Answer reflect.Type
 }
 
-// declared has the methods of all packages of the program. Packages add to it while they are initialised.
-var declared []Message //nolint:gochecknoglobals // it never changes once the packages are initialised
+// messages is a list that several goroutines may extend.
+type messages struct {
+	mu   sync.Mutex
+	list []Message
+}
+
+func (m *messages) add(one Message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, one)
+}
+
+// declared has the methods of all packages of the program, which add to it while they are initialised, and of tests.
+var declared messages //nolint:gochecknoglobals // packages are initialised without arguments
 
 // Messages lists the methods of all kinds of the program with their types.
-func Messages() []Message { return slices.Clone(declared) }
+func Messages() []Message {
+	declared.mu.Lock()
+	defer declared.mu.Unlock()
+	return slices.Clone(declared.list)
+}
 
 // Name returns the method's name on the wire.
 func (m Method[M, R]) Name() string { return m.name }
