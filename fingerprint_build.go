@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Forms of the parts of paths that a deployment makes.
+// These are the forms of the parts of paths that a deployment makes.
 var (
 	dateForm      = regexp.MustCompile(`^(?:19|20)\d{2}[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:[0-2]\d|3[01])`)
 	versionForm   = regexp.MustCompile(`\d+\.\d+\.\d+(?:[-+._]?[0-9A-Za-z]+)*`)
@@ -18,8 +18,8 @@ var (
 // nameMarks separate the words in the name of a file or folder.
 const nameMarks = "._~-@+="
 
-// stripDeployment returns a folder of a path without what a deployment puts in: a release, a build,
-// a version, a date, the user's name, or a random name.
+// stripDeployment returns a folder of a path without the parts that a deployment adds. These are a release, a build, a
+// version, a date, the user's name, or a random name.
 //
 //	/srv/releases/42/app           /srv/releases/*/app
 //	/tmp/shop-20261127103000/app   /tmp/shop-*/app
@@ -59,7 +59,7 @@ func stripDeployment(segments []string, i int) string {
 	return stripWords(segment, func(word string) bool { return isHash(word, 7) }, "*")
 }
 
-// stripBundle returns the name of a file without what a compiler of templates or a bundler puts in.
+// stripBundle returns the name of a file without the parts that a compiler of templates or a bundler adds.
 //
 //	9f0c…40 digits.php           *.php
 //	9f0c…_0.file.cart.tpl.php    *.file.cart.tpl.php
@@ -85,7 +85,7 @@ func stripBundle(name string, folders []string) string {
 	case !isBundle:
 		return name
 	}
-	// Rollup and Vite put eight digits of base 64 after a hyphen, which may hold a hyphen themselves.
+	// Rollup and Vite put eight digits of base 64 after a hyphen. These digits may include a hyphen.
 	const tail = 8
 	first, rest, _ := strings.Cut(stem, ".")
 	if at := len(first) - tail - 1; at > 0 && first[at] == '-' && isBase64Hash(first[at+1:]) {
@@ -94,8 +94,8 @@ func stripBundle(name string, folders []string) string {
 	return stripWords(stem, isBundleWord, "") + ending
 }
 
-// stripWords puts a text in place of words of a name; a word that is removed goes with the mark before
-// it, and the first one stays.
+// stripWords replaces words of a name by a text. If the text is empty, the mark before the word is removed too, and the
+// first word stays.
 func stripWords(name string, replaced func(word string) bool, with string) string {
 	for at := 0; at < len(name); {
 		mark := at
@@ -125,7 +125,7 @@ func isNextChunk(folders []string) bool {
 	return n > 2 && folders[n-1] == "chunks" && folders[n-2] == "static" && folders[n-3] == "_next"
 }
 
-// looksRandom reports whether the name of a chunk is the hash alone that Turbopack gives it.
+// looksRandom reports whether the name of a chunk is only the hash that Turbopack gives it.
 func looksRandom(stem string) bool {
 	const least, most = 10, 20
 	if strings.Contains(stem, "~") || strings.Contains(stem, "..") || strings.HasSuffix(stem, ".") {
@@ -156,20 +156,21 @@ func kindOf(c byte) byte {
 	return '-'
 }
 
-// isHash reports whether a word has so many hexadecimal digits or more, letters and digits among them.
+// isHash reports whether a word has at least the given number of hexadecimal digits. They must include digits and
+// letters.
 func isHash(word string, least int) bool {
 	return len(word) >= least && isHexWord(word) && strings.ContainsAny(word, digits) && strings.ContainsAny(word, "abcdef")
 }
 
-// isBundleWord reports whether a word of a bundle's name is a hash, although it is shorter than what
-// isBuildWord takes for one.
+// isBundleWord reports whether a word of a bundle's name is a hash. The word may be shorter than a hash that
+// isBuildWord accepts.
 func isBundleWord(word string) bool {
 	const least = 6
 	return isHash(word, least) || len(word) >= least && strings.Trim(word, digits+"ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && strings.ContainsAny(word, digits) && strings.Trim(word, digits) != ""
 }
 
-// isBase64Hash reports whether eight characters read like a hash in base 64 rather than like a word:
-// they hold a capital behind the first letter, or a digit before the last one.
+// isBase64Hash reports whether eight characters read like a hash in base 64 rather than like a word. A hash has a
+// capital after the first letter, or a digit before the last one.
 func isBase64Hash(word string) bool {
 	hasCapital, hasDigit := false, false
 	for i := range len(word) {

@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// FrameFunction returns the function of a frame as grouping sees it. Engines
-// name the same JavaScript function differently: V8 puts the receiver and words
-// such as async and new in front, SpiderMonkey marks inner functions by /<, and
-// each has a word of its own for code outside of functions. What remains is the
-// function's own name, empty for one without. In other languages the name is
-// kept whole.
+// FrameFunction returns the function of a frame as grouping sees it. Engines name the same JavaScript function
+// differently. V8 puts the receiver and words such as async and new in front. SpiderMonkey marks inner functions by /<.
+// Each engine has a different word for code outside of functions. FrameFunction returns only the function's own name.
+// It is empty for a function without a name. In other languages the name is unchanged.
 //
 //	Object.checkout   async checkout   async*checkout    checkout
 //	new Cart          Cart                               Cart
@@ -41,8 +39,8 @@ func FrameFunction(function, file string) string {
 	return strings.TrimPrefix(function, "#")
 }
 
-// framePart is a frame as grouping sees it: its module where it has one that says more
-// than the file, else its file, and the function. JavaScript has no modules in this sense.
+// framePart is a frame as grouping sees it: its module or file, and the function. It uses the module if the frame has
+// one that says more than the file. JavaScript has no modules in this sense.
 func framePart(frame *Frame, version int) string {
 	function := frame.Function
 	if version == FingerprintVersion && isElixir(frame) {
@@ -64,8 +62,8 @@ func isElixir(frame *Frame) bool {
 	return strings.HasPrefix(frame.Module, "Elixir.") || strings.HasPrefix(frame.Function, "Elixir.")
 }
 
-// withoutArguments cuts the arguments off a call. Elixir's runtime writes them in place of the arity
-// where no clause of the function matched.
+// withoutArguments cuts the arguments off a call. Elixir's runtime writes them in place of the arity if no clause of
+// the function matched.
 func withoutArguments(function string) string {
 	if open := strings.IndexByte(function, '('); open > 0 {
 		return function[:open] + "()"
@@ -73,14 +71,14 @@ func withoutArguments(function string) string {
 	return function
 }
 
-// isScriptFile reports whether a file has the ending of JavaScript, or is a page.
+// isScriptFile reports whether a file has the extension of JavaScript, or is a page.
 func isScriptFile(file string) bool {
 	at := strings.LastIndexByte(FrameFile(file), '.')
 	return at >= 0 && isScript(file)
 }
 
-// generatedNames are what compilers and runtimes put into names, which differs from one
-// build or process to the next.
+// generatedNames lists the texts that compilers and runtimes put into names. They differ from one build or process to
+// the next.
 //
 //nolint:gochecknoglobals // compiled once, never changed
 var generatedNames = []struct {
@@ -88,7 +86,7 @@ var generatedNames = []struct {
 	needs string
 	rule  *regexp.Regexp
 	with  string
-	// added says that FingerprintVersion added the rule.
+	// added is set if FingerprintVersion added the rule.
 	added bool
 }{
 	{"$$Lambda", regexp.MustCompile(`\$\$Lambda(?:\$\d+)?(?:/(?:0x)?[0-9a-f]+)?`), "$$$$Lambda", true},
@@ -126,7 +124,7 @@ var generatedNames = []struct {
 	{"class@anonymous", regexp.MustCompile(`class@anonymous.*`), "class@anonymous", false},
 }
 
-// stripGenerated takes out of a name what compilers and runtimes put in.
+// stripGenerated removes from a name the texts that compilers and runtimes add.
 //
 //	shop::pay::h0123456789abcdef          shop::pay
 //	lambda$main$0                         lambda$main$

@@ -2,8 +2,8 @@ package svc
 
 import "testing"
 
-// TestValuesInNames has two frames of the same code, in two builds, deployments, processes or calls, which are
-// one issue, and pairs of frames of different code, which stay two.
+// TestValuesInNames compares pairs of frames. Two frames of the same code in two builds, deployments, processes or
+// calls are one issue. Two frames of different code stay two issues.
 func TestValuesInNames(t *testing.T) {
 	const sha1, sha2 = "9f0c2b7a1e4d5f60718293a4b5c6d7e8f9012345", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 	file := func(name string) Frame { return Frame{File: name, Function: "r", InApp: true} }

@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// TestMembersOfContextsHaveNoOrder evaluates flags on a field and on a property whose names are other names of one another, with the members of the
-// context in every order.
+// TestMembersOfContextsHaveNoOrder evaluates flags on a field and on a property. The name of each is another name of
+// the other. The members of the context come in every order.
 func TestMembersOfContextsHaveNoOrder(t *testing.T) {
 	t.Parallel()
 	rule := func(field, value string) svc.FlagSpec {
@@ -16,7 +16,7 @@ func TestMembersOfContextsHaveNoOrder(t *testing.T) {
 	}
 	sets := map[string]*svc.FlagSet{
 		"all": setOf(t, map[string]svc.FlagSpec{"a-tag": rule("tag", "vip"), "b-tags": rule("property.tags", "new"), "c-stage": rule("stage", "lead"), "d-cycle": rule("trait.lifecycleStage", "late")}),
-		// The names have other places if their flags come in another order.
+		// If the flags come in another order, the names have other places.
 		"reversed": setOf(t, map[string]svc.FlagSpec{"d-tag": rule("tag", "vip"), "c-tags": rule("property.tags", "new"), "b-stage": rule("stage", "lead"), "a-cycle": rule("trait.lifecycleStage", "late")}),
 		"tag":      setOf(t, map[string]svc.FlagSpec{"a-tag": rule("tag", "vip")}),
 	}

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// ruleHolds evaluates a flag whose only rule has one condition.
+// ruleHolds evaluates a flag with one rule. The rule has one condition.
 func ruleHolds(t *testing.T, condition svc.FlagCondition, context string, person *svc.FlagPerson) bool {
 	t.Helper()
 	set := setOf(t, map[string]svc.FlagSpec{"f": toggle(100, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{condition}})})

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// semverPattern is the expression that semver.org suggests, with the leading v and the absent numbers that flags allow.
+// semverPattern is the expression that semver.org suggests. It also accepts the leading v and the absent numbers that
+// flags allow.
 var semverPattern = regexp.MustCompile(`^[vV]?(0|[1-9]\d*)(?:\.(0|[1-9]\d*))?(?:\.(0|[1-9]\d*))?(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$`)
 
 // referenceOrder compares two matches of the expression by rule 11 of the specification.
@@ -45,7 +46,7 @@ func referenceOrder(a, b []string) int {
 	})
 }
 
-// FuzzVersions holds the reader and the order of versions against the reference.
+// FuzzVersions compares the reader and the order of versions with the reference.
 func FuzzVersions(f *testing.F) {
 	for _, texts := range [][2]string{
 		{"1.0.0-alpha", "1.0.0-alpha.1"},

@@ -8,7 +8,7 @@ import (
 	"svc/actors/grain"
 )
 
-// heldKind is one kind of entity that an application holds besides its own record.
+// heldKind is one kind of entity that an application holds in addition to its own record.
 type heldKind struct {
 	kind    string
 	empty   func()
@@ -17,8 +17,8 @@ type heldKind struct {
 	ids func() []string
 }
 
-// held lists the kinds of entities of an application. An entity is restored, and deleted with the application, if and only if
-// its kind is in the list.
+// held lists the kinds of entities of an application. An entity is restored if and only if its kind is in the list. The
+// same holds for its deletion with the application.
 func (a *application) held() []heldKind {
 	return []heldKind{
 		heldByID("key", &a.keys),
@@ -35,7 +35,7 @@ func (a *application) held() []heldKind {
 	}
 }
 
-// heldByID is the kind of the entities in a map.
+// heldByID returns the kind of the entities in a map.
 func heldByID[T any](kind string, entities *map[string]T) heldKind {
 	return heldKind{
 		kind: kind, empty: func() { *entities = map[string]T{} }, ids: func() []string { return slices.Sorted(maps.Keys(*entities)) },

@@ -10,8 +10,9 @@ import (
 	"svc/actors/grain"
 )
 
-// TestADeletionLeavesNothingOfAnApplication fills every map and every struct of the state of an application by reflection, and
-// deletes the application. Every entry must be deleted from the store, and the state must be empty. A forgotten field fails by its name.
+// TestADeletionLeavesNothingOfAnApplication fills every map and struct in the state of an application by reflection,
+// and deletes the application. Every entry must be deleted from the store, and the state must be empty. The test
+// reports a forgotten field by its name.
 func TestADeletionLeavesNothingOfAnApplication(t *testing.T) {
 	created := newTestApp(1, "Shop", actorstest.At(0))
 	app := &application{

@@ -11,8 +11,8 @@ import (
 	"svc/actors/grain"
 )
 
-// Repair gives destinations the numbers of their environments again. Up to November 2026 each change of a destination
-// stored the number 0, by which no event is found (D676).
+// Repair writes the numbers of their environments into destinations again. Up to November 2026 each change of a
+// destination stored the number 0. No event is found by the number 0 (D676).
 type Repair struct {
 	Index *Index
 	// Applications lists the applications that this node knows.
@@ -21,8 +21,8 @@ type Repair struct {
 	Logger       *slog.Logger
 }
 
-// Run repairs the destinations that this node knows, and returns when all are right. It may be repeated, also by
-// several nodes at a time.
+// Run repairs the destinations that this node knows, and returns when all are right. It may be repeated. Several nodes
+// may run it at the same time.
 func (r *Repair) Run(ctx context.Context) error {
 	for _, app := range r.Applications() {
 		for _, id := range r.Index.misplaced(app.Ref()) {
@@ -35,7 +35,7 @@ func (r *Repair) Run(ctx context.Context) error {
 	return nil
 }
 
-// repair repairs one destination by a change of nothing.
+// repair repairs one destination by a change that alters nothing else.
 func (r *Repair) repair(ctx context.Context, app *svc.Application, id string) error {
 	d, err := bookChange.Ask(ctx, r.Actors, app.Ref().String(), changeDestination{ID: id, Environments: app.Environments})
 	switch {

@@ -7,8 +7,8 @@ import (
 	"svc/actors/enrich"
 )
 
-// TestVisitorAgent sends with the user agents of SDKs and HTTP libraries, which identify no visitor and are no bots, and with those of
-// browsers and crawlers, which are what they were.
+// TestVisitorAgent reads the user agents of SDKs and HTTP libraries: they identify no visitor and are no bots. The user
+// agents of browsers and crawlers are returned unchanged.
 func TestVisitorAgent(t *testing.T) {
 	t.Parallel()
 	agents := enrich.NewUserAgents(1000)

@@ -10,24 +10,25 @@ import (
 	"svc/actors/grain"
 )
 
-// userRecord is how a person is stored: with the proof that the account belongs to the owner of the address.
+// userRecord is the stored form of a person. It includes the proof that the account belongs to the owner of the
+// address.
 type userRecord struct {
 	svc.User
-	// Proof is empty if the account was made through a link that its inviter could read. Records of earlier
-	// versions have none.
+	// Proof is empty if the account was made through a link that its inviter could read. Records of earlier versions
+	// have no proof.
 	Proof svc.Proof `json:"proof,omitempty"`
 }
 
 type (
 	vouchFor struct {
 		User svc.User `json:"user"`
-		// Create makes the account if there is none. Without it, an open invitation is needed.
+		// Create makes the account if it does not exist. If Create is not set, an open invitation is needed.
 		Create bool `json:"create,omitempty"`
 	}
 	registerPerson struct {
 		User    svc.User    `json:"user"`
 		Passkey svc.Passkey `json:"passkey"`
-		// Mailed says that the person opened a link that was mailed to the address.
+		// Mailed reports that the person opened a link that was mailed to the address.
 		Mailed bool `json:"mailed,omitempty"`
 	}
 	proveAddress struct {
@@ -37,7 +38,7 @@ type (
 	// entered is a person, with the tokens and sessions that end.
 	entered struct {
 		svc.User
-		// Ending are the identities of token actors. They are kept until somebody has revoked them.
+		// Ending holds the identities of token actors. They are stored until a caller has revoked them.
 		Ending []string `json:"ending,omitempty"`
 	}
 	revoked struct {
@@ -49,7 +50,7 @@ type (
 	}
 )
 
-// The methods of the user actor.
+// These are the methods of the user actor.
 var (
 	userVouch    = grain.On(userKind, "vouch", (*user).onVouch, grain.Repeatable)
 	userRegister = grain.On(userKind, "register", (*user).onRegister)
@@ -58,8 +59,8 @@ var (
 	userRevoked  = grain.On(userKind, "revoked", (*user).onRevoked, grain.Repeatable)
 )
 
-// onVouch returns the person whom the operator names. A known person keeps the name. If nothing proves the
-// account, everything that opens it ends: whoever was invited under the address first may have made it.
+// onVouch returns the person named by the operator. A known person's name does not change. If nothing proves the
+// account, everything that opens it ends: the first person invited under the address may have made it.
 func (u *user) onVouch(now time.Time, m vouchFor) (grain.Outcome[entered], error) {
 	var writes []grain.Write
 	switch {
@@ -78,8 +79,8 @@ func (u *user) onVouch(now time.Time, m vouchFor) (grain.Outcome[entered], error
 	return u.answerEntered(writes), nil
 }
 
-// onRegister makes the account of an invited person with its first passkey. A mailed link also opens an account
-// that nothing proves, and ends everything that opened it before.
+// onRegister makes the account of an invited person with its first passkey. A mailed link also opens an account that
+// nothing proves. In this case everything that opened the account before ends.
 func (u *user) onRegister(_ time.Time, m registerPerson) (grain.Outcome[entered], error) {
 	proof := svc.Proof("")
 	if m.Mailed {
@@ -102,8 +103,8 @@ func signInFirst() error {
 	return &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
 }
 
-// onProve notes that a session of the person opened a mailed link. Only this session and its passkey stay, if
-// nothing proved the account before.
+// onProve notes that a session of the person opened a mailed link. If nothing proved the account before, only this
+// session and its passkey stay.
 func (u *user) onProve(_ time.Time, m proveAddress) (grain.Outcome[entered], error) {
 	if u.user.Proof != "" {
 		return u.answerEntered(nil), nil
@@ -171,7 +172,7 @@ func (u *user) end(hash string) []grain.Write {
 	return []grain.Write{grain.Put("ending", hash, grain.None{})}
 }
 
-// inviterName returns the name in the open invitation that ends first, nil if there is none.
+// inviterName returns the name in the open invitation that ends first. It returns nil if no invitation is open.
 func (u *user) inviterName(now time.Time) *string {
 	var first *noteOffer
 	for _, offer := range u.offers {
@@ -185,8 +186,8 @@ func (u *user) inviterName(now time.Time) *string {
 	return &first.Name
 }
 
-// User returns the person of an e-mail address, on the word of the operator. The account is made with a name if
-// there is none; a known person keeps the present name. Everything that opens an account without proof ends.
+// User returns the person of an e-mail address, on the word of the operator. If there is no account, it makes one with
+// the name. A known person's name does not change. Everything that opens an account without proof ends.
 func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
 	normal, ok := svc.NormaliseEmail(email)
 	if !ok {
@@ -195,8 +196,8 @@ func (i *Identity) User(ctx context.Context, email, name string) (svc.User, erro
 	return i.vouch(ctx, vouchFor{User: svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}, Create: true})
 }
 
-// Enter returns the person of an e-mail address whom the operator lets in, as User does. It fails with not_found for
-// an address without an account and without an open invitation.
+// Enter returns the person of an e-mail address that the operator lets in, as User does. It fails with not_found for an
+// address without an account and without an open invitation.
 func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
 	normal, ok := svc.NormaliseEmail(email)
 	if !ok {
@@ -223,7 +224,7 @@ func (i *Identity) MayRegister(ctx context.Context, link svc.Link) error {
 	return err
 }
 
-// Register makes the account of an invited person with its first passkey, under the rule of MayRegister.
+// Register makes the account of an invited person with its first passkey. The rule of MayRegister applies.
 func (i *Identity) Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error) {
 	identity := userIdentity(link.User.Email)
 	key.ID = i.Random.NewID(ctx, "key_")
@@ -247,7 +248,7 @@ func (i *Identity) ProveAddress(ctx context.Context, person svc.User, session st
 	return i.revokeAll(ctx, identity, proved.Ending)
 }
 
-// revokeAll revokes the tokens of a person that end, and has the person's actor forget them then.
+// revokeAll revokes the tokens of a person that end. Afterwards it asks the person's actor to forget them.
 func (i *Identity) revokeAll(ctx context.Context, person string, hashes []string) error {
 	if len(hashes) == 0 {
 		return nil

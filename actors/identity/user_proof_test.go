@@ -18,7 +18,7 @@ func testSession(id, passkey string, after time.Duration) sessionRecord {
 	}, "hash of " + id}
 }
 
-// TestWhoOwnsAnAddress has strangers, the operator and the owner of a mailbox come to one address, in every order.
+// TestWhoOwnsAnAddress lets strangers, the operator and the owner of a mailbox use one address, in every order.
 func TestWhoOwnsAnAddress(t *testing.T) {
 	guest := svc.User{ID: "usr_1", Email: "ceo@acme.example", Name: "Guest"}
 	other := svc.User{ID: "usr_2", Email: "ceo@acme.example", Name: "Other"}
@@ -83,7 +83,7 @@ func TestWhoOwnsAnAddress(t *testing.T) {
 	}
 }
 
-// TestAPersonHasAHundredSessions opens one more than there may be, and lets all expire.
+// TestAPersonHasAHundredSessions opens one session more than the limit, and lets all sessions expire.
 func TestAPersonHasAHundredSessions(t *testing.T) {
 	u := &user{}
 	if err := u.Restore(nil); err != nil {
@@ -118,7 +118,7 @@ func signed(n, seconds int, failure string) svc.SignIn {
 	return svc.SignIn{ID: fmt.Sprintf("sgn_%d", n), At: actorstest.At(time.Duration(seconds) * time.Second), Method: svc.SignInPasskey, Failure: failure}
 }
 
-// TestTheLogOfSignInsIsBounded notes one more than there may be.
+// TestTheLogOfSignInsIsBounded notes one sign-in more than the limit.
 func TestTheLogOfSignInsIsBounded(t *testing.T) {
 	u := &user{}
 	for n := range svc.MaxSignIns + 1 {

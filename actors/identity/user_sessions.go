@@ -11,7 +11,8 @@ import (
 	"svc/actors/grain"
 )
 
-// sessionRecord is a console session as its person's actor lists it. The token's own actor knows whether it lives.
+// sessionRecord is a console session as its person's actor lists it. The token's own actor knows whether the session
+// lives.
 type sessionRecord struct {
 	svc.ConsoleSession
 	Hash string `json:"hash"`
@@ -21,7 +22,7 @@ type addSession struct {
 	Session sessionRecord `json:"session"`
 }
 
-// The methods of the user actor.
+// These are the methods of the user actor.
 var (
 	userAddSession  = grain.On(userKind, "session.add", (*user).onAddSession)
 	userSessions    = grain.On(userKind, "sessions", (*user).onSessions, grain.Repeatable)
@@ -30,8 +31,8 @@ var (
 	userSessionUsed = grain.On(userKind, "session.used", (*user).onSessionUsed, grain.Repeatable)
 )
 
-// onAddSession lists a session. One of a passkey needs that passkey: it may have been removed meanwhile. The oldest
-// sessions end if there are too many.
+// onAddSession lists a session. A session of a passkey needs that passkey: it may have been removed meanwhile. The
+// oldest sessions end if there are too many.
 func (u *user) onAddSession(now time.Time, m addSession) (grain.Outcome[entered], error) {
 	session := m.Session
 	if _, known := u.passkeys[session.Passkey]; session.Passkey != "" && !known {
@@ -63,7 +64,7 @@ func (u *user) sortedSessions() []sessionRecord {
 	})
 }
 
-// endSession takes a session from the list, to be revoked.
+// endSession removes a session from the list and marks its token for revocation.
 func (u *user) endSession(id string) []grain.Write {
 	hash := u.sessions[id].Hash
 	delete(u.sessions, id)
@@ -111,7 +112,7 @@ func (u *user) onSessionUsed(now time.Time, m findToken) (grain.Outcome[grain.No
 	return grain.Answer(grain.None{}, grain.Put("session", m.ID, session)), nil
 }
 
-// live refuses what a session asks for that has ended meanwhile. The operator has none.
+// live refuses a request of a session that has ended meanwhile. The operator has no session.
 func (u *user) live(now time.Time, session string) error {
 	if listed, found := u.sessions[session]; session == "" || found && now.Before(listed.ExpiresAt) {
 		return nil
@@ -119,7 +120,8 @@ func (u *user) live(now time.Time, session string) error {
 	return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 }
 
-// OpenSession makes a console session. It is listed before it works, so there is never one that cannot be ended.
+// OpenSession makes a console session. It lists the session before the session works. Thus every working session can be
+// ended.
 func (i *Identity) OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(svc.SessionTime)
 	token, secret := i.newToken(ctx, svc.TokenConsole, svc.TokenOwner{User: spec.Person}, svc.TokenSpec{Name: spec.By, Scopes: svc.Scopes(), ExpiresAt: &ends})
@@ -145,7 +147,7 @@ func (i *Identity) Sessions(ctx context.Context, person svc.User) ([]svc.Console
 	return userSessions.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
 }
 
-// EndSessionOf ends a console session of a person; it fails with not_found if there is none of the id.
+// EndSessionOf ends a console session of a person. It fails with not_found if no session has the id.
 func (i *Identity) EndSessionOf(ctx context.Context, person svc.User, id string) error {
 	return i.endThem(ctx, person, userEndSession, findToken{ID: id})
 }

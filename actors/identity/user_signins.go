@@ -8,21 +8,21 @@ import (
 	"svc/actors/grain"
 )
 
-// signInLog is the last sign-ins of a person, the newest first. It is one entity.
+// signInLog holds the last sign-ins of a person, the newest first. It is one entity.
 type signInLog struct {
 	Rows []svc.SignIn `json:"rows"`
 }
 
 const signInsID = "log"
 
-// The methods of the user actor.
+// These are the methods of the user actor.
 var (
 	userNoteSignIn = grain.On(userKind, "signin.note", (*user).onNoteSignIn, grain.Repeatable)
 	userSignIns    = grain.On(userKind, "signins", (*user).onSignIns, grain.Repeatable)
 )
 
-// onNoteSignIn notes a sign-in. A failure that repeats the newest row within SignInGrain is not noted again, so that
-// trying costs no writes.
+// onNoteSignIn notes a sign-in. A failure that repeats the newest row within SignInGrain is not noted again. Thus
+// repeated attempts cost no writes.
 func (u *user) onNoteSignIn(_ time.Time, m svc.SignIn) (grain.Outcome[grain.None], error) {
 	if len(u.signIns) > 0 {
 		newest := u.signIns[0]
@@ -39,7 +39,7 @@ func (u *user) onSignIns(time.Time, grain.None) (grain.Outcome[[]svc.SignIn], er
 	return grain.Answer(append([]svc.SignIn{}, u.signIns...)), nil
 }
 
-// NoteSignIn notes a sign-in of a person, or one that failed.
+// NoteSignIn notes a sign-in of a person, or a failed one.
 func (i *Identity) NoteSignIn(ctx context.Context, person svc.User, signIn svc.SignIn) error {
 	signIn.ID, signIn.At = i.Random.NewID(ctx, "sgn_"), i.Now()
 	_, err := userNoteSignIn.Ask(ctx, i.Actors, userIdentity(person.Email), signIn)

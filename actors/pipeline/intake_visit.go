@@ -7,8 +7,8 @@ import (
 	"svc/protos"
 )
 
-// placeInSession finds the event's session. The first event of a session names its source;
-// what later pages say about the source stays in their URLs.
+// placeInSession finds the event's session. The first event of a session names its source. Later pages may name other
+// sources: these stay in the URLs of the pages.
 func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	life := row.Life
 	if event.DistinctId != "" && event.AnonymousId != "" {
@@ -29,7 +29,7 @@ func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	row.Attribution, row.Referrer = session.origin.Attribution, session.origin.Referrer
 }
 
-// idNumber returns the number that the store computes of an id, 0 for none.
+// idNumber returns the number that the store computes from an id. It returns 0 for an empty id.
 func idNumber(id string) uint64 {
 	if id == "" {
 		return 0

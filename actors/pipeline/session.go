@@ -14,21 +14,21 @@ type openSession struct {
 	number  uint64
 	origin  *svc.Origin
 	heardMs int64
-	// turns is in which turn the session was heard of last.
+	// turns is the turn in which the session was last heard of.
 	turns uint64
-	// counted is the visitor for whom the session counts, known the person who has it, and device another id of the
-	// person. The last two are 0 while unknown.
+	// counted is the visitor for whom the session counts. known is the person of the session, and device is another id
+	// of the person. known and device are 0 while unknown.
 	counted, known, device uint64
 }
 
-// begun reports whether an event of the session did more than tell who somebody is.
+// begun reports whether the session has an event that did more than identify a person.
 func (s *openSession) begun() bool { return s.Deeds&svc.Unbegun == 0 }
 
-// over reports whether an event that arrives now finds the session no more.
+// over reports whether an event that arrives now comes too late for the session.
 func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
 
-// join adds another state of the session. Of one that was given up and resumed, what was
-// heard of last counts. A state from before the session began tells only who has it.
+// join adds another state of the session. If the session was given up and resumed, the state that was heard of last
+// counts. A state from before the session began contributes only its person.
 func (s *openSession) join(from *svc.OpenSession) {
 	resumed, begun := from.Deeds&svc.Resumed, from.Deeds&svc.Unbegun == 0
 	same := resumed == s.Deeds&svc.Resumed
@@ -58,12 +58,13 @@ func (s *openSession) become(from *svc.OpenSession) {
 	s.learn(from.Known, from.Device)
 }
 
-// takes reports whether an event may belong to the session by its ids: another known person has a session of his own.
+// takes reports whether an event may belong to the session by its ids. Another known person has a separate session.
 func (s *openSession) takes(known, device uint64) bool {
 	return known == 0 || s.known == 0 || known == s.known || known == s.device || device == s.known
 }
 
-// learn notes who has the session. An id that was known before it became the device beside another one was a device's.
+// learn notes the person of the session. A known id may later become the device of another known id. If this happens,
+// it was the id of a device.
 func (s *openSession) learn(known, device uint64) {
 	switch {
 	case known == 0 || known == s.device:
@@ -76,7 +77,7 @@ func (s *openSession) learn(known, device uint64) {
 	}
 }
 
-// fold adds an event to the session. The first one that does more than tell who somebody is begins it.
+// fold adds an event to the session. The first event that does more than identify a person begins the session.
 func (s *openSession) fold(event *arrived) svc.SessionDelta {
 	s.learn(event.known, event.device)
 	begins := !s.begun() && !event.step.Identity
@@ -95,7 +96,7 @@ func (s *openSession) fold(event *arrived) svc.SessionDelta {
 	return delta
 }
 
-// from returns where the visit came from: nowhere before it began.
+// from returns the origin of the visit. The origin is empty before the visit begins.
 func (s *openSession) from() svc.Origin {
 	switch {
 	case !s.begun():

@@ -19,7 +19,7 @@ type visitStep struct {
 	visit, counted, from string
 }
 
-// arrivedOf returns an event as the intake hands it to the sessionizer.
+// arrivedOf returns an event in the form in which the intake passes it to the sessionizer.
 func arrivedOf(step *visitStep) *arrived {
 	visitor := svc.Visitor(step.user, step.anon)
 	return &arrived{
@@ -32,8 +32,8 @@ func arrivedOf(step *visitStep) *arrived {
 	}
 }
 
-// TestAVisitSurvivesTheLogin folds logins in every place of a visit. Visits are named by their first event; the source of an
-// event that is in no visit yet is empty.
+// TestAVisitSurvivesTheLogin folds logins in every place of a visit. Visits are named by their first event. The source
+// of an event that is in no visit yet is empty.
 func TestAVisitSurvivesTheLogin(t *testing.T) {
 	const view, identify, alias = svc.PageView, svc.IdentifyEvent, svc.AliasEvent
 	tests := map[string][]visitStep{
@@ -103,7 +103,7 @@ func TestAVisitSurvivesTheLogin(t *testing.T) {
 			restored := []svc.OpenSession{}
 			for i := range steps {
 				step := &steps[i]
-				// A new owner reads what the rows carry, in any order, before each event.
+				// Before each event, a new owner reads the states that the rows carry, in any order.
 				slices.Reverse(restored)
 				owner := newSessionizer()
 				for _, one := range restored {
@@ -130,7 +130,7 @@ func TestAVisitSurvivesTheLogin(t *testing.T) {
 	}
 }
 
-// storedAs returns what a new owner reads of an event's row.
+// storedAs returns the state that a new owner reads from an event's row.
 func storedAs(event *arrived, got *placed) svc.OpenSession {
 	counted := got.guest
 	if counted == 0 {
@@ -146,8 +146,8 @@ func storedAs(event *arrived, got *placed) svc.OpenSession {
 	}
 }
 
-// TestEveryOrderIsOneVisit folds the items of one visit in all orders: they make one visit of one visitor, with the same bounce and
-// duration, which comes from where the first page that arrived says.
+// TestEveryOrderIsOneVisit folds the items of one visit in all orders. Each order makes one visit of one visitor, with
+// the same bounce and duration. The visit has the origin of the first page that arrived.
 func TestEveryOrderIsOneVisit(t *testing.T) {
 	for _, session := range []string{"s", ""} {
 		steps := []visitStep{

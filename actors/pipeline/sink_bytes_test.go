@@ -7,8 +7,9 @@ import (
 	"svc"
 )
 
-// TestABlockHoldsNoMoreBytesThanItMay has deliveries of several partitions wait for room: those that are being folded and the open
-// block have no more bytes of records than the bound, but for a delivery that is longer alone. A block that is stored makes room.
+// TestABlockHoldsNoMoreBytesThanItMay lets deliveries of several partitions wait for room. The deliveries that are
+// being folded and the open block have no more bytes of records than the bound. A delivery that alone is longer than
+// the bound is an exception. Storing a block makes room.
 func TestABlockHoldsNoMoreBytesThanItMay(t *testing.T) {
 	t.Parallel()
 	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)

@@ -20,21 +20,21 @@ import (
 const (
 	// memoryClients send batches of memoryBatch events at the same time.
 	memoryClients, memoryBatch = 24, 500
-	// catchUpTime bounds how long the server may take to store what it accepted.
+	// catchUpTime bounds the time that the server may take to store the accepted events.
 	catchUpTime = 5 * time.Minute
 )
 
-// limited is a server whose process may take so much memory.
+// limited is a server with a limit on the memory of its process.
 type limited struct {
 	*harness.Server
 	group group
-	// next numbers the batches; acknowledged are the events that were accepted, broken the requests without an answer.
+	// next numbers the batches. acknowledged counts the accepted events. broken counts the requests without an answer.
 	next, acknowledged, broken atomic.Int64
 	busy                       atomic.Int64
 }
 
-// runMemory has clients send more than a small server stores, kills the server in the middle, and stops sending: in the same
-// memory, every accepted event is stored exactly once, and the kernel kills nothing.
+// runMemory lets clients send more than a small server stores. It kills the server in the middle, and stops the
+// clients. In the same memory, every accepted event must be stored exactly once, and the kernel must kill nothing.
 func runMemory(ctx context.Context, o *options) (err error) {
 	control, reason := newGroup(o.memory << 20)
 	if reason != nil {
@@ -85,7 +85,7 @@ func runMemory(ctx context.Context, o *options) (err error) {
 	return server.Stop()
 }
 
-// load sends events as fast as they are accepted, each request until it is.
+// load sends events as fast as the server accepts them. It repeats each request until the server accepts it.
 func (l *limited) load(ctx context.Context, events int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,7 +116,7 @@ func (l *limited) load(ctx context.Context, events int) error {
 	return nil
 }
 
-// client sends batches until so many events are accepted.
+// client sends batches until the given number of events is accepted.
 func (l *limited) client(ctx context.Context, until int64) error {
 	conn := harness.NewConn(l.Address, "/api/v1/batch", l.Keys["production"].Secret, harness.UserAgents()[0])
 	defer conn.Close()
@@ -149,7 +149,7 @@ func (l *limited) deliver(ctx context.Context, conn *harness.Conn, body []byte) 
 	}
 }
 
-// batchOf is the body of a batch, whose events no other batch has.
+// batchOf returns the body of a batch. No other batch has the same events.
 func batchOf(number int64) []byte {
 	at := time.Now().UTC().Format(time.RFC3339Nano)
 	var body bytes.Buffer
@@ -165,7 +165,7 @@ func batchOf(number int64) []byte {
 	return body.Bytes()
 }
 
-// settled waits until what was accepted is stored, once.
+// settled waits until every accepted event is stored exactly once.
 func (l *limited) settled(ctx context.Context) error {
 	err := harness.Poll(ctx, "all events", catchUpTime, time.Second, func(ctx context.Context) (bool, string) {
 		names, err := l.NameCounts(ctx, "production")
@@ -184,13 +184,13 @@ func (l *limited) settled(ctx context.Context) error {
 	return nil
 }
 
-// group is a control group with a limit of memory, of version 1 or 2 of the kernel's interface.
+// group is a control group with a limit on memory. It uses version 1 or 2 of the kernel's interface.
 type group struct {
 	folder string
 	second bool
 }
 
-// newGroup makes one, or says why that is not possible.
+// newGroup makes a control group. If that is impossible, the error gives the reason.
 func newGroup(limit int64) (group, error) {
 	name := fmt.Sprintf("svc-memory-%d", os.Getpid())
 	g := group{folder: filepath.Join("/sys/fs/cgroup/memory", name)}
@@ -211,7 +211,7 @@ func newGroup(limit int64) (group, error) {
 	return g, nil
 }
 
-// entering returns a program that enters the group and becomes another.
+// entering returns a program that enters the group and then becomes another program.
 func (g group) entering(dir, program string) (string, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
@@ -227,7 +227,7 @@ func (g group) entering(dir, program string) (string, error) {
 
 func (g group) remove() error { return os.Remove(g.folder) }
 
-// most is the most memory that the group had.
+// most returns the largest memory that the group had.
 func (g group) most() int64 {
 	file := map[bool]string{false: "memory.max_usage_in_bytes", true: "memory.peak"}[g.second]
 	text, _ := os.ReadFile(filepath.Join(g.folder, file)) // old kernels have no peak
@@ -235,10 +235,10 @@ func (g group) most() int64 {
 	return most
 }
 
-// kills is how often the kernel killed a process of the group.
+// kills returns the number of times that the kernel killed a process of the group.
 func (g group) kills() (kills int) {
 	file := map[bool]string{false: "memory.oom_control", true: "memory.events"}[g.second]
-	text, _ := os.ReadFile(filepath.Join(g.folder, file)) // without it, the end of the server is found
+	text, _ := os.ReadFile(filepath.Join(g.folder, file)) // if the file is missing, the end of the server is detected
 	for line := range strings.Lines(string(text)) {
 		if count, found := strings.CutPrefix(line, "oom_kill "); found {
 			kills, _ = strconv.Atoi(strings.TrimSpace(count))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestExportsAndCampaignsHoldWhatWasAccepted asks for an export and sends a campaign right after people were accepted, on a
-// server that stores blocks seldom.
+// TestExportsAndCampaignsHoldWhatWasAccepted asks for an export and sends a campaign right after people were accepted.
+// The server of the test stores blocks seldom.
 func TestExportsAndCampaignsHoldWhatWasAccepted(t *testing.T) {
 	const people = 60
 	mail := startMail(t, nil)
@@ -36,7 +36,7 @@ func TestExportsAndCampaignsHoldWhatWasAccepted(t *testing.T) {
 	for round, export := range []struct {
 		kind string
 		rows float64
-	}{{"events", 2 * 2 * people}, {"people", 3 * people}} { // a page and an identification of each
+	}{{"events", 2 * 2 * people}, {"people", 3 * people}} { // a page and an identification of each person
 		accept(round + 1)
 		if one := s.export(t, s.boot.Token, fmt.Sprintf(`{"kind":%q}`, export.kind)); one["rows"] != export.rows {
 			t.Errorf("F6: the export of %s has %v rows, want %v", export.kind, one["rows"], export.rows)

@@ -9,8 +9,9 @@ import (
 	"svc"
 )
 
-// TestAgentsReachNeitherProductionNorTheOutside has an agent change over MCP what production depends on, and what sends data to new
-// addresses. Each call is proposed and changes nothing; the same calls without that reach are executed.
+// TestAgentsReachNeitherProductionNorTheOutside lets an agent make changes over MCP. One kind of change affects an
+// object on which production depends. Another kind sends data to new addresses. Each of these calls is proposed and
+// changes nothing. The same calls without that reach are executed.
 func TestAgentsReachNeitherProductionNorTheOutside(t *testing.T) {
 	s := startServer(t, t.TempDir(), watched())
 	segment := func(name string) string {

@@ -15,7 +15,7 @@ import (
 	"svc"
 )
 
-// accessRows lists the settings that decide what is accepted, and who may do and see what.
+// accessRows lists the settings that decide which data are accepted, and which actions and data each user may access.
 func accessRows(t *testing.T) []changeable {
 	return []changeable{keyRow(), exclusionRow(), telemetryRow(), moduleRow(), originRow(), zoneRow(), memberRow(), shareRow(), connectorRow(t)}
 }
@@ -42,7 +42,7 @@ func (c *workshop) arrives(key, id, item string) {
 // secret is the secret key of production.
 func (c *workshop) secret() string { return c.boot.Keys["production"].Secret }
 
-// keyRow is an ingest key. What it sends arrives, and revoked keys are refused.
+// keyRow is an ingest key. Items that the key sends arrive, and revoked keys are refused.
 func keyRow() changeable {
 	var id, key string
 	var revoked []string
@@ -70,7 +70,8 @@ func keyRow() changeable {
 	}
 }
 
-// exclusionRow is the list of exclusions. What it names is not stored; other items of the same batch are.
+// exclusionRow is the list of exclusions. Items that the list names are not stored. Other items of the same batch are
+// stored.
 func exclusionRow() changeable {
 	excluded, kept := "/internal/a", "/help/a"
 	put := func(c *workshop, items string) { c.manage("PUT", "/exclusions", `{"items":[`+items+`]}`) }
@@ -241,7 +242,7 @@ func zoneRow() changeable {
 	}
 }
 
-// memberRow is a member. A role holds from the next request on, and a removed member is refused.
+// memberRow is a member. A role is in force from the next request on, and a removed member is refused.
 func memberRow() changeable {
 	const path = "/console/api/v1/orgs/acme/members/mia@acme.example"
 	session, reads, writes := "", true, false
@@ -282,7 +283,7 @@ func memberRow() changeable {
 	}
 }
 
-// shareRow is the public page. Its link shows the panels that are chosen, and earlier links show nothing.
+// shareRow is the public page. Its link shows the chosen panels, and earlier links show nothing.
 func shareRow() changeable {
 	path, private := "", 3
 	var old []string
@@ -324,7 +325,7 @@ func shareRow() changeable {
 	}
 }
 
-// connectorRow is the tenant connector. A probe reaches the address that is set.
+// connectorRow is the tenant connector. A probe reaches the configured address.
 func connectorRow(t *testing.T) changeable {
 	const known = svc.Secret("a-secret-of-some-length-and-shared")
 	type handler struct {

@@ -110,7 +110,7 @@ func monitorRow(t *testing.T) changeable {
 	}
 }
 
-// outage is a rule about a monitor, with the site that it checks.
+// outage is a rule about a monitor, with the site that the monitor checks.
 type outage struct {
 	site          *site
 	monitor, rule string
@@ -128,7 +128,8 @@ func (o *outage) change(c *workshop, body string) {
 	c.manage("POST", "/alerts", fmt.Sprintf(`{"id":%q,%s}`, o.rule, body))
 }
 
-// happens has the site go down until a check of the open incident holds. Afterwards the site is up and the incident is resolved.
+// happens takes the site down until a check of the open incident succeeds. Afterwards the site is up and the incident
+// is resolved.
 func (o *outage) happens(c *workshop, check func(incident map[string]any) error) {
 	c.t.Helper()
 	up := func() error {
@@ -193,7 +194,8 @@ func alertRow(t *testing.T) changeable {
 	}
 }
 
-// silenceRow is a maintenance window. Incidents that it covers are recorded without a notice; others are notified.
+// silenceRow is a maintenance window. Incidents in the window are recorded without a notice. Other incidents are
+// notified.
 func silenceRow(t *testing.T) changeable {
 	hook, at := newHook(t), &outage{site: newSite(t)}
 	id, other, silent := "", "", true

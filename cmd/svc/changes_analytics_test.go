@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// analyticsRows lists the definitions by which what was sent is read, and flags.
+// analyticsRows lists flags, and the definitions by which the sent data are read.
 func analyticsRows(*testing.T) []changeable {
 	return []changeable{goalRow(), funnelRow(), segmentRow(), flagRow(), annotationRow()}
 }
@@ -19,7 +19,7 @@ func event(name, visitor string) map[string]any {
 	return map[string]any{"type": "event", "name": name, "distinctId": visitor}
 }
 
-// grows sends items, and waits until a number is larger by exactly their share.
+// grows sends items. It waits until a number is larger by exactly the share of these items.
 func (c *workshop) grows(what string, by float64, read func() float64, items ...map[string]any) {
 	c.t.Helper()
 	before := read()
@@ -79,7 +79,7 @@ func goalRow() changeable {
 	}
 }
 
-// funnelRow is a funnel. A visitor who takes all steps is counted in each.
+// funnelRow is a funnel. A visitor that takes all steps is counted in each.
 func funnelRow() changeable {
 	id, steps := "", []string{"viewed", "bought"}
 	put := func(c *workshop, names ...string) {
@@ -126,7 +126,7 @@ func funnelRow() changeable {
 	}
 }
 
-// segmentRow is a segment. A person who meets it is a member and is selected by filter=segment.
+// segmentRow is a segment. A person that meets it is a member and is selected by filter=segment.
 func segmentRow() changeable {
 	id := ""
 	item := func(person string) map[string]any { return event("ordered", person) }
@@ -175,7 +175,7 @@ func segmentRow() changeable {
 	}
 }
 
-// flagRow is a flag. Native evaluation and OFREP serve what the definition says.
+// flagRow is a flag. Native evaluation and OFREP serve the values of the definition.
 func flagRow() changeable {
 	const key = "reused"
 	plain, beta := true, true
@@ -219,7 +219,7 @@ func flagRow() changeable {
 	}
 }
 
-// annotationRow is an annotation. Readers find it as it was last written.
+// annotationRow is an annotation. Readers find its last written state.
 func annotationRow() changeable {
 	id, title, at := "", "Launch", time.Now().UTC().Truncate(time.Second)
 	put := func(c *workshop) {

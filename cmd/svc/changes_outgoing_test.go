@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// outgoingRows lists what is written to people by mail.
+// outgoingRows lists the messages that are mailed to people.
 func outgoingRows(*testing.T) []changeable { return []changeable{reportRow(), campaignRow()} }
 
 // reportRow is a weekly report. It is due for its recipients while it is enabled.

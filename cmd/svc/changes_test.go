@@ -17,7 +17,7 @@ import (
 type workshop struct {
 	*server
 	session string
-	// serial numbers the items that are sent: each use differs from the former ones.
+	// serial numbers the items that are sent. Each use differs from the earlier uses.
 	serial int
 	// values holds the state of the rows between their steps.
 	values map[string]any
@@ -47,7 +47,8 @@ type change struct {
 	do   func(c *workshop)
 }
 
-// changeable is an entity that can be changed: how it is made, its changes, and a check that it works.
+// changeable is an entity that can be changed. It has a step that makes the entity, the changes, and a check that the
+// entity works.
 type changeable struct {
 	entity  string
 	create  func(c *workshop)
@@ -55,7 +56,7 @@ type changeable struct {
 	works   func(c *workshop)
 }
 
-// on runs a step of every row as a test of its own, over the present server.
+// on runs a step of every row as a separate test, on the present server.
 func (c *workshop) on(t *testing.T, stage string, rows []changeable, step func(c *workshop, row *changeable)) {
 	t.Helper()
 	for i := range rows {
@@ -69,7 +70,7 @@ func (c *workshop) on(t *testing.T, stage string, rows []changeable, step func(c
 	}
 }
 
-// eachChange makes every entity, changes it in each of its ways, and uses it after each.
+// eachChange makes every entity, changes it in each possible way, and uses it after each change.
 func (c *workshop) eachChange(t *testing.T, rows []changeable) {
 	t.Helper()
 	c.on(t, "made", rows, func(c *workshop, row *changeable) {
@@ -139,14 +140,14 @@ func destinationRow(t *testing.T) changeable {
 	}
 }
 
-// The methods of the destinations actor by which a test reads and stores destinations as they are.
+// These are the methods of the destinations actor by which a test reads and stores destinations unchanged.
 var (
 	destinationsList   = grain.Declare[grain.None, []svc.Destination]("destinations", "list")
 	destinationsCreate = grain.Declare[svc.Destination, svc.Destination]("destinations", "create")
 )
 
-// TestADestinationStoredWithoutItsEnvironmentForwardsAgain stores destinations as earlier versions did after a change: under
-// the number 0. The next start repairs them.
+// TestADestinationStoredWithoutItsEnvironmentForwardsAgain stores destinations under the number 0, as earlier versions
+// did after a change. The next start repairs them.
 func TestADestinationStoredWithoutItsEnvironmentForwardsAgain(t *testing.T) {
 	dir := t.TempDir()
 	c := &workshop{server: startServer(t, dir, watched()), values: map[string]any{}}
@@ -182,8 +183,9 @@ func TestADestinationStoredWithoutItsEnvironmentForwardsAgain(t *testing.T) {
 	row.works(c)
 }
 
-// TestEverythingWorksAfterEachChange makes entities, changes each in every way, and uses it after each change, a restart, a move of the
-// environment to another store, and a restore of a backup.
+// TestEverythingWorksAfterEachChange makes entities and changes each in every way. It uses each entity after each
+// change and after a restart. It also uses each after a move of the environment to another store, and after a restore
+// of a backup.
 func TestEverythingWorksAfterEachChange(t *testing.T) {
 	stores := func() map[string]string {
 		env := watched()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// flipBytes changes bytes of the largest data file of the table of events, so that every column is damaged.
+// flipBytes changes bytes of the largest data file of the table of events. The changes damage every column.
 func flipBytes(t *testing.T, dir string) {
 	t.Helper()
 	var largest string
@@ -44,8 +44,8 @@ func flipBytes(t *testing.T, dir string) {
 	}
 }
 
-// TestAFlippedByteIsNamedAndRepaired flips bytes in a part of the events: readiness names the damage after the
-// first read that meets it, a backup refuses to copy it, and a repair sets the part aside.
+// TestAFlippedByteIsNamedAndRepaired flips bytes in a part of the events. Readiness names the damage after the first
+// read that meets it. A backup refuses to copy the part, and a repair sets the part aside.
 func TestAFlippedByteIsNamedAndRepaired(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -15,8 +15,8 @@ import (
 	"svc/storage/kafka"
 )
 
-// TestTheLogForgetsAnErasedPerson erases a person on a server to which nothing is sent afterwards, and looks for the
-// person and for the address of the client in all files of the log once SVC_LOG_RETENTION has passed.
+// TestTheLogForgetsAnErasedPerson erases a person on a server that receives nothing afterwards. After SVC_LOG_RETENTION
+// it searches all files of the log for the person and for the address of the client.
 func TestTheLogForgetsAnErasedPerson(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, map[string]string{"SVC_ERASURE_DELAY": "300ms", "SVC_LOG_RETENTION": "3m", "SVC_TRUSTED_PROXIES": "127.0.0.1"})
@@ -53,7 +53,7 @@ func TestTheLogForgetsAnErasedPerson(t *testing.T) {
 	}
 }
 
-// soon runs a retention, each round of which is a minute after the one before.
+// soon runs a retention. Each round is a minute after the previous one.
 func soon(t *testing.T, retention *kafka.Retention) {
 	t.Helper()
 	now := time.Now()

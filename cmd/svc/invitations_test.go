@@ -19,7 +19,7 @@ const (
 	sessionsPath  = "/console/api/v1/sessions"
 )
 
-// guests are the pages of a server's console, and what people do there.
+// guests has the pages of a server's console, and the actions of people on them.
 type guests struct {
 	t *testing.T
 	*server
@@ -37,7 +37,7 @@ func (g guests) must(args ...string) map[string]any {
 	return answer
 }
 
-// signedIn returns a page of a person whom the operator lets in.
+// signedIn returns a page of a person that the operator lets in.
 func (g guests) signedIn(email string) *page {
 	g.t.Helper()
 	p := g.open()
@@ -75,8 +75,8 @@ func (g guests) signIn(device *passkeytest.Authenticator, status int) *page {
 	return p
 }
 
-// TestTheFirstInviterOfAnAddressDoesNotOwnIt has an administrator of another organization register under the address
-// of a person whom acme seats later (A3).
+// TestTheFirstInviterOfAnAddressDoesNotOwnIt lets an administrator of another organization register under the address
+// of a person. Later acme seats this person (A3).
 func TestTheFirstInviterOfAnAddressDoesNotOwnIt(t *testing.T) {
 	g := guests{t, startServer(t, t.TempDir(), map[string]string{"SVC_PUBLIC_URL": consoleOrigin})}
 	g.must("orgs", "create", "--name", "Beta", "--owner", "mallory@beta.example")
@@ -113,7 +113,7 @@ func TestTheFirstInviterOfAnAddressDoesNotOwnIt(t *testing.T) {
 			if rows := ceo.ask(200, "GET", "/console/api/v1/me/tokens", "")["data"].([]any); len(rows) != 0 {
 				t.Errorf("the tokens are %v", rows)
 			}
-			// What the person has now stays when the person is removed and seated again.
+			// The person's present credentials stay when the person is removed and seated again.
 			own := ceo.ask(201, "POST", "/console/api/v1/me/tokens", `{"name":"own","scopes":["read"]}`)["token"].(string)
 			g.must("members", "remove", "--org", "acme", "--email", email)
 			g.must("members", "put", "--org", "acme", "--role", "viewer", "--email", email)
@@ -144,14 +144,14 @@ func mailedLink(t *testing.T, mail *mailtest.Server, to string) string {
 	return string(found[1])
 }
 
-// TestInvitationsAreMailed invites people whom the service knows in different ways: the inviter gets the same answer
-// and no link, and who opens the link owns the address.
+// TestInvitationsAreMailed invites people that the service knows in different ways. The inviter gets the same answer
+// and no link. The person that opens the link owns the address.
 func TestInvitationsAreMailed(t *testing.T) {
 	mail := startMail(t, nil)
 	g := guests{t, startServer(t, t.TempDir(), map[string]string{"SVC_PUBLIC_URL": consoleOrigin, "SVC_MAIL_SERVER": mail.URL()})}
 	owner := g.signedIn("owner@acme.example")
 	g.must("orgs", "create", "--name", "Elsewhere", "--owner", "proved@elsewhere.example")
-	stranger := func(email string) *passkeytest.Authenticator { // as an earlier version let strangers in
+	stranger := func(email string) *passkeytest.Authenticator { // an earlier version let strangers in this way
 		device := passkeytest.New(t, consoleOrigin, "localhost")
 		person, _, err := g.node.identity.Register(t.Context(), svc.Link{User: svc.User{Email: email}}, svc.Passkey{Name: "Theirs", Party: "localhost", Credential: []byte(`{}`)})
 		if err != nil || person.Email != email {
@@ -202,8 +202,8 @@ func TestInvitationsAreMailed(t *testing.T) {
 	}
 }
 
-// TestPeopleSeeAndEndTheirSessions lists sessions and sign-ins, and ends sessions one by one, all but one, and with a
-// passkey. Whatever ended opens nothing at the next request.
+// TestPeopleSeeAndEndTheirSessions lists sessions and sign-ins. It ends sessions one by one, all but one, and with a
+// passkey. An ended session opens nothing at the next request.
 func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 	const mine = "/console/api/v1/me"
 	g := guests{t, startServer(t, t.TempDir(), map[string]string{"SVC_PUBLIC_URL": consoleOrigin})}
@@ -252,7 +252,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 	if want := []string{"link true <nil>", "passkey false passkey_refused", "passkey true <nil>", "passkey true <nil>", "link true <nil>"}; !slices.Equal(log, want) {
 		t.Errorf("the sign-ins are %q, want %q", log, want)
 	}
-	// A session is no token for what builds upload and announce.
+	// A session is no token for the uploads and announcements of builds.
 	session := again.cookie
 	for _, target := range []string{"POST /api/0/organizations/acme/releases/", "GET /api/0/organizations/acme/chunk-upload", "GET /api/v1/me"} {
 		method, path, _ := strings.Cut(target, " ")

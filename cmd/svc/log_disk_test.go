@@ -17,8 +17,8 @@ import (
 // breakLogVariable names a file. Once the file exists, the disk under the journal of the child's log fails.
 const breakLogVariable = "SVC_TEST_BREAK_LOG"
 
-// breakLogOnce waits for the file, then makes every later force of the journal fail: writes to the
-// null device succeed, but it cannot be forced.
+// breakLogOnce waits for the file. Then it makes every later force of the journal fail: writes to the null device
+// succeed, but it cannot be forced.
 func breakLogOnce(file string) error {
 	for {
 		if _, err := os.Stat(file); err == nil {
@@ -50,8 +50,8 @@ func breakLogOnce(file string) error {
 	return nil
 }
 
-// TestAServerWhoseLogCannotBeForcedEnds sends events until the disk of the log fails. The process ends and names
-// the cause; it does not advise TLS. The next start serves every accepted event once.
+// TestAServerWhoseLogCannotBeForcedEnds sends events until the disk of the log fails. The process ends and names the
+// cause. It does not advise TLS. The next start serves every accepted event once.
 func TestAServerWhoseLogCannotBeForcedEnds(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "break")
 	env := map[string]string{"SVC_LOG_SYNC": "always", breakLogVariable: file}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// login is the items of one visit with a login in its midst. Each names the visit by the ids that it carries.
+// login is the items of one visit with a login in the middle. Each item names the visit by the ids that it carries.
 type login struct{ session, page, identify, goal map[string]any }
 
 // items returns the page, the identify and the goal of a visit at an instant.
@@ -31,8 +31,9 @@ func (l login) items(name string, at time.Time) []map[string]any {
 	return made
 }
 
-// TestALoginKeepsTheVisit sends visits with a login in every order, in one request and in several, with a restart in their midst. Each
-// is one visit of one visitor, and its conversion counts for the source of the visit (D1).
+// TestALoginKeepsTheVisit sends visits with a login in every order, in one request and in several requests. A restart
+// happens in the middle. Each visit is one visit of one visitor. Its conversion counts for the source of the visit
+// (D1).
 func TestALoginKeepsTheVisit(t *testing.T) {
 	anon, known, both := map[string]any{"anonymousId": "a"}, map[string]any{"distinctId": "u"}, map[string]any{"anonymousId": "a", "distinctId": "u"}
 	named := map[string]any{"sessionId": "s"}
@@ -63,7 +64,7 @@ func TestALoginKeepsTheVisit(t *testing.T) {
 			}
 		}
 	}
-	// A login that nothing follows is no visit and no visitor.
+	// A login without any later event is no visit and no visitor.
 	first = append(first, map[string]any{"type": "identify", "distinctId": "nobody", "traits": map[string]any{"plan": "free"}})
 	s.send(first...)
 	s.settled()
@@ -94,8 +95,9 @@ func TestALoginKeepsTheVisit(t *testing.T) {
 	}
 }
 
-// TestALoginKeepsThePerson sends visits in which the first event of a known id belongs to a running visit, in one request and in several. Each id finds
-// the person, and the person has the source of the visit and one session.
+// TestALoginKeepsThePerson sends visits in which the first event of a known id belongs to a running visit. It sends
+// them in one request and in several requests. Each id finds the person. The person has the source of the visit and one
+// session.
 func TestALoginKeepsThePerson(t *testing.T) {
 	anon, known, both := map[string]any{"anonymousId": "a"}, map[string]any{"distinctId": "u"}, map[string]any{"anonymousId": "a", "distinctId": "u"}
 	shape := login{map[string]any{"sessionId": "s"}, anon, both, known}

@@ -10,9 +10,9 @@ import (
 	"svc/actors/grain"
 )
 
-// TestMessagesLoseNothing encodes and decodes the request and the answer of every method of every kind of actor, as
-// a call does, and requires equality. A method that is declared later is covered as well. Each type is tried with
-// every field filled, and with pointers to zero values, which patches use for "clear".
+// TestMessagesLoseNothing encodes and decodes the request and the answer of every method of every kind of actor, as a
+// call does. Both sides must be equal. A method that is declared later is covered as well. Each type is tried with
+// every field filled. It is also tried with pointers to zero values, which patches use for "clear".
 func TestMessagesLoseNothing(t *testing.T) {
 	messages := grain.Messages()
 	if len(messages) < 200 {
@@ -48,9 +48,9 @@ func TestMessagesLoseNothing(t *testing.T) {
 
 // filler fills values of any type, each differently.
 type filler struct {
-	// zeroes leaves everything zero but pointers, which lead to zero values.
+	// zeroes leaves everything zero except for pointers, which point to zero values.
 	zeroes bool
-	// open counts how often each type is being filled, so that a type that contains itself comes to an end.
+	// open counts the current fills of each type. It bounds a type that contains itself.
 	open map[reflect.Type]int
 	next int
 	// hidden lists the fields that no encoder sees.
@@ -127,8 +127,8 @@ func (f *filler) fillStruct(v reflect.Value, path string) {
 	}
 }
 
-// zeroHidden zeroes the fields of an embedded struct that the outer one hides by its own of the same name: the record
-// holds the outer field.
+// zeroHidden zeroes the fields of an embedded struct that a field of the outer struct hides by the same name. The
+// record holds the outer field.
 func zeroHidden(outer, embedded reflect.Value) {
 	for i := range embedded.NumField() {
 		promoted, found := outer.Type().FieldByName(embedded.Type().Field(i).Name)

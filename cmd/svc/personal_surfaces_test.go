@@ -21,7 +21,8 @@ import (
 	"svc/http/route"
 )
 
-// plantDefinitions has the owner name the planted texts in every kind of definition. It returns the ids by their nouns.
+// plantDefinitions names the planted texts in every kind of definition, as the owner. It returns the ids by their
+// nouns.
 func (s *server) plantDefinitions(t *testing.T) map[string]string {
 	t.Helper()
 	email, session := planted["e-mail"], s.session()
@@ -53,7 +54,7 @@ func (s *server) plantDefinitions(t *testing.T) map[string]string {
 	}
 }
 
-// forms returns how a planted text may be written in an answer.
+// forms returns the forms in which an answer may contain a planted text.
 func forms(word string) []string {
 	quoted, _ := json.Marshal(word)
 	return []string{word, url.QueryEscape(word), url.PathEscape(word), strings.Trim(string(quoted), `"`), strings.ReplaceAll(word, "@", `\u0040`), base64Of(word), sha256Of(word), md5Of(word)}
@@ -74,7 +75,7 @@ func leaks(body []byte) (found []string) {
 	return found
 }
 
-// placed puts ids into the path of a row, by the noun that stands before them.
+// placed puts ids into the path of a row, by the noun before each id.
 func placed(row route.Route, ids, definitions map[string]string) string {
 	path := row.Path
 	for noun, id := range definitions {
@@ -102,7 +103,7 @@ func parameters(in reflect.Type) (names []string) {
 	return names
 }
 
-// callers are those who may not see personal data, each by what it calls with.
+// callers returns the callers without the right to see personal data, each with its token or session.
 func (s *server) callers(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{"viewer's token": s.viewerToken(t), "member's session": s.seated("mo@acme.example", "member")}
@@ -110,8 +111,9 @@ func (s *server) callers(t *testing.T) map[string]string {
 
 var requestIDs = regexp.MustCompile(`req_[0-9A-Z]+|"(at|generatedAt|asOf)":"[^"]*"`)
 
-// TestNoSurfaceShowsOrConfirmsPersonalData asks every row of the table as every caller without people.pii.read: no answer
-// holds a planted text in any form, and no parameter tells a planted text from one that nobody has. A new row is asked as well.
+// TestNoSurfaceShowsOrConfirmsPersonalData asks every row of the table as every caller without people.pii.read. No
+// answer holds a planted text in any form. No parameter distinguishes a planted text from a text that no person has. A
+// new row is asked as well.
 func TestNoSurfaceShowsOrConfirmsPersonalData(t *testing.T) {
 	s := startServer(t, t.TempDir(), watched())
 	ids := s.plant(t)
@@ -146,7 +148,7 @@ func (s *server) surfaceIsMasked(t *testing.T, caller, secret string, row route.
 	header := map[string]string{"Accept": "application/json"}
 	ask := func(query string) answer {
 		got := s.call("GET", path+"?"+query, secret, nil, header)
-		// What a caller wrote itself comes back in the refusal of a parameter at most.
+		// The refusal of a parameter may at most repeat the caller's own text.
 		if found := leaks(got.body); len(found) > 0 && got.status < 400 {
 			t.Errorf("%s shows %v to a %s with %q: %s", row.Operation, found, caller, query, excerpt(got.body))
 		}
@@ -171,7 +173,7 @@ func (s *server) surfaceIsMasked(t *testing.T, caller, secret string, row route.
 	}
 }
 
-// TestDefinitionsOfPersonalDataNeedTheRight tries to define, to preview and to send what is masked.
+// TestDefinitionsOfPersonalDataNeedTheRight tries to define, preview and send masked data.
 func TestDefinitionsOfPersonalDataNeedTheRight(t *testing.T) {
 	s := startServer(t, t.TempDir(), watched())
 	ids := s.plant(t)

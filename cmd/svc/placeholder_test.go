@@ -14,7 +14,8 @@ import (
 	"svc/cmd/svc/importer"
 )
 
-// refusal sends a native request of one item and returns its status, and the code and the message of the refusal.
+// refusal sends a native request of one item. It returns the status of the answer, and the code and the message of the
+// refusal.
 func (s *server) refusal(path, body string) (status int, code, message string) {
 	s.t.Helper()
 	got := s.call("POST", path, s.boot.Keys["production"].Secret, []byte(body), nil)
@@ -26,8 +27,9 @@ func (s *server) refusal(path, body string) (status int, code, message string) {
 	return got.status, fmt.Sprint(row["code"]), fmt.Sprint(row["message"])
 }
 
-// TestPlaceholdersAreNobody sends ids that name nobody on every surface that takes ids: the native paths refuse them by the name of the field,
-// others leave them out and count them, and no two people become one. A1 and A3 are among them.
+// TestPlaceholdersAreNobody sends placeholder ids on every surface that takes ids. The native paths refuse them by the
+// name of the field. Other paths leave them out and count them. No two people become one. A1 and A3 are among the
+// cases.
 func TestPlaceholdersAreNobody(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	words := []string{"undefined", " NULL ", "[object Object]", "0", "-1", `\"undefined\"`, "(null)", "<nil>", "NaN", "00000000-0000-0000-0000-000000000000", "not_authenticated", " "}
@@ -50,7 +52,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 	for _, one := range native {
 		for _, word := range words {
 			if word == " " && one.field == "traits.company" {
-				continue // white space is no company, and was none before
+				continue // white space names no company, now and before
 			}
 			status, code, message := s.refusal(one.path, fmt.Sprintf(one.body, word))
 			if status != 400 || code != "placeholder_id" || !strings.HasPrefix(message, one.field+" is a placeholder") {
@@ -68,7 +70,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 	}
 	before := s.losses("events", "codes")["placeholder_id"]
 
-	// A batch loses the bad items alone (A1, A3).
+	// A batch loses only the bad items (A1, A3).
 	got := s.call("POST", "/api/v1/batch", s.boot.Keys["production"].Secret, []byte(`{"items":[
 		{"type":"event","name":"x","distinctId":"ann-1"},{"type":"event","name":"x","distinctId":"bob-1"},{"type":"event","name":"x","distinctId":"cat-1"},
 		{"type":"alias","distinctId":"ann-1","previousId":"undefined"},{"type":"alias","distinctId":"bob-1","previousId":"undefined"},
@@ -79,7 +81,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 		t.Errorf("the batch: %d %s", got.status, got.body)
 	}
 
-	// PostHog and Sentry leave the id out, or the event where nothing else is in it.
+	// PostHog and Sentry leave the id out. If the event has nothing else, they leave the event out.
 	body := fmt.Sprintf(`{"api_key":%q,"batch":[
 		{"event":"buy","distinct_id":"undefined"},{"event":"buy","distinct_id":"null","properties":{"$device_id":"dev-1"}},
 		{"event":"$identify","distinct_id":"dan-1","properties":{"$anon_distinct_id":"undefined"}},{"event":"$identify","distinct_id":"undefined","properties":{"$anon_distinct_id":"dan-1"}},
@@ -95,7 +97,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 		}
 	}
 
-	// A flag answers, but nobody is looked up or exposed.
+	// A flag answers, but no person is looked up or exposed.
 	s.putFlag("beta", `{"name":"Beta","kind":"boolean","environments":{"production":{"enabled":true,"rolloutPercent":100}},"rules":[{"conditions":[{"field":"tag","op":"eq","value":"vip"}]}]}`)
 	eventually(t, "the flag is there", func() error {
 		if flag := s.evaluateFlags(`{"distinctId":"undefined"}`).Flags["beta"]; flag.Reason != "default" {
@@ -104,7 +106,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 		return nil
 	})
 
-	// Rows of an import are taken without such ids.
+	// Rows of an import are accepted without such ids.
 	file := itemFile(t, "people.csv", "distinctId,anonymousId,distinctIds,plan", `eve-1,undefined,,pro`, `fay-1,,"[""fay-1"",""guest"",""fay-2""]",pro`, `null,,,pro`)
 	var out, notices bytes.Buffer
 	err := importer.Run(t.Context(), []string{"people", file, "--url", s.boot.URL, "--bootstrap", filepath.Join(s.dir, "bootstrap.json"), "--env", "production"}, &out, &notices)
@@ -143,7 +145,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 	})
 }
 
-// losses returns the counts of a signal today by their codes.
+// losses returns today's counts of a signal by their codes.
 func (s *server) losses(signal, member string) map[string]float64 {
 	s.t.Helper()
 	days := s.get(appPath + "/telemetry?env=production")["usage"].([]any)

@@ -11,8 +11,8 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// TestTheAdviceAboutAnUnfinishedRestoreWorks ends a restore after each of its steps, as a kill does, starts a server over
-// what is there, and follows what the server says.
+// TestTheAdviceAboutAnUnfinishedRestoreWorks ends a restore after each step, as a kill does. It starts a server over
+// the files that exist then, and follows the advice of the server.
 func TestTheAdviceAboutAnUnfinishedRestoreWorks(t *testing.T) {
 	env := map[string]string{"SVC_PARTITIONS": "4"}
 	s := startServer(t, t.TempDir(), env)
@@ -63,7 +63,7 @@ func TestTheAdviceAboutAnUnfinishedRestoreWorks(t *testing.T) {
 	}
 }
 
-// killedAfter runs the first steps of a restore and closes what they opened.
+// killedAfter runs the first steps of a restore and closes everything that they opened.
 func killedAfter(t *testing.T, r *restore, steps int) {
 	t.Helper()
 	err := r.prepare()

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// TestAnApplicationRequiresProofsOfIDs switches the requirement on and off, replaces a secret key, and restarts. A public key names a
-// person only as the setting of the moment allows.
+// TestAnApplicationRequiresProofsOfIDs switches the requirement on and off, replaces a secret key, and restarts. A
+// public key may name a person only as the current setting allows.
 func TestAnApplicationRequiresProofsOfIDs(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

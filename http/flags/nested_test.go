@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// TestEveryProtocolReadsVersionsAndNestedMembers asks by each protocol, often enough that answers are remembered.
+// TestEveryProtocolReadsVersionsAndNestedMembers asks by each protocol, often enough that answers are cached.
 func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
 	rule := func(field string, op svc.FlagOp, value any) svc.FlagSpec {
 		return svc.FlagSpec{
@@ -57,7 +57,7 @@ func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
 	}
 }
 
-// exposing notes which outcomes count as exposures.
+// exposing notes the outcomes that count as exposures.
 type exposing struct {
 	recorded
 
@@ -73,7 +73,8 @@ func (e *exposing) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time)
 	return true
 }
 
-// TestNobodyIsExposedBeforeThePersonIsKnown has an experiment look at a stored trait, and another flag ask for the experiment.
+// TestNobodyIsExposedBeforeThePersonIsKnown evaluates an experiment on a stored trait, and other flags with the
+// experiment as a prerequisite.
 func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
 	experiment := func(needs ...svc.FlagPrerequisite) svc.FlagSpec {
 		return svc.FlagSpec{

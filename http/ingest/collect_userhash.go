@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// checkUserHash refuses an item of a public key that says who somebody is without the proof that the application requires.
-// Both ids of an alias need one, because either of them may be somebody else's.
+// checkUserHash refuses an item of a public key that identifies a person without the proof that the application
+// requires. Both ids of an alias need a proof, because either id may belong to another person.
 func (sub *submission) checkUserHash(it *item, kind itemKind) (code, message string) {
 	if !sub.collector.RequireUserHash || sub.collector.Kind == svc.KeySecret {
 		return "", ""
@@ -27,7 +27,7 @@ func (sub *submission) checkUserHash(it *item, kind itemKind) (code, message str
 	return "user_hash_required", field + " is missing or is not that of the id; the application requires it of public keys."
 }
 
-// proved reports whether a hash is that of an id under one of the secret keys of the environment.
+// proved reports whether a hash is the hash of an id under one of the secret keys of the environment.
 func (sub *submission) proved(id, hash string) bool {
 	given, err := hex.DecodeString(hash)
 	if err != nil || id == "" {

@@ -9,7 +9,8 @@ import (
 	"svc"
 )
 
-// proving is a collector of a public and a secret key of an application that requires proofs, with the proofs of both secret keys.
+// proving returns a collector of a public and a secret key of an application that requires proofs. It also returns a
+// function that makes the proofs of both secret keys.
 func proving(log *logOf) (*Collect, func(key, id string) string) {
 	collect := capturing(log)
 	public := *collect.Collectors.(collectorsOf)[svc.HashSecret(posthogKey)]
@@ -20,7 +21,7 @@ func proving(log *logOf) (*Collect, func(key, id string) string) {
 	return collect, func(key, id string) string { return hex.EncodeToString(svc.UserHash(svc.HashSecret(key), id)) }
 }
 
-// TestPublicKeysProveWhomTheyName sends items that say who somebody is, with and without proofs.
+// TestPublicKeysProveWhomTheyName sends items that identify a person, with and without proofs.
 func TestPublicKeysProveWhomTheyName(t *testing.T) {
 	t.Parallel()
 	_, of := proving(&logOf{})

@@ -21,17 +21,18 @@ import (
 	"svc/http/route"
 )
 
-// limitFuzzing has a decoder without a limit of its depth fail at once, and the collector keep memory low.
+// limitFuzzing limits the stack, so that a decoder without a limit of its depth fails at once. It also makes the
+// garbage collector limit the use of memory.
 func limitFuzzing(f *testing.F) {
 	f.Helper()
 	debug.SetMaxStack(16 << 20)
 	debug.SetMemoryLimit(512 << 20)
 }
 
-// brackets is what makes a decoder call itself: 2.2 million levels have a stack of a gigabyte.
+// brackets returns a text that makes a decoder call itself. Its 2.2 million levels need a stack of a gigabyte.
 func brackets() string { return strings.Repeat("[", 2_200_000) }
 
-// packed returns a text as gzip makes it.
+// packed returns a text compressed by gzip.
 func packed(tb testing.TB, text string) string {
 	tb.Helper()
 	var out bytes.Buffer
@@ -45,7 +46,7 @@ func packed(tb testing.TB, text string) string {
 	return out.String()
 }
 
-// deepBodies are small bodies that unpack to millions of levels.
+// deepBodies returns small bodies that unpack to millions of levels.
 func deepBodies(tb testing.TB) []string {
 	tb.Helper()
 	return []string{
@@ -55,11 +56,11 @@ func deepBodies(tb testing.TB) []string {
 	}
 }
 
-// deepOTLP are attributes in attributes, as JSON and as protobuf, and groups in groups.
+// deepOTLP returns attributes in attributes, as JSON and as protobuf, and groups in groups.
 func deepOTLP() []string {
 	value := &otlpcommon.AnyValue{Value: &otlpcommon.AnyValue_StringValue{StringValue: "x"}}
 	encoded := []byte{}
-	for range 9000 { // each field is the only one of the message around it
+	for range 9000 { // each field is the only one in its enclosing message
 		encoded = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), encoded)
 	}
 	for range 40 {
@@ -72,7 +73,7 @@ func deepOTLP() []string {
 	}
 }
 
-// taking is a collector whose secret key may send everything.
+// taking returns a collector with a secret key that may send everything.
 func taking(log *logOf) *Collect {
 	c := testCollect(log)
 	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
@@ -82,7 +83,7 @@ func taking(log *logOf) *Collect {
 	return c
 }
 
-// tallied keeps what was counted.
+// tallied stores the counts that it receives.
 type tallied struct{ counts svc.UsageCounts }
 
 func (c *tallied) Add(counts svc.UsageCounts) <-chan struct{} {
@@ -92,8 +93,8 @@ func (c *tallied) Add(counts svc.UsageCounts) <-chan struct{} {
 	return done
 }
 
-// TestDeepBodies sends the bodies that exhausted the stack to every path that takes what strangers send: each is refused as
-// its protocol refuses what it cannot read, and counted.
+// TestDeepBodies sends the bodies that exhausted the stack to every path that accepts data of strangers. Each body is
+// counted. Each is refused in the same way as the path's protocol refuses unreadable data.
 func TestDeepBodies(t *testing.T) {
 	t.Parallel()
 	environment := svc.Environment{Number: 7}

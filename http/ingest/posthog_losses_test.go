@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// told is what became of events: the items that were made of them, and the counts of what was not kept.
+// told is the result of sent events: the items that were made of them, and the counts of the losses.
 type told struct {
 	items  []string
 	losses map[string]int64
@@ -40,7 +40,7 @@ func captureAll(t *testing.T, events ...string) told {
 	return got
 }
 
-// TestPostHogLosses sends what is not kept, or not as a whole: each loss is counted by its reason.
+// TestPostHogLosses sends events that are not stored, or not stored as a whole. Each loss is counted by its reason.
 func TestPostHogLosses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -101,7 +101,7 @@ func TestPostHogLosses(t *testing.T) {
 	}
 }
 
-// TestPostHogTraits sends traits of one person several times in a request; D1 is the one without times.
+// TestPostHogTraits sends traits of one person several times in a request. D1 is the case without times.
 func TestPostHogTraits(t *testing.T) {
 	t.Parallel()
 	sign := func(traits, more string) string {
@@ -137,7 +137,7 @@ func TestPostHogTraits(t *testing.T) {
 	}
 }
 
-// TestPostHogForms sends forms: spaces of JSON stay spaces, and a plus that became one in base64 is a plus.
+// TestPostHogForms sends forms. Spaces in JSON stay spaces. A space in base64 that was a plus is read as a plus.
 func TestPostHogForms(t *testing.T) {
 	t.Parallel()
 	const text = `{"api_key":"` + posthogKey + `","event":"one order + more","distinct_id":"ada lovelace"}`
@@ -153,7 +153,7 @@ func TestPostHogForms(t *testing.T) {
 	}
 }
 
-// TestPostHogFingerprint groups exceptions by what the customer says; D3 is the text.
+// TestPostHogFingerprint groups exceptions by the customer's fingerprint. D3 is the case of a text.
 func TestPostHogFingerprint(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

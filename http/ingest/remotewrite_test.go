@@ -16,7 +16,7 @@ import (
 	"svc/http/route"
 )
 
-// remoteV1 is a series of remote write 1.0 with a sample, and with exemplars.
+// remoteV1 returns a series of remote write 1.0 with a sample, and with exemplars.
 func remoteV1(labels []string, exemplars int) []byte {
 	field := func(to []byte, number protowire.Number, content []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), content)
@@ -34,7 +34,7 @@ func remoteV1(labels []string, exemplars int) []byte {
 	return field(nil, 1, series)
 }
 
-// remoteV2Of is the same of 2.0.
+// remoteV2Of returns the same series in remote write 2.0.
 func remoteV2Of(t *testing.T, refs []uint32, exemplars int) []byte {
 	t.Helper()
 	series := &writev2.TimeSeries{LabelsRefs: refs, Samples: []*writev2.Sample{{Value: 1, Timestamp: collectNoon().UnixMilli()}}}
@@ -48,7 +48,8 @@ func remoteV2Of(t *testing.T, refs []uint32, exemplars int) []byte {
 	return body
 }
 
-// TestRemoteWriteAnswers says what is answered and counted of exemplars, which are not kept, and of series with a label twice.
+// TestRemoteWriteAnswers checks the answers and the counts for exemplars, which are not stored. It also checks them for
+// series that have a label twice.
 func TestRemoteWriteAnswers(t *testing.T) {
 	const v1, v2 = "application/x-protobuf", "application/x-protobuf;proto=" + remoteV2
 	many := []string{"__name__", "jobs_total"}

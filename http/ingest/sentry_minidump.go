@@ -15,14 +15,14 @@ import (
 // minidumpField is the part of a form that holds the minidump.
 const minidumpField = "upload_file_minidump"
 
-// Bounds of the form around a minidump.
+// These are the bounds of the form around a minidump.
 const (
 	maxFormParts = 200
 	maxFormField = 1 << 20
 )
 
-// minidump takes the memory image of a native program that crashed, in a form as Breakpad, Crashpad and Unreal send
-// it, or alone. The image is read and not kept.
+// minidump takes the memory image of a native program that crashed. The image comes alone, or in a form as Breakpad,
+// Crashpad and Unreal send it. The image is read and not stored.
 func (s *Sentry) minidump(sub *submission) error {
 	if err := s.authenticate(sub, ""); err != nil {
 		return err
@@ -55,18 +55,18 @@ func (s *Sentry) crash(sub *submission, index int, payload, content []byte) erro
 		sub.answered = event.ID
 	}
 	event.Crash(dump)
-	// The id of an event without one is derived from its bytes and those of the image's beginning.
+	// If the event has no id, the id is derived from its bytes and from the first bytes of the image.
 	s.take(sub, index, event, append(payload[:len(payload):len(payload)], content[:min(len(content), 4<<10)]...))
 	return nil
 }
 
-// crashWith returns what takes the event of a minidump.
+// crashWith returns a function that takes the event of a minidump.
 func (s *Sentry) crashWith(content []byte) func(sub *submission, index int, payload []byte) error {
 	return func(sub *submission, index int, payload []byte) error { return s.crash(sub, index, payload, content) }
 }
 
-// withMinidump returns the minidump of an envelope, nil if there is none, and its items. It belongs to the
-// envelope's event; without one an event is added.
+// withMinidump returns the items of an envelope and its minidump. The minidump is nil if the envelope has no minidump.
+// The minidump belongs to the envelope's event. If the envelope has no event, one is added.
 func withMinidump(items []sentry.Item, id string) ([]sentry.Item, []byte) {
 	at := slices.IndexFunc(items, func(item sentry.Item) bool { return item.Attachment == "event.minidump" })
 	if at < 0 {

@@ -17,7 +17,7 @@ import (
 	"svc/protos"
 )
 
-// crashesOf keeps the titles of the errors that were produced.
+// crashesOf stores the titles of the errors that were produced.
 type crashesOf struct{ titles []string }
 
 func (l *crashesOf) Produce(_ context.Context, parts []svc.Part) error {
@@ -33,7 +33,7 @@ func (l *crashesOf) Produce(_ context.Context, parts []svc.Part) error {
 	return nil
 }
 
-// crashDump is the smallest minidump of a crash: an exception of Linux, and nothing else.
+// crashDump returns the smallest minidump of a crash: an exception of Linux, and nothing else.
 func crashDump() []byte {
 	dump := make([]byte, 32+12+168)
 	copy(dump, "MDMP")

@@ -15,8 +15,8 @@ import (
 	"svc/http/admission"
 )
 
-// slowBodies opens connections from an address, each of which sends the beginning of a body and no more. It returns how many
-// were refused.
+// slowBodies opens connections from an address. Each connection sends the beginning of a body and no more. slowBodies
+// returns how many stayed open and how many were refused.
 func slowBodies(t *testing.T, server *httptest.Server, from, path, key string, sent int) (open, refused int) {
 	t.Helper()
 	const connections = 600
@@ -34,7 +34,7 @@ func slowBodies(t *testing.T, server *httptest.Server, from, path, key string, s
 				header += "Authorization: Bearer " + key + "\r\n"
 			}
 			_, _ = conn.Write([]byte(header + "\r\n" + `{"items":[{"name":"` + strings.Repeat("x", sent)))
-			begun <- struct{}{} // a refused one may be closed already
+			begun <- struct{}{} // a refused connection may be closed already
 			line, _ := bufio.NewReader(conn).ReadString('\n')
 			answers <- line
 		}()
@@ -54,13 +54,13 @@ func slowBodies(t *testing.T, server *httptest.Server, from, path, key string, s
 	}
 }
 
-// TestSlowBodies has one address open 600 bodies that do not come: other addresses and the servers of the same application
-// are served meanwhile, and so is whoever sends the key in the body.
+// TestSlowBodies opens 600 bodies from one address. These bodies never arrive. Meanwhile other addresses and the
+// servers of the same application are served. Clients that send the key in the body are served too.
 func TestSlowBodies(t *testing.T) {
 	for _, c := range []struct {
 		name, path, key string
 		sent            int
-		all             bool // none of the slow ones is refused
+		all             bool // no slow connection is refused
 	}{
 		{"F4: a few bytes of each", "/api/v1/batch", "key0", 1, true},
 		{"32 KiB of each", "/api/v1/batch", "key0", 32 << 10, false},

@@ -15,12 +15,12 @@ import (
 	"svc"
 )
 
-// heldID begins the ids that stand for numbers which the SDK would round; the number itself follows.
+// heldID is the prefix of the ids that stand for numbers that the SDK would round. The number follows the prefix.
 const heldID = "svc-number:"
 
-// check reads the messages of a request. It returns the refusal of those that are none by JSON-RPC. Otherwise the request has them as
-// they came, but for ids that the SDK would round: texts stand for these. one is the id of a single message, held says that a text
-// stands for some id.
+// check reads the messages of a request. It returns a refusal if a message is invalid by JSON-RPC. Otherwise the
+// request has the messages unchanged, except for ids that the SDK would round. Texts stand for these ids. one is the id
+// of a single message. held reports that a text stands for some id.
 func check(r *http.Request) (one json.RawMessage, held bool, refused *jsonrpc.Error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	rest := r.Body
@@ -71,7 +71,8 @@ func invalid(why string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "Invalid request: " + why + "."}
 }
 
-// checkMessage returns the id of a message, or why it is none. changed is the message with another id if the SDK would round its own.
+// checkMessage returns the id of a message, or the refusal of an invalid one. changed is the message with another id if
+// the SDK would round the original id.
 func checkMessage(text json.RawMessage) (changed, id json.RawMessage, refused *jsonrpc.Error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &members) != nil || members == nil {
@@ -94,7 +95,7 @@ func checkMessage(text json.RawMessage) (changed, id json.RawMessage, refused *j
 	if !has || exact(id) {
 		return nil, id, nil
 	}
-	members["id"], _ = json.Marshal(heldID + string(id)) // a text
+	members["id"], _ = json.Marshal(heldID + string(id)) // marshalling a text cannot fail
 	changed, _ = json.Marshal(members)                   // it was read from JSON
 	return changed, id, nil
 }
@@ -113,14 +114,14 @@ func validID(id json.RawMessage) bool {
 	return err == nil && number == math.Trunc(number)
 }
 
-// exact reports whether the SDK, which reads numbers as float64, answers an id as it was sent.
+// exact reports whether the SDK returns an id unchanged. The SDK reads numbers as float64.
 func exact(id json.RawMessage) bool {
 	const whole = 1 << 53
 	number, err := strconv.ParseInt(string(id), 10, 64)
 	return id[0] == '"' || err == nil && number > -whole && number < whole && strconv.FormatInt(number, 10) == string(id)
 }
 
-// restore puts the numbers back for which texts stood in the ids of an answer.
+// restore puts the numbers back into the ids of an answer, in place of the texts that stood for them.
 func restore(body []byte) []byte {
 	var many []json.RawMessage
 	if json.Unmarshal(body, &many) != nil {

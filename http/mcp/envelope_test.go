@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEnvelopes sends messages that are none, or odd, by JSON-RPC 2.0: the code and the id of the answer are those of the
-// specification, and an id comes back as it was sent.
+// TestEnvelopes sends messages that are invalid or odd by JSON-RPC 2.0. The answer has the code and the id that the
+// specification requires. A valid id is returned unchanged.
 func TestEnvelopes(t *testing.T) {
 	w := newWorld(t)
 	old := map[string]string{"Mcp-Protocol-Version": "2025-11-25"}
@@ -59,7 +59,7 @@ func TestEnvelopes(t *testing.T) {
 			response := w.send(t, message{body: c.body, token: w.Reader, header: c.header})
 			body := response.Body.String()
 			if !strings.Contains(body, `"isError"`) && strings.Contains(body, `"content"`) {
-				body += `"isError":false` // it is left out
+				body += `"isError":false` // the member is left out
 			}
 			for _, part := range c.holds {
 				if response.Code != c.status || !strings.Contains(body, part) {

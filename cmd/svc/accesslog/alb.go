@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// parseALB reads a line of a load balancer of AWS. A classic one writes no type before the time.
+// parseALB reads a line of a load balancer of AWS. A classic load balancer writes no type before the time.
 //
 //	type time balancer client:port target:port seconds seconds seconds status status bytes bytes "request" "user agent" …
 func parseALB(line string) (parsed Line, forwarded, ok bool) {

@@ -10,15 +10,15 @@ import (
 //
 //	[host] address identity user [time] "request" status size ["referrer" "user agent" [more "X-Forwarded-For" more]]
 type apacheFormat struct {
-	// host says that the host comes first, with or without a port.
+	// host is set if the host comes first, with or without a port.
 	host bool
-	// combined says that referrer and user agent follow. More fields may stand behind them.
+	// combined is set if the referrer and the user agent follow. More fields may come after them.
 	combined bool
-	// forwarded says that the first quoted field behind the user agent is X-Forwarded-For.
+	// forwarded is set if the first quoted field after the user agent is X-Forwarded-For.
 	forwarded bool
 }
 
-// timeLayout is the form of the time between the brackets.
+// timeLayout is the layout of the time between the brackets.
 const timeLayout = "02/Jan/2006:15:04:05 -0700"
 
 func (f apacheFormat) parse(line string) (parsed Line, forwarded, ok bool) {
@@ -65,7 +65,7 @@ func (f apacheFormat) parse(line string) (parsed Line, forwarded, ok bool) {
 	return parsed, forwarded, true
 }
 
-// readHead reads what stands before the time. The user may hold spaces.
+// readHead reads the part before the time. The user may contain spaces.
 func (f apacheFormat) readHead(parsed *Line, head string) bool {
 	if f.host {
 		host, rest, ok := strings.Cut(head, " ")
@@ -78,7 +78,7 @@ func (f apacheFormat) readHead(parsed *Line, head string) bool {
 	if !ok {
 		return false
 	}
-	// An identity that is an address is the address behind a host.
+	// If the identity is an address, the word before it is a host.
 	identity, _, _ := strings.Cut(names, " ")
 	if _, err := netip.ParseAddr(identity); err == nil {
 		return false
@@ -88,8 +88,8 @@ func (f apacheFormat) readHead(parsed *Line, head string) bool {
 	return err == nil
 }
 
-// isHost reports whether a word is a host with or without a port. An address needs one: without it, the word may be the
-// client that a proxy names.
+// isHost reports whether a word is a host with or without a port. An address needs a port: without a port, the word may
+// be the client named by a proxy.
 func isHost(word string) bool {
 	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_*:[]"
 	_, err := netip.ParseAddr(word)
@@ -113,7 +113,7 @@ func readForwarded(parsed *Line, rest string) bool {
 	return ok
 }
 
-// isSize reports whether a text is the size of an answer.
+// isSize reports whether a text is the size of a response.
 func isSize(text string) bool {
 	return text != "" && (text == "-" || strings.Trim(text, "0123456789") == "")
 }

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Format is a form of access logs.
+// Format is a format of access logs.
 type Format struct {
 	Name string
 	// parser returns the parser of one file.
 	parser func() parser
-	// forwarded is set if the client is named in another field than the peer. Such a format is not detected in a file
-	// that never has that field.
+	// forwarded is set if another field than the peer names the client. Such a format is not detected in a file that
+	// never has this field.
 	forwarded bool
 }
 
 // parser reads a line without its line break. Clients that proxies name are reported as forwarded.
 type parser func(line string) (parsed Line, forwarded, ok bool)
 
-// Formats returns the formats. Among those that read equally many lines of a file, the first one is detected.
+// Formats returns the formats. If several formats read equally many lines of a file, the first of them is detected.
 func Formats() []Format {
 	apache := func(f apacheFormat) func() parser { return func() parser { return f.parse } }
 	return []Format{
@@ -55,8 +55,8 @@ func Named(name string) (Format, bool) {
 	return Format{}, false
 }
 
-// Parser returns a function that reads the lines of a file in this format, in their order and without their line
-// breaks; ok says whether a line has the format. Results do not share memory with lines.
+// Parser returns a function that reads the lines of a file in this format. The caller passes the lines in their order
+// and without their line breaks. ok reports whether a line has the format. Results do not share memory with lines.
 func (f Format) Parser() func(line []byte) (parsed Line, ok bool) {
 	parse := f.parser()
 	return func(line []byte) (Line, bool) {
@@ -68,7 +68,7 @@ func (f Format) Parser() func(line []byte) (parsed Line, ok bool) {
 	}
 }
 
-// clean returns a line without the signs of its file: a byte order mark and a carriage return.
+// clean returns a line without a byte order mark and without a carriage return.
 func clean(line []byte) string {
 	return string(bytes.TrimPrefix(bytes.TrimSuffix(line, []byte{'\r'}), []byte("\uFEFF")))
 }
@@ -80,7 +80,7 @@ type Detector struct {
 	lines           int
 }
 
-// detectLines is how many lines a detector looks at.
+// detectLines is the number of lines that a detector reads.
 const detectLines = 1000
 
 // NewDetector returns a detector that has seen no line.
@@ -93,7 +93,7 @@ func NewDetector() *Detector {
 	return d
 }
 
-// Add looks at the next line, and reports whether further lines are needed.
+// Add reads the next line, and reports whether further lines are needed.
 func (d *Detector) Add(line []byte) bool {
 	text := clean(line)
 	for i, parse := range d.parsers {
@@ -109,7 +109,7 @@ func (d *Detector) Add(line []byte) bool {
 	return d.lines < detectLines
 }
 
-// Format returns the format that reads most of the lines; ok is false if none reads any.
+// Format returns the format that reads most of the lines. ok is false if no format reads any line.
 func (d *Detector) Format() (found Format, ok bool) {
 	most := 0
 	for i, format := range Formats() {
@@ -120,7 +120,7 @@ func (d *Detector) Format() (found Format, ok bool) {
 	return found, most > 0
 }
 
-// addressOf reads an IP address, which may be followed by a port.
+// addressOf reads an IP address. A port may follow the address.
 func addressOf(text string) (address string, ok bool) {
 	text = strings.TrimSpace(text)
 	if _, err := netip.ParseAddr(text); err == nil {
@@ -137,7 +137,8 @@ func addressOf(text string) (address string, ok bool) {
 	return "", false
 }
 
-// clientOf returns the client of an X-Forwarded-For header: its first public address, else its first address.
+// clientOf returns the client of an X-Forwarded-For header. This is its first public address, or else its first
+// address.
 func clientOf(header string) (address string, ok bool) {
 	for one := range strings.SplitSeq(header, ",") {
 		found, valid := addressOf(one)

@@ -10,7 +10,7 @@ import (
 	"svc/cmd/svc/accesslog"
 )
 
-// TestFormats detects the format of each log and reads every line of it. A line that is nil is malformed.
+// TestFormats detects the format of each log and reads all its lines. A nil line is malformed.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	const request = `[27/Nov/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 368`
@@ -111,7 +111,7 @@ https 2026-11-27T10:00:00.000000Z app/web/50dc6c - 10.0.0.1:80 0 0 0 200 200 34 
 	}
 }
 
-// TestNoFormatIsDetected looks at files that are no access logs.
+// TestNoFormatIsDetected reads files that are no access logs.
 func TestNoFormatIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, log := range []string{"", "junk", "#Fields: date time\n2026-11-27 10:00:00", `{"a":1}`, "\x00\xff", "203.0.113.1, 10.0.0.1 - - [27/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\""} {
@@ -125,7 +125,7 @@ func TestNoFormatIsDetected(t *testing.T) {
 	}
 }
 
-// TestNames holds the names that --format accepts.
+// TestNames checks the names that --format accepts.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"combined_xff", "combined", "common", "vhost_combined_xff", "vhost_combined", "vhost_common", "caddy", "nginx_json", "cloudfront", "iis", "alb"}

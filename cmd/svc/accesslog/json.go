@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// caddyLine has the members of a line of Caddy that are read.
+// caddyLine holds the members that the parser reads from a line of Caddy.
 type caddyLine struct {
 	Ts      json.RawMessage
 	Status  int
@@ -43,8 +43,8 @@ func parseCaddy(line string) (parsed Line, forwarded, ok bool) {
 	return parsed, false, true
 }
 
-// parseJSON reads an object of flat members, as a log_format of nginx writes it. Members have the names of nginx's
-// variables, or the usual other ones.
+// parseJSON reads an object of flat members, as a log_format of nginx writes it. The members have the names of nginx's
+// variables, or other usual names.
 func parseJSON(line string) (parsed Line, forwarded, ok bool) {
 	var members map[string]json.RawMessage
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &members) != nil {
@@ -88,7 +88,7 @@ func parseJSON(line string) (parsed Line, forwarded, ok bool) {
 	return parsed, false, true
 }
 
-// word returns a text or a number of a JSON value, else "".
+// word returns a text or a number of a JSON value. It returns "" for any other value.
 func word(raw json.RawMessage) string {
 	var text string
 	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null" {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// w3c reads the extended log format of W3C, whose directive #Fields names the fields: IIS writes it with spaces,
-// CloudFront with tabs.
+// w3c reads the extended log format of W3C. The directive #Fields names the fields. IIS separates the fields by spaces,
+// CloudFront by tabs.
 type w3c struct {
 	tabs bool
-	// fields has the number of each field, count is how many a line has.
+	// fields has the number of each field. count is the number of fields in a line.
 	fields map[string]int
 	count  int
 }
@@ -45,14 +45,14 @@ func (w *w3c) parse(line string) (parsed Line, forwarded, ok bool) {
 		return Line{}, false, false
 	}
 	if parsed.Status, err = strconv.Atoi(field("sc-status")); err != nil {
-		parsed.Status = 0 // CloudFront writes 000 if the client went away, others write nothing
+		parsed.Status = 0 // CloudFront writes 000 if the client went away, other servers write nothing
 	}
 	parsed.Method, parsed.Target = splitRequest(field("cs-method") + " " + field("cs-uri-stem"))
 	if query := field("cs-uri-query"); query != "" && parsed.Target != "" {
 		parsed.Target += "?" + query
 	}
 	parsed.Referrer, parsed.UserAgent = cmp.Or(w.text(field("cs(referer)")), "-"), cmp.Or(w.text(field("cs(user-agent)")), "-")
-	if !w.tabs { // the address that CloudFront met is the client's
+	if !w.tabs { // the address that CloudFront saw is the client's
 		if client, named := clientOf(w.text(cmp.Or(field("x-forwarded-for"), field("cs(x-forwarded-for)")))); named {
 			parsed.Address = client
 		}
@@ -60,7 +60,7 @@ func (w *w3c) parse(line string) (parsed Line, forwarded, ok bool) {
 	return parsed, false, parsed.Status >= 0 && parsed.Status <= 999
 }
 
-// direct reads a directive. Only #Fields has a meaning here.
+// direct reads a directive. Only #Fields has an effect here.
 func (w *w3c) direct(line string) {
 	names, found := strings.CutPrefix(line, "#Fields:")
 	if !found {
@@ -73,7 +73,7 @@ func (w *w3c) direct(line string) {
 	}
 }
 
-// text undoes the encoding of a header: IIS writes + for spaces, CloudFront encodes them, in part twice.
+// text undoes the encoding of a header. IIS writes + for spaces. CloudFront percent-encodes spaces, in part twice.
 func (w *w3c) text(header string) string {
 	if !w.tabs {
 		return strings.ReplaceAll(strings.ReplaceAll(header, "++", " +"), "+", " ")

@@ -10,7 +10,7 @@ import (
 	"svc/actors/people"
 )
 
-// Dependents finds what of production depends on objects that have no environment.
+// Dependents finds the parts of production that depend on objects without an environment.
 type Dependents struct {
 	Application func(ref svc.AppRef) (*svc.Application, bool)
 	Segments    *people.Segments
@@ -18,9 +18,9 @@ type Dependents struct {
 	Alerts      *alerting.Alerts
 }
 
-// ProductionDepends reports whether something of an application's production depends on an object: a flag or a campaign on a segment,
-// an alert rule on a monitor, a flag or a segment in use on the stages to which goals move people. Nothing depends on a new
-// segment or monitor.
+// ProductionDepends reports whether an application's production depends on an object. A flag or a campaign depends on a
+// segment. An alert rule depends on a monitor. A flag or a segment in use depends on the stages to which goals move
+// people. Nothing depends on a new segment or monitor.
 func (d Dependents) ProductionDepends(ctx context.Context, ref svc.AppRef, noun, id string) (bool, error) {
 	switch noun {
 	case "segment":

@@ -67,7 +67,7 @@ func TestImportFindsTheFormat(t *testing.T) {
 	}
 }
 
-// TestImportsOfNothingFail imports files of each kind that hold nothing that can be imported.
+// TestImportsOfNothingFail imports files of each kind without any importable row.
 func TestImportsOfNothingFail(t *testing.T) {
 	t.Parallel()
 	for what, content := range map[string]string{"events": "junk\n[1]\n\n", "people": "distinctId,plan\n,pro\n", "billing": "type,id\n"} {

@@ -13,57 +13,60 @@ import (
 	"strings"
 )
 
-// LeastMemory is what a node with an embedded store needs, in bytes; 512 MiB are recommended.
+// LeastMemory is the memory that a node with an embedded store needs, in bytes. 512 MiB are recommended.
 const LeastMemory = 400 << 20
 
-// Memory divides the memory of the process among those that may take much of it. All sizes are in bytes.
+// Memory divides the memory of the process among the parts that may take much of it. All sizes are in bytes.
 type Memory struct {
 	// Total is the least of the machine's memory, the limits of the control groups around the process, and SVC_MEMORY.
 	Total int64
-	// Heap is the limit of the Go runtime, Engine that of the embedded store, which has an allocator of its own.
+	// Heap is the limit of the Go runtime. Engine is the limit of the embedded store, which has a separate allocator.
 	Heap, Engine int64
-	// Fetched bounds the records that are read from the log and not folded yet, Block those of the open block; as many
-	// again are in the block that is being stored. Rows and the texts of an insert take several times their records.
+	// Fetched bounds the records that are read from the log and not folded yet. Block bounds the records of the open
+	// block. The block that is being stored may hold as many again. Rows and the texts of an insert take several times
+	// the size of their records.
 	Fetched, Block int64
-	// Ingest bounds the bodies that are being read and decoded, Maps the source maps that are held parsed.
+	// Ingest bounds the bodies that are being read and decoded. Maps bounds the parsed source maps in memory.
 	Ingest, Maps int64
 }
 
-// The parts of the memory, and their bounds where there is plenty.
+// These are the parts of the memory, and their bounds if there is plenty of memory.
 const (
 	blockPart, mostBlock     = 128, 128 << 20
 	fetchedPart, mostFetched = 32, 64 << 20
 	mapsPart, mostMaps       = 16, 256 << 20
-	ingestPart, leastIngest  = 5, 128 << 20 // the largest body has room
+	ingestPart, leastIngest  = 5, 128 << 20 // the largest body fits
 )
 
-// DivideMemory returns the parts of some memory. stated is SVC_INGEST_MEMORY.
+// DivideMemory returns the parts of the given memory. stated is SVC_INGEST_MEMORY.
 func DivideMemory(total, stated int64, embedded bool) Memory {
 	m := Memory{
 		Total: total, Block: min(total/blockPart, mostBlock), Fetched: min(total/fetchedPart, mostFetched), Maps: min(total/mapsPart, mostMaps),
 		Ingest: min(max(total/ingestPart, leastIngest), stated),
 	}
-	if m.Heap = total * 5 / 6; embedded { // the rest is stacks, threads and the pages of the program
-		m.Heap, m.Engine = total*2/5, total*13/20 // together a little more than all, since they peak at different times
+	if m.Heap = total * 5 / 6; embedded { // stacks, threads and the pages of the program take the rest
+		m.Heap, m.Engine = total*2/5, total*13/20 // together slightly more than all, since they peak at different times
 	}
 	return m
 }
 
-// LimitHeap has the runtime collect more often before the heap exceeds its limit, unless the operator set GOMEMLIMIT.
+// LimitHeap makes the runtime collect more often before the heap exceeds its limit. It does nothing if the operator set
+// GOMEMLIMIT.
 func (m Memory) LimitHeap() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(m.Heap)
 	}
 }
 
-// FetchBytes is the size of one answer of the log, for so many partitions that are read at the same time.
+// FetchBytes returns the size of one answer of the log. partitions is the number of partitions that are read at the
+// same time.
 func (m Memory) FetchBytes(partitions int) int {
 	const least = 64 << 10
 	return int(max(m.Fetched/int64(max(partitions, 1)), least))
 }
 
-// FindMemory returns how much memory the process may take: that of the machine, or less where a control group has a limit
-// or stated, if it is not 0, is less. root is /.
+// FindMemory returns how much memory the process may take. This is the memory of the machine, or a lower limit of a
+// control group, or stated if that is lower. If stated is 0, it sets no limit. root is /.
 func FindMemory(root string, stated int64) int64 {
 	total := int64(math.MaxInt64)
 	if stated > 0 {
@@ -83,7 +86,7 @@ func FindMemory(root string, stated int64) int64 {
 		controllers, group, named := strings.Cut(rest, ":")
 		switch {
 		case !named:
-		case number == "0" && controllers == "": // version 2, alone or beside version 1
+		case number == "0" && controllers == "": // version 2, alone or next to version 1
 			total = min(total, groupLimit(root, "sys/fs/cgroup", group, "memory.max", "memory.high"), groupLimit(root, "sys/fs/cgroup/unified", group, "memory.max", "memory.high"))
 		case slices.Contains(strings.Split(controllers, ","), "memory"):
 			total = min(total, groupLimit(root, "sys/fs/cgroup/memory", group, "memory.limit_in_bytes"))
@@ -92,8 +95,8 @@ func FindMemory(root string, stated int64) int64 {
 	return total
 }
 
-// groupLimit returns the least limit of a control group and of those around it. In a container the path may be that on the host:
-// what is not there is passed over, and the root of the mount is the container's own group.
+// groupLimit returns the least limit of a control group and its parents. In a container the path may be the path on the
+// host. Missing files are skipped. The root of the mount is the container's own group.
 func groupLimit(root, mount, group string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {

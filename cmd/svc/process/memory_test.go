@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFindMemory reads limits as kernels and containers show them.
+// TestFindMemory reads limits in the forms of kernels and containers.
 func TestFindMemory(t *testing.T) {
 	t.Parallel()
 	const mib, machine = 1 << 20, "MemTotal:        8388608 kB\nMemFree: 1 kB\n"
@@ -60,7 +60,7 @@ func TestFindMemory(t *testing.T) {
 	}
 }
 
-// TestDivideMemory holds the parts of small and large memories to what they are in all.
+// TestDivideMemory checks all parts of a small and of a large memory.
 func TestDivideMemory(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// Client describes the browser of a request: its kind, and the place of its address. Both may be empty.
+// Client describes the browser of a request by its kind and the place of its address. Both may be empty.
 type Client func(r *http.Request) (device, place string)
 
 func (c Client) of(call *route.Call) (device, place string) {
@@ -21,7 +21,7 @@ func (c Client) of(call *route.Call) (device, place string) {
 	return c(call.Request())
 }
 
-// ownSessions answers the rows of the signed-in person's sessions.
+// ownSessions serves the rows of the signed-in person's sessions.
 type ownSessions struct {
 	sessions      Sessions
 	organizations Organizations
@@ -83,7 +83,7 @@ func (o ownSessions) list(ctx context.Context, call *route.Call, in api.Paging) 
 	}), in, func(row ownSession) string { return row.ID })
 }
 
-// newestFirst makes a page of rows whose ids grow with time.
+// newestFirst makes a page of rows. The ids of the rows grow with time.
 func newestFirst[Row any](call *route.Call, rows []Row, in api.Paging, id func(Row) string) (svc.Page[Row], error) {
 	after, err := call.Keyset(in.Cursor, 1)
 	if err != nil {

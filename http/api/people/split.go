@@ -14,11 +14,11 @@ import (
 
 // Splits removes ids from people.
 type Splits interface {
-	// VisitorOf returns the number of an id of an environment now.
+	// VisitorOf returns the present number of an id in an environment.
 	VisitorOf(environment uint64, id string) uint64
 	// Tied reports whether an alias or a merge names an id.
 	Tied(ctx context.Context, environment, visitor uint64) (bool, error)
-	// Split removes an id from its person; it may be repeated.
+	// Split removes an id from its person. It may be repeated.
 	Split(ctx context.Context, environment uint64, split svc.PersonSplit) error
 }
 
@@ -45,7 +45,7 @@ type splitID struct {
 	From *route.Time `json:"from" doc:"Events of the id from this time on are its own. If it is absent, all of them are."`
 }
 
-// Check wants a time that is not in the future.
+// Check requires a time that is not in the future.
 func (s *splitPerson) Check(call *route.Call) []svc.FieldError {
 	if s.Body.ID == "" {
 		return []svc.FieldError{{Field: "id", Code: "invalid_value", Message: "id is empty; give one of the person's distinctIds."}}
@@ -63,7 +63,8 @@ type splitPeople struct {
 	Environment string  `json:"environment"`
 }
 
-// split removes an id from a person. The decision is noted first: what was decided stands with it, and the store can be told again.
+// split removes an id from a person. It notes the decision first. The noted decision stands, and a caller can send it
+// to the store again.
 func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (splitPeople, error) {
 	found, err := d.findID(ctx, call, in.Env.Environment, in.Person)
 	if err != nil {
@@ -99,7 +100,7 @@ func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (
 	return d.afterSplit(ctx, call, in, visitor, rest)
 }
 
-// afterSplit reads the persons of an id and of the others.
+// afterSplit reads the person of the removed id and the person of the other ids.
 func (d dossiers) afterSplit(ctx context.Context, call *route.Call, in splitPerson, visitor uint64, rest []uint64) (splitPeople, error) {
 	out := splitPeople{Environment: in.Env.Slug}
 	for _, one := range []struct {
@@ -118,7 +119,7 @@ func (d dossiers) afterSplit(ctx context.Context, call *route.Call, in splitPers
 	return out, nil
 }
 
-// shownIDs are the ids of a person, if the caller may see them.
+// shownIDs returns the ids of a person if the caller may see them.
 func shownIDs(call *route.Call, p *svc.Person) []string {
 	if !call.Grant.May(svc.PermPeoplePIIRead) {
 		return nil
@@ -126,7 +127,7 @@ func shownIDs(call *route.Call, p *svc.Person) []string {
 	return p.DistinctIDs
 }
 
-// splitSummary says in a line what was removed from a person.
+// splitSummary describes in one line the ids that were removed from a person.
 func splitSummary(a *svc.Activity) string {
 	if a.Since == nil {
 		return "removed " + a.Split
