@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Ids that are made of a 64-bit number: a prefix and thirteen digits of five bits each.
+// Ids of this form are made of a 64-bit number: a prefix and thirteen digits of five bits each.
 const (
 	numberDigits = 13
 	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -38,16 +38,18 @@ func parseNumberID(prefix, id string) (number uint64, ok bool) {
 	return number, true
 }
 
-// CodePlaceholderID is the code under which a placeholder is refused or counted.
+// CodePlaceholderID is the code with which placeholders are refused or counted.
 const CodePlaceholderID = "placeholder_id"
 
-// CookielessID is the id under which SDKs of PostHog send the events of all visitors who keep nothing on their device.
+// CookielessID is the id of all visitors that store nothing on their device. SDKs of PostHog send their events under
+// it.
 const CookielessID = "$posthog_cookieless"
 
-// maxPlaceholder is the length of the longest placeholder that has a letter.
+// maxPlaceholder is the length of the longest placeholder that contains a letter.
 const maxPlaceholder = 24
 
-// placeholderIDs are the words that programs send as an id if they have none, in lower case and without the signs around them.
+// placeholderIDs are the words that programs send as an id if they have none. They are in lower case, without the
+// surrounding signs.
 //
 //nolint:gochecknoglobals // read only
 var placeholderIDs = setOf(
@@ -66,14 +68,15 @@ func setOf(words ...string) map[string]struct{} {
 	return set
 }
 
-// IsPlaceholderID reports whether an id names nobody: a word such as undefined or [object Object] that a program sends if it has no
-// id, or a text without any letter or digit but 0, such as the zero UUID. Case, white space, and the signs of quotes, brackets and templates around a word do not count.
-// Every surface refuses these ids, because a person with one of them would be all strangers together.
+// IsPlaceholderID reports whether an id identifies no person. One form is a word such as undefined or [object Object],
+// which a program sends if it has no id. The other form is a text without any letter or digit other than 0, such as the
+// zero UUID. Case and white space do not count, nor do quotes, brackets and template signs around a word. Every surface
+// refuses these ids: a person with such an id would combine all strangers.
 func IsPlaceholderID(id string) bool {
 	if isBlankID(id) {
 		return true
 	}
-	// Nearly all ids are longer than a word, or have no letter with which one begins.
+	// Nearly all ids are longer than the longest such word, or do not contain a letter with which one begins.
 	word := strings.TrimFunc(id, surroundsID)
 	if len(word) > maxPlaceholder {
 		return false
@@ -90,7 +93,7 @@ func IsPlaceholderID(id string) bool {
 	return listed
 }
 
-// isBlankID reports whether a text has only white space, zeros and signs of ASCII.
+// isBlankID reports whether a text has only white space, zeros and ASCII signs.
 func isBlankID(id string) bool {
 	for _, c := range id {
 		switch {
@@ -101,17 +104,17 @@ func isBlankID(id string) bool {
 	return true
 }
 
-// surroundsID reports whether a sign may stand around a placeholder.
+// surroundsID reports whether a placeholder may be surrounded by this sign.
 func surroundsID(c rune) bool {
 	return isInvisible(c) || strings.ContainsRune("\"'`\\()[]<>{}$#%:", c) || c == '“' || c == '”' || c == '‘' || c == '’'
 }
 
-// isInvisible reports whether a sign shows nothing.
+// isInvisible reports whether a sign is not visible.
 func isInvisible(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c)
 }
 
-// PlaceholderProblem says that a field holds a placeholder.
+// PlaceholderProblem returns the message for a field that holds a placeholder.
 func PlaceholderProblem(field string) string {
 	return field + " is a placeholder such as undefined, null or 0, which names nobody; send the id of the person, or leave the field out."
 }

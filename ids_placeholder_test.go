@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlaceholderIDs judges ids that name nobody, in the forms in which clients send them, and ids that look like them.
+// TestPlaceholderIDs checks ids that identify no person, in the forms that clients send. It also checks real ids that
+// look like them.
 func TestPlaceholderIDs(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{
@@ -37,7 +38,7 @@ func TestPlaceholderIDs(t *testing.T) {
 	}
 }
 
-// BenchmarkPlaceholderID judges ids as events carry them.
+// BenchmarkPlaceholderID checks ids in the forms that events carry.
 func BenchmarkPlaceholderID(b *testing.B) {
 	for name, id := range map[string]string{"uuid": "0192f7a4-6c1e-7b7e-9d3a-1f6f4f0f9f60", "short": "user-17"} {
 		b.Run(name, func(b *testing.B) {

@@ -56,8 +56,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// FuzzNesting compares the scan with a decoder that reads token after token: what the decoder reads to the end has
-// the depth that the scan finds.
+// FuzzNesting compares the scan with a decoder that reads token by token. If the decoder reads the input to its end,
+// both find the same depth.
 func FuzzNesting(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add([]byte(strings.Repeat(`{"a\\":["\"[",`, 33)))

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Cause is an error that led to another one. Frameworks throw an error of their own around the
-// one of the application: the task's RuntimeException of Android, TargetInvocationException of .NET,
-// InvocationTargetException of Java. All faults of the application would be one issue under it.
+// Cause is an error that led to another one. Frameworks wrap an error of the application in an error of their own.
+// Examples are RuntimeException of Android tasks, TargetInvocationException of .NET and InvocationTargetException of
+// Java. Grouped by the wrapper, all faults of the application would be one issue.
 type Cause struct {
 	Name, Message string
 	// Frames begin with the call in which the error was thrown.
@@ -17,8 +17,9 @@ type Cause struct {
 // MaxCauses bounds the causes of one error.
 const MaxCauses = 50
 
-// turn makes the occurrence the nearest of its causes that has a call of the application, if it has
-// no such call itself. If no cause has one either, errors that only wrap another one give way to it.
+// turn replaces the occurrence with the nearest of its causes that has a call of the application. It changes nothing if
+// the occurrence has such a call itself. If no cause has one, turn removes the outer errors that only wrap another
+// error.
 func (o *Occurrence) turn() bool {
 	if len(o.Causes) == 0 || hasOwn(o.Frames) {
 		return false
@@ -42,12 +43,12 @@ func (o *Occurrence) turn() bool {
 	return true
 }
 
-// hasOwn reports whether a call of a stack is the application's.
+// hasOwn reports whether a stack contains a call of the application.
 func hasOwn(frames []Frame) bool {
 	return slices.ContainsFunc(frames, func(frame Frame) bool { return frame.InApp })
 }
 
-// wrapped returns how many errors, counted from the outermost, only wrap the next one.
+// wrapped returns the number of errors, counted from the outermost, that only wrap the next one.
 func (o *Occurrence) wrapped() int {
 	count, name, message := 0, o.Name, o.Message
 	for count < len(o.Causes) && isWrapper(name, message, &o.Causes[count]) {
@@ -66,8 +67,8 @@ func (o *Occurrence) chain() string {
 	return strings.Join(titles, "\n")
 }
 
-// isWrapper reports whether an error says nothing but that another one happened: by its type, by the
-// sentence of a framework, or because its message is the text of the other one.
+// isWrapper reports whether an error only states that another error happened. This follows from its type or from a
+// framework's sentence, or its message repeats the text of the other error.
 func isWrapper(name, message string, cause *Cause) bool {
 	switch name[strings.LastIndexAny(name, `.\:/`)+1:] {
 	case "InvocationTargetException", "UndeclaredThrowableException", "ExecutionException", "CompletionException", "ExceptionInInitializerError", "PrivilegedActionException",

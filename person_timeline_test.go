@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestATimelineIsPagedByInstants pages entries of all kinds, of which many have one time, by the instants that pages name.
+// TestATimelineIsPagedByInstants reads pages by the instants that earlier pages return. It covers entries of all kinds,
+// and many of them have the same time.
 func TestATimelineIsPagedByInstants(t *testing.T) {
 	t.Parallel()
 	var all []TimelineEntry
@@ -21,7 +22,7 @@ func TestATimelineIsPagedByInstants(t *testing.T) {
 		query.From(time.UnixMilli(6000))
 		for pages := 0; pages < 20; pages++ {
 			var found []TimelineEntry
-			for _, kind := range TimelineKinds() { // as the store answers: of each kind so many rows
+			for _, kind := range TimelineKinds() { // like the store: a limited number of rows of each kind
 				var rows []TimelineEntry
 				for _, entry := range all {
 					if entry.Kind == kind && entry.Compare(query.Before) > 0 {

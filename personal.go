@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Personal data is what names or reaches a person, or opens an account. Two lists find it: names of fields (this file)
-// and shapes of texts (personal_shapes.go). docs/privacy.md publishes both.
+// Personal data names or reaches a person, or opens an account. Two lists find it: names of fields (this file) and
+// shapes of texts (personal_shapes.go). docs/privacy.md publishes both.
 
 // personalNouns are names of personal fields, in lower case without separators. Digits may follow them.
 func personalNouns() []string {
@@ -30,7 +30,7 @@ func personalNouns() []string {
 		氏名 名前 電話 電話番号 住所 姓名 电话 手机 手机号 邮箱 地址 身份证 имя фамилия телефон почта адрес`)
 }
 
-// personalOwners precede a noun: customer_name, workPhone, shipping-contact-name.
+// personalOwners may precede a noun: customer_name, workPhone, shipping-contact-name.
 func personalOwners() []string {
 	return strings.Fields(`
 		customer user contact client guest visitor subscriber member person people employee patient student driver passenger traveler traveller
@@ -39,13 +39,13 @@ func personalOwners() []string {
 		given family full display nick real maiden cell my your remote source alternate alt other`)
 }
 
-// personalParts are personal wherever a name holds them.
+// personalParts make a name personal if they occur anywhere in it.
 func personalParts() []string {
 	return strings.Fields("email phonenumber firstname lastname middlename givenname familyname fullname dateofbirth birthdate socialsecurity ipaddress streetaddress")
 }
 
-// IsPersonal reports whether a trait, property or parameter of a name holds what names or reaches a person, in any
-// spelling: workPhone, work_phone, work-phone, $work.phone2.
+// IsPersonal reports whether a trait, property or parameter with this name holds data that names or reaches a person.
+// It accepts any spelling: workPhone, work_phone, work-phone, $work.phone2.
 func IsPersonal(name string) bool {
 	plain := strings.TrimRight(plainName(name), "0123456789")
 	if plain == "" {
@@ -59,7 +59,7 @@ func IsPersonal(name string) bool {
 	return personalTables.holds(plain)
 }
 
-// personalTable has the lists of names, ready for look-ups.
+// personalTable has the lists of names in a form for look-ups.
 type personalTable struct {
 	nouns  map[string]bool
 	owners []string
@@ -76,7 +76,7 @@ func newPersonalTable() *personalTable {
 	return &table
 }
 
-// holds reports whether a name is a noun after any number of owners.
+// holds reports whether a name consists of any number of owners and a noun.
 func (t *personalTable) holds(plain string) bool {
 	if t.nouns[plain] {
 		return true
@@ -89,7 +89,7 @@ func (t *personalTable) holds(plain string) bool {
 	return false
 }
 
-// plainName writes a name in lower case without separators.
+// plainName returns a name in lower case without separators.
 func plainName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. $[]%", r) {
@@ -99,8 +99,8 @@ func plainName(name string) string {
 	}, name))
 }
 
-// PersonalNames is a regular expression of the names that IsPersonal finds, without anchors and case-insensitive. It
-// needs no separators to be removed.
+// PersonalNames returns a regular expression for the names that IsPersonal finds. It has no anchors and is
+// case-insensitive. Separators need not be removed first.
 func PersonalNames() string {
 	const separators = `[_ .$\[\]%-]*`
 	spread := func(words []string) string {
@@ -114,7 +114,7 @@ func PersonalNames() string {
 		`|[^"]*(` + spread(personalParts()) + `)[^"]*`
 }
 
-// PersonalFields are the names that an application adds to the list, as IsPersonal spells them.
+// PersonalFields are the names that an application adds to the list, in the spelling of plainName.
 type PersonalFields map[string]bool
 
 // NewPersonalFields returns the additional names of an application.
@@ -131,13 +131,13 @@ func (f PersonalFields) Has(name string) bool {
 	return IsPersonal(name) || len(f) > 0 && f[plainName(name)]
 }
 
-// Bounds of the names that an application adds.
+// These bounds limit the names that an application adds.
 const (
 	MaxPersonalFields     = 100
 	MaxPersonalFieldBytes = 128
 )
 
-// normalisePersonalFields returns the names without spaces around them and without repetition, and every problem.
+// normalisePersonalFields returns the trimmed names without duplicates, and every problem.
 func normalisePersonalFields(names []string) (fields []string, problems []FieldError) {
 	fields = []string{}
 	for i, name := range names {
@@ -160,8 +160,8 @@ func normalisePersonalFields(names []string) (fields []string, problems []FieldE
 	return fields, problems
 }
 
-// secretParts are what the names of secrets contain, secretNames are such names whole; in
-// small letters, without hyphens, underscores, dots and spaces.
+// The name of a secret contains one of secretParts or is one of secretNames. Both are in lower case, without hyphens,
+// underscores, dots and spaces.
 //
 //nolint:gochecknoglobals // never changed
 var (
@@ -172,7 +172,7 @@ var (
 	secretNames = []string{"token", "auth", "pwd", "pass", "pw", "jwt", "sid", "phpsessid", "jsessionid", "connectsid", "cvv", "cvc", "cvv2", "ssn", "pin", "otp", "xauthtoken", "xapitoken", "apitoken", "bearer", "signature", "iban"}
 )
 
-// IsSecretName reports whether a header, parameter or member of this name is taken for a secret.
+// IsSecretName reports whether a header, parameter or member with this name is treated as a secret.
 func IsSecretName(name string) bool {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "", "[", "", "]", "").Replace(name))
 	for _, part := range secretParts {

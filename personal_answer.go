@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// openMembers hold what clients and members wrote freely: there the name of a member tells what its value is. In other
-// places a name such as "name" or "email" belongs to an object of the service, and shapes decide alone.
+// openMembers hold free content from clients and members. In such content, the name of a member describes its value.
+// Elsewhere, a name such as "name" or "email" belongs to an object of the service, and only shapes decide.
 //
 //nolint:gochecknoglobals // never changed
 var openMembers = map[string]bool{
@@ -16,7 +16,7 @@ var openMembers = map[string]bool{
 	"labels": true, "attributes": true, "vars": true, "body": true, "request": true, "response": true, "payload": true, "customer": true, "contact": true, "person": true,
 }
 
-// memberFields hold who of the organization did something. Their addresses are those of colleagues.
+// memberFields hold the member of the organization that did something. Their addresses belong to colleagues.
 //
 //nolint:gochecknoglobals // never changed
 var memberFields = map[string]bool{
@@ -24,17 +24,19 @@ var memberFields = map[string]bool{
 	"resolvedBy": true, "acknowledgedBy": true, "approvedBy": true, "member": true, "principal": true,
 }
 
-// cursorFields hold what the service itself made and a caller sends back.
+// cursorFields hold values that the service makes and a caller sends back.
 //
 //nolint:gochecknoglobals // never changed
 var cursorFields = map[string]bool{"cursor": true, "nextCursor": true, "next": true, "nextBefore": true, "revision": true}
 
-// fieldNames name, in a definition or a list of fields, the field that the values after them belong to.
+// fieldNames are the members of a definition or a list of fields that name a field. The values after such a member
+// belong to that field.
 //
 //nolint:gochecknoglobals // never changed
 var fieldNames = map[string]bool{"field": true, "key": true, "property": true, "trait": true, "attribute": true, "dimension": true}
 
-// FieldKey returns the key of a reference to a trait, property or other field of a person: trait.email has email.
+// FieldKey returns the key of a reference to a trait, property or other field of a person. For example, trait.email has
+// the key email.
 func FieldKey(reference string) string {
 	for _, prefix := range [...]string{"trait.", "traits.", "property.", "properties.", "person.", "user.", "crm."} {
 		if key, found := strings.CutPrefix(reference, prefix); found {
@@ -44,20 +46,20 @@ func FieldKey(reference string) string {
 	return reference
 }
 
-// PersonalMask says how a document is masked.
+// PersonalMask defines how a document is masked.
 type PersonalMask struct {
 	Fields PersonalFields
-	// Shown says that the caller sees personal data.
+	// Shown is true if the caller sees personal data.
 	Shown bool
-	// Hooks says that the secrets in addresses are hidden.
+	// Hooks is true if the secrets in addresses are hidden.
 	Hooks bool
-	// Plain are the members outside of open objects that are copied as they are.
+	// Plain are the members outside of open objects that are copied unchanged.
 	Plain []string
 }
 
-// MaskDocument hides personal data in a JSON document: texts by their shape, members of open objects by their names, and
-// the values of conditions by the fields that they name. It reads the document once and changes nothing else in it. A
-// document that is no JSON becomes null.
+// MaskDocument hides personal data in a JSON document. It masks texts by their shape, members of open objects by their
+// names, and values of conditions by the field. It reads the document once and changes nothing else in it. A document
+// that is not JSON becomes null.
 func MaskDocument(document []byte, mask PersonalMask) []byte {
 	m := documentMask{in: document, mask: mask}
 	m.space()
@@ -71,10 +73,10 @@ func MaskDocument(document []byte, mask PersonalMask) []byte {
 	return m.out.Bytes()
 }
 
-// maskPlace says what is known of the place of a value.
+// maskPlace holds the known facts about the place of a value.
 type maskPlace struct {
-	// open is set within what is written freely, personal if a name says that the value is personal, member if it is
-	// about somebody of the organization, and company if the value describes a company, which is no person.
+	// open is set within free content. personal is set if a name makes the value personal. member is set if the value
+	// is about a member of the organization. company is set if the value describes a company, which is not a person.
 	open, personal, member, company bool
 	depth                           int
 }
@@ -99,7 +101,7 @@ func (m *documentMask) space() {
 	m.out.Write(m.in[begin:m.at])
 }
 
-// value copies a value, masked; false says that the document is broken.
+// value copies and masks a value. It returns false if the document is broken.
 func (m *documentMask) value(place maskPlace) bool {
 	if m.at >= len(m.in) || place.depth > maxMaskDepth {
 		return false
@@ -130,7 +132,7 @@ func (m *documentMask) value(place maskPlace) bool {
 	return len(word) > 0
 }
 
-// text reads a string with its quotes.
+// text reads a string and its quotes.
 func (m *documentMask) text() ([]byte, bool) {
 	begin := m.at
 	for m.at++; m.at < len(m.in); m.at++ {
@@ -145,7 +147,7 @@ func (m *documentMask) text() ([]byte, bool) {
 	return nil, false
 }
 
-// write copies a text, masked.
+// write copies and masks a text.
 func (m *documentMask) write(raw []byte, place maskPlace) {
 	plain := decodeText(raw)
 	masked := m.masked(plain, place)
@@ -174,7 +176,7 @@ func (m *documentMask) masked(plain string, place maskPlace) string {
 	return MaskShapes(m.hooks(plain))
 }
 
-// hooks hides the secrets in addresses from callers who may not write them.
+// hooks hides the secrets in addresses from callers that may not write them.
 func (m *documentMask) hooks(plain string) string {
 	if !m.mask.Hooks {
 		return plain
@@ -182,8 +184,8 @@ func (m *documentMask) hooks(plain string) string {
 	return HideAddresses(plain)
 }
 
-// HideAddresses replaces, in every address of a text, what may hold a secret: the account, and all after the host. The tokens of
-// chats and webhooks stand in any of them.
+// HideAddresses hides the parts that may hold a secret in every address of a text: the account, and everything after
+// the host. All these parts can contain the tokens of chats and webhooks.
 func HideAddresses(text string) string {
 	var out strings.Builder
 	for {
@@ -217,7 +219,7 @@ func HideAddresses(text string) string {
 	}
 }
 
-// decodeText returns what a string says.
+// decodeText returns the text of a JSON string.
 func decodeText(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
@@ -232,7 +234,7 @@ func decodeText(raw []byte) string {
 func (m *documentMask) quote(text string) {
 	encoder := json.NewEncoder(&m.out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a text and a buffer do not fail
+	_ = encoder.Encode(text) // encoding a text into a buffer does not fail
 	m.out.Truncate(m.out.Len() - 1)
 }
 
@@ -241,7 +243,7 @@ func (m *documentMask) array(place maskPlace) bool {
 	return m.each(']', func() bool { return m.value(place) })
 }
 
-// each copies what stands between brackets.
+// each copies the elements between brackets.
 func (m *documentMask) each(closing byte, one func() bool) bool {
 	m.out.WriteByte(m.in[m.at])
 	m.at++
@@ -296,7 +298,8 @@ func (m *documentMask) object(place maskPlace) bool {
 	})
 }
 
-// inside returns the place of the member of a name. The rows of a list are its data, and so is what an entry holds.
+// inside returns the place of the member with this name. The member data holds the rows of a list or the content of an
+// entry. Only an object in it is free content.
 func (m *documentMask) inside(place maskPlace, name string) maskPlace {
 	inner := place
 	if place.open {

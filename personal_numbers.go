@@ -2,7 +2,7 @@ package svc
 
 import "strings"
 
-// numberShape returns where a personal number ends that begins at a position, 0 without one.
+// numberShape returns the end of the personal number that begins at a position, or 0 if it finds none.
 func numberShape(s string, at int) int {
 	if c := s[at]; c == '+' || c == '%' || c == '(' {
 		return phoneEnd(s, at)
@@ -21,7 +21,7 @@ func numberShape(s string, at int) int {
 	return 0
 }
 
-// digits is a run of digits with single separators.
+// digitsRun is a run of digits with single separators.
 type digitsRun struct {
 	end        int
 	buffer     [24]byte
@@ -34,12 +34,12 @@ type digitsRun struct {
 
 func (d *digitsRun) digits() string { return string(d.buffer[:min(d.count, len(d.buffer))]) }
 
-// bounded reports whether the run ends like a word.
+// bounded reports whether the run ends at the end of a word.
 func (d *digitsRun) bounded(s string) bool {
 	return d.end == len(s) || !isWordByte(s[d.end]) && s[d.end] != '@' && !(strings.IndexByte(".-:,", s[d.end]) >= 0 && d.end+1 < len(s) && isWordByte(s[d.end+1]))
 }
 
-// digitRun reads digits with single spaces, hyphens and dots between groups.
+// digitRun reads digits that have single spaces, hyphens or dots between groups.
 func digitRun(s string, at int) digitsRun {
 	run := digitsRun{end: at}
 	group, signs := 0, 0
@@ -64,8 +64,8 @@ func digitRun(s string, at int) digitsRun {
 	return run
 }
 
-// phoneEnd returns where a telephone number ends: international with + or 00, (555) 123-4567, 555-123-4567, or national
-// with a leading zero and a separator.
+// phoneEnd returns the end of a telephone number. The number is international with + or 00, (555) 123-4567,
+// 555-123-4567, or national with a leading zero and a separator.
 func phoneEnd(s string, at int) int {
 	begin, international := phoneBegin(s, at)
 	if begin < 0 {
@@ -86,14 +86,14 @@ func phoneEnd(s string, at int) int {
 	return end
 }
 
-// digitGroups are the digits of a text up to the end of a possible telephone number: how many each of the groups up to the last has,
-// how many there are, and where they begin and end.
+// digitGroups are the digits of a text up to the end of a possible telephone number. It has the size of each group up
+// to the last, the number of groups, and their start and end.
 type digitGroups struct {
 	groups                  [10]int
 	last, count, begin, end int
 }
 
-// phoneDigits reads digits and the separators of telephone numbers between them.
+// phoneDigits reads the digits of a telephone number and the separators between them.
 func phoneDigits(s string, begin int) (d digitGroups) {
 	for i := begin; i < len(s); i++ {
 		if c := s[i]; c >= '0' && c <= '9' {
@@ -119,7 +119,8 @@ func phoneDigits(s string, begin int) (d digitGroups) {
 	return d
 }
 
-// phoneBegin returns where the digits of a telephone number begin, -1 for none, and whether the number names a country.
+// phoneBegin returns the start of the digits of a telephone number, or -1 if it finds none. It also returns whether the
+// number includes a country code.
 func phoneBegin(s string, at int) (begin int, international bool) {
 	switch {
 	case s[at] == '+':
@@ -134,10 +135,10 @@ func phoneBegin(s string, at int) (begin int, international bool) {
 	return at, false
 }
 
-// isPhoneGap reports whether what separates two digits is short.
+// isPhoneGap reports whether the text between two digits is short.
 func isPhoneGap(gap string) bool { return len(gap) <= 3 }
 
-// nationalPhone returns end if the groups of digits are those of a telephone number without a country.
+// nationalPhone returns end if the groups of digits form a telephone number without a country code.
 func nationalPhone(text string, groups []int, count, end int) int {
 	area, bracket := strings.CutPrefix(text, "(")
 	if bracket && !strings.Contains(area, ")") {
@@ -153,7 +154,8 @@ func nationalPhone(text string, groups []int, count, end int) int {
 	return 0
 }
 
-// phoneSeparator returns the length of what may stand between the digits of a telephone number, 0 if s begins otherwise.
+// phoneSeparator returns the length of the separator at the start of s, as in telephone numbers. It returns 0 if it
+// finds none.
 func phoneSeparator(s string) int {
 	switch s[0] {
 	case ' ', '-', '.', '(', ')', '/':
@@ -171,7 +173,8 @@ func phoneSeparator(s string) int {
 	return 0
 }
 
-// isCardNumber reports whether digits are the number of a payment card: range of the issuer, length and check digit.
+// isCardNumber reports whether digits are the number of a payment card. It checks the issuer's range, the length and
+// the check digit.
 func isCardNumber(digits string, groups []int) bool {
 	if len(digits) < 13 || len(digits) > 19 || !isCard(digits) {
 		return false
@@ -201,7 +204,8 @@ func isCardNumber(digits string, groups []int) bool {
 	return false
 }
 
-// isNationalNumber reports whether digits are a national id: US, Brazilian in their written form, French with its key.
+// isNationalNumber reports whether digits are a national id. It knows US and Brazilian ids in their written form, and
+// French ids with their key.
 func isNationalNumber(digits string, groups []int, separators string) bool {
 	switch {
 	case separators == "--" && len(groups) == 3 && groups[0] == 3 && groups[1] == 2 && groups[2] == 4:
@@ -235,8 +239,8 @@ func remainder(digits string, by int) (rest int) {
 	return rest
 }
 
-// wordShape returns where an account number, a national id with letters or a credential ends that begins at a position,
-// 0 without one.
+// wordShape returns the end of an account number, a national id with letters or a credential that begins at a position.
+// It returns 0 if it finds none.
 func wordShape(s string, at int) int {
 	if end := tokenEnd(s, at); end > 0 {
 		return end
@@ -272,7 +276,7 @@ func isSpanishID(word string) bool {
 	return word[8] == "TRWAGMYFPDXBNJZSQVHLCKE"[number%23]
 }
 
-// isItalianID reports whether a word is a codice fiscale: letters and digits in their places.
+// isItalianID reports whether a word is a codice fiscale, by the places of its letters and digits.
 func isItalianID(word string) bool {
 	for i, kind := range []byte("AAAAAA99A99A999A") {
 		isLetter := word[i]|0x20 >= 'a' && word[i]|0x20 <= 'z'
@@ -283,7 +287,7 @@ func isItalianID(word string) bool {
 	return true
 }
 
-// ibanEnd returns where an IBAN ends, plain or in groups of four. Its check digits decide.
+// ibanEnd returns the end of an IBAN, written plainly or in groups of four. It verifies the check digits.
 func ibanEnd(s string, at int) int {
 	const least, most = 15, 34
 	letters := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -321,7 +325,7 @@ func checkIBAN(plain []byte) bool {
 	return rest == 1
 }
 
-// tokenEnd returns where a credential ends that tells itself by its beginning, 0 without one.
+// tokenEnd returns the end of a credential with a known prefix, or 0 if it finds none.
 func tokenEnd(s string, at int) int {
 	for _, kind := range [...]struct {
 		prefix string

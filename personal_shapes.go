@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaskShapes returns s with MaskText applied to each part that has the shape of personal data: e-mail addresses,
-// telephone, card and account numbers, national ids, credentials, and the values of personal parameters and path
-// segments. It reads s once and without regular expressions, and it changes nothing in a text that it has masked.
+// MaskShapes returns s with MaskText applied to each part that has the shape of personal data. It masks e-mail
+// addresses, telephone, card and account numbers, national ids and credentials. It also masks the values of personal
+// parameters and path segments. It reads s once, without regular expressions. It does not change a text that it has
+// masked already.
 func MaskShapes(s string) string {
 	if !mayHoldShape(s) {
 		return s
@@ -26,10 +27,10 @@ func MaskShapes(s string) string {
 	return scan.masked()
 }
 
-// HasShape reports whether a text holds what MaskShapes hides.
+// HasShape reports whether a text holds data that MaskShapes hides.
 func HasShape(s string) bool { return MaskShapes(s) != s }
 
-// mayHoldShape reports whether a text holds a character without which no shape is complete.
+// mayHoldShape reports whether a text holds one of the characters that every shape needs.
 func mayHoldShape(s string) bool {
 	digits := 0
 	for i := range len(s) {
@@ -45,14 +46,14 @@ func mayHoldShape(s string) bool {
 	return false
 }
 
-// shapeScan is the way through a text.
+// shapeScan is the state of a scan through a text.
 type shapeScan struct {
 	text string
 	done int
 	out  strings.Builder
 }
 
-// hide masks a part after the last one.
+// hide masks a part that follows the last masked part.
 func (s *shapeScan) hide(start, end int) {
 	s.out.WriteString(s.text[s.done:start])
 	s.out.WriteString(MaskText(s.text[start:end]))
@@ -66,8 +67,8 @@ func (s *shapeScan) masked() string {
 	return s.out.String() + s.text[s.done:]
 }
 
-// shapeAt returns the part that a position tells of, end is 0 if there is none. The part of an address begins before the
-// position of its separator.
+// shapeAt returns the part with a shape at a position. end is 0 if it finds none. For an address, the position is that
+// of its separator, and the part begins before it.
 func (s *shapeScan) shapeAt(at int) (start, end int) {
 	text, c := s.text, s.text[at]
 	if c == '@' || c == '%' || c == 0xEF {
@@ -108,8 +109,8 @@ func (s *shapeScan) email(at int) (start, end int) {
 	return start, end
 }
 
-// emailSeparator returns the length of the @ that s begins with, 0 without one: plain, full-width or small, and
-// percent-encoded once or more.
+// emailSeparator returns the length of the @ at the start of s, or 0 if it finds none. The @ may be plain, full-width
+// or small, and percent-encoded once or more.
 func emailSeparator(s string) int {
 	for _, sign := range [...]string{"@", "＠", "﹫"} {
 		if strings.HasPrefix(s, sign) {
@@ -132,7 +133,7 @@ func emailSeparator(s string) int {
 	return 0
 }
 
-// wideSeparator returns the length of a percent-encoded full-width @, 0 without one.
+// wideSeparator returns the length of a percent-encoded full-width @, or 0 if it finds none.
 func wideSeparator(s string) int {
 	at := 0
 	for _, byteOf := range [...]string{"ef", "bc", "a0"} {
@@ -150,8 +151,8 @@ func wideSeparator(s string) int {
 	return at
 }
 
-// emailDomain returns the length of the domain that s begins with, 0 without one: at least two labels, and a later one
-// than the first holds a letter.
+// emailDomain returns the length of the domain at the start of s, or 0 if it finds none. A domain has at least two
+// labels, and a label after the first holds a letter.
 func emailDomain(s string) int {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return r != '.' && r != '．' && r != '。' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -167,7 +168,7 @@ func emailDomain(s string) int {
 	return len(domain)
 }
 
-// emailLocal returns where the local part that s ends with begins, len(s) without one.
+// emailLocal returns the start of the local part at the end of s, or len(s) if it finds none.
 func emailLocal(s string) int {
 	last := strings.LastIndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune(".!#$%*+^_{|}~'-", r)
@@ -179,10 +180,10 @@ func emailLocal(s string) int {
 	return last + size
 }
 
-// maxParameterName is the longest name of a parameter that is looked at.
+// maxParameterName is the longest name of a parameter that is checked.
 const maxParameterName = 100
 
-// parameter returns the value after an equals sign if the name before it is that of a personal field or a secret.
+// parameter returns the value after an equals sign if the name before it is the name of a personal field or a secret.
 func (s *shapeScan) parameter(at int) (start, end int) {
 	begin := at
 	for begin > s.done && (isWordByte(s.text[begin-1]) || strings.IndexByte("-.[]$%", s.text[begin-1]) >= 0) {
@@ -208,8 +209,8 @@ func (s *shapeScan) parameter(at int) (start, end int) {
 	return at + 1, at + 1 + length
 }
 
-// segmentAfter returns the path segment after the one that ends at a slash, if that one names personal data or a
-// credential and the segment is no plain word: /ssn/…, /pw-reset/….
+// segmentAfter returns the path segment after the one that ends at a slash: /ssn/…, /pw-reset/…. The first segment must
+// name personal data or a credential, and the second must not be a plain word.
 func segmentAfter(text string, at int) (start, end int) {
 	begin := strings.LastIndexAny(text[:at], "/?&=# ") + 1
 	if begin == 0 && at > 0 && text[0] != '/' || at-begin < 2 || at-begin > 40 {
@@ -227,7 +228,7 @@ func segmentAfter(text string, at int) (start, end int) {
 	return at + 1, at + 1 + length
 }
 
-// segmentNames are the path segments before personal data and credentials.
+// segmentNames are the path segments that precede personal data and credentials.
 //
 //nolint:gochecknoglobals // never changed
 var segmentNames = func() map[string]bool {

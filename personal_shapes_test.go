@@ -59,7 +59,7 @@ func TestPlacesOfPersonalDataAreMasked(t *testing.T) {
 	}
 }
 
-// TestOrdinaryTextsStay holds what looks similar and is not personal.
+// TestOrdinaryTextsStay checks texts that look similar and are not personal.
 func TestOrdinaryTextsStay(t *testing.T) {
 	for _, text := range []string{
 		"", "@", "a@b", "me@localhost", "@media (min-width: 700px)", "v1.2.3+20240115123456", "2026-11-27T10:00:00.000Z", "2026-11-27 10:00:00+00:00", "2026-11-27", "27.11.2026 10:15:00", "10:00:00.123456",
@@ -89,7 +89,7 @@ func TestPersonalNames(t *testing.T) {
 	}
 }
 
-// FuzzMaskAround holds that masking is idempotent, keeps no planted value, and keeps the length in characters.
+// FuzzMaskAround checks that masking is idempotent, leaves no planted value, and retains the length in characters.
 func FuzzMaskAround(f *testing.F) {
 	for _, values := range personalShapes() {
 		for _, value := range values {

@@ -9,23 +9,24 @@ import (
 	"strings"
 )
 
-// This file is the table of surfaces: what a caller without people.pii.read reads, asks and writes on which route. A route
-// that no list names is treated as the strictest kind: its answer is masked, its parameters and its body may not ask for
-// what is masked.
+// This file is the table of surfaces. For each route, it defines the data that a caller without people.pii.read may
+// read, ask for and write. A route without an entry gets the strictest treatment. Its answer is masked, and its
+// parameters and body may not ask for masked data.
 
-// PersonalSurface says what a route does about personal data.
+// PersonalSurface defines how a route treats personal data.
 type PersonalSurface struct {
-	// Unmasked says that answers hold nothing of people who were measured, only of the organization and its members.
+	// Unmasked is true if answers contain nothing about measured people, only about the organization and its members.
 	Unmasked bool
-	// Links are the members of answers that hold addresses of the service itself, with its own tokens.
+	// Links are the members of answers that hold addresses of the service itself, including its tokens.
 	Links []string
-	// Hooks are the permissions to write the addresses that answers show. Their secrets are hidden from callers who lack one.
+	// Hooks are the permissions to write the addresses that answers show. Secrets in them are hidden from callers that
+	// lack one of these permissions.
 	Hooks []Permission
-	// Writes says that a body holds texts of a member or addresses of receivers, and asks for nothing.
+	// Writes is true if a body holds texts of a member or addresses of receivers. Such a body asks for nothing.
 	Writes bool
 }
 
-// PersonalSurfaceOf returns the row of an operation. Console rows are treated like the operation of the same name.
+// PersonalSurfaceOf returns the row of an operation. Console rows are treated like the operation with the same name.
 func PersonalSurfaceOf(operation string) PersonalSurface {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(operation, "console."), ".")
 	operation = strings.TrimPrefix(operation, "console.")
@@ -45,7 +46,7 @@ func PersonalSurfaceOf(operation string) PersonalSurface {
 	if operation == "ai.actions" {
 		surface.Hooks = []Permission{PermMetricsWrite, PermDestinationsWrite}
 	}
-	surface.Links = []string{"secret", "token"} // shown once, to who made them
+	surface.Links = []string{"secret", "token"} // shown once, to the caller that made them
 	switch noun {
 	case "exports", "share", "billing", "apps", "ai":
 		surface.Links = append(surface.Links, "url", "downloadUrl", "publicUrl", "embedUrl", "embed", "link", "endpoint", "webhookUrl")
@@ -53,7 +54,7 @@ func PersonalSurfaceOf(operation string) PersonalSurface {
 	return surface
 }
 
-// receiverFields are the members of bodies that hold where something is sent.
+// receiverFields are the members of bodies that hold the receivers of messages.
 //
 //nolint:gochecknoglobals // never changed
 var receiverFields = map[string]bool{"recipients": true, "to": true, "replyTo": true, "from": true, "testAddress": true, "credential": true, "secret": true}
@@ -63,14 +64,14 @@ var receiverFields = map[string]bool{"recipients": true, "to": true, "replyTo": 
 //nolint:gochecknoglobals // never changed
 var referenceFields = map[string]bool{"field": true, "property": true, "trait": true, "attribute": true, "valueProperty": true, "groupBy": true, "breakdown": true, "dimension": true, "bucketBy": true}
 
-// partialOps compare a part of a text: asked again and again, they spell a masked value.
+// partialOps compare a part of a text. Repeated questions with them would spell out a masked value.
 //
 //nolint:gochecknoglobals // never changed
 var partialOps = map[string]bool{
 	"contains": true, "not_contains": true, "starts_with": true, "ends_with": true, "not_starts_with": true, "not_ends_with": true, "matches": true, "not_matches": true, "regex": true,
 }
 
-// freeFields are the fields without a prefix that hold what strangers and members wrote.
+// freeFields are the fields without a prefix that hold texts from strangers and members.
 //
 //nolint:gochecknoglobals // never changed
 var freeFields = map[string]bool{
@@ -78,14 +79,14 @@ var freeFields = map[string]bool{
 	"entry_path": true, "exit_path": true, "source": true, "medium": true, "utm_source": true, "utm_medium": true, "utm_campaign": true, "utm_term": true, "utm_content": true,
 }
 
-// PersonalQuestion checks what a caller without people.pii.read asks or defines.
+// PersonalQuestion checks the questions and definitions of a caller without people.pii.read.
 type PersonalQuestion struct {
 	Fields PersonalFields
-	// Writes is that of the surface.
+	// Writes is true if the surface has Writes.
 	Writes bool
 }
 
-// Refusal is the error of a question for what is masked.
+// refusal returns the error for a question about masked data.
 func (q *PersonalQuestion) refusal(where, why string) error {
 	return &Error{
 		Code: CodeForbidden, Reason: "personal_data", Required: &Required{Permission: PermPeoplePIIRead},
@@ -135,7 +136,7 @@ func (q *PersonalQuestion) names(text string) bool {
 	return q.Fields.Has(key)
 }
 
-// Body checks a JSON body. A body that is no JSON passes: its decoder refuses it.
+// Body checks a JSON body. A body that is not JSON passes, because the decoder of the route refuses it.
 func (q *PersonalQuestion) Body(body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -146,7 +147,7 @@ func (q *PersonalQuestion) Body(body []byte) error {
 	return q.check("body", "", value)
 }
 
-// check walks through a value; name is the member that holds it.
+// check walks through a value. name is the member that holds it.
 func (q *PersonalQuestion) check(path, name string, value any) error {
 	switch value := value.(type) {
 	case string:
@@ -197,7 +198,7 @@ func (q *PersonalQuestion) placeholders(text string) bool {
 	}
 }
 
-// isMasked reports whether a text looks like what MaskText made: the reader sent it back.
+// isMasked reports whether a text looks like a result of MaskText that the reader sent back.
 func isMasked(text string) bool {
 	at := strings.Index(text, "****")
 	return at > 0 && text[at-1] != '/' && text[at-1] != ' '

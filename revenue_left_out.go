@@ -2,5 +2,5 @@
 
 package svc
 
-// builtWithRevenue says whether the program has the module revenue.
+// builtWithRevenue reports whether the program contains the module revenue.
 const builtWithRevenue = false

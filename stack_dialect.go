@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// dialect is how the runtime of a language writes a stack. Each form of a line has the groups f (function), p (file),
-// l (line) and c (column), as far as it names them.
+// dialect is the form in which the runtime of a language writes a stack. Each form of a line has the groups f
+// (function), p (file), l (line) and c (column), if it names them.
 type dialect struct {
 	platform string
-	// marks reports whether a line is of this dialect and of no other.
+	// marks reports whether a line belongs to this dialect and to no other.
 	marks func(line string) bool
 	lines []*regexp.Regexp
-	// title reads the error's name and message from the lines before a stack, nil for the usual form.
+	// title reads the error's name and message from the lines before a stack. It is nil for the usual form.
 	title *regexp.Regexp
 }
 
-// dialects are tried in their order.
+// dialects are tried in this order.
 //
 //nolint:gochecknoglobals // compiled once, never changed
 var dialects = []dialect{
@@ -89,7 +89,7 @@ func isNumbered(line, mark string) bool {
 	return found && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// dialectOf returns the dialect of a stack that version 3 of grouping began to read, nil for any other text.
+// dialectOf returns the dialect of a stack that grouping reads since version 3. It returns nil for any other text.
 func dialectOf(lines []string) *dialect {
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
@@ -105,13 +105,13 @@ func dialectOf(lines []string) *dialect {
 	return nil
 }
 
-// rust returns the dialect of Rust, in which a call has two lines.
+// rust returns the dialect of Rust. In it, a call has two lines.
 func rust() *dialect {
 	at := slices.IndexFunc(dialects, func(d dialect) bool { return d.platform == "native" })
 	return &dialects[at]
 }
 
-// parse reads a stack of the dialect. Errors around the one that was thrown first have it as their cause.
+// parse reads a stack of the dialect. The error that was thrown first becomes the cause of the errors around it.
 func (d *dialect) parse(lines []string) ParsedStack {
 	switch d.platform {
 	case "csharp":
@@ -163,7 +163,7 @@ func (d *dialect) frame(line string) (Frame, bool) {
 
 // called returns a frame of the dialect.
 func (d *dialect) called(file, function, line, column string) Frame {
-	number, _ := strconv.Atoi(line) // a place without a line
+	number, _ := strconv.Atoi(line) // some places have no line
 	at, _ := strconv.Atoi(column)
 	frame := Frame{File: file, Function: function, Line: number, Column: at}
 	frame.Judge(FrameOrigin{Platform: d.platform, AbsPath: file})
@@ -173,7 +173,7 @@ func (d *dialect) called(file, function, line, column string) Frame {
 	return frame
 }
 
-// withoutCallArguments cuts the arguments off a call of PHP; a closure has parentheses in its name.
+// withoutCallArguments removes the arguments from a call of PHP. The name of a closure contains parentheses.
 func withoutCallArguments(function string) string {
 	from := strings.LastIndexByte(function[:max(strings.Index(function, "}("), 0)], '{') + 1
 	if open := strings.IndexByte(function[from:], '('); from == 0 && open > 0 {
@@ -185,7 +185,7 @@ func withoutCallArguments(function string) string {
 	return function
 }
 
-// group returns a group of a match, or its other writing.
+// group returns a group of a match, or its alternative with the suffix 2.
 func group(form *regexp.Regexp, found []string, name string) string {
 	for _, one := range []string{name, name + "2"} {
 		if at := form.SubexpIndex(one); at >= 0 && found[at] != "" {
@@ -195,15 +195,15 @@ func group(form *regexp.Regexp, found []string, name string) string {
 	return ""
 }
 
-// titled reads the lines before the calls. PHP names there where the error was thrown, and each of its lines the
-// place of a call and what was called: they are put together.
+// titled reads the lines before the calls. In PHP, they name the place where the error was thrown. Each later line of
+// PHP has the place of a call and the called function, and titled combines them.
 func (d *dialect) titled(parsed ParsedStack, head []string) ParsedStack {
 	text := strings.TrimSpace(strings.Join(head, "\n"))
 	if d.title == nil {
 		return parsed.headed(strings.Split(strings.TrimPrefix(strings.TrimPrefix(text, "Unhandled exception:\n"), "Unhandled exception. "), "\n"))
 	}
 	form := d.title
-	if d.platform == "ruby" { // the first line names place and error, or the title stands above it
+	if d.platform == "ruby" { // the first line has the place and the error, or the title is above it
 		text, _, _ = strings.Cut(text, "\n")
 	}
 	found := form.FindStringSubmatch(text)
@@ -227,7 +227,7 @@ func (d *dialect) titled(parsed ParsedStack, head []string) ParsedStack {
 	return parsed
 }
 
-// parseRust reads a panic: its place, then calls of which each has a line for the function and one for the place.
+// parseRust reads a panic: its place, then its calls. Each call has a line for the function and one for the place.
 func (d *dialect) parseRust(lines []string) ParsedStack {
 	var parsed ParsedStack
 	place, call := d.lines[0], d.lines[1]
@@ -247,8 +247,8 @@ func (d *dialect) parseRust(lines []string) ParsedStack {
 	return d.titled(parsed, lines)
 }
 
-// parseNested reads a stack of .NET: the titles stand from the outermost error to the innermost, whose calls come
-// first; the end of each inner stack is marked.
+// parseNested reads a stack of .NET. The titles are in order from the outermost error to the innermost. The calls of
+// the innermost error come first, and a mark ends each inner stack.
 func (d *dialect) parseNested(lines []string) ParsedStack {
 	const inner, end = "--->", "--- End of inner exception"
 	var titles []string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStacksOfRuntimes has stacks as the runtimes of many languages print them: the name and message that they
-// tell, each call as function, file, line and column with a mark for the application's, and the causes.
+// TestStacksOfRuntimes parses stacks in the formats of many language runtimes. It checks the name, the message and the
+// causes. It also checks the function, file, line and column of each call, with a mark for calls of the application.
 func TestStacksOfRuntimes(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"J2 .NET":   {"   at Shop.Cart.Total() in Cart.cs:line 42", "|;*Shop.Cart.Total Cart.cs:42:0"},
@@ -79,7 +79,7 @@ func stackLine(name, message string, frames []Frame) string {
 	return strings.Join(words, ";")
 }
 
-// TestIssuesOfTextsContinue has a stack of which the former grouping read no call: its issue continues.
+// TestIssuesOfTextsContinue checks a stack in which the former grouping found no call. Its issue continues.
 func TestIssuesOfTextsContinue(t *testing.T) {
 	o := &Occurrence{Name: "KeyError", Message: "no cart", Stack: "cart.rb:42:in 'total'"}
 	o.Normalise()

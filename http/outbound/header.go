@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Lengths of mail headers, in bytes without the line break.
+// These constants are lengths in mail headers, in bytes without the line break.
 const (
 	// headerLine is the length that lines have if they can be folded (RFC 5322).
 	headerLine = 78
 	// encodedWord is the longest encoded word (RFC 2047).
 	encodedWord = 75
-	// longWord is the longest word of a text that is written without encoding, because it cannot be folded.
+	// longWord is the longest word that is written without encoding. A word cannot be folded.
 	longWord = 60
 )
 
@@ -38,7 +38,7 @@ func (h *Header) Add(name, value string) {
 	h.WriteString("\r\n")
 }
 
-// Text adds a field with a text of a user.
+// Text adds a field that holds a text of a user.
 func (h *Header) Text(name, text string) {
 	text = oneLine(text)
 	if !printable(text) {
@@ -47,7 +47,7 @@ func (h *Header) Text(name, text string) {
 	h.Add(name, text)
 }
 
-// Address adds a field with an address and, if it is known, a display name.
+// Address adds a field that holds an address and, if it is known, a display name.
 func (h *Header) Address(name string, address mail.Address) {
 	shown := oneLine(address.Name)
 	switch {
@@ -60,7 +60,7 @@ func (h *Header) Address(name string, address mail.Address) {
 	h.Add(name, shown+"<"+address.Address+">")
 }
 
-// oneLine replaces spaces and line breaks, which would end a header, by single spaces.
+// oneLine replaces each run of white space with a single space. A line break would end a header.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // printable reports whether a text can be written and folded without encoding.
@@ -78,8 +78,8 @@ func printable(text string) bool {
 	return !strings.Contains(text, "=?")
 }
 
-// encodedWords returns a text as encoded words with spaces between them. The first has up to first bytes. Apart from
-// letters and digits, Q leaves the characters that special does not list.
+// encodedWords returns a text as encoded words, separated by spaces. The first word has at most first bytes. The
+// encoding Q leaves letters, digits and all characters that special does not list.
 func encodedWords(text string, first int, special string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	quoted := 0

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// FuzzHeaders writes any text as a subject and as a display name, and reads it again as a mail program does.
+// FuzzHeaders writes any text as a subject and as a display name, and parses it as a mail program does.
 func FuzzHeaders(f *testing.F) {
 	for _, text := range []string{
 		"", "Weekly report", strings.Repeat("漢字", 50), strings.Repeat("Grüße an alle ", 30), strings.Repeat("x", 2000), strings.Repeat("two words ", 100),
@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestLettersGoToDomainsInOtherAlphabets sends a notice from and to such domains.
+// TestLettersGoToDomainsInOtherAlphabets sends a notice from and to domains in other alphabets.
 func TestLettersGoToDomainsInOtherAlphabets(t *testing.T) {
 	t.Parallel()
 	address, heard := postOffice(t)

@@ -16,9 +16,9 @@ import (
 const (
 	// inviteTime bounds one attempt to send an invitation.
 	inviteTime = 15 * time.Second
-	// addressRest is the time between two letters of an organization to one address.
+	// addressRest is the minimum time between two letters of one organization to the same address.
 	addressRest = time.Minute
-	// orgLetters is how many letters of an organization are sent in orgRest.
+	// orgLetters is the number of letters that one organization may send within orgRest.
 	orgLetters = 100
 	orgRest    = time.Hour
 )
@@ -26,11 +26,11 @@ const (
 // Invitations mails invitations to the invited people.
 type Invitations struct {
 	mail Mail
-	// site is how the invited people open the console. A name that a caller asked for must never stand here.
+	// site returns the address at which invited people open the console. It must never be a host name from a request.
 	site func() string
 
 	mu sync.Mutex
-	// sent has the latest letters of each organization by address; guarded by mu.
+	// sent maps each organization to its latest letters, by address. It is guarded by mu.
 	sent map[string]map[string][]time.Time
 }
 
@@ -39,8 +39,8 @@ func NewInvitations(mail Mail, site func() string) *Invitations {
 	return &Invitations{mail: mail, site: site, sent: map[string]map[string][]time.Time{}}
 }
 
-// Admit counts a letter of an organization to an address. It fails with rate_limited if there were too many, and
-// depends on the letters of no other organization.
+// Admit counts a letter of an organization to an address. It fails with rate_limited if there were too many. It does
+// not depend on the letters of other organizations.
 func (i *Invitations) Admit(org, email string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// TestBodiesAreComparedAsText serves bodies in several encodings. Each holds "Straße" once.
+// TestBodiesAreComparedAsText serves bodies in several encodings. Each body contains "Straße" once.
 func TestBodiesAreComparedAsText(t *testing.T) {
 	t.Parallel()
 	const latin1, utf8Text = "Stra\xdfe", "Straße"
@@ -75,7 +75,7 @@ func TestBodiesAreComparedAsText(t *testing.T) {
 	}
 }
 
-// TestTheTextOfLargeBodiesIsBounded reads a body at the limit whose text is longer than its bytes.
+// TestTheTextOfLargeBodiesIsBounded reads a body at the size limit. Its text is longer than its bytes.
 func TestTheTextOfLargeBodiesIsBounded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -90,8 +90,8 @@ func TestTheTextOfLargeBodiesIsBounded(t *testing.T) {
 	}
 }
 
-// TestChecksSendTheCookiesOfTheirRedirects checks sites that ask for a cookie, each twice: no
-// cookie is left for the next check.
+// TestChecksSendTheCookiesOfTheirRedirects checks sites that ask for a cookie. It checks each site twice: the next
+// check must not send an earlier cookie.
 func TestChecksSendTheCookiesOfTheirRedirects(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -145,7 +145,7 @@ func TestChecksSendTheCookiesOfTheirRedirects(t *testing.T) {
 	}
 }
 
-// TestChecksSayWhatTheyAccept is F7: some servers answer 406 to a request without Accept.
+// TestChecksSayWhatTheyAccept covers F7: some servers answer 406 to a request without Accept.
 func TestChecksSayWhatTheyAccept(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

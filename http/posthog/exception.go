@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// thrown is an entry of $exception_list, in the form of Sentry's.
+// thrown is an entry of $exception_list. It has the same form as an entry of Sentry.
 type thrown struct {
 	Type      string `json:"type"`
 	Value     string `json:"value"`
@@ -42,8 +42,8 @@ func (e *thrown) frames() []item {
 	return frames
 }
 
-// exception adds an error. The first of the list is what was thrown, the others are its causes; its frames end with the
-// throwing one.
+// exception adds an error. The first entry of the list is the thrown error, and the other entries are its causes. The
+// frames of an entry end with the frame that threw it.
 func (t *translation) exception(e *capture, shared item) {
 	var list []thrown
 	_ = json.Unmarshal(e.Properties["$exception_list"], &list)
@@ -84,7 +84,7 @@ func (t *translation) exception(e *capture, shared item) {
 	t.add(shared)
 }
 
-// fingerprintOf reads the words by which the customer groups an exception: a text, or a list of texts.
+// fingerprintOf reads the words by which the customer groups an exception. They are one text or a list of texts.
 func fingerprintOf(raw json.RawMessage) []string {
 	if word := idOf(raw); word != "" {
 		return []string{word}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// readTime reads the time of an event; said is false where there is none, and the time is zero where it is not readable.
+// readTime reads the time of an event. said is false if the event has no time. The time is zero if it is not readable.
 func readTime(raw json.RawMessage) (at time.Time, said bool) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -21,8 +21,8 @@ func readTime(raw json.RawMessage) (at time.Time, said bool) {
 	return timeOf(text), true
 }
 
-// timeLayouts are the forms in which clients write times: ISO 8601 with its variants, those of languages, and those of HTTP and mail. A time without
-// a zone is of UTC.
+// timeLayouts are the forms in which clients write times. They cover ISO 8601 and its variants, the forms of
+// programming languages, and the forms of HTTP and mail. A time without a zone is in UTC.
 //
 //nolint:gochecknoglobals // read only
 var timeLayouts = makeTimeLayouts()
@@ -37,7 +37,7 @@ func makeTimeLayouts() []string {
 	return append(layouts, time.DateOnly, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", time.RFC850, "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST", "Mon Jan 2 2006 15:04:05 GMT-0700", time.ANSIC, time.UnixDate, time.RubyDate)
 }
 
-// timeOf reads a time, zero where it is not readable.
+// timeOf reads a time. It returns zero if the text is not readable.
 func timeOf(text string) time.Time {
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return at
@@ -55,14 +55,15 @@ func timeOf(text string) time.Time {
 			continue
 		}
 		if name, offset := at.Zone(); offset == 0 && strings.HasSuffix(layout, "MST") && name != "UTC" && name != "GMT" && name != "Z" {
-			return time.Time{} // the abbreviation of a zone that is not known here
+			return time.Time{} // the abbreviation of an unknown zone
 		}
 		return at
 	}
 	return time.Time{}
 }
 
-// epochTime reads a number of seconds, milliseconds, microseconds or nanoseconds since 1970, by its size: from 1973 on, these do not meet.
+// epochTime reads a number of seconds, milliseconds, microseconds or nanoseconds since 1970. The size of the number
+// determines the unit: from 1973 on, the four ranges do not overlap.
 func epochTime(number float64) time.Time {
 	const earliest, latest = 1e8, 1e11 // seconds: 1973, 5138
 	for scale := 1.0; scale <= 1e9; scale *= 1000 {
@@ -74,7 +75,7 @@ func epochTime(number float64) time.Time {
 	return time.Time{}
 }
 
-// MillisecondTime reads the time of sending in the query of posthog-js; zero where there is none.
+// MillisecondTime reads the send time in the query of posthog-js. It returns zero if the query has none.
 func MillisecondTime(text string) time.Time {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms <= 0 {

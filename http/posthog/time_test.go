@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestTimes reads times as clients write them; each means half past four on 27 November 2026 in UTC, unless it says otherwise.
+// TestTimes reads times in the forms that clients write. Each means 16:30 on 27 November 2026 in UTC, unless its case
+// states another time.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	meant := time.Date(2026, 11, 27, 4, 30, 0, 0, time.UTC)

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// onceMember is the native trait under which those stand that are kept from the first item that tells them.
+// onceMember is the native trait that holds the set-once traits. Each keeps the value from the first item that sets it.
 const onceMember = "$set_once"
 
-// traits returns what an event tells of the person, in the native form: without what SDKs note of the first and the last visit, those told
-// once apart, and null for those taken away. What $set tells wins over $set_once. Of a trait that several events of the request tell for
-// the same time, the last value is told, and of one told once the first.
+// traits returns the traits that an event sets for the person, in the native form. It omits the notes of SDKs about the
+// first and the last visit. Set-once traits are in a member of their own, and removed traits are null. A value of $set
+// takes precedence over one of $set_once. Several events of the request may set the same trait for the same time. Then
+// the last value is returned. For a set-once trait, the first value is returned.
 func (t *translation) traits(e *capture, shared item) map[string]json.RawMessage {
 	id, _ := shared["distinctId"].(string)
 	ts, _ := shared["ts"].(string)

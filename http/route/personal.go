@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// seesPersons reports whether the caller may see what names or reaches a person. Rows that serve people who are not
-// signed in tell nothing of persons.
+// seesPersons reports whether the caller may see data that names or reaches a person. Open routes serve people without
+// a session, and their answers contain nothing about persons.
 func (c *Call) seesPersons() bool { return c.Route.Open || c.Grant.May(svc.PermPeoplePIIRead) }
 
 // shown returns a JSON answer as the caller may see it.
@@ -33,14 +33,14 @@ func (c *Call) shownProblem(problem []byte) []byte {
 	return svc.MaskDocument(problem, svc.PersonalMask{Fields: svc.NewPersonalFields(c.App.PersonalFields)})
 }
 
-// asksNothingMasked refuses a question or definition whose answer would tell what is masked to the caller.
+// asksNothingMasked refuses a question or definition if its answer would reveal data that is masked for the caller.
 func (c *Call) asksNothingMasked(body []byte) error {
 	surface := svc.PersonalSurfaceOf(c.Route.Operation)
 	if c.seesPersons() || surface.Unmasked {
 		return nil
 	}
 	question := svc.PersonalQuestion{Fields: svc.NewPersonalFields(c.App.PersonalFields), Writes: surface.Writes}
-	query, _ := parseQuery(c.request.URL.RawQuery) // its problems were reported already
+	query, _ := parseQuery(c.request.URL.RawQuery) // the problems of the query were reported already
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
 			if name == "cursor" {

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// chained makes an event of errors, each in the words of Sentry, the innermost first.
+// chained returns the payload of an event with a chain of errors in Sentry's format. The innermost error comes first.
 func chained(platform string, errors ...string) string {
 	payload := `{"platform":"` + platform + `","exception":{"values":[`
 	for i, one := range errors {
@@ -18,7 +18,7 @@ func chained(platform string, errors ...string) string {
 	return payload + `]}}`
 }
 
-// caught makes one error of a chain; frames may be empty.
+// caught returns one error of a chain. frames may be empty.
 func caught(kind, value, frames string) string {
 	if frames != "" {
 		frames = `,"stacktrace":{"frames":[` + frames + `]}`
@@ -26,8 +26,8 @@ func caught(kind, value, frames string) string {
 	return `{"type":"` + kind + `","value":"` + value + `"` + frames + `}`
 }
 
-// TestWrappersGiveWayToTheirCause has the errors of frameworks around those of the application: title,
-// culprit, frames and group are those of the nearest cause in which the application took part.
+// TestWrappersGiveWayToTheirCause wraps errors of the application in errors of frameworks. Title, culprit, frames and
+// group come from the nearest cause that has a call of the application.
 func TestWrappersGiveWayToTheirCause(t *testing.T) {
 	t.Parallel()
 	const (
@@ -74,7 +74,7 @@ func TestWrappersGiveWayToTheirCause(t *testing.T) {
 	}
 }
 
-// TestTheIssueOfAWrapperContinues has the former grouping, which read the wrapper.
+// TestTheIssueOfAWrapperContinues covers the former grouping, which read the wrapper.
 func TestTheIssueOfAWrapperContinues(t *testing.T) {
 	t.Parallel()
 	const task = `{"module":"android.os.AsyncTask$3","function":"done","filename":"AsyncTask.java","lineno":353,"in_app":false}`

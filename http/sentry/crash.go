@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// nativeCrash begins the message of an event that a minidump came with.
+// nativeCrash begins the message of an event that has a minidump.
 const nativeCrash = "Native crash"
 
-// maxShownModules bounds the modules that are kept of a minidump.
+// maxShownModules bounds the modules of a minidump that are stored.
 const maxShownModules = 100
 
-// Crash makes the event one of a native crash, from the minidump that came with it. What the client says of the
-// event itself stays; errors of its own become the causes.
+// Crash turns the event into the event of a native crash, based on its minidump. Other data from the client stays.
+// Errors in the client's event become the causes.
 func (e *Event) Crash(m *Minidump) {
 	name, detail := m.Reason()
 	crash := Exception{Type: name, Value: strings.TrimSuffix(nativeCrash+": "+detail, ": "), Mechanism: "minidump"}
@@ -29,8 +29,8 @@ func (e *Event) Crash(m *Minidump) {
 	e.addContext("minidump", map[string]any{"modules": m.shownModules()})
 }
 
-// frame returns a call as its module and the offset in it. Only the place where the thread stopped is certain; no
-// other one distinguishes issues as a call of the application.
+// frame returns a call as its module and the offset in it. Only the address where the thread stopped is certain. So no
+// other frame counts as a call of the application when issues are distinguished.
 func (m *Minidump) frame(i int) Frame {
 	address, certain := m.Calls[i], i == 0
 	module := m.module(address)
@@ -44,7 +44,7 @@ func (m *Minidump) frame(i int) Frame {
 	return frame
 }
 
-// shownModules returns the modules by name and place, those of the calls first.
+// shownModules returns the names and addresses of the modules. The modules of the calls come first.
 func (m *Minidump) shownModules() []string {
 	var out []string
 	shown := map[*DumpModule]bool{}
@@ -63,7 +63,7 @@ func (m *Minidump) shownModules() []string {
 	return out
 }
 
-// addContext adds a context, unless the client sent one of its name.
+// addContext adds a context, unless the client sent a context with the same name.
 func (e *Event) addContext(name string, members map[string]any) {
 	if e.Contexts[name] != nil {
 		return
@@ -81,9 +81,9 @@ func (e *Event) addContext(name string, members map[string]any) {
 // baseName returns the name of a file without its folders.
 func baseName(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
 
-// CrashEvent returns the payload of the event that the fields of an upload of a minidump describe: sentry is an
-// event, sentry__1, sentry__2 and so on are the pieces of one, and sentry[a][b] and sentry___a___b are its members.
-// The other fields become extra data.
+// CrashEvent returns the payload of the event that the form fields of a minidump upload describe. sentry is an event.
+// sentry__1, sentry__2 and so on are the pieces of one event. sentry[a][b] and sentry___a___b are members of the event.
+// All other fields become extra data.
 func CrashEvent(fields map[string]string) []byte {
 	event := map[string]any{}
 	text := fields["sentry"]
@@ -118,7 +118,7 @@ func CrashEvent(fields map[string]string) []byte {
 	return payload
 }
 
-// put sets a member of an object below a path of names.
+// put sets a member of an object at a path of names.
 func put(into map[string]any, path []string, value string) {
 	const deepest = 8
 	for i, name := range path[:min(len(path), deepest)] {
@@ -135,7 +135,7 @@ func put(into map[string]any, path []string, value string) {
 	}
 }
 
-// EventOfID returns the payload of an event that has an id alone, or none.
+// EventOfID returns the payload of an event that has only an id. If id is empty, the payload has no id either.
 func EventOfID(id string) []byte {
 	members := map[string]string{}
 	if id != "" {

@@ -8,17 +8,17 @@ import (
 	"unicode/utf16"
 )
 
-// Minidump is what is read of the memory image of a native program that crashed, in the format of Microsoft,
-// Breakpad and Crashpad.
+// Minidump holds the data that is read from the memory image of a crashed native program. The format is that of
+// Microsoft, Breakpad and Crashpad.
 type Minidump struct {
-	// System names the operating system, CPU the processor; empty if unknown.
+	// System is the name of the operating system, and CPU that of the processor. They are empty if unknown.
 	System, CPU string
-	// Code, Flags, Address and Params are those of the exception; Crashed is false without one.
+	// Crashed is false if the dump has no exception. Code, Flags, Address and Params describe the exception.
 	Crashed     bool
 	Code, Flags uint32
 	Address     uint64
 	Params      []uint64
-	// Calls are addresses of code of the thread that crashed, the nearest first.
+	// Calls are code addresses of the thread that crashed, the nearest call first.
 	Calls []uint64
 	// Modules are the programs and libraries in memory.
 	Modules []DumpModule
@@ -30,7 +30,7 @@ type DumpModule struct {
 	Base, Size uint64
 }
 
-// Bounds of what is read of a minidump.
+// These bounds limit the data that is read from a minidump.
 const (
 	maxDumpStreams = 1 << 10
 	maxDumpModules = 4 << 10
@@ -40,7 +40,7 @@ const (
 	maxDumpScan    = 64 << 10
 )
 
-// The kinds of streams.
+// These are the kinds of streams.
 const (
 	threadStream    = 3
 	moduleStream    = 4
@@ -48,7 +48,7 @@ const (
 	systemStream    = 7
 )
 
-// dump reads little-endian numbers of a minidump; what lies outside of it is zero.
+// dump reads little-endian numbers of a minidump. Bytes outside the dump read as zero.
 type dump []byte
 
 func (d dump) part(at, size uint64) dump {
@@ -79,12 +79,12 @@ func (d dump) u64(at uint64) uint64 {
 	return 0
 }
 
-// located returns the bytes that a size and an offset at a place name.
+// located returns the bytes that the size and the offset at a place describe.
 func (d dump) located(from dump, at uint64) dump {
 	return d.part(uint64(from.u32(at+4)), uint64(from.u32(at)))
 }
 
-// text reads a text in UTF-16 with its length before it.
+// text reads a text in UTF-16 that is preceded by its length.
 func (d dump) text(at uint64) string {
 	words := d.part(at+4, min(uint64(d.u32(at)), maxDumpName)&^1)
 	units := make([]uint16, 0, len(words)/2)
@@ -94,13 +94,13 @@ func (d dump) text(at uint64) string {
 	return strings.TrimRight(string(utf16.Decode(units)), "\x00")
 }
 
-// IsMinidump reports whether bytes begin as a minidump does.
+// IsMinidump reports whether bytes begin with the signature of a minidump.
 func IsMinidump(content []byte) bool {
 	return strings.HasPrefix(string(content[:min(len(content), 4)]), "MDMP")
 }
 
-// ParseMinidump reads a minidump. What is missing or broken inside is left out. It fails with *Malformed
-// if the bytes are no minidump.
+// ParseMinidump reads a minidump. It leaves out parts that are missing or broken. It fails with *Malformed if the bytes
+// are no minidump.
 func ParseMinidump(content []byte) (*Minidump, error) {
 	const headerSize, entrySize = 32, 12
 	d := dump(content)
@@ -156,7 +156,7 @@ func (m *Minidump) modules(d, s dump) {
 	}
 }
 
-// exception reads why the program crashed, and the calls of its thread.
+// exception reads the reason of the crash and the calls of the thread that crashed.
 func (m *Minidump) exception(d, s, threads dump) {
 	if s == nil {
 		return
@@ -186,8 +186,8 @@ func (m *Minidump) exception(d, s, threads dump) {
 	m.walk(context, start, stack)
 }
 
-// walk finds the calls of a thread: where it stopped, then every address on its stack that lies in a module.
-// Without symbols that is as near as one comes; an address of an earlier call may be among them.
+// walk finds the calls of a thread: the address where it stopped, then every address on its stack that lies in a
+// module. Without symbols, no better result is possible. An address of an earlier call may be among them.
 func (m *Minidump) walk(context dump, start uint64, stack dump) {
 	var pc, sp, size uint64
 	switch m.CPU {
@@ -220,7 +220,7 @@ func (m *Minidump) walk(context dump, start uint64, stack dump) {
 	}
 }
 
-// module returns the module of an address, nil if there is none.
+// module returns the module that contains an address, or nil if no module does.
 func (m *Minidump) module(address uint64) *DumpModule {
 	for i := range m.Modules {
 		if one := &m.Modules[i]; address >= one.Base && address-one.Base < one.Size {
@@ -230,7 +230,7 @@ func (m *Minidump) module(address uint64) *DumpModule {
 	return nil
 }
 
-// Reason names the exception in the words of the operating system, with what is known of it.
+// Reason returns the name of the exception in the terms of the operating system, and the known details.
 func (m *Minidump) Reason() (name, detail string) {
 	if !m.Crashed {
 		return "Minidump", "The program did not crash when it was written"
@@ -262,7 +262,7 @@ func (m *Minidump) Reason() (name, detail string) {
 	return name, detail
 }
 
-// windowsExceptions are the names of Windows' exceptions.
+// windowsExceptions are the names of Windows exceptions.
 func windowsExceptions() map[uint32]string {
 	return map[uint32]string{
 		0x80000001: "EXCEPTION_GUARD_PAGE", 0x80000002: "EXCEPTION_DATATYPE_MISALIGNMENT", 0x80000003: "EXCEPTION_BREAKPOINT", 0x80000004: "EXCEPTION_SINGLE_STEP", 0xC0000005: "EXCEPTION_ACCESS_VIOLATION",

@@ -11,7 +11,7 @@ import (
 	"svc/http/sentry"
 )
 
-// dumpOf makes a minidump of one thread that crashed in the first of two modules.
+// dumpOf returns a minidump with one thread, which crashed in the first of two modules.
 func dumpOf(platform uint32, cpu uint16, code, flags uint32, address uint64, params ...uint64) []byte {
 	var out []byte
 	u32 := func(values ...uint32) {
@@ -93,7 +93,7 @@ func dumpOf(platform uint32, cpu uint16, code, flags uint32, address uint64, par
 	return out
 }
 
-// TestMinidumps reads why a program crashed, where, and with what in memory.
+// TestMinidumps reads the reason and the place of a crash, and the modules in memory.
 func TestMinidumps(t *testing.T) {
 	t.Parallel()
 	got, err := sentry.ParseMinidump(dumpOf(0x8201, 9, 11, 1, 0))
@@ -138,7 +138,7 @@ func TestMinidumps(t *testing.T) {
 	}
 }
 
-// TestFieldsOfCrashes has the forms in which clients send the event of a minidump.
+// TestFieldsOfCrashes covers the forms in which clients send the event of a minidump.
 func TestFieldsOfCrashes(t *testing.T) {
 	t.Parallel()
 	for name, fields := range map[string]map[string]string{
@@ -157,7 +157,7 @@ func TestFieldsOfCrashes(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends, and what is kept is bounded.
+// FuzzParseMinidump checks that reading any input ends, and that the retained data is bounded.
 func FuzzParseMinidump(f *testing.F) {
 	f.Add(dumpOf(0x8201, 9, 11, 1, 0))
 	f.Add(dumpOf(2, 0, 0xC0000005, 0, 1, 8, 2))

@@ -9,8 +9,8 @@ import (
 	"svc/http/sentry"
 )
 
-// TestShapesOfSDKs has the shapes in which SDKs of several languages write a member that the protocol
-// defines as a text, an object or a list. Each is read, and none is a problem.
+// TestShapesOfSDKs covers members that the protocol defines as a text, an object or a list. SDKs of several languages
+// write them in other shapes. Each shape is read, and none is reported as a problem.
 func TestShapesOfSDKs(t *testing.T) {
 	t.Parallel()
 	headers := func(e *sentry.Event) any { return e.Request.Headers }
@@ -63,7 +63,8 @@ func TestShapesOfSDKs(t *testing.T) {
 	}
 }
 
-// TestHeadersOfEnvelopesOfOtherShapes keeps an envelope if a member of its lines has an odd form.
+// TestHeadersOfEnvelopesOfOtherShapes checks that an envelope is accepted even if a member of its lines has an odd
+// form.
 func TestHeadersOfEnvelopesOfOtherShapes(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -86,7 +87,7 @@ func TestHeadersOfEnvelopesOfOtherShapes(t *testing.T) {
 	}
 }
 
-// TestDataOfRequests keeps the body of a request as it came.
+// TestDataOfRequests checks that the body of a request is stored unchanged.
 func TestDataOfRequests(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`"a=1"`, `["a"]`, `{"a":[1]}`, `7`} {

@@ -8,33 +8,34 @@ import (
 	"svc"
 )
 
-// place says how the environment that a write reaches is found.
+// place defines how the environment that a write reaches is found.
 type place int
 
 const (
-	// noEnvironment is for objects that have no environment: their dependents decide.
+	// noEnvironment is for objects that have no environment. The effect depends on the users of the object.
 	noEnvironment place = iota
-	// ofStored is for objects with an environment: that of the stored one, and the parameter env of a new one.
+	// ofStored is for objects that have an environment. A stored object has its own, and a new object has that of the
+	// parameter env.
 	ofStored
-	// ofParameter is for objects that are found within the environment of the parameter env.
+	// ofParameter is for objects that are looked up within the environment of the parameter env.
 	ofParameter
-	// ofBody is for objects whose member environment may be null, which means all environments. A change reaches
-	// the environments of before and after.
+	// ofBody is for objects with a member environment that may be null. Null means all environments. A change reaches
+	// the environments before and after it.
 	ofBody
 )
 
 // reach describes how far a call of a writing tool reaches.
 type reach struct {
 	place place
-	// depends says that something of production may depend on the object. It needs Dependents.
+	// depends is true if something in production may depend on the object. It needs Dependents.
 	depends bool
-	// outbound is the member with addresses that the service calls or writes to. A call with an address that no stored
-	// object of the same list has reaches the outside.
+	// outbound is the member that holds addresses to which the service sends requests or messages. A call reaches the
+	// outside if it has an address that no stored object of the same list has.
 	outbound string
 }
 
-// reaches is the table of the writing tools. A write that is not in it counts as one to production, and
-// TestEveryWriteStatesWhatItReaches names it.
+// reaches is the table of the writing tools. A write without an entry counts as a write to production, and
+// TestEveryWriteStatesWhatItReaches reports it.
 func reaches() map[string]reach {
 	return map[string]reach{
 		"alerts.put":        {place: ofStored},
@@ -44,7 +45,7 @@ func reaches() map[string]reach {
 		"errors.update":     {place: ofStored},
 		"errors.updateMany": {place: ofParameter},
 		"exports.create":    {place: ofParameter},
-		"funnels.create":    {place: noEnvironment}, // funnels answer questions, and nothing else asks them
+		"funnels.create":    {place: noEnvironment}, // funnels answer questions, and nothing else uses them
 		"funnels.update":    {place: noEnvironment},
 		"goals.create":      {place: noEnvironment, depends: true}, // goals move people to stages
 		"goals.update":      {place: noEnvironment, depends: true},
@@ -59,15 +60,15 @@ func reaches() map[string]reach {
 
 // Dependents looks up the users of objects that have no environment of their own.
 type Dependents interface {
-	// ProductionDepends reports whether something in production uses an object of an application. The noun is the word in the
-	// object's operations (segment, monitor, goal); the id of a new object is empty.
+	// ProductionDepends reports whether something in production uses an object of an application. The noun is the word
+	// in the object's operations (segment, monitor, goal). The id of a new object is empty.
 	ProductionDepends(ctx context.Context, ref svc.AppRef, noun, id string) (bool, error)
 }
 
-// varies reports whether calls of a tool may reach deeper than its effect says.
+// varies reports whether a call of a tool may reach further than the effect of the tool.
 func (r *reach) varies() bool { return r.place != noEnvironment || r.depends || r.outbound != "" }
 
-// environmentNamed returns the environment that an input names, production if it names none.
+// environmentNamed returns the environment that an input names. It returns production if the input names none.
 func environmentNamed(input map[string]json.RawMessage, member string) string {
 	environment := svc.Production
 	if raw, named := input[member]; named && (json.Unmarshal(raw, &environment) != nil || environment == "") {
@@ -76,7 +77,8 @@ func environmentNamed(input map[string]json.RawMessage, member string) string {
 	return environment
 }
 
-// effectOf returns the effect of a call of a writing tool. Shown is the stored state of its target, nil for a new object.
+// effectOf returns the effect of a call of a writing tool. shown is the stored state of its target, or nil for a new
+// object.
 func (r *Registry) effectOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (svc.Effect, error) {
 	if called.reach == nil {
 		return svc.EffectDestructive, nil
@@ -98,7 +100,7 @@ func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called
 		Environment string `json:"environment"`
 	}
 	if shown != nil && json.Unmarshal(shown, &target) != nil {
-		return true, nil //nolint:nilerr // an object that cannot be read may belong to production
+		return true, nil //nolint:nilerr // an unreadable object may belong to production
 	}
 	before := shown != nil && (target.Environment == "" || target.Environment == svc.Production)
 	switch called.reach.place {
@@ -117,10 +119,10 @@ func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called
 	return r.dependents.ProductionDepends(ctx, ref, called.noun, target.ID)
 }
 
-// memberEnvironment is the member of a body that names the environment of an object; null stands for all.
+// memberEnvironment is the member of a body that names the environment of an object. Null stands for all environments.
 const memberEnvironment = "environment"
 
-// reachesOutside reports whether an input has an address that no object of the list has.
+// reachesOutside reports whether an input has an address that no stored object of the list has.
 func (r *Registry) reachesOutside(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage) (bool, error) {
 	member := called.reach.outbound
 	wanted := textsOf(input[member])

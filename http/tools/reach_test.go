@@ -16,17 +16,17 @@ func addresses() []string {
 	return []string{"url", "urls", "uri", "endpoint", "webhook", "webhookUrl", "callback", "callbackUrl", "host", "address", "addresses", "email", "emails", "recipient", "recipients", "to", "cc", "bcc", "phone"}
 }
 
-// TestEveryWriteStatesWhatItReaches enumerates the writing tools of the route table. It names each one that the table of reaches lacks or
-// describes wrongly, and each entry of that table without a route.
+// TestEveryWriteStatesWhatItReaches checks all writing tools of the route table against the table of reaches. It
+// reports each tool that this table lacks or describes wrongly. It also reports each entry without a route.
 func TestEveryWriteStatesWhatItReaches(t *testing.T) {
 	table, routes := reaches(), apitest.Routes()
 	made, err := New(routes, http.NotFoundHandler(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The parameter env of these does not name where the object lives: it counts members, or is refused.
+	// The parameter env of these tools does not name the environment of the object: it counts members, or is refused.
 	elsewhere := []string{"segments.put", "monitors.put"}
-	// The address of an application's own pages is shown and never called; an export goes on to a time.
+	// The address of an application's own pages is shown but never called. The parameter "to" of an export is a time.
 	shown := []string{"apps.create url", "exports.create to"}
 	for i := range routes {
 		row := &routes[i]
@@ -57,7 +57,7 @@ func TestEveryWriteStatesWhatItReaches(t *testing.T) {
 	}
 }
 
-// checkReach holds an entry of the table to the route that it describes.
+// checkReach compares an entry of the table with the route that it describes.
 func checkReach(t *testing.T, row *route.Route, tool *entry, stated *reach, routes []route.Route) {
 	t.Helper()
 	_, parameter := tool.place[memberEnv]
@@ -83,7 +83,7 @@ func checkReach(t *testing.T, row *route.Route, tool *entry, stated *reach, rout
 	}
 }
 
-// TestAWriteThatIsNotInTheTableReachesProduction has a route that nobody entered in the table.
+// TestAWriteThatIsNotInTheTableReachesProduction checks a route without an entry in the table.
 func TestAWriteThatIsNotInTheTableReachesProduction(t *testing.T) {
 	registry := &Registry{byName: map[string]*entry{"boards_put": {tool: svc.Tool{Effect: svc.EffectWrite}}}}
 	target, err := registry.Target(t.Context(), "", svc.AppRef{Org: "acme", App: "web"}, "boards_put", nil)

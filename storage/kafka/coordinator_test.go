@@ -11,7 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestPositionsWaitForTheCoordinator asks a cluster that prepares the coordinator of its first group.
+// TestPositionsWaitForTheCoordinator sends requests to a cluster that is still preparing the coordinator of its first
+// group.
 func TestPositionsWaitForTheCoordinator(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -49,7 +50,8 @@ func TestPositionsWaitForTheCoordinator(t *testing.T) {
 	}
 }
 
-// TestAwaitCommitted waits for what the log has at the call, and for nothing that comes later.
+// TestAwaitCommitted waits for the records that the log has at the time of the call. It does not wait for later
+// records.
 func TestAwaitCommitted(t *testing.T) {
 	f, _ := newCluster(t, 2)
 	c := f.consumer(new(recorder), nil)

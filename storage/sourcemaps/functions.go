@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// scope is the begin of a function in an original file; lines count from 1, columns from 0.
+// scope is the start of a function in an original file. Lines count from 1, and columns from 0.
 type scope struct {
 	line, column int
 	name         string
@@ -15,8 +15,8 @@ type scope struct {
 // maxScopes bounds the scopes of one file.
 const maxScopes = 1_000_000
 
-// functionMaps reads the function maps of a map of Metro or Hermes, one per source. One that cannot be read is
-// left out: the places are right without it.
+// functionMaps reads the function maps in a map of Metro or Hermes, one per source. It leaves out an unreadable one,
+// because the places are right without it.
 func functionMaps(raw json.RawMessage) [][]scope {
 	var sources []json.RawMessage
 	if len(raw) == 0 || json.Unmarshal(raw, &sources) != nil {
@@ -35,8 +35,8 @@ func functionMaps(raw json.RawMessage) [][]scope {
 	return out
 }
 
-// scopesOf reads the scopes of one file: groups end with a semicolon, scopes with a comma. A scope has the
-// differences of its column, its name and its line to the one before; a column begins anew in each group.
+// scopesOf reads the scopes of one file. A semicolon ends a group, and a comma ends a scope. A scope has the
+// differences of its column, its name and its line from the previous scope. The column starts from 0 in each group.
 func scopesOf(names []string, text string) []scope {
 	var out []scope
 	reader := mappings{text: text}
@@ -76,7 +76,7 @@ func compareScopes(a, b scope) int {
 	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 }
 
-// scopeOf returns the name of the function around a place, empty if there is none.
+// scopeOf returns the name of the function around a place, or an empty text if it finds none.
 func (s *source) scopeOf(line, column int) string {
 	next, _ := slices.BinarySearchFunc(s.scopes, scope{line: line, column: column + 1}, compareScopes)
 	if next == 0 {

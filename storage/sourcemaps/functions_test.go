@@ -7,7 +7,7 @@ import (
 	"svc/storage/sourcemaps"
 )
 
-// TestFunctionMaps has maps of Metro and Hermes, whose scopes name the functions; a broken one costs only the names.
+// TestFunctionMaps checks maps of Metro and Hermes. Their scopes name the functions. A broken map loses only the names.
 func TestFunctionMaps(t *testing.T) {
 	t.Parallel()
 	const head = `{"version":3,"sources":["input.js"],"names":[],"mappings":"AAAA,UACE,UAEA","x_facebook_sources":`

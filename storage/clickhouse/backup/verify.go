@@ -10,7 +10,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// DamagedPart is a part of a table with files that do not match their checksums.
+// DamagedPart is a part of a table. Some of its files do not match their checksums.
 type DamagedPart struct {
 	Shard       int
 	Table, Part string
@@ -35,8 +35,8 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%d parts of the store do not match their checksums: %s", len(e.Parts), strings.Join(words, "; "))
 }
 
-// Verify reads every file of the tables of all shards, and returns a [DamageError] if any does not match its
-// checksum. It takes as long as reading the store once.
+// Verify reads every file of the tables of all shards. It returns a [DamageError] if any file does not match its
+// checksum. It takes as long as reading the whole store once.
 func (db *Store) Verify(ctx context.Context) error {
 	var damaged []DamagedPart
 	for shard := range db.conn.Shards() {
@@ -54,7 +54,7 @@ func (db *Store) Verify(ctx context.Context) error {
 	return asError(damaged)
 }
 
-// VerifySnapshot is [Store.Verify] for a snapshot of one shard.
+// VerifySnapshot is like [Store.Verify], for a snapshot of one shard.
 func (db *Store) VerifySnapshot(ctx context.Context, shard int, s *Snapshot) error {
 	damaged, err := db.at(shard).verify(ctx, shard, s.Name)
 	if err != nil {
@@ -103,8 +103,8 @@ func (db *Store) verify(ctx context.Context, shard int, database string) (damage
 	return damaged, nil
 }
 
-// Detach moves damaged parts out of their tables, so that reads go on without their rows. The files stay in the
-// folders of detached parts.
+// Detach moves damaged parts out of their tables. Reads then continue without their rows. The files stay in the folders
+// of detached parts.
 func (db *Store) Detach(ctx context.Context, damaged []DamagedPart) error {
 	for _, part := range damaged {
 		one := db.at(part.Shard)

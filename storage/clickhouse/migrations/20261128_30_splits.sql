@@ -1,6 +1,7 @@
--- Ids that members removed from a person. at is when that was decided, in milliseconds since the epoch. If since is 0, the ties of the id up to then are
--- undone; devices says that the ids that were identified as this one stay with it. Otherwise the events of the id from since on
--- belong to another number, late, and so do all later ties.
+-- Ids that members removed from a person. at is the time of the decision, in milliseconds since the epoch. If since is
+-- 0, the ties of the id up to at are undone. devices is true if the ids that were identified as this id stay with it.
+-- If since is not 0, the events of the id from since on belong to another number, late. All later ties then belong to
+-- late, too.
 CREATE TABLE IF NOT EXISTS splits
 (
     environment UInt64 CODEC(LZ4),
@@ -14,7 +15,7 @@ ENGINE = ReplacingMergeTree
 ORDER BY (environment, visitor, at)
 SETTINGS non_replicated_deduplication_window = 0, index_granularity = 1024;
 
--- Ties of ids that were never removed from a person. The views below make those of all others.
+-- Ties of ids that were never removed from a person. The views below make the ties of all other ids.
 CREATE OR REPLACE MATERIALIZED VIEW links_of_events TO links AS
 SELECT environment, pair.1 AS anonymous, pair.2 AS known, min(ts) AS first
 FROM

@@ -1,6 +1,6 @@
--- The thread of a row is the number of the events among which its visit was found: those of a session id, of a device,
--- or of a known id; 0 for rows from before. The number of a visit follows its thread, so a login does not change
--- it. guest is the visitor for whom the visit counts, 0 if it is the row's own.
+-- The thread of a row is the number of the events among which its visit was found. They are the events of a session id,
+-- of a device, or of a known id. The thread of older rows is 0. The number of a visit follows its thread, so a login
+-- does not change it. guest is the visitor for which the visit counts, or 0 if that is the visitor of the row.
 ALTER TABLE events
     ADD COLUMN IF NOT EXISTS thread UInt64 CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS guest UInt64 CODEC(ZSTD(1)),
@@ -24,7 +24,7 @@ ALTER TABLE names
 
 ALTER TABLE names ADD COLUMN IF NOT EXISTS counted UInt64 ALIAS if(guest = 0, visitor, guest);
 
--- A row with the bit 16 of svc.SessionDeeds only told who somebody is, before a visit began: it has no session here.
+-- A row with the bit 16 of svc.SessionDeeds only identifies a person before a visit began. It has no session here.
 CREATE OR REPLACE MATERIALIZED VIEW visits_of_events TO visits AS
 SELECT
     environment,

@@ -1,5 +1,5 @@
--- A visit counts for one visitor. The second view gives an id to its other visitors, to visitors without an event other than $identify and
--- $alias, and to visitors that bots identify. Such rows add no visit.
+-- A visit counts for one visitor. The second view gives an id to three kinds of visitors. These are the other visitors
+-- of a visit, visitors with only $identify and $alias events, and visitors that bots identify. Such rows add no visit.
 CREATE OR REPLACE MATERIALIZED VIEW arrivals_of_events TO arrivals AS
 SELECT
     environment,
@@ -19,7 +19,7 @@ FROM events
 WHERE NOT is_bot AND (guest != 0 OR session_deeds >= 16) OR is_bot AND name IN ('$identify', '$alias')
 GROUP BY environment, visitor;
 
--- Rows from before this migration. A row may be folded twice without harm.
+-- Adds the rows from before this migration. A row may be folded twice without harm.
 INSERT INTO arrivals (environment, visitor, id)
 SELECT environment, visitor, any(if(distinct_id != '', distinct_id, anonymous_id)) AS id
 FROM events

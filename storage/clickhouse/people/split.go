@@ -15,15 +15,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// split is a decision of a member to remove an id from a person. If sinceMs is 0, the ties of the id up to atMs are undone; otherwise the events of the id
-// from sinceMs on belong to another number, late.
+// split is a decision of a member to remove an id from a person. If sinceMs is 0, the ties of the id up to atMs are
+// undone. Otherwise the events of the id from sinceMs on belong to another number, late.
 type split struct {
 	atMs, sinceMs int64
 	late          uint64
 	devices       bool
 }
 
-// lateNumber is the number that an id has for its events after a decision.
+// lateNumber returns the number that the events of an id have after a decision.
 func lateNumber(visitor uint64, atMs int64) uint64 {
 	var text [16]byte
 	binary.LittleEndian.PutUint64(text[:8], visitor)
@@ -31,7 +31,7 @@ func lateNumber(visitor uint64, atMs int64) uint64 {
 	return city.CH64(text[:]) | 1
 }
 
-// holding returns those of the decisions about an id that no later one undoes. They are in the order of time.
+// holding returns the decisions about an id that no later decision undoes. They are in chronological order.
 func holding(all []split) (undoneMs int64, holding []split) {
 	for _, one := range all {
 		if one.late == 0 {
@@ -43,7 +43,7 @@ func holding(all []split) (undoneMs int64, holding []split) {
 	return undoneMs, holding
 }
 
-// nodeAt returns the number by which a tie of an instant names an id, and whether the tie holds.
+// nodeAt returns the number by which a tie at an instant names an id, and whether the tie holds.
 func nodeAt(visitor uint64, all []split, ms int64) (node uint64, holds bool) {
 	undoneMs, later := holding(all)
 	node = visitor
@@ -55,7 +55,7 @@ func nodeAt(visitor uint64, all []split, ms int64) (node uint64, holds bool) {
 	return node, undoneMs == 0 || undoneMs < ms
 }
 
-// splitsOf returns the decisions about ids of an environment, in the order of time: about all of them, or some.
+// splitsOf returns the decisions about all or some ids of an environment, in chronological order.
 func (db *Store) splitsOf(ctx context.Context, environment uint64, visitors ...uint64) (map[uint64][]split, error) {
 	found := map[uint64][]split{}
 	args := clickhouse.Args{"environment": environment, "only": append([]uint64{}, visitors...)}
@@ -71,7 +71,8 @@ func (db *Store) splitsOf(ctx context.Context, environment uint64, visitors ...u
 	return found, err
 }
 
-// Tied reports whether an alias or a merge names an id: then the ids that were identified as this one stay with it when it is removed from a person.
+// Tied reports whether an alias or a merge names an id. If so, the ids that were identified as this id stay with it
+// when it is removed from a person.
 func (db *Store) Tied(ctx context.Context, environment, visitor uint64) (bool, error) {
 	all, err := db.splitsOf(ctx, environment, visitor)
 	if err != nil {
@@ -82,7 +83,7 @@ func (db *Store) Tied(ctx context.Context, environment, visitor uint64) (bool, e
 	return slices.ContainsFunc(aliases, func(one svc.Alias) bool { return slices.Contains(nodes, one.Low) || slices.Contains(nodes, one.High) }), err
 }
 
-// nodesOf are the numbers by which ties name an id.
+// nodesOf returns the numbers by which ties name an id.
 func nodesOf(visitor uint64, all []split) []uint64 {
 	nodes := []uint64{visitor}
 	for _, one := range all {
@@ -93,7 +94,8 @@ func nodesOf(visitor uint64, all []split) []uint64 {
 	return nodes
 }
 
-// Split removes an id from its person. It is durable, and every read after it shows it, when Split returns; it may be repeated.
+// Split removes an id from its person. When Split returns, the change is durable and every later read shows it. Split
+// may be repeated.
 func (db *Store) Split(ctx context.Context, environment uint64, decided svc.PersonSplit) error {
 	return db.conn.Change(func() error { return db.split(ctx, environment, decided) })
 }
@@ -111,7 +113,7 @@ func (db *Store) split(ctx context.Context, environment uint64, decided svc.Pers
 	if err := db.noteSplit(ctx, environment, decided.Visitor, one); err != nil {
 		return err
 	}
-	// Views of inserts that began before do not know the decision, so their rows are awaited.
+	// Views of inserts that began earlier do not know the decision, so Split waits for their rows.
 	_, err = clickhouse.Whole(ctx, db.conn.Of(environment), func(context.Context) (bool, error) { return true, nil })
 	if err != nil {
 		return err
@@ -181,8 +183,8 @@ func (db *Store) undo(ctx context.Context, environment uint64, args clickhouse.A
 	return mutate(ctx, db.conn.Of(environment), db.queries["erasures.RemoveRoots"], args.With(clickhouse.Args{"roots": roots}))
 }
 
-// splitDecided has those decisions of members hold whose rows are not there: of calls that were interrupted, and all if the tables were filled again
-// from the log.
+// splitDecided applies the decisions of members that have no rows yet. Their calls were interrupted. If the tables were
+// refilled from the log, it applies all decisions.
 func (db *Store) splitDecided(ctx context.Context) error {
 	decided := map[uint64][]svc.PersonSplit{}
 	err := db.conn.ReadFirst(ctx, "reading which ids members removed from people", db.queries["splits.Decided"], nil, func(rows driver.Rows) (bool, error) {
@@ -215,7 +217,7 @@ func (db *Store) splitDecided(ctx context.Context) error {
 	return err
 }
 
-// nodes returns the numbers by which a tie that is made at an instant names two ids, and whether it holds.
+// nodes returns the numbers by which a tie at an instant names two ids. It also returns whether the tie holds.
 func nodes(all map[uint64][]split, one, other uint64, at time.Time) (alias svc.Alias, holds bool) {
 	a, first := nodeAt(one, all[one], at.UnixMilli())
 	b, second := nodeAt(other, all[other], at.UnixMilli())

@@ -14,8 +14,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// splitScene is a database of a few rows, told by words: "ada" is a page view of the distinct id, "a" one of the anonymous id, "ada<a" an identify and
-// "ada=bert" an alias. The number after @ is the hour.
+// splitScene is a database with a few rows, which words describe. "ada" is a page view of the distinct id, and "a" is
+// one of the anonymous id. "ada<a" is an identify, and "ada=bert" is an alias. The number after @ is the hour.
 type splitScene struct {
 	*testDB
 	t      *testing.T
@@ -51,7 +51,7 @@ func (s *splitScene) store(words ...string) {
 	}
 }
 
-// split removes an id from its person at an hour, from another hour on or, if that is negative, entirely.
+// split removes an id from its person at an hour. It applies from the hour since on, or entirely if since is negative.
 func (s *splitScene) split(id string, at, since int) {
 	s.t.Helper()
 	visitor := people.VisitorNumber(id)
@@ -71,7 +71,7 @@ func (s *splitScene) split(id string, at, since int) {
 	}
 }
 
-// people are the persons as "ids: number of events", sorted, from lists of few and of all.
+// people returns the persons as "ids: number of events", sorted. It compares the lists of few with the lists of all.
 func (s *splitScene) people() (found []string) {
 	s.t.Helper()
 	for n, most := range []int{0, 100} {
@@ -98,7 +98,8 @@ func (s *splitScene) people() (found []string) {
 	return found
 }
 
-// TestSplit removes an id from a person who was made by identify, by alias and by a merge, entirely and from a time, and ties it again.
+// TestSplit removes an id from a person that identify, an alias or a merge made. It removes the id entirely or from a
+// time on, and ties it again.
 func TestSplit(t *testing.T) {
 	type step struct {
 		do   func(s *splitScene)
@@ -173,7 +174,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestKeptPeopleNoticeASplit keeps the people, and removes ids from them in random ways: lists are those of the facts of all.
+// TestKeptPeopleNoticeASplit stores the people, and removes ids from them in random ways. The lists must match the
+// lists from the facts of all people.
 func TestKeptPeopleNoticeASplit(t *testing.T) {
 	k := newKeeping(t, rand.New(rand.NewPCG(3, 9)))
 	k.store(len(k.rows))

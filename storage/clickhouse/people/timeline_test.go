@@ -12,7 +12,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestATimelineIsPagedByInstants pages events, notes and errors, of which many have the same time, by the instants that pages name.
+// TestATimelineIsPagedByInstants reads events, notes and errors in pages, by the instants that earlier pages return.
+// Many of them have the same time.
 func TestATimelineIsPagedByInstants(t *testing.T) {
 	db := open(t)
 	ada, at := people.VisitorNumber("ada"), time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

@@ -16,19 +16,20 @@ import (
 	"svc/storage/datadir"
 )
 
-// blanksFile lists batches that are being overwritten. Open finishes what a killed process began.
+// blanksFile lists batches that are being overwritten. If a process was killed meanwhile, Open completes the work.
 const blanksFile = "blanks.json"
 
-// blanksAtOnce bounds how many batches one blanksFile lists.
+// blanksAtOnce bounds the number of batches in one blanksFile.
 const blanksAtOnce = 4096
 
-// blanked is how far the files of partitions hold no value of a record.
+// blanked stores the place in each partition file up to which no record has a value.
 type blanked struct {
 	mu    sync.Mutex
 	until map[string]int64 // places in files by path; guarded by mu
 }
 
-// blank is a batch without the values of its records: its first bytes, and zeros up to its size.
+// blank is a batch without the values of its records. It consists of the first bytes of the batch, and zeros up to its
+// size.
 type blank struct {
 	File string `json:"file"`
 	At   int64  `json:"at"`
@@ -36,10 +37,9 @@ type blank struct {
 	Head []byte `json:"head"`
 }
 
-// Forget overwrites the values of a topic's records below an offset of each partition. The broker
-// deletes whole files only, and a file that does not fill would keep its records for ever. Offsets,
-// times and sequence numbers stay: the broker needs them when it opens. The journal, which has
-// copies of the records, is emptied first.
+// Forget overwrites the values of a topic's records below an offset of each partition. The broker deletes only whole
+// files, so a file that never fills would retain its records for ever. Offsets, times and sequence numbers stay,
+// because the broker needs them when it opens. Forget first empties the journal, which has copies of the records.
 func (b *Broker) Forget(topic string, before map[int]int64) error {
 	b.blanked.mu.Lock()
 	defer b.blanked.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *Broker) Forget(topic string, before map[int]int64) error {
 			err = writeBlanks(b.dir, blanks)
 		}
 		if err != nil {
-			b.blanked.until = nil // look again at all of them
+			b.blanked.until = nil // check all files again
 			return fmt.Errorf("forgetting records: %w", err)
 		}
 		if len(blanks) < blanksAtOnce {
@@ -64,7 +64,7 @@ func (b *Broker) Forget(topic string, before map[int]int64) error {
 // findBlanks returns the next batches to overwrite, at most blanksAtOnce.
 func (b *Broker) findBlanks(topic string, before map[int]int64) (found []blank, err error) {
 	known := b.blanked.until
-	b.blanked.until = map[string]int64{} // without the files that are gone
+	b.blanked.until = map[string]int64{} // this drops deleted files
 	for partition := range before {
 		folder := partitionDir(b.dir, topic, partition)
 		files, err := os.ReadDir(folder)
@@ -87,16 +87,16 @@ func (b *Broker) findBlanks(topic string, before map[int]int64) (found []blank, 
 	return found, nil
 }
 
-// blanksIn appends the blanks of the batches of a file that end below an offset.
+// blanksIn appends the blanks for the batches of a file that end below an offset.
 func (b *Broker) blanksIn(path string, before int64, found []blank) ([]blank, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return found, nil // it was trimmed meanwhile
+		return found, nil // the file was trimmed meanwhile
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // the file was only read
 	name, err := filepath.Rel(b.dir, path)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (b *Broker) blanksIn(path string, before int64, found []blank) ([]blank, er
 	return found, nil
 }
 
-// Places in the header of a batch, and its size.
+// These constants are places in the header of a batch, and the size of the header.
 const (
 	batchLength     = 8
 	batchSum        = 17
@@ -129,7 +129,7 @@ const (
 	batchHead       = 61
 )
 
-// readBatch returns the batch at a place in a file, nil where none is whole yet.
+// readBatch returns the batch at a place in a file. It returns nil if no batch is complete there yet.
 func readBatch(file *os.File, at int64) ([]byte, error) {
 	head := make([]byte, batchHead)
 	if _, err := file.ReadAt(head, at); errors.Is(err, io.EOF) {
@@ -160,9 +160,9 @@ func checksum(batch []byte) uint32 {
 	return crc32.Checksum(batch[batchAttributes:], crc32.MakeTable(crc32.Castagnoli))
 }
 
-// blankHead returns how a batch of one record begins once the record has no key and an empty value:
-// a header without a name, full of zeros, takes their place. It returns nil if the batch is that
-// already, is of another form, or has no room for it.
+// blankHead returns the first bytes of a batch of one record, with no key and an empty value for the record. A header
+// that has no name and is full of zeros takes the place of both. It returns nil if the batch is in this form already,
+// has another form, or has no room for the header.
 func blankHead(batch []byte) []byte {
 	if binary.BigEndian.Uint16(batch[batchAttributes:]) != 0 || binary.BigEndian.Uint32(batch[batchRecords:]) != 1 {
 		return nil
@@ -213,8 +213,8 @@ func appendWide(to []byte, value uint64, width int) []byte {
 	return to
 }
 
-// writeBlanks overwrites batches. A half-written batch would end the log, so that what is written
-// is noted before.
+// writeBlanks overwrites batches. A half-written batch would end the log. So writeBlanks first stores a note of all
+// blanks.
 func writeBlanks(dir string, blanks []blank) error {
 	encoded, err := json.Marshal(blanks)
 	if err != nil {
@@ -226,7 +226,7 @@ func writeBlanks(dir string, blanks []blank) error {
 	return applyBlanks(dir, blanks)
 }
 
-// finishBlanks overwrites what a killed process noted.
+// finishBlanks completes the work of a killed process from its note.
 func finishBlanks(dir string) error {
 	content, err := os.ReadFile(filepath.Join(dir, blanksFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -245,7 +245,7 @@ func finishBlanks(dir string) error {
 	return nil
 }
 
-// applyBlanks writes blanks, forces their files and removes the note.
+// applyBlanks writes blanks, syncs their files to disk and removes the note.
 func applyBlanks(dir string, blanks []blank) error {
 	var touched []string
 	for _, one := range blanks {
@@ -267,7 +267,7 @@ func applyBlanks(dir string, blanks []blank) error {
 	return force(dir)
 }
 
-// apply overwrites one batch. A file that is missing was trimmed.
+// apply overwrites one batch. If the file is missing, it was trimmed.
 func (o *blank) apply(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {

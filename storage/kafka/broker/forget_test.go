@@ -16,10 +16,10 @@ import (
 	"svc/storage/kafka"
 )
 
-// personal is what the records of a person hold.
+// personal lists texts that the records of a person contain.
 var personal = []string{"203.0.113.77", "ann-1", "ann@example.com"}
 
-// hold returns the files of a folder that hold a text.
+// hold returns the files of a folder that contain a text.
 func hold(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func hold(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// nowhere fails where a file of the folder holds one of some texts.
+// nowhere fails if a file of the folder contains one of the given texts.
 func nowhere(t *testing.T, step, dir string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -73,7 +73,7 @@ func valuesOf(t *testing.T, b *Broker, from int64) (values []string, end int64) 
 	return values, end
 }
 
-// send appends payloads of different lengths, at which the lengths of varints change.
+// send appends payloads of different lengths. At these lengths, the length of a varint changes.
 func send(t *testing.T, produce func(context.Context, []byte) error, texts ...string) {
 	t.Helper()
 	for n, text := range texts {
@@ -83,7 +83,8 @@ func send(t *testing.T, produce func(context.Context, []byte) error, texts ...st
 	}
 }
 
-// TestForgottenRecordsLeaveTheDisk overwrites the records of a person in a file that never fills, and goes on.
+// TestForgottenRecordsLeaveTheDisk overwrites the records of a person in a file that never fills. Then it appends more
+// records.
 func TestForgottenRecordsLeaveTheDisk(t *testing.T) {
 	for _, sync := range []bool{true, false} {
 		t.Run(fmt.Sprint("sync ", sync), func(t *testing.T) {
@@ -119,13 +120,13 @@ func TestForgottenRecordsLeaveTheDisk(t *testing.T) {
 					t.Errorf("%s: the log holds %q and ends at %d, want %q and 6", step, values, end, want)
 				}
 			}
-			forget(6) // all: the server is quiet
+			forget(6) // all records: the server is quiet
 			nowhere(t, "the newest record is old", dir, "newer")
 			send(t, produce, "last")
 			if values, end := valuesOf(t, b, 6); !slices.Equal(values, []string{"last"}) || end != 7 {
 				t.Errorf("afterwards the log ends at %d with %q", end, values)
 			}
-			if err := b.Forget(testTopic, map[int]int64{0: 6, 3: 9}); err != nil { // nothing new, and no such partition
+			if err := b.Forget(testTopic, map[int]int64{0: 6, 3: 9}); err != nil { // there is nothing new, and no partition 3
 				t.Error(err)
 			}
 			image = filepath.Join(t.TempDir(), "killed again")
@@ -187,7 +188,7 @@ func TestAKilledForgettingIsFinished(t *testing.T) {
 	}
 }
 
-// encoded returns bytes as the note has them.
+// encoded returns bytes in the form that the note has.
 func encoded(t *testing.T, head []byte) []byte {
 	t.Helper()
 	text, err := json.Marshal(head)

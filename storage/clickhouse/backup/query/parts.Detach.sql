@@ -1,2 +1,2 @@
--- Moves a part out of a table, into the folder of detached parts. Its rows are not read any more.
+-- Moves a part of a table into the folder of detached parts. Its rows are no longer read.
 ALTER TABLE $(database).$(table) DETACH PART '$(part)'

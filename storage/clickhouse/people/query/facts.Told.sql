@@ -1,5 +1,5 @@
--- The facts of what visitors told whom several persons share, from their events: one row per visitor and person. Key:
--- environment of events, by the index of visitors. Part of persons.Folded.
+-- The facts about visitors that several persons share, from the events of these visitors. Returns one row per visitor
+-- and person. Key: environment of events, by the index of visitors. Part of persons.Folded.
 SELECT visitor, fixed, true AS split, $(columns)
 FROM
 (

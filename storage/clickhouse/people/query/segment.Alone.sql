@@ -1,2 +1,3 @@
--- segment.Events where no visitor is shared. Key: that of persons.Folded, read once. Part of other queries.
+-- The condition of segment.Events for the case that no visitor is shared. Key: that of persons.Folded, read once. Part
+-- of other queries.
 visitor IN ($(persons.Visitors))

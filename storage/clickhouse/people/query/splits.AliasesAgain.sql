@@ -1,4 +1,5 @@
--- The aliases of an id since it was removed from a person, as the view of them has them. Key: environment, ts. Rows read: the events since then.
+-- The aliases of an id since its removal from a person, in the form of the view of aliases. Key: environment, ts. Rows
+-- read: the events since the removal.
 INSERT INTO aliases (environment, low, high, first)
 SELECT environment, least(node, other_node) AS low, greatest(node, other_node) AS high, min(ts) AS first
 FROM

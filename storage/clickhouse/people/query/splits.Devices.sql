@@ -1,4 +1,5 @@
--- Ties the devices of later numbers of an id to the id. It may be repeated. Key: environment; the index of known skips granules.
+-- Ties the devices of later numbers of an id to the id. It may be repeated. Key: environment. The index of known skips
+-- granules.
 INSERT INTO links (environment, anonymous, known, first)
 SELECT environment, anonymous, {visitor:UInt64}, min(first)
 FROM links

@@ -1,2 +1,3 @@
--- Removes what is noted of ids that were removed from persons. Key: environment; a part without such a row stays.
+-- Removes the decisions about ids that were removed from persons. Key: environment. Parts without such a row stay
+-- unchanged.
 ALTER TABLE splits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)}

@@ -1,4 +1,5 @@
--- The links of an id since it was removed from a person, as the view of them has them. Key: environment, ts. Rows read: the events since then.
+-- The links of an id since its removal from a person, in the form of the view of links. Key: environment, ts. Rows
+-- read: the events since the removal.
 INSERT INTO links (environment, anonymous, known, first)
 SELECT environment, pair.1 AS anonymous, pair.2 AS known, min(ts) AS first
 FROM

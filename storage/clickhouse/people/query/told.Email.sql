@@ -1,2 +1,3 @@
--- The e-mail address that an event tells, after the time of the event; empty if it tells none. Part of other queries.
+-- The e-mail address that an event sets, after the time of the event. It is empty if the event sets none. Part of other
+-- queries.
 if(mapContains(said, 'email'), concat(stamp, JSONExtractString(said['email'])), '')

@@ -1,2 +1,2 @@
--- Whether an event tells an e-mail address. Part of other queries.
+-- Whether an event sets an e-mail address. Part of other queries.
 toUInt8(mapContains(said, 'email') AND said['email'] NOT IN ('null', '""'))

@@ -1,2 +1,2 @@
--- Removes what is kept of people for quick lists; the parts do not say of which environment they are. Key: none.
+-- Removes the data about people that is stored for quick lists. The parts do not record their environment. Key: none.
 TRUNCATE TABLE person_folds
