@@ -167,7 +167,8 @@ type storeTable struct {
 }
 
 // tablesOfRows returns the statements that make, in another database, the tables of rows, their
-// views and the tables that these fill, in an order in which each finds what it needs.
+// views and the tables that these fill or read, in an order in which each finds what it needs. What
+// only views read stays empty there.
 func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]string, error) {
 	tables := map[string]storeTable{}
 	err := db.conn.ReadFirst(ctx, "reading the tables", db.queries["trial.Tables"], clickhouse.Args{"database": db.conn.Database()}, func(rows driver.Rows) (bool, error) {
@@ -180,7 +181,7 @@ func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]s
 		return nil, err
 	}
 	ours := regexp.MustCompile(`([\s(,])` + "`?" + regexp.QuoteMeta(db.conn.Database()) + "`?" + `\.`)
-	target := regexp.MustCompile(`\sTO ` + "`?" + regexp.QuoteMeta(db.conn.Database()) + "`?" + `\.` + "`?" + `(\w+)`)
+	named := regexp.MustCompile(ours.String() + "`?" + `(\w+)`)
 	engine := regexp.MustCompile(`(,\s+INDEX .*? GRANULARITY \d+|\sENGINE = .*)`)
 	// Months are parts of their own, and a part takes milliseconds; they refuse no row.
 	months := regexp.MustCompile(`\sPARTITION BY .*?\s(PRIMARY KEY|ORDER BY)\s`)
@@ -200,8 +201,10 @@ func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]s
 		made := ours.ReplaceAllString(of.made, "${1}`"+in+"`.")
 		if of.engine == "MaterializedView" {
 			views = append(views, made)
-			if to := target.FindStringSubmatch(of.made); to != nil {
-				wanted = append(wanted, to[1])
+			for _, name := range named.FindAllStringSubmatch(of.made, -1) {
+				if _, known := tables[name[2]]; known {
+					wanted = append(wanted, name[2])
+				}
 			}
 			continue
 		}
