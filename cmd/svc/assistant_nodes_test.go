@@ -150,7 +150,7 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 		t.Errorf("asking while it waits: %d %s", busy.status, busy.body)
 	}
 	approved := nodes[2].stream("POST", appPath+"/ai/actions/"+action+"/approve", nodes[2].boot.Token, `{"reason":"yes"}`, nil, nil)
-	if got := shape(approved); got != "start status=running action tool_result text done" || find(t, approved, "action")["status"] != "executed" {
+	if got := shape(approved); got != "start status=running action tool_result text status=done done" || find(t, approved, "action")["status"] != "executed" {
 		t.Errorf("approving at the third node: %s", got)
 	}
 	if twice := nodes[0].call("POST", appPath+"/ai/actions/"+action+"/approve", nodes[0].boot.Token, []byte(`{}`), nil); twice.status != 409 {
@@ -161,7 +161,7 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 			t.Errorf("node %d has %d goals", i, n)
 		}
 	}
-	if got := shape(nodes[0].ask("Thanks?", conversation)); got != "start status=running text done" {
+	if got := shape(nodes[0].ask("Thanks?", conversation)); got != "start status=running text status=done done" {
 		t.Errorf("going on at the first node: %s", got)
 	}
 }
@@ -192,16 +192,16 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 	}
 	var ended []frame
 	deadline := time.Now().Add(svc.TurnLease + patience)
-	for shape(ended) != "start status=running text done" && time.Now().Before(deadline) {
+	for shape(ended) != "start status=running text status=done done" && time.Now().Before(deadline) {
 		ended = nodes[2].follow(conversation, "0") // a stream may end early while an actor moves
 	}
-	if got := fmt.Sprint(ended); shape(ended) != "start status=running text done" || !strings.Contains(got, "The turn was cut off before its end.") {
+	if got := fmt.Sprint(ended); shape(ended) != "start status=running text status=done done" || !strings.Contains(got, "The turn was cut off before its end.") {
 		t.Fatalf("the end of the turn: %s", got)
 	}
 	if rows := nodes[0].get(appPath + "/ai/actions?status=all")["data"].([]any); goals(t, nodes[0]) != 0 || len(rows) != 0 {
 		t.Errorf("%d goals, actions %v", goals(t, nodes[0]), rows)
 	}
-	if got := shape(nodes[0].ask("Are you there?", conversation)); got != "start status=running text done" {
+	if got := shape(nodes[0].ask("Are you there?", conversation)); got != "start status=running text status=done done" {
 		t.Errorf("the next question: %s", got)
 	}
 }

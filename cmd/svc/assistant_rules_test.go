@@ -30,8 +30,8 @@ func TestTurnsEndAtTheirLimits(t *testing.T) {
 		rounds float64
 		says   string
 	}{
-		"stuck":    {rounds(called(call("a", "apps_get", `{}`)), called(call("b", "apps_get", `{ }`))), "start status=running tool_call tool_result text done", 2, "repeated"},
-		"rounds":   {many, "start status=running" + strings.Repeat(" tool_call tool_result", 16) + " text done", 16, "16 tool rounds"},
+		"stuck":    {rounds(called(call("a", "apps_get", `{}`)), called(call("b", "apps_get", `{ }`))), "start status=running tool_call tool_result text status=done done", 2, "repeated"},
+		"rounds":   {many, "start status=running" + strings.Repeat(" tool_call tool_result", 16) + " text status=done done", 16, "16 tool rounds"},
 		"provider": {func(int, []byte) llmtest.Round { return llmtest.Round{Status: 400} }, "start status=running error", 0, "refused"},
 	} {
 		s, _ := startAssisted(t, t.TempDir(), c.script)
@@ -57,7 +57,7 @@ func TestTheOrganizationsRulesHold(t *testing.T) {
 		before := len(model.Bodies())
 		model.Restart()
 		frames := s.ask("Make a goal.", "")
-		if got := shape(frames); got != "start status=running tool_call tool_result text done" || find(t, frames, "tool_result")["ok"] != false {
+		if got := shape(frames); got != "start status=running tool_call tool_result text status=done done" || find(t, frames, "tool_result")["ok"] != false {
 			t.Errorf("%s: %s", name, got)
 		}
 		if body := string(model.Bodies()[before]); strings.Contains(body, `"goals_create"`) {
@@ -66,11 +66,11 @@ func TestTheOrganizationsRulesHold(t *testing.T) {
 	}
 	s.console(t, session, "PUT", "/orgs/acme/ai/policy", `{"monthlyBudget":0}`, 200)
 	before := len(model.Bodies())
-	if frames := s.ask("What?", ""); shape(frames) != "start status=running text done" || !strings.Contains(fmt.Sprint(frames), "budget") || len(model.Bodies()) != before {
+	if frames := s.ask("What?", ""); shape(frames) != "start status=running text status=done done" || !strings.Contains(fmt.Sprint(frames), "budget") || len(model.Bodies()) != before {
 		t.Errorf("without a budget: %v", frames)
 	}
 	s.console(t, session, "PUT", "/orgs/acme/ai/policy", `{"monthlyBudget":null}`, 200)
-	if frames := s.ask("What?", ""); shape(frames) != "start status=running text done" || len(model.Bodies()) != before+1 {
+	if frames := s.ask("What?", ""); shape(frames) != "start status=running text status=done done" || len(model.Bodies()) != before+1 {
 		t.Errorf("with the budget again: %v", frames)
 	}
 	settings := object(t, s.console(t, session, "GET", "/orgs/acme/ai", "", 200))

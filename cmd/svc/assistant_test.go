@@ -131,7 +131,7 @@ func TestAQuestionIsAnsweredWithTools(t *testing.T) {
 		said("No visitors ", "yet."),
 	))
 	frames := s.ask("How many visitors today?", "")
-	if got, want := shape(frames), "start status=running tool_call tools_loaded tool_result tool_call tool_result text done"; got != want {
+	if got, want := shape(frames), "start status=running tool_call tools_loaded tool_result tool_call tool_result text status=done done"; got != want {
 		t.Fatalf("the frames are\n%s, want\n%s\n%v", got, want, frames)
 	}
 	done := find(t, frames, "done")
@@ -154,7 +154,7 @@ func TestAQuestionIsAnsweredWithTools(t *testing.T) {
 	if list := s.get(appPath + "/ai/conversations")["data"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != conversation {
 		t.Errorf("the list is %v", list)
 	}
-	if again := s.ask("And now?", conversation); shape(again) != "start status=running text done" {
+	if again := s.ask("And now?", conversation); shape(again) != "start status=running text status=done done" {
 		t.Errorf("the second turn is %s", shape(again))
 	}
 }
@@ -189,7 +189,7 @@ func TestAChangeHappensWhenItIsApproved(t *testing.T) {
 	}
 	approve := appPath + "/ai/actions/" + action["id"].(string) + "/approve"
 	frames := s.stream("POST", approve, s.boot.Token, `{"reason":"yes"}`, nil, nil)
-	if got, want := shape(frames), "start status=running action tool_result text done"; got != want {
+	if got, want := shape(frames), "start status=running action tool_result text status=done done"; got != want {
 		t.Fatalf("the frames are\n%s, want\n%s\n%v", got, want, frames)
 	}
 	if goals(t, s) != 1 || find(t, frames, "action")["status"] != "executed" {

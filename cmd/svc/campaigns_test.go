@@ -318,7 +318,7 @@ func leavesOut(t *testing.T, o operators, mailServer *mailtest.Server) {
 
 // showsCampaign reads the timeline of a recipient.
 func showsCampaign(t *testing.T, s *server, id string) {
-	person := s.get(appPath + "/people?search=user9%40example.com")["data"].([]any)[0].(map[string]any)
+	person := s.get(appPath + "/people?q=user9%40example.com")["data"].([]any)[0].(map[string]any)
 	for _, row := range s.get(appPath + "/people/" + person["id"].(string) + "/timeline?kind=activity")["data"].([]any) {
 		if entry := row.(map[string]any)["data"].(map[string]any); entry["campaign"] == id {
 			if entry["text"] != "Spring" || entry["fate"] != "sent" || entry["kind"] != "campaign" {

@@ -76,7 +76,7 @@ func TestAnIssueLives(t *testing.T) {
 	row := s.has("open", 2)
 	id := row["id"].(string)
 	if row["title"] != "TypeError: order 18 of bob@example.com is empty" || row["culprit"] != "Cart.checkout (/assets/index.js)" || row["userCount"] != 2.0 ||
-		row["releaseFirst"] != "shop@1.2.0" || row["level"] != "error" || !strings.HasPrefix(row["fingerprint"].(string), "v2-") {
+		row["releaseFirst"] != "shop@1.2.0" || row["level"] != "error" || !strings.HasPrefix(row["fingerprint"].(string), "v3-") {
 		t.Errorf("row %v", row)
 	}
 	s.settled() // the tables of one insert are filled one after another

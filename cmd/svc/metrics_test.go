@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,7 +34,11 @@ func (s *server) series(name, agg, more string) map[string]any {
 func (s *server) becomes(name, member string, want float64) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("%s of %s is %v", member, name, want), func() error {
-		if got := s.series(name, "sum", "")["summary"].(map[string]any)[member]; got != want {
+		answer := s.call("GET", metricsPath+"/series?range=1h&name="+url.QueryEscape(name)+"&agg=sum", s.boot.Token, nil, nil)
+		if answer.status == http.StatusNotFound {
+			return errors.New("it is unknown")
+		}
+		if got := object(s.t, answer.body)["summary"].(map[string]any)[member]; got != want {
 			return fmt.Errorf("it is %v", got)
 		}
 		return nil

@@ -48,6 +48,9 @@ func TestAReadAsksAnActorOnce(t *testing.T) {
 	s.post(appPath+"/goals", `{"name":"Signup","kind":"event","match":"signup"}`)
 	funnel := s.post(appPath+"/funnels", `{"name":"Buying","steps":[{"kind":"path","match":"/pricing"},{"kind":"event","match":"signup"}]}`)["id"].(string)
 	session := s.session()
+	if got := s.call("GET", "/console/api/v1/apps/acme/web/share", session, nil, nil); got.status != 200 { // notes the first use of the session
+		t.Fatalf("%d %s", got.status, got.body)
+	}
 	want := map[string]int{"token": 1, "organization": 1, "application": 1}
 	for path, token := range map[string]string{
 		appPath + "/analytics/breakdown?dimension=path":             s.boot.Token,

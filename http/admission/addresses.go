@@ -10,17 +10,18 @@ import (
 // openBodies counts the bytes of the bodies that are being read, by the address from which they come. It has an entry for
 // an address while one of its requests is open.
 type openBodies struct {
+	// most bounds an address with several open bodies. A single body may have any size that its route takes.
 	most int64
 
 	mu sync.Mutex
 	by map[string]int64
 }
 
-// take adds bytes, unless the address would have too many.
-func (o *openBodies) take(from string, bytes int64) bool {
+// take adds bytes of a body that has own bytes already. It refuses them if the bodies of the address would have too many.
+func (o *openBodies) take(from string, own, bytes int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.by[from]+bytes > o.most {
+	if all := o.by[from]; all > own && all+bytes > o.most {
 		return false
 	}
 	o.by[from] += bytes

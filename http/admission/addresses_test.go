@@ -133,3 +133,26 @@ func TestManyAddressesTakeBoundedMemory(t *testing.T) {
 		t.Errorf("%d addresses are known of a time that is past", senders)
 	}
 }
+
+// TestASingleBodyMayBeLarge reads bodies of one address: a single one may exceed the bound of the address, several may not.
+func TestASingleBodyMayBeLarge(t *testing.T) {
+	o := openBodies{most: 100, by: map[string]int64{}}
+	for _, step := range []struct {
+		what       string
+		own, bytes int64
+		want       bool
+	}{
+		{"a large body", 0, 90, true},
+		{"its rest", 90, 60, true},
+		{"a second body", 0, 1, false},
+		{"more of the large one", 150, 50, true},
+	} {
+		if got := o.take("a", step.own, step.bytes); got != step.want {
+			t.Errorf("%s: %t, want %t", step.what, got, step.want)
+		}
+	}
+	o.give("a", 200)
+	if !o.take("a", 0, 60) || o.take("a", 0, 60) || !o.take("a", 0, 40) || len(o.by) != 1 {
+		t.Errorf("two bodies have %v", o.by)
+	}
+}

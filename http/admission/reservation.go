@@ -32,7 +32,7 @@ func (r *Reservation) BoundBody(address string) error {
 		return nil
 	}
 	from := hostsOf(address)
-	if !r.control.bodies.take(from, r.reading) {
+	if !r.control.bodies.take(from, 0, r.reading) {
 		return errBusy()
 	}
 	r.from = from
@@ -74,7 +74,7 @@ func (r *Reservation) ForBody(ctx context.Context, bytes int64) error {
 	if bytes <= 0 {
 		return nil
 	}
-	if r.from != "" && !r.control.bodies.take(r.from, bytes) {
+	if r.from != "" && !r.control.bodies.take(r.from, r.reading, bytes) {
 		return errBusy()
 	}
 	err := r.control.reading.acquire(ctx, r.app, &claim{bytes: bytes})
