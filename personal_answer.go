@@ -267,7 +267,7 @@ func (m *documentMask) each(closing byte, one func() bool) bool {
 
 // object copies an object.
 func (m *documentMask) object(place maskPlace) bool {
-	ofField := false
+	ofField, entry := false, false
 	return m.each('}', func() bool {
 		if m.in[m.at] != '"' {
 			return false
@@ -286,6 +286,9 @@ func (m *documentMask) object(place maskPlace) bool {
 		m.at++
 		m.space()
 		inner := m.inside(place, name)
+		if entry && name == "data" {
+			inner.open = place.open
+		}
 		inner.personal = inner.personal || ofField && (strings.HasPrefix(name, "value") || name == "operand")
 		begin := m.at
 		if !m.value(inner) {
@@ -294,12 +297,16 @@ func (m *documentMask) object(place maskPlace) bool {
 		if fieldNames[name] && m.in[begin] == '"' {
 			ofField = m.mask.Fields.Has(FieldKey(decodeText(m.in[begin:m.at])))
 		}
+		if name == "kind" && m.in[begin] == '"' {
+			entry = slices.Contains(TimelineKinds(), TimelineKind(decodeText(m.in[begin:m.at])))
+		}
 		return true
 	})
 }
 
 // inside returns the place of the member with this name. The member data holds the rows of a list or the content of an
-// entry. Only an object in it is free content.
+// entry. Only an object in it is free content, except in an entry of a timeline, where it describes an event, an activity or
+// an error, and names none of its members after a person.
 func (m *documentMask) inside(place maskPlace, name string) maskPlace {
 	inner := place
 	if place.open {

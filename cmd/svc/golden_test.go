@@ -146,6 +146,9 @@ func fill(t *testing.T, n *node) apitest.World {
 		return user
 	}
 	ada, vic, glo := person("ada@acme.example", "Ada"), person("vic@acme.example", "Vic"), person("glo@globex.example", "Glo")
+	if err := n.identity.NoteSignIn(ctx, ada, apitest.RefusedSignIn()); err != nil {
+		t.Fatal(err)
+	}
 	for _, org := range []struct {
 		owner           svc.User
 		name, app, slug string
@@ -174,7 +177,7 @@ func fill(t *testing.T, n *node) apitest.World {
 		}
 		return secret
 	}
-	_, session, err := n.identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
+	_, session, err := n.identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator, Method: svc.SignInOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 
 	"svc"
@@ -19,6 +20,7 @@ func (m *Memory) OpenSession(_ context.Context, spec svc.SessionSpec) (svc.Token
 	m.sessions = append(m.sessions, heldSession{svc.ConsoleSession{
 		ID: token.ID, By: spec.By, Passkey: spec.Passkey, Device: spec.Device, Place: spec.Place, CreatedAt: m.now(), LastUsedAt: m.now(), ExpiresAt: ends,
 	}, spec.Person.ID, token.Hash})
+	m.noteSignIn(spec.Person, svc.SignIn{Method: spec.Method, Device: spec.Device, Place: spec.Place})
 	return token, secret, nil
 }
 
@@ -78,11 +80,28 @@ func (m *Memory) endSessions(which func(one heldSession) bool) (ended bool) {
 }
 
 // NoteSignIn is the port accounts.Sessions.
-func (m *Memory) NoteSignIn(context.Context, svc.User, svc.SignIn) error { return nil }
+func (m *Memory) NoteSignIn(_ context.Context, person svc.User, signIn svc.SignIn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.noteSignIn(person, signIn)
+	return nil
+}
+
+func (m *Memory) noteSignIn(person svc.User, signIn svc.SignIn) {
+	signIn.ID, signIn.At = fmt.Sprintf("sgn_%026d", len(m.signIns[person.ID])+1), m.now()
+	m.signIns[person.ID] = append(m.signIns[person.ID], signIn)
+}
 
 // SignIns is the port accounts.Sessions.
-func (m *Memory) SignIns(context.Context, svc.User) ([]svc.SignIn, error) {
-	return []svc.SignIn{{ID: "sgn_1", At: m.now(), Method: svc.SignInPasskey, Device: "Firefox, macOS", Place: "Bern, CH", Failure: "passkey_refused"}}, nil
+func (m *Memory) SignIns(_ context.Context, person svc.User) ([]svc.SignIn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.signIns[person.ID]), nil
+}
+
+// RefusedSignIn is the sign-in of Ada in a World that failed before she signed in.
+func RefusedSignIn() svc.SignIn {
+	return svc.SignIn{Method: svc.SignInPasskey, Device: "Firefox, macOS", Place: "Bern, CH", Failure: "passkey_refused"}
 }
 
 // AddressOf is the port accounts.Sessions.

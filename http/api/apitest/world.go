@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-faster/city"
+
 	"svc"
 	"svc/http/api/accounts"
 	"svc/http/api/alerting"
@@ -73,6 +75,7 @@ type Memory struct {
 	passkeys   map[string][]svc.Passkey
 	ceremonies map[string]svc.Ceremony
 	sessions   []heldSession
+	signIns    map[string][]svc.SignIn
 }
 
 type organization struct {
@@ -119,7 +122,7 @@ func NewMemory(now func() time.Time) *Memory {
 		panic(err)
 	}
 	return &Memory{
-		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{},
+		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{}, signIns: map[string][]svc.SignIn{},
 		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
 		decided: map[issueRef]svc.IssueState{}, activities: map[issueRef]svc.IssueActivities{},
 		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
@@ -244,7 +247,17 @@ func (m *Memory) Fill(t testing.TB) World {
 	}
 	m.orgs["acme"].members = append(m.orgs["acme"].members, svc.Member{User: vic, Role: svc.RoleViewer, JoinedAt: m.now()})
 	m.events, m.errors = Fixture(m.now()), FixtureErrors(m.now())
+	for i := range m.errors {
+		m.errors[i].PersonID = svc.PersonID(city.CH64([]byte(m.errors[i].DistinctID)))
+	}
 	handler, err := route.New(m.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.NoteSignIn(t.Context(), ada, RefusedSignIn()); err != nil {
+		t.Fatal(err)
+	}
+	_, session, err := m.OpenSession(t.Context(), svc.SessionSpec{Person: ada, By: svc.SessionOfOperator, Method: svc.SignInOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +267,7 @@ func (m *Memory) Fill(t testing.TB) World {
 		Owner:   m.Issue(t, svc.TokenPersonal, owner, svc.Scopes()...), Reader: m.Issue(t, svc.TokenPersonal, owner, svc.ScopeRead),
 		Viewer:       m.Issue(t, svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
 		Organization: m.Issue(t, svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
-		Session:      m.Issue(t, svc.TokenConsole, owner, svc.Scopes()...),
+		Session:      session,
 	}
 }
 
