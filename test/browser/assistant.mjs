@@ -99,4 +99,4 @@ export function whole(frames) {
 }
 
 // expected holds the frames of an answer of the slow model.
-export const expected = { first: 1, problems: [], names: "start status tool_call tool_result text done", text: words.join("") };
+export const expected = { first: 1, problems: [], names: "start status tool_call tool_result text status done", text: words.join("") };

@@ -420,6 +420,7 @@ describe("what waits for a passkey", () => {
 
 describe("who has a new application", () => {
   it("creates it in an organization or a new one, and chooses its modules", async () => {
+    page = await as("owner@acme.example"); // the removed passkey has ended the first session
     await visit(page, "overview");
     await page.locator("summary[aria-label^=Account]").click();
     await page.getByRole("link", { name: "Create an application" }).click();

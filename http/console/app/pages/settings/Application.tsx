@@ -32,7 +32,7 @@ export function Application() {
       <Zone value={timezone} choose={setTimezone} disabled={!writes} />
       <Field label={t.settings.retention} hint={t.settings.retentionHint}><input type="number" min={1} required disabled={!writes} value={days} onInput={(event) => setDays(event.currentTarget.value)} /></Field>
       <Field label={t.settings.origins} hint={t.settings.originsHint}><textarea rows={4} disabled={!writes} value={origins} onInput={(event) => setOrigins(event.currentTarget.value)} /></Field>
-      <label class="check"><input type="checkbox" disabled={!writes} checked={requireUserHash} onChange={(event) => prove(event.currentTarget.checked)} /> {t.settings.userHash}<small class="text">{t.settings.userHashHint}</small></label>
+      <div class="field"><label class="check"><input type="checkbox" disabled={!writes} checked={requireUserHash} onChange={(event) => prove(event.currentTarget.checked)} /> {t.settings.userHash}</label><small>{t.settings.userHashHint}</small></div>
       <Modules chosen={modules} choose={setModules} disabled={!writes} />
       {error && <Failure error={error} />}
       {writes && <div class="bulk"><button class="primary" disabled={busy}>{t.hints.save}</button><span role="status" class="quiet">{saved && t.hints.saved}</span></div>}
