@@ -40,7 +40,7 @@ func (n *node) setMoveStep(step func(name string) error) {
 func movedReads() []string {
 	return []string{
 		"/analytics/overview?range=24h", "/analytics/breakdown?range=24h&dimension=path", "/events?limit=200", "/events/names?range=24h",
-		"/people?limit=50", "/errors?status=all", "/metrics/names?range=24h",
+		"/people?limit=50", "/errors?status=all", "/metrics/names",
 	}
 }
 
