@@ -269,22 +269,10 @@ func (m *documentMask) each(closing byte, one func() bool) bool {
 func (m *documentMask) object(place maskPlace) bool {
 	ofField, entry := false, false
 	return m.each('}', func() bool {
-		if m.in[m.at] != '"' {
-			return false
-		}
-		raw, ok := m.text()
+		name, ok := m.memberName(place)
 		if !ok {
 			return false
 		}
-		name := decodeText(raw)
-		m.write(raw, maskPlace{open: place.open})
-		m.space()
-		if m.at >= len(m.in) || m.in[m.at] != ':' {
-			return false
-		}
-		m.out.WriteByte(':')
-		m.at++
-		m.space()
 		inner := m.inside(place, name)
 		if entry && name == "data" {
 			inner.open = place.open
@@ -302,6 +290,26 @@ func (m *documentMask) object(place maskPlace) bool {
 		}
 		return true
 	})
+}
+
+// memberName copies the name of a member and the colon after it, and returns the name.
+func (m *documentMask) memberName(place maskPlace) (name string, ok bool) {
+	if m.in[m.at] != '"' {
+		return "", false
+	}
+	raw, ok := m.text()
+	if !ok {
+		return "", false
+	}
+	m.write(raw, maskPlace{open: place.open})
+	m.space()
+	if m.at >= len(m.in) || m.in[m.at] != ':' {
+		return "", false
+	}
+	m.out.WriteByte(':')
+	m.at++
+	m.space()
+	return decodeText(raw), true
 }
 
 // inside returns the place of the member with this name. The member data holds the rows of a list or the content of an
