@@ -286,11 +286,14 @@ func (m *documentMask) object(place maskPlace) bool {
 			ofField = m.mask.Fields.Has(FieldKey(decodeText(m.in[begin:m.at])))
 		}
 		if name == "kind" && m.in[begin] == '"' {
-			entry = slices.Contains(TimelineKinds(), TimelineKind(decodeText(m.in[begin:m.at])))
+			entry = isEntryKind(decodeText(m.in[begin:m.at]))
 		}
 		return true
 	})
 }
+
+// isEntryKind reports whether a word is the kind of an entry of a timeline (TimelineKinds).
+func isEntryKind(word string) bool { return word == "event" || word == "activity" || word == "error" }
 
 // memberName copies the name of a member and the colon after it, and returns the name.
 func (m *documentMask) memberName(place maskPlace) (name string, ok bool) {
