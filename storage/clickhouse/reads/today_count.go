@@ -27,7 +27,7 @@ func newTodayValues() *todayValues {
 }
 
 func (t *todayValues) add(r *todayRow) {
-	if r.value == "" {
+	if r.value == "" || len(r.sessions) == 0 { // identity items alone neither begin a visit nor belong to one
 		return
 	}
 	v := t.values[r.value]

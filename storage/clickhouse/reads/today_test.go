@@ -78,3 +78,23 @@ func TestTodayKeepsZeros(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// TestTodayLeavesOutUsersWithoutVisits stores a login that belongs to no visit. It has a browser, which no visitor used.
+func TestTodayLeavesOutUsersWithoutVisits(t *testing.T) {
+	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	row := svc.EventRow{EnvironmentNumber: 7, RetentionDays: 3650, Event: svc.Event{
+		ID: "login", Ts: day.Add(time.Hour), ReceivedAt: day.Add(time.Hour), Name: svc.IdentifyEvent, DistinctID: "user", SessionID: "s", Browser: "Firefox",
+	}}
+	row.Session.Deeds = svc.Unbegun
+	store(t, db, []svc.EventRow{row}, 1)
+	for _, from := range []time.Time{day, day.Add(30 * time.Minute), day.Add(-24 * time.Hour)} {
+		for _, to := range []time.Time{day.Add(2 * time.Hour), day.Add(24 * time.Hour)} {
+			q := svc.BreakdownQuery{Dimension: svc.DimBrowser, Limit: 10, AnalyticsScope: svc.AnalyticsScope{
+				Environment: clickhousetest.Production(), Window: svc.Window{From: from, To: to, Location: time.UTC},
+			}}
+			if got := allPages(t, db, q, nil); len(got) != 0 {
+				t.Errorf("%s to %s: got %+v, want no row", from, to, got)
+			}
+		}
+	}
+}
