@@ -118,7 +118,7 @@ func (d *Data) Overview(q Query, w Window) map[string]any {
 	q.From, q.To = covered.From, covered.To
 	now := d.headline(d.selected(&q), q.From, q.To)
 	before := q
-	before.From, before.To = q.From.Add(-q.To.Sub(q.From)), q.From
+	before.From, before.To = d.previous(covered), q.From
 	then := d.headline(d.selected(&before), before.From, before.To)
 
 	delta, comparison := map[string]any{}, map[string]any{}

@@ -10,6 +10,8 @@ import (
 type Window struct {
 	From, To time.Time
 	Grain    string
+	// Exact is true for 24h, which is 24 hours long even if the clock changes.
+	Exact bool
 }
 
 // Stamp is a time as answers write it.
@@ -24,7 +26,7 @@ func (d *Data) Window(word string, now time.Time) (Window, error) {
 	days := map[string]int{"7d": 7, "14d": 14, "30d": 30, "90d": 90}
 	switch {
 	case word == "24h":
-		w.From = now.Add(-24 * time.Hour)
+		w.From, w.Exact = now.Add(-24*time.Hour), true
 	case days[word] > 0:
 		w.From = now.AddDate(0, 0, -days[word])
 	case word == "12m":
@@ -77,6 +79,24 @@ func (w Window) Capped(filters map[string]string) (Window, bool) {
 	}
 	w.From = earliest
 	return w, true
+}
+
+// previous returns the begin of the equally long window before w. The wall clock measures the length, so that a window
+// of three days is preceded by three days even if the clock changed.
+func (d *Data) previous(w Window) time.Time {
+	if w.Exact {
+		return w.From.Add(-w.To.Sub(w.From))
+	}
+	wall := func(t time.Time) time.Time {
+		t = t.In(d.Zone)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	}
+	from := wall(w.From)
+	from = from.Add(-wall(w.To).Sub(from))
+	if from.Equal(from.Truncate(24 * time.Hour)) {
+		return d.floor(time.Date(from.Year(), from.Month(), from.Day(), 12, 0, 0, 0, d.Zone), "day")
+	}
+	return time.Date(from.Year(), from.Month(), from.Day(), from.Hour(), from.Minute(), from.Second(), from.Nanosecond(), d.Zone)
 }
 
 // quarter divides every boundary between hours and days, in all zones of today.

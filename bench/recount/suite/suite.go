@@ -356,5 +356,5 @@ func ownWindow(q *question, got map[string]any, began, ended time.Time) (own *re
 	case edges[0].Before(early.From) || edges[0].After(late.From) || edges[1].Before(early.To) || edges[1].After(late.To):
 		return nil, fmt.Sprintf(".range: got %s to %s, want %s to %s", edges[0], edges[1], early.From, early.To)
 	}
-	return &reference.Window{From: edges[0], To: edges[1], Grain: early.Grain}, ""
+	return &reference.Window{From: edges[0], To: edges[1], Grain: early.Grain, Exact: early.Exact}, ""
 }
