@@ -225,6 +225,56 @@ test("an answer of 503 is asked again, and a refused item is not", async (t) => 
   assert.ok(asked.length <= 2, `${asked.length} requests`);
 });
 
+test("a page sends nothing more for a module that is switched off, and the next page asks again", async (t) => {
+  const { modules } = await call(server, server.token, "GET", app);
+  const switchTo = async (on) => {
+    await call(server, server.token, "PATCH", app, { modules: on });
+    const probe = { items: [{ type: "event", name: "probe", distinctId: "prober" }, { type: "vital", name: "LCP", value: 1, path: "/probe" }, { type: "error", name: "Probe", message: "probe" }] };
+    await until("the keys know the modules", async () => {
+      const answer = await (await fetch(`${server.url}/api/v1/batch?key=${key}`, { method: "POST", body: JSON.stringify(probe) })).json();
+      return answer.accepted === ["analytics", "metrics", "errors"].filter((name) => on.includes(name)).length || undefined;
+    });
+  };
+  t.after(() => call(server, server.token, "PATCH", app, { modules }));
+  const sent = [];
+  const follow = (page) => page.on("request", (request) => {
+    if (request.url().includes("/api/v1/batch")) sent.push(...JSON.parse(request.postData()).items.map((item) => item.name ?? item.type));
+    else if (request.url().includes("/api/")) sent.push(new URL(request.url()).pathname.split("/").pop());
+  });
+  const heard = (page) => page.waitForResponse((response) => response.url().includes("/api/v1/batch"));
+
+  await switchTo(modules.filter((name) => !["analytics", "flags", "ai"].includes(name)));
+  const context = await browser.newContext();
+  t.after(() => context.close());
+  const page = await context.newPage();
+  follow(page);
+  const first = heard(page);
+  await page.goto(`${address}/off?with=data-vitals=false`);
+  assert.equal((await first).status(), 400);
+  await page.evaluate(() => new Promise((told) => globalThis.svc.flags(told)));
+  assert.deepEqual(sent.splice(0).sort(), ["evaluate", "page", "stream"]);
+  const second = heard(page);
+  await page.evaluate(() => {
+    globalThis.svc.track("unwanted");
+    history.pushState({}, "", "/off/two");
+    globalThis.svc.identify("user-9", { plan: "pro" });
+    globalThis.svc.captureError(new RangeError("wanted"));
+  });
+  assert.equal((await second).status(), 202);
+  assert.deepEqual(sent.splice(0), ["identify", "RangeError"]);
+
+  await switchTo(modules.filter((name) => !["errors", "ai"].includes(name)));
+  await page.goto(`${address}/off/three?with=data-vitals=false`);
+  await seen("the view of a module that is on again", (row) => row.path === "/off/three");
+  await page.evaluate(() => globalThis.svc.captureError(new RangeError("refused once")));
+  await page.waitForResponse((response) => response.url().includes("/api/v1/batch") && response.status() === 400);
+  sent.length = 0;
+  await page.evaluate(() => globalThis.svc.captureError(new RangeError("not sent")));
+  const all = await seenAfter(page, "off-end");
+  assert.deepEqual(sent, ["off-end"]);
+  assert.deepEqual(all.filter((row) => row.path === "/off/three").map((row) => row.name), ["off-end", "page_view"]);
+});
+
 test("the npm package has types for what it exports", async () => {
   const { version } = JSON.parse(await readFile(new URL("../../sdk/browser/package.json", import.meta.url), "utf8"));
   const client = await readFile(new URL("../../sdk/browser/src/client.ts", import.meta.url), "utf8");

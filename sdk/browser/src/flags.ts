@@ -17,6 +17,8 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
   let flags: Flags | undefined;
   let asked = 0;
   let failed = false;
+  /** The module is switched off: this page asks no more. */
+  let off = false;
   let stream: EventSource | undefined;
 
   /** Tells the listeners, where the answer is another one. */
@@ -53,14 +55,16 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
       store?.removeItem(storedAs);
       return tell({});
     }
+    if (off) return;
     const body = JSON.stringify({ distinctId: visitor.distinctId ?? visitor.anonymousId, anonymousId: visitor.anonymousId, context });
     if (!flags) recall(body);
     listen();
     try {
       // A body of text needs no leave of the other origin (CORS preflight).
       const answer = await fetch(address("evaluate"), { method: "POST", body, credentials: "omit" });
-      if (!answer.ok) throw answer.status;
       const next = await answer.json();
+      off = next.code === "module_disabled";
+      if (!answer.ok) throw answer.status;
       if (turn !== asked) return;
       failed = false;
       tell(next.flags);

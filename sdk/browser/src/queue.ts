@@ -12,6 +12,8 @@ const batchBytes = 60_000;
 const batchItems = 50;
 /** What waits beyond this is dropped, the oldest first. */
 const waitingItems = 500;
+/** Types of items that belong to the module of another type. */
+const moduleOf: Record<string, string> = { page: "event", alias: "identify" };
 /** Items that are made at once travel together. */
 const gatherMs = 200;
 const firstPauseMs = 1_000;
@@ -20,13 +22,16 @@ const lastPauseMs = 60_000;
 /**
  * A queue of items on their way to an endpoint. An item is sent until the service has taken or refused it; it
  * carries an id and a time, so that a repetition counts once. What cannot be sent when the page ends waits
- * in the store for the next page.
+ * in the store for the next page. A type of items that the service refuses because its module is switched off is
+ * dropped until the next page, which asks again.
  */
 export function createQueue(endpoint: string, store: Store, envelope: () => Values) {
   let waiting: Item[] = [];
   let sending: Item[] = [];
   let failures = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const off = new Set<string>();
+  const kind = ({ type }: Item) => moduleOf[type] ?? type;
 
   const encode = (items: Item[]) => JSON.stringify({ ...envelope(), sentAt: new Date().toISOString(), items });
 
@@ -59,6 +64,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
       // A body of text needs no leave of the other origin (CORS preflight).
       const answer = await fetch(endpoint, { method: "POST", body, keepalive: body.length < batchBytes, credentials: "omit" });
       if (answer.status === 429 || answer.status > 499) pause = Number(answer.headers.get("Retry-After")) * 1000 || 1;
+      else await answer.json().then(heed).catch(() => undefined);
     } catch {
       pause = 1;
     }
@@ -72,6 +78,12 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     }
     sending = [];
     if (waiting.length) later(pause);
+  }
+
+  /** Drops the types of items whose module an answer says is switched off. */
+  function heed({ rejected }: { rejected: { index: number; code: string }[] }) {
+    for (const { index, code } of rejected) if (code === "module_disabled") off.add(kind(sending[index]));
+    waiting = waiting.filter((item) => !off.has(kind(item)));
   }
 
   /** Stores what waits. */
@@ -95,6 +107,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
   }
 
   function push(item: Item) {
+    if (off.has(kind(item))) return;
     waiting.push(item);
     waiting.splice(0, waiting.length - waitingItems);
     if (document.visibilityState === "hidden") void Promise.resolve().then(leave);
