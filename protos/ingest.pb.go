@@ -508,6 +508,9 @@ type Event struct {
 	DropBots bool `protobuf:"varint,25,opt,name=drop_bots,json=dropBots,proto3" json:"drop_bots,omitempty"`
 	// The kinds of destinations that the sender keeps the event from.
 	Withheld []string `protobuf:"bytes,26,rep,name=withheld,proto3" json:"withheld,omitempty"`
+	// What a server states of the visitor. If it is there, the address and the user agent are not asked.
+	Place  *Place  `protobuf:"bytes,27,opt,name=place,proto3" json:"place,omitempty"`
+	Client *Client `protobuf:"bytes,28,opt,name=client,proto3" json:"client,omitempty"`
 	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
 	// what a client sent.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
@@ -727,9 +730,161 @@ func (x *Event) GetWithheld() []string {
 	return nil
 }
 
+func (x *Event) GetPlace() *Place {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+func (x *Event) GetClient() *Client {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
 func (x *Event) GetLetter() string {
 	if x != nil {
 		return x.Letter
+	}
+	return ""
+}
+
+// Place says where a visitor was; what is empty is unknown.
+type Place struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Country       string                 `protobuf:"bytes,1,opt,name=country,proto3" json:"country,omitempty"`
+	Region        string                 `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	City          string                 `protobuf:"bytes,3,opt,name=city,proto3" json:"city,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Place) Reset() {
+	*x = Place{}
+	mi := &file_ingest_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Place) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Place) ProtoMessage() {}
+
+func (x *Place) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Place.ProtoReflect.Descriptor instead.
+func (*Place) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Place) GetCountry() string {
+	if x != nil {
+		return x.Country
+	}
+	return ""
+}
+
+func (x *Place) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Place) GetCity() string {
+	if x != nil {
+		return x.City
+	}
+	return ""
+}
+
+// Client says with what a visitor came; what is empty is unknown.
+type Client struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Device         string                 `protobuf:"bytes,1,opt,name=device,proto3" json:"device,omitempty"`
+	Browser        string                 `protobuf:"bytes,2,opt,name=browser,proto3" json:"browser,omitempty"`
+	BrowserVersion string                 `protobuf:"bytes,3,opt,name=browser_version,json=browserVersion,proto3" json:"browser_version,omitempty"`
+	Os             string                 `protobuf:"bytes,4,opt,name=os,proto3" json:"os,omitempty"`
+	OsVersion      string                 `protobuf:"bytes,5,opt,name=os_version,json=osVersion,proto3" json:"os_version,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Client) Reset() {
+	*x = Client{}
+	mi := &file_ingest_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Client) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Client) ProtoMessage() {}
+
+func (x *Client) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Client.ProtoReflect.Descriptor instead.
+func (*Client) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Client) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
+func (x *Client) GetBrowser() string {
+	if x != nil {
+		return x.Browser
+	}
+	return ""
+}
+
+func (x *Client) GetBrowserVersion() string {
+	if x != nil {
+		return x.BrowserVersion
+	}
+	return ""
+}
+
+func (x *Client) GetOs() string {
+	if x != nil {
+		return x.Os
+	}
+	return ""
+}
+
+func (x *Client) GetOsVersion() string {
+	if x != nil {
+		return x.OsVersion
 	}
 	return ""
 }
@@ -748,7 +903,7 @@ type Campaign struct {
 
 func (x *Campaign) Reset() {
 	*x = Campaign{}
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +915,7 @@ func (x *Campaign) String() string {
 func (*Campaign) ProtoMessage() {}
 
 func (x *Campaign) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[5]
+	mi := &file_ingest_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +928,7 @@ func (x *Campaign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Campaign.ProtoReflect.Descriptor instead.
 func (*Campaign) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{5}
+	return file_ingest_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Campaign) GetSource() string {
@@ -874,7 +1029,7 @@ type Occurrence struct {
 
 func (x *Occurrence) Reset() {
 	*x = Occurrence{}
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -886,7 +1041,7 @@ func (x *Occurrence) String() string {
 func (*Occurrence) ProtoMessage() {}
 
 func (x *Occurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[6]
+	mi := &file_ingest_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -899,7 +1054,7 @@ func (x *Occurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
 func (*Occurrence) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{6}
+	return file_ingest_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Occurrence) GetEnvironment() uint64 {
@@ -1221,7 +1376,7 @@ type MetricPoint struct {
 
 func (x *MetricPoint) Reset() {
 	*x = MetricPoint{}
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1388,7 @@ func (x *MetricPoint) String() string {
 func (*MetricPoint) ProtoMessage() {}
 
 func (x *MetricPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1401,7 @@ func (x *MetricPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
 func (*MetricPoint) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{7}
+	return file_ingest_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MetricPoint) GetEnvironment() uint64 {
@@ -1416,7 +1571,7 @@ type Histogram struct {
 
 func (x *Histogram) Reset() {
 	*x = Histogram{}
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1583,7 @@ func (x *Histogram) String() string {
 func (*Histogram) ProtoMessage() {}
 
 func (x *Histogram) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1596,7 @@ func (x *Histogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Histogram.ProtoReflect.Descriptor instead.
 func (*Histogram) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{8}
+	return file_ingest_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Histogram) GetBounds() []float64 {
@@ -1522,7 +1677,7 @@ type Cumulative struct {
 
 func (x *Cumulative) Reset() {
 	*x = Cumulative{}
-	mi := &file_ingest_proto_msgTypes[9]
+	mi := &file_ingest_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1689,7 @@ func (x *Cumulative) String() string {
 func (*Cumulative) ProtoMessage() {}
 
 func (x *Cumulative) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[9]
+	mi := &file_ingest_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1702,7 @@ func (x *Cumulative) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cumulative.ProtoReflect.Descriptor instead.
 func (*Cumulative) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{9}
+	return file_ingest_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Cumulative) GetStartNs() uint64 {
@@ -1641,7 +1796,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x14\n" +
 	"\x05items\x18\x06 \x01(\x12R\x05items\x12\x14\n" +
 	"\x05bytes\x18\a \x01(\x12R\x05bytes\x12\x17\n" +
-	"\alast_ms\x18\b \x01(\x03R\x06lastMs\"\xfb\x05\n" +
+	"\alast_ms\x18\b \x01(\x03R\x06lastMs\"\xd0\x06\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1676,9 +1831,22 @@ const file_ingest_proto_rawDesc = "" +
 	"engaged_ms\x18\x17 \x01(\x03R\tengagedMs\x12%\n" +
 	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDays\x12\x1b\n" +
 	"\tdrop_bots\x18\x19 \x01(\bR\bdropBots\x12\x1a\n" +
-	"\bwithheld\x18\x1a \x03(\tR\bwithheld\x12\x16\n" +
+	"\bwithheld\x18\x1a \x03(\tR\bwithheld\x12'\n" +
+	"\x05place\x18\x1b \x01(\v2\x11.svc.protos.PlaceR\x05place\x12*\n" +
+	"\x06client\x18\x1c \x01(\v2\x12.svc.protos.ClientR\x06client\x12\x16\n" +
 	"\x06letter\x18d \x01(\tR\x06letterB\b\n" +
-	"\x06_value\"|\n" +
+	"\x06_value\"M\n" +
+	"\x05Place\x12\x18\n" +
+	"\acountry\x18\x01 \x01(\tR\acountry\x12\x16\n" +
+	"\x06region\x18\x02 \x01(\tR\x06region\x12\x12\n" +
+	"\x04city\x18\x03 \x01(\tR\x04city\"\x92\x01\n" +
+	"\x06Client\x12\x16\n" +
+	"\x06device\x18\x01 \x01(\tR\x06device\x12\x18\n" +
+	"\abrowser\x18\x02 \x01(\tR\abrowser\x12'\n" +
+	"\x0fbrowser_version\x18\x03 \x01(\tR\x0ebrowserVersion\x12\x0e\n" +
+	"\x02os\x18\x04 \x01(\tR\x02os\x12\x1d\n" +
+	"\n" +
+	"os_version\x18\x05 \x01(\tR\tosVersion\"|\n" +
 	"\bCampaign\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
 	"\x06medium\x18\x02 \x01(\tR\x06medium\x12\x12\n" +
@@ -1793,34 +1961,38 @@ func file_ingest_proto_rawDescGZIP() []byte {
 	return file_ingest_proto_rawDescData
 }
 
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_ingest_proto_goTypes = []any{
 	(*Record)(nil),      // 0: svc.protos.Record
 	(*Billing)(nil),     // 1: svc.protos.Billing
 	(*Tally)(nil),       // 2: svc.protos.Tally
 	(*TallyCount)(nil),  // 3: svc.protos.TallyCount
 	(*Event)(nil),       // 4: svc.protos.Event
-	(*Campaign)(nil),    // 5: svc.protos.Campaign
-	(*Occurrence)(nil),  // 6: svc.protos.Occurrence
-	(*MetricPoint)(nil), // 7: svc.protos.MetricPoint
-	(*Histogram)(nil),   // 8: svc.protos.Histogram
-	(*Cumulative)(nil),  // 9: svc.protos.Cumulative
+	(*Place)(nil),       // 5: svc.protos.Place
+	(*Client)(nil),      // 6: svc.protos.Client
+	(*Campaign)(nil),    // 7: svc.protos.Campaign
+	(*Occurrence)(nil),  // 8: svc.protos.Occurrence
+	(*MetricPoint)(nil), // 9: svc.protos.MetricPoint
+	(*Histogram)(nil),   // 10: svc.protos.Histogram
+	(*Cumulative)(nil),  // 11: svc.protos.Cumulative
 }
 var file_ingest_proto_depIdxs = []int32{
-	4, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
-	6, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
-	7, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
-	2, // 3: svc.protos.Record.tallies:type_name -> svc.protos.Tally
-	1, // 4: svc.protos.Record.billings:type_name -> svc.protos.Billing
-	3, // 5: svc.protos.Tally.counts:type_name -> svc.protos.TallyCount
-	5, // 6: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
-	8, // 7: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
-	8, // 8: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	4,  // 0: svc.protos.Record.events:type_name -> svc.protos.Event
+	8,  // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
+	9,  // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
+	2,  // 3: svc.protos.Record.tallies:type_name -> svc.protos.Tally
+	1,  // 4: svc.protos.Record.billings:type_name -> svc.protos.Billing
+	3,  // 5: svc.protos.Tally.counts:type_name -> svc.protos.TallyCount
+	7,  // 6: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
+	5,  // 7: svc.protos.Event.place:type_name -> svc.protos.Place
+	6,  // 8: svc.protos.Event.client:type_name -> svc.protos.Client
+	10, // 9: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
+	10, // 10: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -1829,14 +2001,14 @@ func file_ingest_proto_init() {
 		return
 	}
 	file_ingest_proto_msgTypes[4].OneofWrappers = []any{}
-	file_ingest_proto_msgTypes[7].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
