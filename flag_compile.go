@@ -117,8 +117,8 @@ func (o *FlagOutcome) Payload() json.RawMessage {
 	return o.flag.variants[o.variant].value
 }
 
-// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results. An answer without a
-// rule, because the person is not known yet, is none: the next one may differ.
+// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results. An answer that passed a
+// rule over, because the person is not known yet, is none: the next one may differ.
 func (o *FlagOutcome) Exposed() bool {
 	switch o.reason {
 	case FlagByRule, FlagByRollout, FlagByDefault:
@@ -267,6 +267,9 @@ const (
 	fixedOutcomes
 )
 
+// Places of the general reasons.
+const byDefault, byRollout, byGuess = 0, 1, 2
+
 //nolint:gochecknoglobals // read only
 var (
 	fixedReasons   = [fixedOutcomes]FlagReason{FlagIsArchived, FlagIsDisabled, FlagPrerequisiteOff, FlagByRollout, FlagPersonUnknown}
@@ -307,6 +310,14 @@ func (f *CompiledFlag) makeOutcome(place int) *FlagOutcome {
 // general returns the outcome of a variant without a rule, for the place of the reason.
 func (f *CompiledFlag) general(reason, variant int) *FlagOutcome {
 	return f.outcome(fixedOutcomes + reason*len(f.variants) + variant)
+}
+
+// guess returns the outcome of a variant, or of nothing where that is the number of variants, while the person is not known.
+func (f *CompiledFlag) guess(variant int) *FlagOutcome {
+	if variant == len(f.variants) {
+		return f.outcome(outcomeOffUnknown)
+	}
+	return f.general(byGuess, variant)
 }
 
 // ruled returns the outcome of a rule: a variant, or nothing where that is the number of variants.

@@ -227,7 +227,7 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 			if rule.rollout >= 0 {
 				rollout = int(rule.rollout)
 			}
-			return f.serve(n, rule, rollout, context)
+			return f.serve(n, rule, rollout, guessed, context)
 		case unknown:
 			guessed = true
 		case fails, unjudged:
@@ -236,34 +236,34 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 	return f.fallthroughTo(int(entry.rollout), guessed, context)
 }
 
-// serve answers by a rule that matched.
-func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, context *FlagContext) *FlagOutcome {
-	if !f.within(rollout, context) {
-		return f.ruled(n, len(f.variants))
+// serve answers by a rule that matched; guessed says that an earlier rule may match once the person is known.
+func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, guessed bool, context *FlagContext) *FlagOutcome {
+	variant := len(f.variants)
+	if f.within(rollout, context) {
+		if variant = int(rule.variant); variant < 0 {
+			variant = f.draw(context)
+		}
 	}
-	variant := int(rule.variant)
-	if variant < 0 {
-		variant = f.draw(context)
+	if guessed {
+		return f.guess(variant)
 	}
 	return f.ruled(n, variant)
 }
 
 // fallthroughTo answers where no rule matched; guessed says that one could not be judged.
 func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagContext) *FlagOutcome {
-	const byDefault, byRollout, byGuess = 0, 1, 2
 	on := f.within(rollout, context)
-	reason := byRollout
 	switch {
 	case guessed && !on:
-		return f.outcome(outcomeOffUnknown)
+		return f.guess(len(f.variants))
 	case !on:
 		return f.outcome(outcomeOff)
 	case guessed:
-		reason = byGuess
+		return f.guess(f.draw(context))
 	case f.boolean && rollout == fullWeight:
-		reason = byDefault
+		return f.general(byDefault, f.draw(context))
 	}
-	return f.general(reason, f.draw(context))
+	return f.general(byRollout, f.draw(context))
 }
 
 // within reports whether the caller is in a rollout of hundredths of a percent. Nobody's place is asked for where all are or none is.

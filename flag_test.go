@@ -91,11 +91,12 @@ func TestFlagsAreEvaluatedInOrder(t *testing.T) {
 	later.Environments = map[string]svc.FlagSwitch{"production": {Enabled: true, StartAt: &start}}
 	over.Environments = map[string]svc.FlagSwitch{"production": {Enabled: true, EndAt: &end}}
 	valued.Variants = []svc.FlagVariant{{Key: "on", Value: "yes"}, {Key: "off", Value: "no"}}
+	named := svc.FlagRule{ID: "u1", Conditions: []svc.FlagCondition{when("distinctId", "eq", "u1")}, RolloutPercent: percent(100)}
 	company := toggle(50)
 	company.BucketBy = "company"
 	set := setOf(t, map[string]svc.FlagSpec{
 		"ab": abTest(0, beta, nobody, draw), "all": toggle(100), "half": toggle(50), "vip": toggle(0, vip), "needing": needing, "later": later, "over": over, "valued": valued,
-		"closed": {Name: "Closed", Kind: svc.FlagBoolean}, "company": company,
+		"closed": {Name: "Closed", Kind: svc.FlagBoolean}, "company": company, "later-rule": toggle(0, vip, named),
 	})
 	vips := &svc.FlagPerson{Values: map[string]svc.FlagValue{"tag": svc.ListFlagValue([]string{"new", "vip"})}}
 	for _, c := range []struct {
@@ -115,6 +116,10 @@ func TestFlagsAreEvaluatedInOrder(t *testing.T) {
 		{"ab", "u1", `{"plan":"free","country":"FR"}`, nil, "null rollout"},
 		{"ab", "u1", `{"country":"AT"}`, &svc.FlagPerson{}, "null rollout draw"},
 		{"ab", "u1", `{"plan":null}`, nil, "null person_unknown"},
+		{"ab", "u1", `{"country":"AT"}`, nil, "null person_unknown"},
+		{"later-rule", "u1", `{}`, nil, "on true person_unknown"},
+		{"later-rule", "u1", `{}`, vips, "off false rollout vip"},
+		{"later-rule", "u1", `{}`, &svc.FlagPerson{}, "on true rule u1"},
 		{"vip", "u1", `{}`, nil, "off false person_unknown"},
 		{"vip", "u1", `{}`, vips, "off false rollout vip"},
 		{"vip", "u1", `{"tags":["vip"]}`, nil, "off false rollout vip"},

@@ -73,8 +73,8 @@ func (e *exposing) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time)
 	return true
 }
 
-// TestNobodyIsExposedBeforeThePersonIsKnown evaluates an experiment on a stored trait, and other flags with the
-// experiment as a prerequisite.
+// TestNobodyIsExposedBeforeThePersonIsKnown evaluates an experiment on a stored trait, other flags with the experiment
+// as a prerequisite, and a flag with a later rule that needs nothing stored.
 func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
 	experiment := func(needs ...svc.FlagPrerequisite) svc.FlagSpec {
 		return svc.FlagSpec{
@@ -87,16 +87,19 @@ func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
 		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
 		Prerequisites: []svc.FlagPrerequisite{{Flag: "experiment", Variant: "off"}},
 	}
+	later := experiment()
+	later.Rules[0].Variant = "off"
+	later.Rules = append(later.Rules, svc.FlagRule{ID: "later", Conditions: []svc.FlagCondition{{Field: "distinctId", Op: "eq", Value: "u"}}, RolloutPercent: ptr(100.0)})
 	definitions, known, exposures := &defined{}, &knownAs{}, &exposing{}
-	definitions.define(t, map[string]svc.FlagSpec{"experiment": experiment(), "needs-on": on, "needs-off": off})
+	definitions.define(t, map[string]svc.FlagSpec{"experiment": experiment(), "needs-on": on, "needs-off": off, "two-rules": later})
 	a := &asking{handler: servingWith(t, definitions, known, exposures, time.Now)}
 	for step, c := range []struct {
 		plan string
 		want []string
 	}{
 		{"", nil},
-		{"pro", []string{"experiment on", "needs-on on"}},
-		{"free", []string{"experiment off", "needs-off on"}},
+		{"pro", []string{"experiment on", "needs-on on", "two-rules off"}},
+		{"free", []string{"experiment off", "needs-off on", "two-rules on"}},
 	} {
 		exposures.noted, known.person = nil, nil
 		if c.plan != "" {
