@@ -129,6 +129,16 @@ func PointKey(series uint64, id string) [2]uint64 {
 // point an instant.
 func InstantKey(series uint64, tsMs int64) [2]uint64 { return KeyOf(series, 0, uint64(tsMs)) }
 
+// BillingKey names a billing item by 128 bits: by its kind, its subject and its id.
+func BillingKey(environment uint64, kind, subject, id string) [2]uint64 {
+	return BillingKeyOf(VisitorHash(environment, subject), xxh3.HashString(kind), xxh3.HashString(id), xxhash.Sum64String(id))
+}
+
+// BillingKeyOf is BillingKey if the hash of the subject, XXH3 of the kind and XXH3 and XXH64 of the id are known.
+func BillingKeyOf(subject, kind, xxh3Sum, xxh64Sum uint64) [2]uint64 {
+	return KeyOf(subject^bits.RotateLeft64(kind, 24), xxh3Sum, xxh64Sum)
+}
+
 // KeyOf is a key whose hash of the owner (the visitor, or the series) and XXH3 and
 // XXH64 of the id are known, as the store computes them.
 func KeyOf(owner, xxh3Sum, xxh64Sum uint64) [2]uint64 {

@@ -131,6 +131,11 @@ func (p *process) RecentMetrics(_ context.Context, _ time.Time, except uint64, _
 	return nil
 }
 
+// RecentBillings yields none.
+func (p *process) RecentBillings(context.Context, time.Time, uint64, int, func(uint64, [2]uint64, int64)) error {
+	return nil
+}
+
 // RecentTallies yields none.
 func (p *process) RecentTallies(context.Context, time.Time, uint64, func(svc.TallyMark)) error {
 	return nil

@@ -96,7 +96,10 @@ func (s *idSet) grow() {
 // a key of its own, since the key of its item was remembered when it was folded first.
 func known(ids *dedup, key [2]uint64, letter string) bool {
 	if letter != "" {
-		key = protos.EventKey(0, 0, "", letter)
+		key = letterKey(letter)
 	}
 	return !ids.add(key)
 }
+
+// letterKey names the item of a replayed dead letter.
+func letterKey(letter string) [2]uint64 { return protos.EventKey(0, 0, "", letter) }

@@ -26,15 +26,15 @@ import (
 //
 //	identity   the number of a partition of the log
 //	rank       1
-//	owns       the ids of the partition's recent events, errors and metric points,
+//	owns       the ids of the partition's recent events, errors, metric points and billing items,
 //	           the open sessions of its visitors, what the cumulative series of its
 //	           metrics had reached, the last tallies of their sources, its parsers' caches
 //	persists   nothing of its own: the rows it makes are its state, read back when
 //	           a generation of ownership begins
 //	woken by   the stream, with the state at the beginning of a generation and
 //	           then with the records in order, one batch under way at a time
-//	limits     RecentIDs, RecentErrors and RecentMetrics ids; cumulative series of
-//	           an hour; the stream waits where the sink is full
+//	limits     RecentIDs, RecentErrors, RecentMetrics and RecentBillings ids; cumulative
+//	           series of an hour; the stream waits where the sink is full
 //	stops      with the ownership of its partition
 const kindIntake = "intake"
 
@@ -74,6 +74,7 @@ type begin struct {
 	ids        *dedup
 	errorIDs   *dedup
 	metricIDs  *dedup
+	billings   *said
 	sessions   *sessionizer
 	deltas     *deltas
 	tallies    map[string]svc.TallyMark
@@ -150,6 +151,7 @@ type Intake struct {
 	ids        *dedup
 	errorIDs   *dedup
 	metricIDs  *dedup
+	billings   *said
 	sessions   *sessionizer
 	deltas     *deltas
 	// sources are the last tallies by their sources.
@@ -194,7 +196,7 @@ func (i *Intake) onBegin(m *begin) {
 		return
 	}
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
-	i.metricIDs, i.deltas, i.sources = m.metricIDs, m.deltas, m.tallies
+	i.metricIDs, i.billings, i.deltas, i.sources = m.metricIDs, m.billings, m.deltas, m.tallies
 	if i.sources == nil {
 		i.sources = map[string]svc.TallyMark{}
 	}
@@ -203,7 +205,7 @@ func (i *Intake) onBegin(m *begin) {
 // onReleased drops the state: another node continues with it.
 func (i *Intake) onReleased() {
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = 0, 0, nil, nil, nil
-	i.metricIDs, i.deltas, i.sources = nil, nil, nil
+	i.metricIDs, i.billings, i.deltas, i.sources = nil, nil, nil, nil
 }
 
 // onResume keeps the state of the generation before for the next one; false if the intake does not

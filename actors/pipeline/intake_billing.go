@@ -7,9 +7,45 @@ import (
 	"svc/protos"
 )
 
-// foldBilling appends the row of one billing item. Repetitions are told apart where a ledger is made, which has the whole history,
-// so the intake remembers none.
+// RecentBillings is how many names of billing items a partition remembers at least.
+const RecentBillings = 50_000
+
+// said remembers the last value of each of the newest names: at least limit of them, and at most twice as many. The value
+// of an item that holds as it was said first is 0.
+type said struct {
+	limit            int
+	newest, previous map[[2]uint64]int64
+}
+
+func newSaid(limit int) *said { return &said{limit: limit, newest: map[[2]uint64]int64{}} }
+
+// repeats remembers the value of a name and reports whether it was the last one already.
+func (s *said) repeats(name [2]uint64, value int64) bool {
+	last, newest := s.newest[name]
+	known := newest
+	if !newest {
+		last, known = s.previous[name]
+	}
+	if known && last == value {
+		return true
+	}
+	if !newest && len(s.newest) >= s.limit {
+		s.newest, s.previous = map[[2]uint64]int64{}, s.newest
+	}
+	s.newest[name] = value
+	return false
+}
+
+// foldBilling appends the row of one billing item unless it is a repetition. A rate that changes is none: the last one holds.
 func (i *Intake) foldBilling(b *protos.Billing) {
+	name := protos.BillingKey(b.Environment, b.Kind, b.Subject, b.Id)
+	if b.Letter != "" {
+		name = letterKey(b.Letter)
+	}
+	if i.billings.repeats(name, b.Rate) {
+		i.count(svc.SignalEvents, svc.FateDuplicate, countedBilling(b))
+		return
+	}
 	row := svc.BillingRow{
 		Environment: b.Environment, Kind: svc.BillingKind(b.Kind), Subject: b.Subject, ID: b.Id,
 		Ts: time.UnixMilli(b.TsMs), ReceivedAt: time.UnixMilli(b.ReceivedMs), Seq: b.Seq,

@@ -57,7 +57,7 @@ func TestFoldedRecordsAreFreed(t *testing.T) {
 		Locator: func() Locator { return nowhere{} }, Metrics: NewIntakeMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}, 0, dropped{})
 	i.onBegin(&begin{
-		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics), billings: newSaid(RecentBillings),
 		sessions: newSessionizer(), deltas: newDeltas(),
 	})
 	bulk := `{"bulk":"` + strings.Repeat("x", 50<<10) + `"}`
@@ -80,7 +80,7 @@ func TestLongRecordsAreFreed(t *testing.T) {
 		Locator: func() Locator { return nowhere{} }, Metrics: NewIntakeMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}, 0, dropped{})
 	i.onBegin(&begin{
-		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics), billings: newSaid(RecentBillings),
 		sessions: newSessionizer(), deltas: newDeltas(),
 	})
 	bulk := []byte(`{"bulk":"` + strings.Repeat("x", 1<<20) + `"}`)

@@ -48,7 +48,7 @@ func TestFoldingTakesOneProcessorAtATime(t *testing.T) {
 			i := newIntake(config, partition, done)
 			i.agents = enrich.NewUserAgents(2)
 			i.onBegin(&begin{
-				generation: 1, ids: newDedup(8), errorIDs: newDedup(8), metricIDs: newDedup(8), sessions: newSessionizer(), deltas: newDeltas(),
+				generation: 1, ids: newDedup(8), errorIDs: newDedup(8), metricIDs: newDedup(8), billings: newSaid(8), sessions: newSessionizer(), deltas: newDeltas(),
 			})
 			go func() { ends <- i.foldAll(1, delivery) }()
 		}

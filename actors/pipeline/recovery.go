@@ -201,7 +201,7 @@ func (s *shardStream) states(ctx context.Context, g *generation, partitions []in
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
 		states[partition] = &begin{
-			generation: g.number, next: g.starts[partition], ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+			generation: g.number, next: g.starts[partition], ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics), billings: newSaid(RecentBillings),
 			sessions: newSessionizer(), deltas: newDeltas(), tallies: map[string]svc.TallyMark{},
 		}
 	}
@@ -233,6 +233,14 @@ func (s *shardStream) remember(ctx context.Context, states map[int]*begin, excep
 	}
 	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
 		return err
+	}
+	err = s.history.RecentBillings(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentBillings*s.config.Shape.Partitions, func(subject uint64, name [2]uint64, rate int64) {
+		if state := of(subject); state != nil {
+			state.billings.repeats(name, rate)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent billing items: %w", err)
 	}
 	err = s.history.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark svc.TallyMark) {
 		if state := states[s.partition(protos.PartitionOfTally(mark.Source, s.config.Shape.Partitions))]; state != nil {

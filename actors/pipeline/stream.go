@@ -24,6 +24,8 @@ type History interface {
 	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
 	// hash of their metric's name.
 	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
+	// RecentBillings is RecentIDs for billing items, by the hash of their subject and with the rate that holds.
+	RecentBillings(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(subject uint64, name [2]uint64, rate int64)) error
 	// RecentTallies yields the last tally of every source of which one arrived since an instant,
 	// without those of one block.
 	RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error

@@ -79,6 +79,22 @@ func (db *Store) RecentMetrics(ctx context.Context, since time.Time, exceptBlock
 	})
 }
 
+// RecentBillings is RecentIDs for billing items: it yields the hash of the subject in place of the thread, and the rate that holds.
+func (db *Store) RecentBillings(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(subject uint64, name [2]uint64, rate int64)) error {
+	queries := recentQueries{"state.BillingArrivals", "state.RecentBillings"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var environment uint64
+		var kinds, subjects, ids, others []uint64
+		var rates []int64
+		err := rows.Scan(&environment, &kinds, &subjects, &ids, &others, &rates)
+		for i := range ids {
+			subject := protos.VisitorHashOf(environment, subjects[i])
+			yield(subject, protos.BillingKeyOf(subject, kinds[i], ids[i], others[i]), rates[i])
+		}
+		return err
+	})
+}
+
 // recentQueries name the query that counts arrivals and the one that names their ids.
 type recentQueries struct{ arrivals, ids string }
 
