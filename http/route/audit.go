@@ -12,31 +12,30 @@ import (
 	"svc"
 )
 
-// Auditor keeps the audit rows of management writes.
+// Auditor stores the audit rows of management writes.
 type Auditor interface {
-	// Append keeps one row; it returns when the row is safe. Of rows of one id, if they have one,
-	// and instant one stands.
+	// Append stores one row and returns when the row is durable. If several rows have the same id and instant, only one
+	// is stored.
 	Append(ctx context.Context, row svc.AuditRow) error
 }
 
-// afterwards is the time for what follows a request: its audit row and the end
-// of its idempotency record. It outlives the caller.
+// afterwards bounds the work that follows a request: storing its audit row and finishing its idempotency record. This
+// work continues if the caller disconnects.
 const afterwards = 5 * time.Second
 
-// audit keeps a row for a write of a known caller within the limits, whether it
-// succeeded or not. An organization that the caller cannot address is not named
-// in it, for the row would appear among that organization's own. A row that
-// cannot be kept is logged in full: the write itself has happened.
+// audit stores a row for a write of a known caller within the limits, whether the write succeeded or failed. The row
+// does not name an organization that the caller cannot address, because it would then appear in that organization's
+// audit log. If a row cannot be stored, it is logged in full, because the write itself has happened.
 func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error) {
 	if !call.audited || h.config.Auditor == nil {
 		return
 	}
 	if cause == nil && call.carrier != nil && call.carrier.Left() {
-		return // it was saved with the change
+		return // The row was saved together with the change.
 	}
 	row := h.auditOf(call, status, cause)
 	if call.carrier != nil && call.carrier.Left() {
-		row.ID += "-answer" // the change, if it stands, has a row of its own
+		row.ID += "-answer" // The change, if it was saved, has its own row.
 	}
 	h.keep(ctx, row)
 }
@@ -57,9 +56,9 @@ func (h *Handler) auditOf(call *Call, status int, cause error) svc.AuditRow {
 	return row
 }
 
-// Audit keeps a row for a write that a raw handler has answered, as gated writes have one. grant is
-// that of its caller, org and app are those that the caller may address, and cause is why the write
-// was refused, nil if it succeeded.
+// Audit stores a row for a write that a raw handler has answered, like the row of a gated write. grant is the grant of
+// the caller, org and app are the ones that the caller may address, and cause is the error of a refused write, nil if
+// it succeeded.
 func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
 	if w.handler.config.Auditor == nil {
 		return
@@ -85,14 +84,14 @@ func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
 	return row
 }
 
-// newTrailID returns the name of what a call leaves, under which it is kept once.
+// newTrailID returns the id of the records that a call leaves. A record with the same id is stored once.
 func newTrailID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])
 }
 
-// keep hands a row to the auditor.
+// keep passes a row to the auditor.
 func (h *Handler) keep(ctx context.Context, row svc.AuditRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
 	defer cancel()

@@ -9,27 +9,25 @@ import (
 	"svc"
 )
 
-// Authority judges access tokens and console sessions.
+// Authority checks access tokens and console sessions.
 type Authority interface {
-	// Authorize returns the grant of a secret for one request of a class, in
-	// the organization org that the path addresses ("" for none), and the state
-	// of the token's limit. It fails with unauthorized where the secret is
-	// unknown, revoked or expired, with rate_limited (RetryAfter set) where the
-	// limit is used up, and with not_found where the token cannot address the
-	// organization or there is none; grant and state are valid with the latter
-	// two as well.
+	// Authorize returns the grant of a secret for one request of a class in the organization org of the path ("" for
+	// none), and the state of the token's limit. It fails with unauthorized if the secret is unknown, revoked or
+	// expired. It fails with rate_limited (RetryAfter set) if the limit is used up. It fails with not_found if the
+	// organization does not exist or the token cannot address it. grant and state are valid with the latter two errors
+	// as well.
 	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
 }
 
-// The WWW-Authenticate headers (contract 5): for a request without credentials, and for one
-// whose credentials are of the wrong kind, unknown, revoked or expired.
+// The WWW-Authenticate headers (contract 5): for a request without credentials, and for a request with credentials that
+// are of the wrong kind, unknown, revoked or expired.
 const (
 	ChallengeNone    = `Bearer realm="svc"`
 	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`
 )
 
-// principal identifies the caller. A secret of the wrong kind is refused with a sentence that names
-// the mistake; unknown, revoked and expired secrets get the same answer.
+// principal identifies the caller. The refusal of a secret of the wrong kind names the mistake. Unknown, revoked and
+// expired secrets get the same answer.
 func (h *Handler) principal(ctx context.Context, call *Call) error {
 	if call.Route.Open {
 		return h.fromConsole(call.request)
@@ -52,8 +50,8 @@ func (h *Handler) principal(ctx context.Context, call *Call) error {
 	}
 }
 
-// secretOf returns the secret of a request. A console session that comes as a cookie opens
-// management rows too, but for requests of the console's own pages only.
+// secretOf returns the secret of a request. A console session in a cookie is valid for management rows too, but only in
+// requests of the console's own pages.
 func (h *Handler) secretOf(call *Call) (string, error) {
 	surface := call.Route.Surface
 	secret, sent := bearer(call.request.Header)
@@ -73,8 +71,8 @@ func (h *Handler) secretOf(call *Call) (string, error) {
 	return secret, nil
 }
 
-// refusal returns what is wrong with the form of a secret on a surface. It is empty where only the
-// authority can decide.
+// refusal returns the reason why a surface does not accept the form of a secret. It is empty if only the authority can
+// decide.
 func refusal(surface Surface, secret string, sent bool) string {
 	switch {
 	case !sent:
@@ -93,8 +91,8 @@ func refusal(surface Surface, secret string, sent bool) string {
 	return ""
 }
 
-// AccessToken returns the access token of a request to a raw row, unauthorized where
-// there is none or its form alone shows that it is another secret.
+// AccessToken returns the access token of a request to a raw row. It fails with unauthorized if there is no token, or
+// if the form of the secret shows that it is not an access token.
 func AccessToken(r *http.Request) (svc.Secret, error) {
 	secret, sent := bearer(r.Header)
 	if message := refusal(Manage, secret, sent); message != "" {
@@ -103,7 +101,7 @@ func AccessToken(r *http.Request) (svc.Secret, error) {
 	return svc.Secret(secret), nil
 }
 
-// isManagementToken reports whether a secret has the prefix of a token that the management surface takes.
+// isManagementToken reports whether a secret has the prefix of a token that the management surface accepts.
 func isManagementToken(secret string) bool {
 	return slices.ContainsFunc([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant},
 		func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })

@@ -37,8 +37,8 @@ func (n Nullable[T]) nullable() reflect.Type { return reflect.TypeFor[T]() }
 // isNullable is implemented by every Nullable.
 type isNullable interface{ nullable() reflect.Type }
 
-// bodyReader reads JSON objects into structs and returns every problem: a member of another type, a
-// missing required one, and a member that is unknown or occurs twice, at any depth.
+// bodyReader reads JSON objects into structs and returns every problem: a member of another type, a missing required
+// member, and a member that is unknown or occurs twice, at any depth.
 type bodyReader struct{}
 
 // read reads a body. An optional one may be empty.
@@ -81,7 +81,7 @@ func scanJSON(body []byte) *svc.FieldError {
 	}
 }
 
-// object reads the members of an object into the fields of their names.
+// object reads the members of an object into the fields with the same names.
 func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
@@ -175,7 +175,7 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 	return nil
 }
 
-// TakesNull marks a type of a body for which null is a value like others.
+// TakesNull marks a type of a body for which null is an ordinary value.
 type TakesNull interface{ TakesNull() }
 
 // list reads the elements of a list.
@@ -193,7 +193,7 @@ func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) [
 	return slices.Clip(problems)
 }
 
-// mapping reads an object whose members may have any name.
+// mapping reads an object that may have members of any name.
 func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {

@@ -12,20 +12,20 @@ import (
 	"svc"
 )
 
-// Call is one gated request: what the gates found out, and what the handler adds to the answer. It
-// serves one request only.
+// Call is one gated request: the results of the gates, and the values that the handler adds to the answer. It serves
+// one request only.
 type Call struct {
 	Route     *Route
 	RequestID string
-	// Now is the instant of the request. Everything about the request is decided by it.
+	// Now is the instant of the request. Every decision about the request uses it.
 	Now   time.Time
 	Grant svc.Grant
-	// App is the application of the path, the zero value where the path has none.
+	// App is the application of the path, the zero value if the path has none.
 	App svc.Application
 	// Parts holds the part of the application that the row names.
 	Parts svc.AppParts
 
-	// Environment is the slug that the parameter env chose, empty on routes without it.
+	// Environment is the slug of the parameter env, empty on routes without it.
 	Environment string
 
 	request *http.Request
@@ -55,8 +55,8 @@ type Call struct {
 	status   int
 }
 
-// Origin returns the scheme and host under which callers reach the service: the configured ones, or
-// those of the request where none are configured, as in tests.
+// Origin returns the scheme and host under which callers reach the service. If none are configured, as in tests, it
+// returns the scheme and host of the request.
 func (c *Call) Origin() string {
 	if c.public != "" {
 		return strings.TrimSuffix(c.public, "/")
@@ -64,13 +64,13 @@ func (c *Call) Origin() string {
 	return "http://" + c.request.Host
 }
 
-// Request returns the request, for handlers that describe the program of the caller.
+// Request returns the request, for handlers that describe the caller's program.
 func (c *Call) Request() *http.Request { return c.request }
 
 // Note adds a text to the audit row of the call, if it succeeds.
 func (c *Call) Note(text string) { c.note = text }
 
-// Param returns a parameter of the path, "" where the route has none of the name.
+// Param returns a parameter of the path, "" if the route has no such parameter.
 func (c *Call) Param(name string) string {
 	for _, value := range c.path {
 		if value.name == name {
@@ -86,19 +86,17 @@ func (c *Call) Ref() svc.AppRef { return svc.AppRef{Org: c.Param("org"), App: c.
 // Answer sets the status of the answer, for rows that have more than one.
 func (c *Call) Answer(status int) { c.status = status }
 
-// Created answers 201 with the address of what was made, relative to the
-// surface's base.
+// Created answers 201 with the address of the new resource, relative to the surface's base.
 func (c *Call) Created(path string) {
 	c.status = http.StatusCreated
 	c.header.Set("Location", c.Route.Surface.Base()+path)
 }
 
-// Tag sets the entity tag of the answer; a GET whose If-None-Match holds it is
-// answered 304.
+// Tag sets the entity tag of the answer. A GET with an If-None-Match that contains the tag is answered 304.
 func (c *Call) Tag(revision uint64) { c.header.Set("ETag", entityTag(revision)) }
 
-// TagWith is Tag for an answer with a part that changes without a revision; the tag of an answer without the part
-// is that of the revision. If-Match compares revisions only.
+// TagWith is Tag for an answer with a part that changes without a revision. If the part is empty, the tag is the one of
+// the revision. If-Match compares revisions only.
 func (c *Call) TagWith(revision uint64, part string) {
 	if part == "" {
 		c.Tag(revision)
@@ -111,13 +109,13 @@ func (c *Call) TagWith(revision uint64, part string) {
 // partOfTag separates a revision from the part in an entity tag.
 const partOfTag = "-"
 
-// Volatile says that the answer holds more than its entity tag tells, so it is never 304.
+// Volatile marks an answer with content that its entity tag does not cover; it is never answered 304.
 func (c *Call) Volatile() { c.volatile = true }
 
 func entityTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
-// IfMatch returns the revision that the caller requires, nil if it requires none. It fails with
-// precondition_failed if If-Match names another revision than the present one.
+// IfMatch returns the revision that the caller requires, nil if it requires none. It fails with precondition_failed if
+// If-Match names another revision than the present one.
 func (c *Call) IfMatch(present uint64) (*uint64, error) {
 	wanted := strings.Join(c.request.Header.Values("If-Match"), ",")
 	if wanted == "" || strings.TrimSpace(wanted) == "*" {
@@ -129,7 +127,7 @@ func (c *Call) IfMatch(present uint64) (*uint64, error) {
 	return &present, nil
 }
 
-// matchesRevision reports whether a list of entity tags holds one of a revision, with any part.
+// matchesRevision reports whether a list of entity tags contains a tag of a revision, with any part.
 func matchesRevision(list string, revision uint64) bool {
 	for candidate := range strings.SplitSeq(list, ",") {
 		tag := strings.TrimSpace(candidate)
@@ -143,8 +141,7 @@ func matchesRevision(list string, revision uint64) bool {
 	return false
 }
 
-// matchesTag reports whether a list of entity tags holds one; weak comparison
-// ignores the mark of weak tags.
+// matchesTag reports whether a list of entity tags contains a tag; weak comparison ignores the mark of weak tags.
 func matchesTag(list, tag string, weak bool) bool {
 	for _, candidate := range strings.Split(list, ",") {
 		candidate = strings.TrimSpace(candidate)
@@ -177,8 +174,7 @@ func (c *Call) Next(keyset ...string) *string {
 	return &cursor
 }
 
-// PageOf makes a page of rows. If more rows follow, its cursor is made of the keyset of the last
-// row.
+// PageOf makes a page of rows. If more rows follow, its cursor contains the keyset of the last row.
 func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) svc.Page[Row] {
 	page := svc.Page[Row]{Data: rows, Environment: call.Environment}
 	if page.Data == nil {
@@ -190,8 +186,7 @@ func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []
 	return page
 }
 
-// within returns the context of the handler. That of a query ends at a deadline; a stream has its
-// own bound.
+// within returns the context of the handler. The context of a query has a deadline; a stream has its own bound.
 func (c *Call) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.Route.Rate != svc.RateQuery || c.streams {
 		return context.WithCancel(ctx)

@@ -12,10 +12,10 @@ const exposedHeaders = "ETag, Retry-After, X-Sentry-Rate-Limits, X-Sentry-Error,
 // preflightAge is how long, in seconds, a browser may remember a preflight.
 const preflightAge = "86400"
 
-// AllowOrigin lets the page that sent the request read the answer, whatever its origin. It is for
-// rows of the surface collect, which check the origin themselves: a preflight carries no key, so
-// its origin cannot be checked, and a page must be able to read why its request was refused.
-// AllowOrigin answers preflights; the caller answers all other requests.
+// AllowOrigin lets the page that sent the request read the answer, whatever its origin. It is for rows of the surface
+// collect, which check the origin themselves. A preflight carries no key, so its origin cannot be checked, and a page
+// must be able to read why its request was refused. AllowOrigin answers preflights; the caller answers all other
+// requests.
 func (w *Response) AllowOrigin(r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -45,7 +45,8 @@ func (w *Response) preflight(r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// AllowCredentials lets pages send requests with credentials, as posthog-js does; none are read. It needs AllowOrigin.
+// AllowCredentials lets pages send requests with credentials, as posthog-js does; the service reads none. It requires
+// AllowOrigin.
 func (w *Response) AllowCredentials(r *http.Request) {
 	if r.Header.Get("Origin") != "" {
 		w.Header().Set("Access-Control-Allow-Credentials", "true")

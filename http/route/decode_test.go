@@ -39,7 +39,7 @@ type inner struct {
 	Key string `json:"key" required:"true"`
 }
 
-// formHandler answers with what it read.
+// formHandler answers with the input that it read.
 func formHandler(t testing.TB) *route.Handler {
 	return newGateway().handler(t, row("POST", "/form", func(_ context.Context, _ *route.Call, in form) (string, error) {
 		count := "absent"
@@ -184,7 +184,7 @@ func (r *ruled) Check(*route.Call) []svc.FieldError {
 	return found
 }
 
-// TestRulesOfWhatWasRead tells no rules about what could not be read.
+// TestRulesOfWhatWasRead expects no broken rules for fields that could not be read.
 func TestRulesOfWhatWasRead(t *testing.T) {
 	handler := newGateway().handler(t, row("POST", "/form", func(context.Context, *route.Call, ruled) (string, error) { return "", nil }))
 	for body, want := range map[string][]string{

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Description is the OpenAPI document of a table, for code that reads it. S is the form in which
-// that code reads a JSON Schema.
+// Description is the OpenAPI document of a table, for code that reads it. S is the type of a JSON Schema in that code.
 type Description[S any] struct {
-	// Paths has the operations by path and method, which is in lower case.
+	// Paths maps a path and a method in lower case to an operation.
 	Paths      map[string]map[string]Operation[S] `json:"paths"`
 	Components struct {
 		Schemas map[string]S `json:"schemas"`

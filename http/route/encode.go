@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Time is an instant as answers write it: ISO 8601, UTC, exactly milliseconds.
+// Time is an instant as answers write it: ISO 8601, UTC, with exactly three decimal places (milliseconds).
 type Time time.Time
 
 // timeLayout is the written form of a Time.
@@ -49,12 +49,12 @@ type Answer struct {
 	// Header holds Content-Type, Location, ETag, Link and the like, one value each.
 	Header map[string]string
 	Body   []byte
-	// streamed says that everything has been sent already.
+	// streamed is true if the whole answer has been sent already.
 	streamed bool
 }
 
-// encodeJSON writes a value as JSON with a final line feed. Non-finite numbers
-// fail: no answer holds one.
+// encodeJSON writes a value as JSON with a final line feed. It fails for non-finite numbers, which JSON cannot
+// represent.
 func encodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -87,8 +87,8 @@ func answerOf(call *Call, output any) (Answer, error) {
 	return answer, nil
 }
 
-// cacheControl forbids caches to keep an answer. The caller may keep one with an entity tag, and
-// must revalidate it before each use.
+// cacheControl forbids caches to store an answer. The caller may store an answer with an entity tag, and must
+// revalidate it before each use.
 func cacheControl(answer Answer) string {
 	if answer.Header["Etag"] != "" {
 		return "private, no-cache"
@@ -110,7 +110,7 @@ func writeAnswer(w http.ResponseWriter, answer Answer) {
 	}
 	w.WriteHeader(answer.Status)
 	if len(answer.Body) > 0 {
-		// A failed write means that the caller has gone, so there is nobody to report it to.
+		// A failed write means that the caller has disconnected, so there is no recipient for an error.
 		_, _ = w.Write(answer.Body)
 	}
 }

@@ -46,8 +46,8 @@ type PendingAction struct {
 // shownText replaces the text of internal errors, which callers must not see.
 const shownText = "Something failed here; the request id finds it in the log."
 
-// publicError returns the error that a caller may see. An error of another type becomes internal. A
-// query that ran out of time becomes query_timeout, and anything else that did becomes unavailable.
+// publicError returns the error that a caller may see. An error of another type becomes internal. If the time ran out,
+// a query gets query_timeout and any other call gets unavailable.
 func publicError(err error, route *Route) *svc.Error {
 	if known, ok := errors.AsType[*svc.Error](err); ok {
 		if svc.InfoOf(known.Code).Code == svc.CodeInternal {
@@ -102,8 +102,7 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 	return answer
 }
 
-// minRetry is the Retry-After of errors that a later attempt may cure and that name no wait of
-// their own.
+// minRetry is the Retry-After of an error that a later attempt may cure and that has no wait of its own.
 const minRetry = time.Second
 
 // RetryAfter returns the seconds of the Retry-After header, 0 for none.
@@ -114,7 +113,7 @@ func RetryAfter(err *svc.Error) int {
 	return int(math.Ceil(max(err.RetryAfter, minRetry).Seconds()))
 }
 
-// logError records an error whose text callers do not see.
+// logError logs an error with a text that callers do not see.
 func (h *Handler) logError(ctx context.Context, err error, route, requestID string) {
 	if svc.CodeOf(err) != svc.CodeInternal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return

@@ -15,8 +15,8 @@ import (
 
 // Applications reads applications, for the gate that checks modules.
 type Applications interface {
-	// Read returns an application and, where part is not empty, that part of it. It fails with
-	// not_found where there is no such application.
+	// Read returns an application and, if part is not empty, that part of it. It fails with not_found if the
+	// application does not exist.
 	Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error)
 }
 
@@ -26,9 +26,8 @@ type gate struct {
 	pass func(ctx context.Context, call *Call) error
 }
 
-// gates lists the gates in the order in which every gated request meets them. The request id and
-// the recovery from panics come before them; reading the input, the handler and the audit come
-// after them.
+// gates lists the gates in the order in which every gated request passes them. The request id and the recovery from
+// panics come before them; reading the input, the handler and the audit come after them.
 func (h *Handler) gates() []gate {
 	return []gate{
 		{"principal", h.principal},
@@ -62,8 +61,8 @@ func (h *Handler) rate(_ context.Context, call *Call) error {
 	return nil
 }
 
-// notAddressed is the error for what does not exist and for what the token cannot address. It
-// depends on the route alone, so callers cannot tell the two apart.
+// notAddressed is the error both for resources that do not exist and for resources that the token cannot address. It
+// depends on the route alone, so callers cannot distinguish the two cases.
 func notAddressed(route *Route) error {
 	if route.HasParam("app") {
 		return svc.NotFound("application")
@@ -101,8 +100,7 @@ func forbidden(route *Route, message string) error {
 	}
 }
 
-// module reads the application of the path and refuses the call where the
-// row's module is off.
+// module reads the application of the path and refuses the call if the row's module is off.
 func (h *Handler) module(ctx context.Context, call *Call) error {
 	if !call.Route.HasParam("app") {
 		return nil
@@ -124,8 +122,7 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// serveGated answers a request of a gated row. The stack of an open stream includes this function,
-// so it keeps little on it.
+// serveGated answers a request of a gated row. It is on the stack of every open stream, so it has few local variables.
 func (h *Handler) serveGated(route *Route) serveRoute {
 	return func(w *Response, r *http.Request, values []pathValue) {
 		call := h.newCall(route, w, r, values)
@@ -147,7 +144,7 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 	ctx := r.Context()
 	if answer.streamed {
 		h.audit(ctx, call, http.StatusOK, nil)
-		w.metrics = h.streamed // its time says nothing of the row
+		w.metrics = h.streamed // The duration of a stream says nothing about the latency of the row.
 		return
 	}
 	if err != nil {
@@ -204,7 +201,8 @@ func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte
 	return input, body, err
 }
 
-// readsOn returns how long the caller reads on at least: of a stream, until it is said again.
+// readsOn returns the minimum time for which the caller continues to read. For a stream it covers the time until the
+// next report.
 func (c *Call) readsOn() time.Duration {
 	if c.streams {
 		return recheckEvery + recheckEvery/2
@@ -212,7 +210,7 @@ func (c *Call) readsOn() time.Duration {
 	return 0
 }
 
-// readsApp says that the row reads of an application and changes nothing.
+// readsApp reports whether the row reads an application's data and changes nothing.
 func (r *Route) readsApp() bool { return r.Effect == Read && r.HasParam("app") }
 
 // perform calls the handler; a panic becomes an internal error.
@@ -233,8 +231,8 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 	return answerOf(call, output)
 }
 
-// setRateHeaders sets the headers of the limit's state (IETF httpapi draft, structured
-// fields). A limit that is switched off has none.
+// setRateHeaders sets the headers of the limit's state (IETF httpapi draft, structured fields). A limit that is
+// switched off sets none.
 func setRateHeaders(header http.Header, state svc.RateState) {
 	if state.Quota <= 0 {
 		return

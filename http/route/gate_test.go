@@ -83,7 +83,7 @@ func TestANoteStandsInTheAuditRow(t *testing.T) {
 	}
 }
 
-// TestTheAuditKeepsNoPrivateID has ids of both kinds asked for, and refused.
+// TestTheAuditKeepsNoPrivateID requests ids of both kinds, also in a refused call.
 func TestTheAuditKeepsNoPrivateID(t *testing.T) {
 	gateway := newGateway()
 	private := row("DELETE", "/people/{id}", func(context.Context, *route.Call, struct{}) (string, error) { return "done", nil })
@@ -157,7 +157,7 @@ func TestConsoleCookie(t *testing.T) {
 	}
 }
 
-// TestTheCookieOfASession holds the cookie that a browser gets for a session.
+// TestTheCookieOfASession checks the cookie that a browser gets for a session.
 func TestTheCookieOfASession(t *testing.T) {
 	ends := noon().Add(time.Hour)
 	in := row("POST", "/in", func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
@@ -303,8 +303,8 @@ func TestOpenAPIIsPublic(t *testing.T) {
 	}
 }
 
-// TestReadsOfApplicationsAreTold counts calls that reach the rows of an application: those who may not, who ask for something
-// else, or who change something, read nothing.
+// TestReadsOfApplicationsAreTold counts calls that reach the rows of an application. A call that is refused, asks for
+// something else, or makes a change is not a read.
 func TestReadsOfApplicationsAreTold(t *testing.T) {
 	told, lasts := 0, time.Duration(0)
 	gateway := newGateway()

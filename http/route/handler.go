@@ -20,45 +20,44 @@ import (
 	"svc"
 )
 
-// Config holds the parts of a Handler. Routes, Authority, Applications, Cursors
-// and Now are required where the table has gated rows.
+// Config holds the parts of a Handler. Routes, Authority, Applications, Cursors and Now are required if the table has
+// gated rows.
 type Config struct {
 	Routes []Route
-	// Callers makes rows that call Routes through the handler, as an assistant does. New calls it once; the
-	// handler serves only after New has returned. It may be nil.
+	// Callers makes rows that call Routes through the handler, as an assistant does. New calls it once; the handler
+	// serves only after New has returned. It may be nil.
 	Callers      func(handler http.Handler, routes []Route) ([]Route, error)
 	Authority    Authority
 	Applications Applications
-	// Reads is called before a row that reads of an application is answered, and every ten seconds while it
-	// is streamed, with how long the caller reads on at least: zero unless it is streamed. It may be nil.
+	// Reads is called before the answer of a row that reads an application's data, and every ten seconds while it is
+	// streamed. lasting is the minimum time for which the caller continues to read: zero unless the row is streamed. It
+	// may be nil.
 	Reads func(ctx context.Context, lasting time.Duration)
-	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
+	// Auditor and Replays may be nil: then there are no audit rows and no idempotency keys.
 	Auditor Auditor
 	Replays Replays
-	// Ledger may be nil: no entries.
+	// Ledger may be nil: then there are no ledger entries.
 	Ledger  Ledger
 	Cursors *svc.Cursors
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.
 	PublicURL string
-	// Origin is the scheme and host in answers where no PublicURL is configured. The Host
-	// header, which the caller chooses, is used only where both are empty.
+	// Origin is the scheme and host in answers if no PublicURL is configured. The Host header, which the caller
+	// chooses, is used only if both are empty.
 	Origin string
 	// Revision is the date of the API's last addition (X-API-Revision).
 	Revision string
-	// QueryTimeout bounds a query, 30 s where it is zero.
+	// QueryTimeout bounds a query; zero means 30 s.
 	QueryTimeout time.Duration
-	// ConcurrentQueries bounds the queries of one token at once; zero switches
-	// the bound off.
+	// ConcurrentQueries bounds the concurrent queries of one token; zero switches the bound off.
 	ConcurrentQueries int
 	// ConcurrentStreams bounds the open streams of one token in the same way.
 	ConcurrentStreams int
 	Logger            *slog.Logger
 	Registerer        prometheus.Registerer
-	// NewID makes the part of a request id after req_ from the time of the
-	// request's arrival, a ULID where it is nil.
+	// NewID makes the part of a request id after req_ from the arrival time of the request; nil means a ULID.
 	NewID func(arrival time.Time) string
-	// Random is the source of nonces, the system's where it is nil.
+	// Random is the source of nonces; nil means the system's source.
 	Random io.Reader
 }
 
@@ -74,7 +73,7 @@ type Handler struct {
 	passes  []gate
 	queries *querySlots
 	streams *querySlots
-	// draining ends when streams shall end.
+	// draining is cancelled when all streams must end.
 	draining context.Context //nolint:containedctx // the life of all streams
 	drain    context.CancelFunc
 	metrics  *metrics
@@ -135,9 +134,9 @@ func withDefaults(config Config) Config {
 	return config
 }
 
-// registerAll puts every row on the router. A GET row answers HEAD as well. A
-// row of the surface collect answers OPTIONS, for preflights. It and public pages
-// take a trailing slash, which clients of other services and people send.
+// registerAll registers every row with the router. A GET row answers HEAD as well. A row of the surface collect answers
+// OPTIONS, for preflights. Rows of collect and public pages accept a trailing slash, which clients of other services
+// and people send.
 func (h *Handler) registerAll() error {
 	h.router = &httprouter.Router{HandleMethodNotAllowed: true, NotFound: http.HandlerFunc(h.notFound), MethodNotAllowed: http.HandlerFunc(h.methodNotAllowed)}
 	rows := map[string][]target{}
@@ -178,8 +177,8 @@ func (h *Handler) registerAll() error {
 	return nil
 }
 
-// hasRest reports whether a row takes the rest of the path after a pattern ({slug...}). The row of
-// the pattern then gets no trailing slash of its own.
+// hasRest reports whether a row takes the rest of the path after a pattern ({slug...}). The row of the pattern then
+// gets no trailing slash of its own.
 func (h *Handler) hasRest(pattern string) bool {
 	return slices.ContainsFunc(h.config.Routes, func(route Route) bool {
 		other := route.Pattern()
@@ -187,7 +186,7 @@ func (h *Handler) hasRest(pattern string) bool {
 	})
 }
 
-// serve returns what answers a row, with its metrics.
+// serve returns the function that answers a row and updates its metrics.
 func (h *Handler) serve(route *Route) serveRoute {
 	measured := h.metrics.route(route.Operation)
 	if route.gated() {
@@ -206,16 +205,16 @@ func (h *Handler) serve(route *Route) serveRoute {
 	}
 }
 
-// ServeHTTP gives the request its id, answers it, and survives a panic. Raw
-// handlers find the id in the X-Request-Id header of the answer.
+// ServeHTTP gives the request its id, answers it, and recovers from a panic. Raw handlers find the id in the
+// X-Request-Id header of the answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	response := h.record(w, r)
 	defer h.served(response, r)
 	h.router.ServeHTTP(response, r)
 }
 
-// record makes the Response of a request. It is a function of its own to keep the stack of
-// ServeHTTP, on which streams wait, small.
+// record makes the Response of a request. It is a separate function so that the stack of ServeHTTP, on which streams
+// wait, stays small.
 func (h *Handler) record(w http.ResponseWriter, r *http.Request) *Response {
 	arrival := h.config.Now()
 	response := h.records.Get().(*Response)
@@ -227,7 +226,7 @@ func (h *Handler) record(w http.ResponseWriter, r *http.Request) *Response {
 	return response
 }
 
-// served ends a request: it recovers from a panic, and counts. It must be deferred.
+// served ends a request: it recovers from a panic and updates the counts. It must be deferred.
 func (h *Handler) served(response *Response, r *http.Request) {
 	cause := recover()
 	failure, _ := cause.(error)
@@ -244,7 +243,7 @@ func (h *Handler) served(response *Response, r *http.Request) {
 	}
 }
 
-// recovered answers a request whose handler panicked. An answer that has begun stays incomplete.
+// recovered answers a request after its handler panicked. An answer that has begun stays incomplete.
 func (h *Handler) recovered(w *Response, r *http.Request, cause any) {
 	h.metrics.panics.Inc()
 	h.logError(r.Context(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()), "", w.id)
@@ -255,8 +254,8 @@ func (h *Handler) recovered(w *Response, r *http.Request, cause any) {
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) { w.(*Response).notFound(r) }
 
-// methodNotAllowed answers a path that has rows, but none of the method. The
-// router's Allow header claims OPTIONS for every path; only collect rows have it.
+// methodNotAllowed answers a path that has rows, but none of the method. The router's Allow header lists OPTIONS for
+// every path; only collect rows have it.
 func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	response := w.(*Response)
 	if handle, _, _ := h.router.Lookup(http.MethodOptions, r.URL.Path); handle == nil {
@@ -273,8 +272,8 @@ func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	writeAnswer(w, h.problemAnswer(err, response.id, nil))
 }
 
-// Response writes the answer of one request and holds what the Handler knows about the request. It
-// is reused: a raw handler must not keep it.
+// Response writes the answer of one request and holds the Handler's data about the request. It is reused: a raw handler
+// must not retain it.
 type Response struct {
 	http.ResponseWriter
 	handler *Handler
@@ -292,7 +291,7 @@ func (w *Response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the body, with status 200 where none was sent.
+// Write sends a part of the body, with status 200 if none was sent.
 func (w *Response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -300,7 +299,7 @@ func (w *Response) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush sends what is buffered.
+// Flush sends the buffered bytes.
 func (w *Response) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // Unwrap gives http.ResponseController the writer below.

@@ -23,9 +23,8 @@ func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, s
 	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
 }
 
-// TestHeadsOfAnswers asks good and bad paths: no answer may be taken for another type than it
-// has, no address is made of a name that the caller chose, and a problem shows no more of
-// an instant than milliseconds.
+// TestHeadsOfAnswers requests good and bad paths. No answer may be taken for another media type, no address may contain
+// a name that the caller chose, and a problem shows instants in milliseconds at most.
 func TestHeadsOfAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.UTC)
 	table := []route.Route{

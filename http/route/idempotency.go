@@ -16,27 +16,24 @@ import (
 	"svc"
 )
 
-// Replays remembers the answers of requests that carried an Idempotency-Key,
-// for 24 hours per token.
+// Replays stores the answers of requests that carried an Idempotency-Key, for 24 hours per token.
 type Replays interface {
-	// Begin claims a key for a request. The claim holds the stored answer where the same request has
-	// finished; otherwise the caller now owns the key. It is the same for every repetition. Begin
-	// fails with conflict where the key belongs to another request (body differs) or the same request
-	// is still in progress.
+	// Begin claims a key for a request. If the same request has finished, the claim contains the stored answer;
+	// otherwise the caller now owns the key. Every repetition gets the same claim. Begin fails with conflict if the key
+	// belongs to another request (body differs) or if the same request is still in progress.
 	Begin(ctx context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error)
-	// Finish stores the answer of the claimed key; an empty one lets the same request be made again.
+	// Finish stores the answer of the claimed key; an empty answer lets the same request be made again.
 	Finish(ctx context.Context, token, key string, body [sha256.Size]byte, sealed []byte) error
 }
 
 // maxIdempotencyKey is the longest Idempotency-Key, in bytes.
 const maxIdempotencyKey = 255
 
-// once performs a request at most once per Idempotency-Key: a repetition gets
-// the first answer again, marked Idempotent-Replayed. Answers of status 500 and
-// above are not kept, so that a later attempt may succeed; it makes the same ids and secrets, so
-// that what the first attempt made after all is found and answered. Stored bodies are
-// sealed with a key that only the bearer of the token can derive, since they
-// may hold a secret that is shown once. Open rows have no token to keep an answer under.
+// once performs a request at most once per Idempotency-Key: a repetition gets the first answer again, marked
+// Idempotent-Replayed. Answers of status 500 and above, and 429, are not stored, so that a later attempt may succeed.
+// That attempt makes the same ids and secrets, so it finds and answers any change that the first attempt saved. Stored
+// bodies may contain a secret that is shown once. They are therefore sealed with a key that only the bearer of the
+// token can derive. Open rows have no token under which an answer could be stored.
 func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform func(ctx context.Context) (Answer, error)) (Answer, error) {
 	key := call.request.Header.Get("Idempotency-Key")
 	if key == "" || call.Route.Method != http.MethodPost || call.Route.Open || h.config.Replays == nil {
@@ -77,7 +74,7 @@ func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform fun
 	return answer, err
 }
 
-// fingerprint tells requests under one Idempotency-Key apart.
+// fingerprint distinguishes requests under one Idempotency-Key.
 func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 	hash := sha256.New()
 	for _, part := range []string{r.Method, r.URL.Path, r.URL.RawQuery} {
@@ -88,8 +85,8 @@ func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
-// drawSeed returns what the ids and secrets of a request are made of. It takes the caller's secret and
-// the stored nonce to know it.
+// drawSeed returns the seed of the ids and secrets of a request. It can be derived only with both the caller's secret
+// and the stored nonce.
 func drawSeed(secret, key string, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("draws\x00" + key + "\x00"))
@@ -100,8 +97,7 @@ func drawSeed(secret, key string, nonce []byte) []byte {
 // seal encrypts stored bodies.
 type seal struct{ aead cipher.AEAD }
 
-// newSeal derives the seal of a request from the caller's secret, of which the
-// service itself keeps only a hash.
+// newSeal derives the seal of a request from the caller's secret. The service itself stores only a hash of that secret.
 func newSeal(secret, key string, request [sha256.Size]byte) (*seal, error) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("idempotency\x00" + key + "\x00"))
@@ -117,7 +113,7 @@ func newSeal(secret, key string, request [sha256.Size]byte) (*seal, error) {
 	return &seal{aead: aead}, nil
 }
 
-// close returns an answer encrypted, nil where that cannot be done.
+// close returns an encrypted answer, nil if encryption fails.
 func (s *seal) close(answer Answer, random io.Reader) []byte {
 	clear, err := json.Marshal(answer)
 	nonce := make([]byte, s.aead.NonceSize())
@@ -127,7 +123,7 @@ func (s *seal) close(answer Answer, random io.Reader) []byte {
 	return s.aead.Seal(nonce, nonce, clear, nil)
 }
 
-// open returns a stored answer as it was, marked as a repetition.
+// open decrypts a stored answer and marks it as a repetition.
 func (s *seal) open(sealed []byte) (Answer, error) {
 	size := s.aead.NonceSize()
 	if len(sealed) < size {

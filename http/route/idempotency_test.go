@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// mint is a POST row that counts its calls and shows something secret.
+// mint is a POST row that counts its calls and shows a secret.
 func mint(calls *int, err *error) route.Route {
 	return row("POST", "/mint", func(_ context.Context, call *route.Call, in struct {
 		Body struct {
@@ -66,8 +66,8 @@ func TestIdempotencyKeyIsReleasedByFailures(t *testing.T) {
 	}
 }
 
-// TestARepetitionDrawsTheSame has an answer be lost, which may be durable: the repetition makes the same
-// id, another key another one.
+// TestARepetitionDrawsTheSame loses the answer of a change that may be durable. The repetition must make the same id,
+// and another key another id.
 func TestARepetitionDrawsTheSame(t *testing.T) {
 	var drawn []string
 	handler := newGateway().handler(t, row("POST", "/draw", func(ctx context.Context, _ *route.Call, _ struct{}) (string, error) {

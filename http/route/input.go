@@ -20,20 +20,18 @@ import (
 // MaxBodyBytes bounds the bodies of gated rows.
 const MaxBodyBytes = 1 << 20
 
-// Param is the type of a query parameter that parses its own values, none if the request has none.
-// It may use what the gates found out. A parameter whose type is a slice of strings, or Repeated,
-// may occur more than once.
+// Param is the type of a query parameter that parses its own values; it gets no values if the request has none. It may
+// use the results of the gates. A parameter may occur more than once if its type is a slice of strings, or Repeated.
 type Param interface {
 	Parse(call *Call, words []string) []svc.FieldError
 }
 
-// Repeated marks a parameter that may occur more than once. It is given its empty values too; an
-// empty value of another parameter counts as absent.
+// Repeated marks a parameter that may occur more than once. It gets its empty values too; an empty value of another
+// parameter counts as absent.
 type Repeated interface{ Repeats() }
 
-// Checked is an input with rules over several of its parts. Problems of fields
-// that are reported already, or of parts of them, are dropped; an input whose body
-// could not be read is not checked.
+// Checked is an input with rules that span several fields. Problems are dropped if they concern fields with a reported
+// problem, or parts of such fields. An input is not checked if its body could not be read.
 type Checked interface {
 	Check(call *Call) []svc.FieldError
 }
@@ -47,8 +45,7 @@ type inputField struct {
 	required bool
 	optional bool
 	doc      string
-	// undocumented is set where the field has no tag doc. The tag may be empty where the name
-	// says what the parameter is.
+	// undocumented is true if the field has no tag doc. The tag may be empty if the name explains the parameter.
 	undocumented bool
 	preset       string
 }
@@ -122,8 +119,7 @@ func readable(kind reflect.Type) bool {
 	return kind.Kind() == reflect.String || kind.Kind() == reflect.Bool || kind == reflect.TypeFor[[]string]()
 }
 
-// fill reads a request into an input and returns the raw body. All problems of
-// the request are in one error.
+// fill reads a request into an input and returns the raw body. One error contains all problems of the request.
 func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte, error) {
 	if !call.streams && !accepts(r.Header, "application/json") {
 		return nil, call.notAcceptable()
@@ -163,8 +159,8 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 	return body, nil
 }
 
-// environmentParameter may stand on every route of an application, so that clients can send it with every
-// request. A route that does not use it only checks that the environment exists.
+// environmentParameter is accepted on every route of an application, so that clients can send it with every request. A
+// route that does not use it only checks that the environment exists.
 const environmentParameter = "env"
 
 // unknown returns a problem for each of the first parameters of a query that the route does not read.
@@ -193,7 +189,7 @@ func (p *inputPlan) unknown(call *Call, query url.Values) (problems []svc.FieldE
 	return problems
 }
 
-// unknownEnvironment returns a problem if an application has no environment of a slug.
+// unknownEnvironment returns a problem if an application has no environment with a slug.
 func unknownEnvironment(app *svc.Application, slug string) []svc.FieldError {
 	if _, known := app.Environment(slug); known {
 		return nil
@@ -205,7 +201,7 @@ func unknownEnvironment(app *svc.Application, slug string) []svc.FieldError {
 	return []svc.FieldError{{Field: environmentParameter, Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", slug), Allowed: slugs}}
 }
 
-// reads reports whether the field reads a query parameter of a name.
+// reads reports whether the field reads a query parameter with a name.
 func (f *inputField) reads(name string) bool {
 	if f.source != "query" {
 		return false
@@ -214,14 +210,14 @@ func (f *inputField) reads(name string) bool {
 	return name == f.name || open && strings.HasPrefix(name, prefix)
 }
 
-// covers reports whether a problem of one field explains that of another: it is the same
-// one, or the other is part of it.
+// covers reports whether a problem of one field explains a problem of another: the fields are the same, or the other
+// field is part of the first.
 func covers(field, other string) bool {
 	return field == other || field != "" && (strings.HasPrefix(other, field+".") || strings.HasPrefix(other, field+"["))
 }
 
-// words returns the values of a query parameter. A field such as label.<key> matches every
-// parameter whose name begins with label.; its values are then key=value, sorted by name.
+// words returns the values of a query parameter. A field such as label.<key> matches every parameter with a name that
+// begins with label.; its values are then key=value, sorted by name.
 func (f *inputField) words(query url.Values) []string {
 	prefix, _, open := strings.Cut(f.name, "<")
 	if !open {
@@ -270,8 +266,7 @@ func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.
 	return nil
 }
 
-// parseQuery reads a query string; a part that is broken, not UTF-8 or holds a
-// NUL is a problem.
+// parseQuery parses a query string. A part that is malformed, is not UTF-8 or contains a NUL is a problem.
 func parseQuery(raw string) (url.Values, []svc.FieldError) {
 	query, err := url.ParseQuery(raw)
 	problems := []svc.FieldError{}
@@ -294,8 +289,8 @@ func parseQuery(raw string) (url.Values, []svc.FieldError) {
 
 func unclean(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
 
-// listScope names the list that a request asks for: the operation, the path,
-// and every parameter that shapes it. Cursors are bound to it.
+// listScope names the list that a request reads: the operation, the path, and every parameter that shapes the list.
+// Cursors are bound to it.
 func listScope(call *Call, fields []inputField, query url.Values) string {
 	var scope strings.Builder
 	scope.WriteString(call.Route.Operation)
@@ -312,8 +307,8 @@ func listScope(call *Call, fields []inputField, query url.Values) string {
 	return scope.String()
 }
 
-// readBody reads a JSON body. It fails with unsupported_media_type where the
-// body says that it is something else, and with payload_too_large over the limit.
+// readBody reads a JSON body. It fails with unsupported_media_type if the request declares another type, and with
+// payload_too_large over the limit.
 func readBody(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted here; send the body plain.", encoding)
@@ -336,7 +331,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// accepts reports whether the Accept headers let an answer of a media type pass.
+// accepts reports whether the Accept headers allow an answer of a media type.
 func accepts(header http.Header, media string) bool {
 	ranges := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(ranges) == "" {

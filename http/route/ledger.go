@@ -10,16 +10,15 @@ import (
 	"svc"
 )
 
-// Ledger keeps the ledgers of organizations.
+// Ledger stores the ledgers of organizations.
 type Ledger interface {
-	// Record appends an entry to the ledger of its organization; it is durable when
-	// Record returns nil.
+	// Record appends an entry to the ledger of its organization; the entry is durable when Record returns nil.
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// carried returns a context whose first saved change takes the call's ledger entries and audit row
-// along: they are one write, so that neither stands without the other. The change takes what the
-// handler has said before it (Concerns, Happened, About); an actor may know better.
+// carried returns a context that attaches the call's ledger entries and audit row to the first saved change. All three
+// are one write, so none is stored without the others. The entries use the values that the handler set before the
+// change (Concerns, Happened, About); the actor that saves the change may override them.
 func (h *Handler) carried(ctx context.Context, call *Call) context.Context {
 	if call.Route.Ledger == "" || h.config.Ledger == nil {
 		return ctx
@@ -35,8 +34,8 @@ func (h *Handler) carried(ctx context.Context, call *Call) context.Context {
 	return svc.WithCarrier(ctx, call.carrier)
 }
 
-// OfOne returns a context for the change of one of several things that a call changes, see
-// AboutEach: the change takes its own ledger entry along.
+// OfOne returns a context for one of several changes of a call, see AboutEach: the change is saved with its own ledger
+// entry.
 func (c *Call) OfOne(ctx context.Context, id string) context.Context {
 	if c.carrier == nil {
 		return ctx
@@ -49,8 +48,8 @@ func (c *Call) OfOne(ctx context.Context, id string) context.Context {
 	return svc.WithCarrier(ctx, c.each[id])
 }
 
-// entriesOf returns what a successful call that changed a subject leaves in ledgers: in that of the
-// path's organization, or in those that the call has named.
+// entriesOf returns the ledger entries of a successful call that changed a subject. They go to the ledger of the path's
+// organization, or to the ledgers that the call has named.
 func entriesOf(call *Call, subject string) []svc.LedgerEntry {
 	orgs := call.concerns
 	if org := call.Param("org"); org != "" {
@@ -75,9 +74,8 @@ func entriesOf(call *Call, subject string) []svc.LedgerEntry {
 	return entries
 }
 
-// enter records a successful call in ledgers, where its changes did not take the entries along and
-// there were changes. An entry that cannot be stored fails the call: its change is not to be answered
-// as if it stood in the ledger.
+// enter records a successful call in ledgers if it made changes and they were not saved together with their entries. If
+// an entry cannot be stored, the call fails, because its answer must not suggest that the ledger contains the change.
 func (h *Handler) enter(ctx context.Context, call *Call) error {
 	if call.carrier == nil {
 		return nil
@@ -105,19 +103,18 @@ func (h *Handler) enter(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// Concerns names the organizations in whose ledgers the call is recorded, where its path
-// names none.
+// Concerns names the organizations whose ledgers record the call, for a path without an organization.
 func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
 
 // Happened replaces the row's kind of ledger entry for this call.
 func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
 
-// About sets the subject of the ledger entry: an id, never a name or an address of a person.
-// The default is the id of what the call created, else the last parameter of its path.
+// About sets the subject of the ledger entry: an id, never a name or an address of a person. The default is the id of
+// the created resource, or else the last parameter of the path.
 func (c *Call) About(id string) { c.about = id }
 
-// AboutEach sets the subjects of a call that changed several things: each gets a ledger entry, and
-// where there is none the call leaves no entry.
+// AboutEach sets the subjects of a call that changed several things: each gets a ledger entry. With no subjects the
+// call leaves no entry.
 func (c *Call) AboutEach(ids []string) { c.subjects = append([]string{}, ids...) }
 
 func (c *Call) subject() string {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// querySlots bounds how many queries of one token run at once on this node.
+// querySlots bounds the concurrent queries of one token on this node.
 type querySlots struct {
 	limit int
 
@@ -18,8 +18,8 @@ func newQuerySlots(limit int) *querySlots {
 	return &querySlots{limit: limit, running: map[string]int{}}
 }
 
-// enter takes a slot for the call's token, false where all are taken. The call
-// gives it back by leave.
+// enter takes a slot for the call's token. It returns false if all slots are taken. The call returns its slot with
+// leave.
 func (q *querySlots) enter(call *Call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -32,7 +32,7 @@ func (q *querySlots) enter(call *Call) bool {
 	return true
 }
 
-// leave gives the call's slot back; a call without one may leave as well.
+// leave returns the call's slot; a call without a slot may call it as well.
 func (q *querySlots) leave(call *Call) {
 	if q == nil {
 		return

@@ -14,15 +14,15 @@ import (
 
 const (
 	linesType = "application/x-ndjson"
-	// linesBuffer is how many bytes of lines are sent at a time.
+	// linesBuffer is the number of bytes of lines that one write sends.
 	linesBuffer = 32 << 10
-	// linesTime is how long a client may take to accept them.
+	// linesTime is the time within which a client must accept them.
 	linesTime = 30 * time.Second
 )
 
-// Lined makes an endpoint that answers lines of JSON as they are made, under the rules of Typed. lines yields each line and ends
-// with the error of yield: the client has gone, or the service stops. An error before the first line is answered like that
-// of any endpoint; a later one breaks the transfer off, so that nobody takes it for complete.
+// Lined makes an endpoint that streams lines of JSON, under the rules of Typed. lines yields each line and returns the
+// error of yield: the client has disconnected, or the service stops. An error before the first line is answered like an
+// error of any endpoint. A later error aborts the transfer, so that the client does not take it for complete.
 func Lined[In any](lines func(ctx context.Context, call *Call, in In, yield func(line any) error) error) Endpoint {
 	endpoint := Typed(func(_ context.Context, call *Call, _ In) (Empty, error) {
 		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", linesType)
@@ -36,7 +36,7 @@ func Lined[In any](lines func(ctx context.Context, call *Call, in In, yield func
 // Lined reports whether the endpoint answers lines of JSON.
 func (e *Endpoint) Lined() bool { return e.lines != nil }
 
-// sendLines answers a call with the lines of its endpoint. The error is that of an answer which was not begun.
+// sendLines answers a call with the lines of its endpoint. It returns an error only if the answer was not begun.
 func (h *Handler) sendLines(ctx context.Context, call *Call, input any) error {
 	ctx, stop := context.WithTimeout(ctx, streamTime)
 	defer stop()
@@ -57,7 +57,7 @@ func (h *Handler) sendLines(ctx context.Context, call *Call, input any) error {
 	if !errors.Is(err, context.Canceled) {
 		h.logError(ctx, err, call.Route.Operation, call.RequestID)
 	}
-	panic(http.ErrAbortHandler) // the head of a good answer is sent
+	panic(http.ErrAbortHandler) // The head with status 200 has been sent already.
 }
 
 // produceLines calls the endpoint; a panic becomes an internal error.
@@ -91,7 +91,7 @@ func (w *lineWriter) add(line any) error {
 	return w.flush()
 }
 
-// flush sends what waits, after the head of the answer.
+// flush sends the buffered lines, after the head of the answer.
 func (w *lineWriter) flush() error {
 	response := w.call.response
 	if !w.open {
@@ -106,14 +106,14 @@ func (w *lineWriter) flush() error {
 		response.WriteHeader(w.call.status)
 		w.open = true
 	}
-	// A writer without deadlines, as tests have them, is never slow.
+	// Writers of tests do not support deadlines; they are never slow.
 	_ = http.NewResponseController(response).SetWriteDeadline(w.handler.config.Now().Add(linesTime))
 	_, err := response.Write(w.buffer.Bytes())
 	w.buffer.Reset()
 	return err
 }
 
-// Attach has a browser save the answer as a file of a name.
+// Attach makes the browser save the answer as a file with a name.
 func (c *Call) Attach(name string) {
 	c.header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 }

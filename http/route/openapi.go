@@ -16,9 +16,8 @@ import (
 	"svc"
 )
 
-// OpenAPI describes the rows of a table as an OpenAPI 3.1 document: every
-// parameter, body, answer and problem. Raw rows appear where they say what they
-// read and answer.
+// OpenAPI describes the rows of a table as an OpenAPI 3.1 document: every parameter, body, answer and problem. Raw rows
+// are included if they declare their input and answer.
 func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error) {
 	types := newSchemas()
 	if _, err := types.of(reflect.TypeFor[Problem](), false); err != nil {
@@ -34,7 +33,7 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 		if err != nil {
 			return nil, fmt.Errorf("describing %s: %w", route.Operation, err)
 		}
-		// OpenAPI has no form of its own for a parameter that takes the rest of a path.
+		// OpenAPI has no syntax for a parameter that takes the rest of a path.
 		path := strings.Replace(route.Pattern(), "...}", "}", 1)
 		if paths[path] == nil {
 			paths[path] = map[string]any{}
@@ -103,8 +102,8 @@ func content(media string, schema Schema) map[string]any {
 	return map[string]any{media: map[string]any{"schema": schema}}
 }
 
-// describeParameters lists the parameters of the path, whether the handler
-// reads them or the gates alone do, and those of the query.
+// describeParameters lists the query parameters and the parameters of the path, including path parameters that only the
+// gates read.
 func describeParameters(route *Route, plan *inputPlan, types *schemas) ([]any, error) {
 	parameters := []any{}
 	for _, segment := range strings.Split(route.Path, "/") {
@@ -186,8 +185,7 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 	return responses, nil
 }
 
-// routeCodes lists the codes that a row may answer: those of its gates, of its
-// input, and its own.
+// routeCodes lists the codes that a row may answer: the codes of its gates and its input, and its own.
 func routeCodes(route *Route, plan *inputPlan) []svc.Code {
 	if !route.gated() {
 		return route.Codes
@@ -241,7 +239,8 @@ func (h *Handler) makeDocument() (document, error) {
 	return document{body: body, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}, nil
 }
 
-// serveOpenAPI returns the handler of the document. The first request makes it: a start does not wait for it.
+// serveOpenAPI returns the handler of the document. The first request makes the document, so startup does not wait for
+// it.
 func (h *Handler) serveOpenAPI() serveRoute {
 	made := sync.OnceValues(h.makeDocument)
 	return func(w *Response, r *http.Request, _ []pathValue) {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// PageHead sets the headers of every part of a page for people: its content type, which
-// browsers must not guess, the content-security policy, and no referrer for its links.
+// PageHead sets the headers of every part of a page for people: its content type, which browsers must not guess, the
+// content-security policy, and no referrer for its links.
 func PageHead(head http.Header, kind, policy string) {
 	head.Set("Content-Type", kind)
 	head.Set("Content-Security-Policy", policy)
@@ -15,7 +15,7 @@ func PageHead(head http.Header, kind, policy string) {
 	head.Set("Referrer-Policy", "no-referrer")
 }
 
-// PolicyHash names a style or a script in a content-security policy.
+// PolicyHash returns the source expression of a style or a script for a content-security policy.
 func PolicyHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

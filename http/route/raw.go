@@ -13,8 +13,7 @@ import (
 // RawHandler answers a request of a row that passes no gate.
 type RawHandler func(w *Response, r *http.Request)
 
-// Refuse answers a request with the problem of an error, as gated rows do. members are added to
-// those of Problem.
+// Refuse answers a request with the problem of an error, as gated rows do. members are added to the members of Problem.
 func (w *Response) Refuse(r *http.Request, err error, members map[string]any) {
 	w.handler.logError(context.WithoutCancel(r.Context()), err, r.URL.Path, w.id)
 	answer := w.handler.problemAnswer(err, w.id, nil)
@@ -40,14 +39,14 @@ func extend(body []byte, members map[string]any) []byte {
 	return body
 }
 
-// TellRate sets the headers that tell the state of a token's limit, as gated rows do.
+// TellRate sets the headers that show the state of a token's limit, as gated rows do.
 func (w *Response) TellRate(state svc.RateState) { setRateHeaders(w.Header(), state) }
 
 // Arrival returns when the request arrived.
 func (w *Response) Arrival() time.Time { return w.arrival }
 
-// RequestID returns the id of the request, of letters, digits and -_.: alone.
+// RequestID returns the id of the request, which consists of letters, digits and -_.: only.
 func (w *Response) RequestID() string { return w.id }
 
-// Stopping is closed when streams shall end because the service stops.
+// Stopping is closed when streams must end because the service stops.
 func (w *Response) Stopping() <-chan struct{} { return w.handler.draining.Done() }

@@ -22,10 +22,9 @@ type target struct {
 	serve    serveRoute
 }
 
-// register adds the targets of one method. httprouter cannot hold a literal
-// beside a parameter, such as errors/overview beside errors/{issueId}; such
-// targets share one registration whose handler tells them apart, and the one
-// with the literal wins.
+// register adds the targets of one method. httprouter cannot register a literal next to a parameter, such as
+// errors/overview and errors/{issueId}. Such targets share one registration; its handler selects the target, and the
+// one with the literal wins.
 func register(router *httprouter.Router, method string, targets []target) error {
 	shapes := map[string][]target{}
 	order := []string{}
@@ -46,10 +45,9 @@ func register(router *httprouter.Router, method string, targets []target) error 
 	return nil
 }
 
-// groupShapes walks the targets segment by segment. Where any of a group has a
-// parameter, all of them are registered under one parameter named after its
-// place; else the group divides by literal. Each finished shape is reported
-// with the targets that have it.
+// groupShapes walks the targets segment by segment. If any target of a group has a parameter, all of them are
+// registered under one parameter named after its position; else the group divides by literal. It reports each finished
+// shape with its targets.
 func groupShapes(targets []target, depth int, shape []string, report func([]string, []target)) {
 	var ended []target
 	rest := map[string][]target{}
@@ -64,7 +62,7 @@ func groupShapes(targets []target, depth int, shape []string, report func([]stri
 		switch {
 		case isRest(name):
 			name = "*rest"
-		case wild && name != "": // a parameter is never empty, so a trailing slash stands beside it
+		case wild && name != "": // A parameter is never empty, so a trailing slash can be registered next to it.
 			name = ":p" + strconv.Itoa(depth)
 		}
 		if _, seen := rest[name]; !seen {
@@ -84,19 +82,18 @@ func isParam(segment string) bool { return strings.HasPrefix(segment, "{") && !i
 
 func isRest(segment string) bool { return strings.HasSuffix(segment, "...}") }
 
-// branch tells the targets of one registration apart by their literals.
+// branch selects among the targets of one registration by their literals.
 type branch []choice
 
-// choice is one target with the places of its parameters among the values that
-// the router reports.
+// choice is one target with the positions of its parameters among the values that the router reports.
 type choice struct {
 	literals map[int]string
 	names    map[int]string
 	serve    serveRoute
 }
 
-// newBranch orders the targets of a shape, those with more literals first, and
-// refuses two that no path could tell apart.
+// newBranch orders the targets of a shape, the ones with more literals first. It refuses two targets that match the
+// same paths.
 func newBranch(pattern string, targets []target) (branch, error) {
 	var choices branch
 	for _, t := range targets {
@@ -134,7 +131,7 @@ func equalLiterals(a, b map[int]string) bool {
 	return true
 }
 
-// serve answers with the first choice whose literals stand in the path.
+// serve answers with the first choice whose literals match the path.
 func (b branch) serve(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 	response := w.(*Response)
 	for i := range b {
@@ -146,8 +143,8 @@ func (b branch) serve(w http.ResponseWriter, r *http.Request, params httprouter.
 	response.notFound(r)
 }
 
-// match returns the choice's parameters, false where a literal differs or a
-// parameter is empty; the rest of a path may be.
+// match returns the choice's parameters, false if a literal differs or a parameter is empty. Only the rest of a path
+// may be empty.
 func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
 	for place, literal := range c.literals {
 		if params[place].Value != literal {
@@ -163,7 +160,7 @@ func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
 			if params[place].Value == "" {
 				return nil, false
 			}
-			// The router gives the rest of a path with the slash before it.
+			// The router returns the rest of a path with its leading slash.
 			values = append(values, pathValue{name, strings.TrimPrefix(params[place].Value, "/")})
 		}
 	}

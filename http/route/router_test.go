@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// echo answers with the pattern that was met and its parameters.
+// echo answers with the matched pattern and its parameters.
 func echo(pattern string) func(context.Context, *route.Call, struct{}) (string, error) {
 	return func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
 		parts := []string{pattern}
@@ -137,7 +137,7 @@ func TestRawRowsMeetNoGate(t *testing.T) {
 	}
 }
 
-// BenchmarkRawRow shows what stands around a collect row.
+// BenchmarkRawRow measures the overhead around a collect row.
 func BenchmarkRawRow(b *testing.B) {
 	handler := newGateway().handler(b, route.Route{
 		Surface: route.Collect, Method: "POST", Path: "/api/v1/batch", Operation: "collect.batch",
@@ -154,7 +154,7 @@ func BenchmarkRawRow(b *testing.B) {
 	}
 }
 
-// discard is a response writer that keeps nothing.
+// discard is a response writer that drops the body.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header       { return d.header }

@@ -38,9 +38,9 @@ func valuesOf(kind reflect.Type) (words []string, listed bool) {
 	return words, true
 }
 
-// checkWords fails for a field of a named string type whose words the document would not list:
-// the type needs a method Values, or the field a tag enum, or the tag open where the words may
-// grow and clients take those that they do not know.
+// checkWords fails for a field of a named string type if the document would not list its words. The type needs a method
+// Values, or the field needs a tag enum or open. The tag open means that the words may grow, so clients accept unknown
+// words.
 func checkWords(field *reflect.StructField) error {
 	kind := field.Type
 	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
@@ -100,7 +100,7 @@ func (s *schemas) of(kind reflect.Type, request bool) (Schema, error) {
 		return Schema{"type": "object", "additionalProperties": values}, err
 	case reflect.Struct:
 		if kind.Name() == "" {
-			return s.object(kind, request) // no name to refer to it by
+			return s.object(kind, request) // The type has no name for a reference.
 		}
 		return s.reference(kind, request)
 	default:
@@ -121,8 +121,7 @@ func (s *schemas) orNull(kind reflect.Type, request bool) (Schema, error) {
 	return Schema{"anyOf": []Schema{schema, {"type": "null"}}}, nil
 }
 
-// reference returns a reference to the component of a struct, which it makes
-// when it meets the struct for the first time.
+// reference returns a reference to the component of a struct. It makes the component at the first use of the struct.
 func (s *schemas) reference(kind reflect.Type, request bool) (Schema, error) {
 	name := componentName(kind)
 	if known, seen := s.types[name]; seen && known != kind {
@@ -167,7 +166,7 @@ func (s *schemas) object(kind reflect.Type, request bool) (Schema, error) {
 	return object, nil
 }
 
-// decorate adds what a field's tags say.
+// decorate adds the information of a field's tags.
 func decorate(schema Schema, tag reflect.StructTag) Schema {
 	if doc := tag.Get("doc"); doc != "" {
 		schema["description"] = doc
@@ -178,7 +177,7 @@ func decorate(schema Schema, tag reflect.StructTag) Schema {
 	return withDefault(schema, tag.Get("default"))
 }
 
-// enumOf returns the words of an enum, and null if the type has it: a validator holds a value to both.
+// enumOf returns the words of an enum, and null if the type allows it: a validator checks a value against both.
 func enumOf(words []string, kind any) any {
 	if kinds, _ := kind.([]string); !slices.Contains(kinds, "null") {
 		return words
@@ -202,8 +201,7 @@ func withDefault(schema Schema, preset string) Schema {
 	return schema
 }
 
-// componentName returns the name of a struct in the document: Page[Key] reads
-// KeyPage.
+// componentName returns the name of a struct in the document: Page[Key] becomes KeyPage.
 func componentName(kind reflect.Type) string {
 	name, argument, generic := strings.Cut(kind.Name(), "[")
 	if generic {

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Time-outs and bounds of the listener. Streams lift the write time-out for
-// themselves.
+// Time-outs and bounds of the listener. Streams lift the write time-out for themselves.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 60 * time.Second
@@ -31,8 +30,8 @@ type Server struct {
 	most   int
 }
 
-// NewServer checks its arguments and does no I/O. A handler with a method Drain has it
-// called when the server begins to stop.
+// NewServer checks its arguments and does no I/O. If the handler has a method Drain, the server calls it when it begins
+// to stop.
 func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server, error) {
 	if handler == nil {
 		return nil, errors.New("the server has no handler")
@@ -54,12 +53,10 @@ func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server,
 	return s, nil
 }
 
-// Limit bounds the connections that are open at a time; further ones wait to be accepted. It
-// is called before Run.
+// Limit bounds the open connections; further ones wait to be accepted. It must be called before Run.
 func (s *Server) Limit(connections int) { s.most = connections }
 
-// Bound delivers the address once the server listens; the port of an address
-// that ends in :0 is found here.
+// Bound delivers the address once the server listens. It shows the actual port of an address that ends in :0.
 func (s *Server) Bound() <-chan net.Addr { return s.bound }
 
 // Run listens and serves until the context ends, then lets running requests

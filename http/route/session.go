@@ -14,9 +14,9 @@ import (
 // CookieName is the cookie in which a browser carries its console session.
 const CookieName = "svc_session"
 
-// fromConsole refuses what a page of another site has a browser send, and what asks for a host
-// that is not this service: such a name may have been pointed here by a stranger (DNS
-// rebinding). Programs send none of the headers that browsers add, and carry no cookies.
+// fromConsole refuses requests that a page of another site makes a browser send. It also refuses requests to a host
+// that is not this service: an attacker may have pointed such a name here (DNS rebinding). Programs send none of the
+// headers that browsers add, and carry no cookies.
 func (h *Handler) fromConsole(r *http.Request) error {
 	if !h.isKnown(r.Host) {
 		return svc.Errorf(svc.CodeForbidden, "The console is not known as %q. Open it under the address in SVC_PUBLIC_URL, and have a proxy pass the Host header on.", r.Host)
@@ -30,15 +30,15 @@ func (h *Handler) fromConsole(r *http.Request) error {
 	return nil
 }
 
-// isOwn reports whether an origin is that of the console: the host that was asked, or the
-// configured one, where a proxy asks for another.
+// isOwn reports whether an origin belongs to the console: it is the requested host, or the configured host if a proxy
+// requests another one.
 func (h *Handler) isOwn(origin, host string) bool {
 	parsed, err := url.Parse(origin)
 	return err == nil && parsed.Host != "" && (strings.EqualFold(parsed.Host, host) || h.isConfigured(parsed.Host))
 }
 
-// isKnown reports whether a Host header names the service: by the configured address, or by
-// loopback, which leads nowhere but to this machine.
+// isKnown reports whether a Host header names the service: the configured address, or loopback, which always leads to
+// this machine.
 func (h *Handler) isKnown(host string) bool { return h.isConfigured(host) || isLoopback(host) }
 
 func (h *Handler) isConfigured(host string) bool {
@@ -58,8 +58,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
-// site returns the origin of the console's pages that sent a request: the configured one. Where
-// none is configured, a browser on this machine has the one that it asks for.
+// site returns the origin of the console's pages that sent a request: the configured one. If none is configured, a
+// browser on this machine has the origin of the requested host.
 func (h *Handler) site(r *http.Request) string {
 	if h.config.PublicURL == "" && isLoopback(r.Host) {
 		return "http://" + r.Host
@@ -67,8 +67,7 @@ func (h *Handler) site(r *http.Request) string {
 	return ""
 }
 
-// Site returns scheme and host under which the caller's browser shows the console. Passkeys
-// belong to it.
+// Site returns the scheme and host under which the caller's browser shows the console. Passkeys belong to it.
 func (c *Call) Site() string {
 	if c.site != "" {
 		return c.site
@@ -76,15 +75,14 @@ func (c *Call) Site() string {
 	return c.Origin()
 }
 
-// SignIn makes a session that has just been opened the grant of the call, and has the browser keep
-// its secret. Scripts cannot read the cookie. Only a browser on the service's own machine sends
-// it without encryption.
+// SignIn makes a session that has just been opened the grant of the call, and stores its secret in the browser's
+// cookie. Scripts cannot read the cookie. Only a browser on the service's own machine sends it without encryption.
 func (c *Call) SignIn(session svc.Token, secret svc.Secret) {
 	c.Grant.Token, c.audited = session, true
 	c.keep(&http.Cookie{Value: secret.Reveal(), MaxAge: int(session.ExpiresAt.Sub(c.Now).Seconds())})
 }
 
-// SignOut has the browser forget its session.
+// SignOut removes the session cookie from the browser.
 func (c *Call) SignOut() { c.keep(&http.Cookie{MaxAge: -1}) }
 
 // keep sets the cookie of the session.
@@ -95,8 +93,8 @@ func (c *Call) keep(cookie *http.Cookie) {
 	c.header.Set("Set-Cookie", cookie.String())
 }
 
-// Session returns the console session that the request carries, empty where there is none. It
-// says nothing of whether the session is still good.
+// Session returns the console session that the request carries, empty if the request has no cookie. The session may be
+// invalid.
 func (c *Call) Session() svc.Secret {
 	secret, sent := bearer(c.request.Header)
 	if cookie, err := c.request.Cookie(CookieName); !sent && err == nil {

@@ -19,14 +19,14 @@ import (
 
 const (
 	streamType = "text/event-stream"
-	// heartbeat is how often a quiet stream sends a comment (contract 89).
+	// heartbeat is the interval at which a quiet stream sends a comment (contract 89).
 	heartbeat = 15 * time.Second
-	// streamTime is the life of a stream. A client that comes back passes all gates again.
+	// streamTime is the maximum life of a stream. A client that reconnects passes all gates again.
 	streamTime = 15 * time.Minute
-	// recheckEvery is how often an open stream passes the gates again, so that whoever is signed out, removed or revoked
-	// is out within it, and the stream of what was deleted ends.
+	// recheckEvery is the interval at which an open stream passes the gates again. A caller that is signed out, removed
+	// or revoked loses the stream within it, and a stream of a deleted resource ends.
 	recheckEvery = 10 * time.Second
-	// frameTime is how long a client may take to accept a frame, but for frameSlack.
+	// frameTime is the time within which a client must accept a frame, apart from frameSlack.
 	frameTime  = 10 * time.Second
 	frameSlack = time.Second
 	// streamBuffer bounds the bytes of frames that wait for the next one.
@@ -35,21 +35,20 @@ const (
 
 // Frame is one event of a stream.
 type Frame struct {
-	// ID is the frame's number; the one after the last frame's where it is zero.
+	// ID is the frame's number; zero means the number after the last frame's.
 	ID uint64
-	// Event is its name; the empty one is a message.
+	// Event is the name of the event; an empty name means message.
 	Event string
-	// Data is written as JSON.
+	// Data is encoded as JSON.
 	Data any
 	// More says that the next frame follows at once, so that this one may be sent with it.
 	More bool
 }
 
-// TypedStream is Typed for an endpoint that also answers a stream, to callers that ask for
-// text/event-stream. stream yields frames until yield returns false, which it does when the client
-// has gone or the service stops; ctx ends then as well. An error before the first frame is answered
-// like that of any endpoint; a later one becomes a last frame named error, with message and code.
-// Frames are numbered onwards from Last-Event-ID.
+// TypedStream is Typed for an endpoint that also answers a stream, to callers that ask for text/event-stream. stream
+// yields frames until yield returns false: the client has disconnected, or the service stops. ctx ends then as well. An
+// error before the first frame is answered like an error of any endpoint. A later error becomes a last frame named
+// error, with message and code. Frames are numbered onwards from Last-Event-ID.
 func TypedStream[In, Out any](
 	handle func(ctx context.Context, call *Call, in In) (Out, error),
 	stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error,
@@ -70,7 +69,7 @@ func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield 
 	return endpoint
 }
 
-// notAcceptable refuses an Accept header that excludes all that the endpoint answers.
+// notAcceptable refuses an Accept header that excludes every media type of the endpoint.
 func (c *Call) notAcceptable() error {
 	answers := "application/json"
 	switch handler := c.Route.Handler; {
@@ -87,12 +86,12 @@ func (c *Call) notAcceptable() error {
 // LastEventID returns the number of the last frame that a reconnecting caller has seen, zero for a
 // new caller.
 func (c *Call) LastEventID() uint64 {
-	last, _ := strconv.ParseUint(c.request.Header.Get("Last-Event-Id"), 10, 63) // another server's id counts for nothing
+	last, _ := strconv.ParseUint(c.request.Header.Get("Last-Event-Id"), 10, 63) // An id of another server counts as zero.
 	return last
 }
 
-// streams reports whether a request to the row asks for a stream: it accepts the media type of
-// streams, and not that of the other answer.
+// streams reports whether a request to the row asks for a stream: it accepts the media type of streams, and does not
+// accept the type of the other answer.
 func (r *Route) streams(request *http.Request) bool {
 	if r.Handler.lines != nil {
 		return request.Method != http.MethodHead && (accepts(request.Header, linesType) || accepts(request.Header, "application/json"))
@@ -107,11 +106,11 @@ func (r *Route) streams(request *http.Request) bool {
 	return strings.Contains(ranges, streamType) && !strings.Contains(ranges, "application/json") && accepts(request.Header, streamType)
 }
 
-// Drain ends all streams, and those that are opened afterwards at once.
+// Drain ends all streams. Streams that are opened afterwards end at once.
 func (h *Handler) Drain() { h.drain() }
 
-// stream answers a call with what its endpoint yields, until it ends, the client has
-// gone, or the handler is drained. The error is that of a stream which was not begun.
+// stream answers a call with the frames of its endpoint. It ends when the endpoint ends, the client disconnects, or the
+// handler is drained. It returns an error only if the stream was not begun.
 func (h *Handler) stream(ctx context.Context, call *Call, input any) error {
 	limited, stop := context.WithTimeout(ctx, streamTime)
 	defer stop()
@@ -129,7 +128,7 @@ func (h *Handler) stream(ctx context.Context, call *Call, input any) error {
 	return nil
 }
 
-// recheck ends a stream whose caller may not open it any more, until ctx ends.
+// recheck ends a stream if its caller may no longer open it. It runs until ctx ends.
 func (h *Handler) recheck(ctx context.Context, call *Call, end func(cause error)) {
 	if call.Route.Open {
 		return
@@ -146,13 +145,13 @@ func (h *Handler) recheck(ctx context.Context, call *Call, end func(cause error)
 		case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeModuleDisabled:
 			end(err)
 			return
-		default: // what is not known now is asked again
+		default: // Another error leaves the decision open until the next check.
 		}
 	}
 }
 
-// permits runs the gates of a call again that ask who may do what. It counts as a request of the default class, but a limit that
-// is used up ends no stream.
+// permits repeats the gates of a call that check access. It counts as a request of the default class, but an exhausted
+// limit ends no stream.
 func (h *Handler) permits(ctx context.Context, call *Call) error {
 	grant, _, err := h.config.Authority.Authorize(ctx, call.secret, svc.RateDefault, call.Param("org"))
 	if err != nil && svc.CodeOf(err) != svc.CodeRateLimited {
@@ -181,12 +180,11 @@ func (h *Handler) produce(ctx context.Context, call *Call, input any, yield func
 	return call.Route.Handler.stream(ctx, call, input, yield)
 }
 
-// streamWriter writes the frames of a stream. The endpoint's goroutine and the heartbeat take turns
-// by its lock.
+// streamWriter writes the frames of a stream. Its lock serializes the endpoint's goroutine and the heartbeat.
 type streamWriter struct {
 	handler *Handler
 	call    *Call
-	// broken ends the stream from outside of its endpoint.
+	// broken ends the stream from outside the endpoint.
 	broken func(cause error)
 
 	mu      sync.Mutex
@@ -198,9 +196,9 @@ type streamWriter struct {
 	open    bool
 	ended   bool
 	last    uint64
-	// failed is why nothing can be written any more.
+	// failed is the error after which nothing can be written.
 	failed error
-	// bounded is when the write deadline was last set.
+	// bounded is the time at which the write deadline was last set.
 	bounded time.Time
 }
 
@@ -224,13 +222,13 @@ func (s *streamWriter) begin() error {
 		return fmt.Errorf("beginning a stream: %w", err)
 	}
 	s.session = session
-	s.last, _ = strconv.ParseUint(session.LastEventID.String(), 10, 63) // another server's id counts for nothing
+	s.last, _ = strconv.ParseUint(session.LastEventID.String(), 10, 63) // An id of another server counts as zero.
 	header := s.call.response.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no")
 	header.Set("X-Api-Revision", s.handler.config.Revision)
 	setRateHeaders(header, s.call.rate)
-	// The server's bounds are for requests that end; a stream has its own per frame.
+	// The server's time-outs are for requests that end; a stream has its own deadline per frame.
 	_ = http.NewResponseController(s.call.response).SetReadDeadline(time.Time{})
 	s.open = true
 	return s.session.Flush()
@@ -249,8 +247,7 @@ func (s *streamWriter) send(frame Frame) error {
 	return s.failed
 }
 
-// append puts a frame after those that wait to be sent. JSON has no line breaks, and
-// names of events have none.
+// append adds a frame to the buffered ones. Neither JSON nor names of events contain line breaks.
 func (s *streamWriter) append(frame Frame) error {
 	s.data.Reset()
 	if err := s.encoder.Encode(frame.Data); err != nil {
@@ -274,12 +271,12 @@ func (s *streamWriter) append(frame Frame) error {
 	return nil
 }
 
-// flush sends what waits.
+// flush sends the buffered frames.
 func (s *streamWriter) flush() error {
 	s.beat.Reset(heartbeat)
 	if now := s.handler.config.Now(); now.Sub(s.bounded) >= frameSlack {
 		s.bounded = now
-		// A writer without deadlines, as tests have them, is never slow.
+		// Writers of tests do not support deadlines; they are never slow.
 		_ = http.NewResponseController(s.call.response).SetWriteDeadline(now.Add(frameTime))
 	}
 	_, err := s.session.Res.Write(s.buffer.Bytes())
@@ -317,8 +314,7 @@ type streamProblem struct {
 	Code    svc.Code `json:"code"`
 }
 
-// end ends the stream after its endpoint has. The error is that of a stream which was
-// not begun.
+// end ends the stream after its endpoint has returned. It returns an error only if the stream was not begun.
 func (s *streamWriter) end(ctx context.Context, failure error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +326,7 @@ func (s *streamWriter) end(ctx context.Context, failure error) error {
 	case ctx.Err() != nil:
 		failure = context.Cause(ctx)
 	case failure == nil:
-		if err := s.begin(); err != nil { // an empty stream is an answer as well
+		if err := s.begin(); err != nil { // An empty stream is a valid answer.
 			return err
 		}
 	case s.open:

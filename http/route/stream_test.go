@@ -42,7 +42,7 @@ func (w *tap) Write(p []byte) (int, error) {
 
 func (w *tap) Flush() {}
 
-// take returns what was written since the last call.
+// take returns the text written since the last call.
 func (w *tap) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +168,7 @@ func TestStreamEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			stream(t, func(t *testing.T, handler *route.Handler, values chan any) {
 				w, ended := listen(t.Context(), handler)
-				time.Sleep(time.Second) // the last ping shall not meet the end
+				time.Sleep(time.Second) // The last ping must not coincide with the end.
 				values <- counted{1}
 				expect(t, w, "id: 1\ndata: {\"n\":1}\n\n")
 				c.end(handler, values)
@@ -280,8 +280,8 @@ func (c *changing) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (
 	return c.gateway.Read(ctx, ref, part)
 }
 
-// TestStreamEndsWhenItsCallerMayNotReadAnyMore revokes, removes and deletes while streams are open. What is not known for a
-// while, or a limit that is used up, ends none.
+// TestStreamEndsWhenItsCallerMayNotReadAnyMore revokes, removes and deletes while streams are open. A temporary failure
+// or an exhausted limit ends no stream.
 func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(c *changing)

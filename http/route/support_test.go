@@ -22,7 +22,7 @@ func secret(kind svc.TokenKind) svc.Secret {
 	return svc.MintSecret(kind.Prefix(), []byte(strings.Repeat("x", 32)))
 }
 
-// gateway answers every question of the gates with what the test says.
+// gateway gives the gates the answers that the test sets.
 type gateway struct {
 	grant svc.Grant
 	rate  svc.RateState

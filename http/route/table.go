@@ -12,11 +12,11 @@ import (
 	"svc"
 )
 
-// Surface is the group of routes that one kind of caller sees.
+// Surface is the group of routes for one kind of caller.
 type Surface string
 
-// The surfaces. Paths of manage and console rows are relative to the surface's
-// base; those of collect, share and agents rows are absolute.
+// The surfaces. Paths of manage and console rows are relative to the surface's base; paths of collect, share and agents
+// rows are absolute.
 const (
 	Manage  Surface = "manage"
 	Console Surface = "console"
@@ -25,7 +25,7 @@ const (
 	Agents  Surface = "agents"
 )
 
-// Base returns what stands before the paths of a surface.
+// Base returns the prefix of the paths of a surface.
 func (s Surface) Base() string {
 	switch s {
 	case Manage:
@@ -37,7 +37,7 @@ func (s Surface) Base() string {
 	return ""
 }
 
-// Effect says how deep a call reaches; the assistant's tiers follow it.
+// Effect is the extent of a call's changes; the assistant's tiers follow it.
 type Effect = svc.Effect
 
 // The effects.
@@ -48,49 +48,46 @@ const (
 	External    = svc.EffectExternal
 )
 
-// Route is one row of the table, from which registration, gates, OpenAPI and
-// the tests of every row follow.
+// Route is one row of the table. Registration, gates, OpenAPI and the tests of every row are derived from it.
 type Route struct {
 	Surface Surface
 	Method  string
-	// Path has parameters in braces, for example /apps/{org}/{app}/keys/{id};
-	// a last one of the form {slug...} takes the rest of the path.
+	// Path has parameters in braces, for example /apps/{org}/{app}/keys/{id}. A last parameter of the form {slug...}
+	// takes the rest of the path.
 	Path string
 	// Operation names the row: noun.verb, unique in the table.
 	Operation string
-	// Addition marks a row of the surfaces manage and console beyond the registry of the specification, which counts
-	// 163 rows (D675).
+	// Addition marks a row of the surfaces manage and console beyond the registry of the specification, which has 163
+	// rows (D675).
 	Addition bool
 	Module   svc.Module
-	// Open marks a console row that serves people who are not signed in yet. It asks for no
-	// credentials; its requests must come from the console's own pages.
+	// Open marks a console row for people that are not signed in yet. It requires no credentials; its requests must
+	// come from the console's own pages.
 	Open       bool
 	Scope      svc.Scope
 	Permission svc.Permission
-	// AppPart is the part of the path's application that the handler finds in Call.Parts. The gate
-	// reads it together with the application, so the handler asks nobody for it.
+	// AppPart is the part of the path's application that the handler finds in Call.Parts. The gate reads it together
+	// with the application, so the handler makes no request for it.
 	AppPart svc.AppPart
-	// Role is the least role that a console row asks for; empty asks for none.
+	// Role is the lowest role that a console row requires; empty means none.
 	Role   svc.Role
 	Effect Effect
-	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
-	// organization, or of those that the call names (Call.Concerns) where the path has none;
-	// no entry where it is empty.
+	// Ledger is the kind of entry that a successful call leaves in the ledger of the path's organization. If the path
+	// has none, the entry goes to the organizations that the call names (Call.Concerns). Empty means no entry.
 	Ledger svc.LedgerKind
-	// Unrecorded says why a row with an effect leaves no entry; such a row has either this or
-	// Ledger.
+	// Unrecorded is the reason why a row with an effect leaves no entry; such a row has either this or Ledger.
 	Unrecorded string
 	Rate       svc.RateClass
 	Summary    string
-	// Private says of a value of the path parameter id that it is personal data; the audit keeps the name of the
-	// parameter in its place. No value is where it is nil.
+	// Private reports whether a value of the path parameter id is personal data. The audit then stores the name of the
+	// parameter instead. Nil means that no value is personal.
 	Private func(id string) bool
-	// Status is that of a good answer, 200 where it is zero.
+	// Status is the status of a successful answer; zero means 200.
 	Status int
-	// Also is the status of another good answer of the same shape, for rows that make or
-	// change; zero where there is none.
+	// Also is the status of another successful answer of the same shape, for rows that create or change. Zero means
+	// none.
 	Also int
-	// Codes lists the codes that the row may answer beyond those of its gates.
+	// Codes lists the codes that the row may answer in addition to the codes of its gates.
 	Codes []svc.Code
 	// Events describes the stream of a row that has one.
 	Events  string
@@ -110,7 +107,7 @@ func (r *Route) HasParam(name string) bool {
 // gated reports whether the row's requests pass the gates.
 func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }
 
-// status returns the status of a good answer.
+// status returns the status of a successful answer.
 func (r *Route) status() int {
 	if r.Status == 0 {
 		return http.StatusOK
@@ -121,13 +118,13 @@ func (r *Route) status() int {
 // Empty is the output of rows that answer 204 without a body.
 type Empty struct{}
 
-// Endpoint is a typed handler with its types: what is read, what is answered.
+// Endpoint is a typed handler with its input and output types.
 type Endpoint struct {
 	Input, Output reflect.Type
 
 	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
 	call   func(ctx context.Context, call *Call, input any) (any, error)
-	// streamOnly says that the endpoint answers nothing but a stream.
+	// streamOnly is true if the endpoint answers only a stream.
 	streamOnly bool
 	// stream is nil for endpoints that answer JSON only.
 	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
@@ -135,10 +132,9 @@ type Endpoint struct {
 	lines func(ctx context.Context, call *Call, input any, yield func(line any) error) error
 }
 
-// Typed makes an endpoint of a function from input to output. The fields of In
-// are bound by their tags: path:"name", query:"name", and body:"json" for one
-// struct that holds the JSON body; embedded structs group fields. In must be a
-// struct whose fields suit those tags, or New refuses the table.
+// Typed makes an endpoint of a function from input to output. The fields of In are bound by their tags: path:"name",
+// query:"name", and body:"json" for one struct that holds the JSON body; embedded structs group fields. In must be a
+// struct whose field types match these tags, or New refuses the table.
 func Typed[In, Out any](handle func(ctx context.Context, call *Call, in In) (Out, error)) Endpoint {
 	plan := planInput(reflect.TypeFor[In]())
 	return Endpoint{
@@ -154,8 +150,7 @@ func Typed[In, Out any](handle func(ctx context.Context, call *Call, in In) (Out
 	}
 }
 
-// Shape says what a raw row reads and answers, for its description alone; the
-// types follow the rules of Typed.
+// Shape describes the input and output of a raw row, for its description alone; the types follow the rules of Typed.
 func Shape[In, Out any]() Endpoint {
 	return Endpoint{Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
 }
@@ -205,8 +200,7 @@ func checkRoute(route *Route) error {
 	return errors.Join(checkRecord(route), checkInput(route))
 }
 
-// checkRecord returns an error for a row with an effect that neither names its ledger entry nor
-// says why it leaves none.
+// checkRecord returns an error for a row with an effect that has neither a ledger entry nor a reason for leaving none.
 func checkRecord(route *Route) error {
 	recorded, excused := route.Ledger != "", route.Unrecorded != ""
 	switch {

@@ -12,7 +12,7 @@ import (
 // color has no method Values.
 type color string
 
-// shaped is an answer with a field whose words nobody lists.
+// shaped is an answer with a field of a string type without listed words.
 type shaped struct {
 	Color color `json:"color"`
 }
@@ -47,7 +47,7 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnAnswerWithUnlistedWordsIsNotDescribed describes a row whose answer has a field of words that nothing lists.
+// TestAnAnswerWithUnlistedWordsIsNotDescribed describes a row with an answer that has such a field.
 func TestAnAnswerWithUnlistedWordsIsNotDescribed(t *testing.T) {
 	colored := row("POST", "/half", func(context.Context, *route.Call, struct{}) (shaped, error) { return shaped{}, nil })
 	_, err := route.OpenAPI([]route.Route{colored}, "", "2026-11-20")
