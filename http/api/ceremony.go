@@ -8,15 +8,15 @@ import (
 	"svc/http/route"
 )
 
-// Passkeys keeps the passkeys of people and the challenges to their authenticators.
+// Passkeys stores the passkeys of people and the challenges to their authenticators.
 type Passkeys interface {
 	Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error)
-	// AddPasskey returns the passkey with its id, conflict where there are too many, passkey_required if the session has
-	// ended.
+	// AddPasskey returns the passkey with its id. It fails with conflict if there are too many, and with
+	// passkey_required if the session has ended.
 	AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error)
 	UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error
 	RemovePasskey(ctx context.Context, person svc.User, id string) error
-	// OpenCeremony keeps a challenge; TakeCeremony returns it once.
+	// OpenCeremony stores a challenge; TakeCeremony returns it once.
 	NewCeremonyID() string
 	OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error
 	TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error)
@@ -29,7 +29,7 @@ type Challenged struct {
 	ExpiresAt route.Time      `json:"expiresAt"`
 }
 
-// OpenCeremony keeps a challenge and returns it as an answer.
+// OpenCeremony stores a challenge and returns it as an answer.
 func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options json.RawMessage, state svc.Ceremony) (Challenged, error) {
 	if err := port.OpenCeremony(ctx, person, state); err != nil {
 		return Challenged{}, err
@@ -37,8 +37,8 @@ func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options j
 	return Challenged{Ceremony: state.ID, Options: options, ExpiresAt: route.Time(state.EndsAt)}, nil
 }
 
-// FreshPasskey refuses a call whose session was not opened with a passkey a short time ago. A person who is refused
-// signs in again and repeats the call.
+// FreshPasskey refuses a call if its session was not opened with a passkey a short time ago. The person then signs in
+// again and repeats the call.
 func FreshPasskey(call *route.Call) error {
 	if _, err := SignedIn(call); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 // Choice is a parameter that is one of some words.
 type Choice struct {
 	Field string
-	// What names the words in a refusal.
+	// What is the noun for the words in a refusal.
 	What string
-	// Fallback is the word of a request that names none.
+	// Fallback is the word of a request without the parameter.
 	Fallback string
 	Allowed  []string
 }

@@ -8,12 +8,12 @@ import (
 	"svc/http/route"
 )
 
-// FeedKeyset returns the keyset of a place in the feed, for a cursor.
+// FeedKeyset returns the keyset of a position in the feed, for a cursor.
 func FeedKeyset(key svc.EventKey) []string {
 	return []string{strconv.FormatInt(key.Ts.UnixMilli(), 10), key.ID, strconv.FormatUint(key.Tie, 36)}
 }
 
-// FeedKey returns the place in the feed that a cursor names, nil where there is no cursor.
+// FeedKey returns the position in the feed of a cursor, nil without a cursor.
 func FeedKey(call *route.Call, cursor string) (*svc.EventKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {

@@ -21,8 +21,7 @@ type bench struct {
 	apitest.World
 }
 
-// open returns a world that serves one row, whose own handler is replaced: the tests are about
-// what comes before it.
+// open returns a world that serves one row. It replaces the row's handler, because the tests cover the steps before it.
 func open(t *testing.T, row *route.Route) bench {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
@@ -38,7 +37,7 @@ func open(t *testing.T, row *route.Route) bench {
 	return b
 }
 
-// secret returns a token of a person and scopes that suits a row's surface.
+// secret returns a token of a person and scopes that matches a row's surface.
 func (b bench) secret(t *testing.T, row *route.Route, person svc.User, scopes ...svc.Scope) svc.Secret {
 	t.Helper()
 	kind := svc.TokenPersonal
@@ -93,8 +92,8 @@ func eachRow(t *testing.T, test func(t *testing.T, b bench, route *route.Route))
 	}
 }
 
-// TestOpenRowsServeTheConsoleAlone holds which rows ask for no credentials, and that each refuses
-// what another site has a browser send, and what asks for a name that is not the service's.
+// TestOpenRowsServeTheConsoleAlone checks which rows require no credentials. Each must refuse requests that another
+// site makes a browser send, and requests for a host name that does not belong to the service.
 func TestOpenRowsServeTheConsoleAlone(t *testing.T) {
 	open := []string{}
 	for _, row := range apitest.Routes() {
@@ -213,7 +212,7 @@ func TestEveryRowOfAModuleAsksForIt(t *testing.T) {
 	})
 }
 
-// masked hides the request id, which is all that may differ.
+// masked hides the request id, the only part that may differ.
 func masked(response *httptest.ResponseRecorder) string {
 	header := response.Header().Clone()
 	header.Del("X-Request-Id")
@@ -296,7 +295,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 	})
 }
 
-// TestTokensOfAnOrganizationSeeThemselvesAlone also covers revoking oneself.
+// TestTokensOfAnOrganizationSeeThemselvesAlone also revokes the caller's own token.
 func TestTokensOfAnOrganizationSeeThemselvesAlone(t *testing.T) {
 	memory := apitest.NewMemory(noon)
 	b := bench{Memory: memory, World: memory.Fill(t)}

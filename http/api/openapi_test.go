@@ -12,7 +12,7 @@ import (
 	"svc/http/api/apitest"
 )
 
-// TestDocumentNamesEveryRow also proves that a wrong answer would be noticed.
+// TestDocumentNamesEveryRow also proves that the test detects a wrong answer.
 func TestDocumentNamesEveryRow(t *testing.T) {
 	world := apitest.NewMemory(noon).Fill(t)
 	doc, router := apitest.Document(t, world.Handler)

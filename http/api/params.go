@@ -27,8 +27,7 @@ type Paging struct {
 	Cursor string    `query:"cursor" doc:"The nextCursor of the page before."`
 }
 
-// Env is the parameter env: one of the application's, production where
-// the request names none.
+// Env is the parameter env: an environment of the application, production if the request names none.
 type Env struct {
 	svc.Environment
 	App svc.AppRef
@@ -57,7 +56,7 @@ const AllEnvironments = "all"
 // none. Slug is empty for all.
 type EachEnv struct{ Env }
 
-// Parse finds the environment, unless all are wanted.
+// Parse finds the environment, unless the request asks for all.
 func (e *EachEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 	if First(words) == AllEnvironments {
 		call.Environment = AllEnvironments
@@ -66,11 +65,10 @@ func (e *EachEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 	return e.Env.Parse(call, words)
 }
 
-// OptionalEnv is the parameter env where all environments are meant unless the
-// request names one.
+// OptionalEnv is the parameter env of a read that covers all environments unless the request names one.
 type OptionalEnv struct{ Env }
 
-// Parse finds the environment, if there is one to find.
+// Parse finds the environment, if the request names one.
 func (e *OptionalEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 	if len(words) == 0 {
 		return nil
@@ -115,12 +113,12 @@ func LimitSchema() route.Schema {
 	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
 }
 
-// UnknownWord is the problem of a word that is not one of the allowed ones.
+// UnknownWord is the problem of a word outside the allowed ones.
 func UnknownWord(field, what, word string, allowed []string) svc.FieldError {
 	return svc.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
 }
 
-// Words returns values of a word list as plain texts.
+// Words returns the values of a word list as strings.
 func Words[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, value := range values {
@@ -129,7 +127,7 @@ func Words[T ~string](values []T) []string {
 	return out
 }
 
-// First returns the first word of a parameter, empty where there is none.
+// First returns the first word of a parameter, empty if it has none.
 func First(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -137,8 +135,8 @@ func First(words []string) string {
 	return words[0]
 }
 
-// PageOfAll makes a page of a list that its port returns whole, in the order of key. The key of a
-// row is its keyset.
+// PageOfAll makes a page of a list that its port returns as a whole, in the order of key. The key of a row is its
+// keyset.
 func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
@@ -161,7 +159,7 @@ func Convert[From, To any](rows []From, one func(*From) To) []To {
 	return out
 }
 
-// OrNull returns a word for an answer: null where it is empty.
+// OrNull returns a word for an answer: null if it is empty.
 func OrNull(word string) *string {
 	if word == "" {
 		return nil
@@ -169,7 +167,7 @@ func OrNull(word string) *string {
 	return &word
 }
 
-// ProblemsOf returns the problems that an error lists.
+// ProblemsOf returns the problems in an error.
 func ProblemsOf(err error) []svc.FieldError {
 	if known, ok := errors.AsType[*svc.Error](err); ok {
 		return known.Fields

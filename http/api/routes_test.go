@@ -43,8 +43,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// TestTheBuiltModulesAreThoseWithRoutes holds that no module is shown as on that nothing
-// answers for.
+// TestTheBuiltModulesAreThoseWithRoutes checks that the product shows no module as available unless it has routes.
 func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
 	for _, module := range svc.Modules() {
 		routed := slices.ContainsFunc(wholeTable(), func(route route.Route) bool { return route.Module == module })

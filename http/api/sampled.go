@@ -5,13 +5,13 @@ import (
 	"svc/http/route"
 )
 
-// Sampled says that answers about an environment count a share of its visitors.
+// Sampled marks answers about an environment that count only a share of its visitors.
 type Sampled struct {
 	Rate  float64    `json:"rate"`
 	Since route.Time `json:"since" doc:"Earlier items are those of all visitors."`
 }
 
-// SampledOf returns the sample of an answer's environment, nil where all visitors are kept.
+// SampledOf returns the sample of an answer's environment, nil if all visitors are stored.
 func SampledOf(s *svc.Sampled) *Sampled {
 	if s == nil {
 		return nil

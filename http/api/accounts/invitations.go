@@ -8,18 +8,18 @@ import (
 	"svc/http/route"
 )
 
-// Invitations keeps the invitations that a person has received.
+// Invitations stores the invitations that a person has received.
 type Invitations interface {
 	// Offers returns a person's open invitations.
 	Offers(ctx context.Context, person svc.User) ([]svc.Offer, error)
-	// AcceptOffer makes the person a member; it fails with not_found where no invitation is open.
+	// AcceptOffer makes the person a member; it fails with not_found if there is no open invitation.
 	AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error)
-	// DeclineOffer ends an invitation under the same rule.
+	// DeclineOffer ends an invitation. It fails in the same case.
 	DeclineOffer(ctx context.Context, person svc.User, org string) error
 }
 
-// consoleInvitations answers the console's routes of invitations: an organization makes
-// them, and the invited person answers them in a session of their own.
+// consoleInvitations serves the console's routes of invitations: an organization makes them, and the invited person
+// answers them in their own session.
 type consoleInvitations struct {
 	members     consoleMembers
 	invitations Invitations

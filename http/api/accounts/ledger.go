@@ -13,15 +13,14 @@ import (
 
 // Ledger reads the ledgers of organizations.
 type Ledger interface {
-	// LedgerEntries returns a page, the newest first, and whether more follow. The page holds
-	// entries before the sequence before, zero for the end of the ledger; an empty kind asks for
-	// all.
+	// LedgerEntries returns a page, the newest first, and whether more follow. The page contains entries with a
+	// sequence number below before; zero means from the end of the ledger. An empty kind selects all entries.
 	LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error)
 	// CheckLedger verifies the whole ledger.
 	CheckLedger(ctx context.Context, org string) (svc.LedgerCheck, error)
 }
 
-// ledger answers the console's routes of ledgers.
+// ledger serves the console's routes of ledgers.
 type ledger struct{ ledger Ledger }
 
 func ledgerRoutes(ports Ports) []route.Route {

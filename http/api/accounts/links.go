@@ -10,29 +10,28 @@ import (
 	"svc/http/route"
 )
 
-// Links keeps the links by which people come in who have no passkey yet.
+// Links stores the links by which people without a passkey sign in.
 type Links interface {
 	// NewLink makes a link and returns its secret, once.
 	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
-	// Link returns what a secret stands for. It fails with unauthorized where the link is over,
-	// spent or unknown.
+	// Link returns the link of a secret. It fails with unauthorized if the link is expired, spent or unknown.
 	Link(ctx context.Context, secret svc.Secret) (svc.Link, error)
-	// SpendLink uses a link up; of several calls one succeeds.
+	// SpendLink uses a link up; of several concurrent calls one succeeds.
 	SpendLink(ctx context.Context, secret svc.Secret) error
-	// Enter returns the person of an e-mail address whom the operator lets in. What opened the account without a proof
-	// of the address ends.
+	// Enter returns the person of an e-mail address that the operator admits. It ends all sessions and passkeys of the
+	// account that were opened without a proof of the address.
 	Enter(ctx context.Context, email string) (svc.User, error)
 	// MayRegister fails with conflict if the person of a link has an account that the link does not open.
 	MayRegister(ctx context.Context, link svc.Link) error
 	// Register makes the account of an invited person with its first passkey, under the rule of MayRegister.
 	Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error)
-	// ProveAddress notes that a session of a person opened a link that was mailed to the address. If nothing proved the
-	// account before, only this session and its passkey stay.
+	// ProveAddress notes that a session of a person opened a link that was mailed to the address. If the address was
+	// not proved before, only this session and its passkey remain.
 	ProveAddress(ctx context.Context, person svc.User, session string) error
 }
 
-// byLink signs in the person of a link that the operator has made. The link is spent first: of
-// two who open it, one comes in.
+// byLink signs in the person of a link that the operator has made. The link is spent first, so that of two people who
+// open it only one is signed in.
 func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret svc.Secret) (session, error) {
 	link, err := c.links.Link(ctx, secret)
 	if err != nil {
@@ -55,8 +54,8 @@ func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret sv
 	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Method: svc.SignInLink}, len(keys))
 }
 
-// offer returns the open invitation that a link answers by a registration. A person with an account signs in first: a
-// link that somebody else has made must not add a passkey to it.
+// offer returns the open invitation that a link accepts by a registration. A person with an account must sign in first:
+// a link that another person has made must not add a passkey to the account.
 func (c consoleSessions) offer(ctx context.Context, link *svc.Link) (svc.Offer, error) {
 	offers, err := c.invitations.Offers(ctx, link.User)
 	if err != nil {
@@ -95,8 +94,8 @@ func (c consoleSessions) invited(ctx context.Context, call *route.Call, party *p
 	return signInChallenge{Challenged: question, Invitation: &shown, Email: link.User.Email}, err
 }
 
-// join accepts an invitation: the person becomes known, with a passkey, and a member. The link is
-// spent once the passkey has proved itself.
+// join accepts an invitation: it registers the person with a passkey and makes them a member. The link is spent only
+// after the passkey has been verified.
 func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
 	secret := svc.Secret(body.Link)
 	party, err := passkey.NewParty(call.Site())
@@ -137,15 +136,15 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID, Method: svc.SignInInvitation}, 1)
 }
 
-// linkTo returns the address of the console that carries a secret. What stands behind the # stays
-// in the browser: no server and no log sees it before the page sends it.
+// linkTo returns the address of the console that carries a secret. The part after the # stays in the browser: no server
+// and no log sees it before the page sends it.
 func linkTo(site, what string, secret svc.Secret) string {
 	return site + "/console#" + what + "=" + secret.Reveal()
 }
 
-// vouch refuses to seat a person who came by a passkey alone, unless the link of the
-// invitation shows that it was meant for them: an address proves nothing where its passkey was made
-// by the person who was invited under it first.
+// vouch refuses to make a person a member if they only have a passkey, unless the link of the invitation shows that it
+// was meant for them. Such a person may have been invited under the address first and made the passkey then, so the
+// address proves nothing.
 func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person svc.User, org, secret string) error {
 	if secret == "" && call.Grant.Token.Name == svc.SessionOfOperator {
 		return nil
@@ -171,11 +170,11 @@ func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person 
 	return c.links.ProveAddress(ctx, person, call.Grant.Token.ID)
 }
 
-// Letters mails invitations. A service without a mail server has none.
+// Letters mails invitations. A service without a mail server has no Letters.
 type Letters interface {
-	// Admit fails with rate_limited if the organization mails too often, to the address or altogether.
+	// Admit fails with rate_limited if the organization mails too often, to the address or in total.
 	Admit(org, email string) error
-	// SendInvitation makes one attempt.
+	// SendInvitation makes one attempt to send.
 	SendInvitation(ctx context.Context, mail svc.InvitationMail) error
 }
 

@@ -8,32 +8,32 @@ import (
 	"svc/http/route"
 )
 
-// Organizations keeps organizations and who belongs to them.
+// Organizations stores organizations and their members.
 type Organizations interface {
-	// Memberships returns the organizations that a grant's token may address,
-	// exactly one for an organization token, with the role in each.
+	// Memberships returns the organizations that a grant's token may address, with the role in each. For an
+	// organization token it returns exactly one.
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
-	// CreateOrganization makes an organization with one owner; an empty slug is
-	// derived. It fails with conflict where an explicit slug is taken.
+	// CreateOrganization makes an organization with one owner; an empty slug is derived from the name. It fails with
+	// conflict if an explicit slug is taken.
 	CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error)
 	// RenameOrganization changes an organization's name.
 	RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error)
-	// DeleteOrganization deletes an organization with everything of it: when it returns, none of its keys and tokens
-	// is accepted, nobody is a member, and nothing shows its data. It may be repeated.
+	// DeleteOrganization deletes an organization with all of its data. When it returns, none of its keys and tokens is
+	// accepted, it has no members, and its data is no longer shown. It may be repeated.
 	DeleteOrganization(ctx context.Context, org string) error
 }
 
 // Tokens issues and revokes access tokens.
 type Tokens interface {
-	// Tokens returns an owner's tokens; ended ones may be left out.
+	// Tokens returns an owner's tokens; it may omit ended ones.
 	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
-	// MintToken makes a token and returns it in the clear, once.
+	// MintToken makes a token and returns it in plain text, once.
 	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
-	// RevokeToken ends a token at once. It fails with not_found where the owner has
-	// no such token or it is revoked already.
+	// RevokeToken ends a token at once. It fails with not_found if the owner has no such token or it is revoked
+	// already.
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
-	// AdoptToken makes a token of an organization, whose person has left, act as the owner's user.
-	// It fails with conflict where the token still acts as a member.
+	// AdoptToken changes a token of an organization that belonged to a departed member: it then acts as the owner's
+	// user. It fails with conflict if the token still acts as a member.
 	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 }
 
@@ -44,7 +44,7 @@ type Limits struct {
 	ConcurrentQueries  int `json:"concurrentQueries"`
 }
 
-// me answers the routes about the caller.
+// me serves the routes about the caller.
 type me struct {
 	organizations Organizations
 	tokens        Tokens

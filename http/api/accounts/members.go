@@ -9,22 +9,22 @@ import (
 	"svc/http/route"
 )
 
-// Members keeps the seats of organizations.
+// Members stores the seats of organizations.
 type Members interface {
-	// Members returns who sits in an organization.
+	// Members returns the members of an organization.
 	Members(ctx context.Context, org string) ([]svc.Member, error)
-	// Seats returns an organization's seats, those that are taken first.
+	// Seats returns an organization's seats, the taken ones first.
 	Seats(ctx context.Context, org string) ([]svc.Seat, error)
-	// OfferSeat changes the role of a member, or invites the person of an e-mail address. A
-	// member of role actor asks; svc.CheckMemberChange decides and its error is returned.
+	// OfferSeat changes the role of a member, or invites the person of an e-mail address. actor is the role of the
+	// member that asks. svc.CheckMemberChange decides, and OfferSeat returns its error.
 	OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error)
-	// WithdrawSeat takes an invitation back under the same rule.
+	// WithdrawSeat withdraws an invitation under the same rule.
 	WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error)
-	// RemoveMember takes a seat away under the same rule.
+	// RemoveMember removes a member under the same rule.
 	RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error
 }
 
-// consoleMembers answers the console's routes of members.
+// consoleMembers serves the console's routes of members.
 type consoleMembers struct {
 	members       Members
 	organizations Organizations
@@ -72,8 +72,7 @@ type member struct {
 	InvitedUntil *route.Time  `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
 }
 
-// memberUser is the person of a seat. For an invited person it has only what the inviter
-// wrote.
+// memberUser is the person of a seat. For an invited person it has only the inviter's text.
 type memberUser struct {
 	ID    *string `json:"id"`
 	Email string  `json:"email"`
@@ -137,8 +136,8 @@ func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember)
 	return memberOf(&seat), err
 }
 
-// offer changes the role of a member, or invites the person. Only an invitation that can be mailed is made, if the
-// service has a mail server.
+// offer changes the role of a member, or invites the person. If the service has a mail server, it makes an invitation
+// only if the limits allow its mail.
 func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
 	by, err := api.SignedIn(call)
 	if err != nil {
@@ -159,7 +158,7 @@ func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string,
 	return seat, err
 }
 
-// admit asks whether an invitation may be mailed. Nothing is mailed to a member.
+// admit checks whether an invitation may be mailed. A member gets no mail.
 func (c consoleMembers) admit(ctx context.Context, org, address string) error {
 	email, ok := svc.NormaliseEmail(address)
 	if c.letters == nil || !ok {

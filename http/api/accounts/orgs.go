@@ -8,7 +8,7 @@ import (
 	"svc/http/route"
 )
 
-// consoleOrgs answers the console's routes of organizations.
+// consoleOrgs serves the console's routes of organizations.
 type consoleOrgs struct{ organizations Organizations }
 
 func consoleOrgRoutes(ports Ports) []route.Route {

@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// passkeys answers the console's routes of passkeys.
+// passkeys serves the console's routes of passkeys.
 type passkeys struct {
 	passkeys      api.Passkeys
 	organizations Organizations
@@ -19,8 +19,8 @@ type passkeys struct {
 	seal          Seal
 }
 
-// concern has the call recorded in the ledgers of all organizations of the person, because a
-// passkey approves actions in each of them.
+// concern records the call in the ledgers of all organizations of the person, because a passkey approves actions in
+// each of them.
 func (p passkeys) concern(ctx context.Context, call *route.Call) error {
 	return concernHomes(ctx, call, p.organizations)
 }
@@ -72,7 +72,7 @@ func (p passkeys) list(ctx context.Context, call *route.Call, in api.Paging) (sv
 	return api.PageOfAll(call, api.Convert(keys, passkeyOf), in, func(row passkeyRow) string { return row.ID })
 }
 
-// freshlySignedIn returns the person of a session that is young enough to change passkeys.
+// freshlySignedIn returns the person of a session that is recent enough to change passkeys.
 func freshlySignedIn(call *route.Call) (svc.User, error) {
 	person, err := api.SignedIn(call)
 	if err == nil && call.Now.Sub(call.Grant.Token.CreatedAt) >= svc.FreshSession {

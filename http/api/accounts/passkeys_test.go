@@ -12,7 +12,7 @@ import (
 	"svc/http/api/apitest"
 )
 
-// TestOldSessionsChangeNoPasskeys has time pass after signing in.
+// TestOldSessionsChangeNoPasskeys lets time pass after the sign-in.
 func TestOldSessionsChangeNoPasskeys(t *testing.T) {
 	for age, want := range map[time.Duration]int{0: http.StatusOK, svc.FreshSession - time.Second: http.StatusOK, svc.FreshSession: http.StatusForbidden} {
 		now := apitest.Noon()

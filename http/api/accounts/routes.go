@@ -1,5 +1,5 @@
-// Package accounts has the routes of people, organizations and what they sign in with: the
-// caller's own description, members, invitations, tokens, passkeys and the ledger.
+// Package accounts has the routes of people, organizations and their credentials: the caller's own description,
+// members, invitations, tokens, passkeys and the ledger.
 package accounts
 
 import (
@@ -9,8 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Organizations Organizations
 	Members       Members
@@ -23,7 +22,7 @@ type Ports struct {
 	Letters Letters
 	Seal    Seal
 	Ledger  Ledger
-	// Client describes browsers; nil knows nothing of them.
+	// Client describes browsers; nil describes none.
 	Client Client
 	// Limits is shown by GET /me.
 	Limits Limits

@@ -16,44 +16,41 @@ import (
 type Sessions interface {
 	// OpenSession makes a session. It fails with not_found if its passkey was removed meanwhile.
 	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
-	// EndSession ends a session. One that is over or unknown needs no end.
+	// EndSession ends a session. It succeeds for a session that has ended or is unknown.
 	EndSession(ctx context.Context, secret svc.Secret) error
 	// Sessions lists the sessions of a person, the newest first.
 	Sessions(ctx context.Context, person svc.User) ([]svc.ConsoleSession, error)
-	// EndSessionOf ends a session of a person; it fails with not_found if there is none of the id.
+	// EndSessionOf ends a session of a person; it fails with not_found if the person has no session with the id.
 	EndSessionOf(ctx context.Context, person svc.User, id string) error
 	// EndOtherSessions ends all sessions of a person but one.
 	EndOtherSessions(ctx context.Context, person svc.User, except string) error
-	// NoteSignIn notes a sign-in that failed; OpenSession notes one that succeeds. SignIns lists both, the newest first.
+	// NoteSignIn notes a failed sign-in; OpenSession notes a successful one. SignIns lists both, the newest first.
 	NoteSignIn(ctx context.Context, person svc.User, signIn svc.SignIn) error
 	SignIns(ctx context.Context, person svc.User) ([]svc.SignIn, error)
-	// AddressOf returns a name of a person, of 32 bytes, under which PersonAt finds them.
+	// AddressOf returns a handle of a person, of 32 bytes; PersonAt finds the person by it.
 	AddressOf(person svc.User) []byte
-	// PersonAt returns the person of an address, or not_found.
+	// PersonAt returns the person of a handle, or not_found.
 	PersonAt(ctx context.Context, address []byte) (svc.User, error)
-	// SpendCeremony notes that a question was answered; for the second time it fails with
-	// passkey_required.
+	// SpendCeremony notes that a challenge was answered; a second call fails with passkey_required.
 	SpendCeremony(ctx context.Context, person svc.User, ceremony *svc.Ceremony) error
 }
 
-// Seal encrypts what the service gives away and wants back as it was.
+// Seal encrypts values that the service hands to a client and must get back unchanged.
 type Seal interface {
 	Seal(name string, clear []byte) []byte
-	// Open fails for what was not sealed under the name.
+	// Open fails if the value was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// The names under which things are sealed: who a passkey belongs to, and a question that
-// waits for its answer.
+// The names for sealed values: the owner of a passkey, and a challenge that waits for its answer.
 const (
 	sealedHandle   = "passkey handle"
 	sealedCeremony = "ceremony"
 )
 
-// consoleSessions answers the rows by which people sign in and out. Until it is known who asks,
-// nothing is read or written for the asker: questions are sealed and handed out, and the handle
-// in the answer of a passkey is sealed by the service too, so that a made-up one is refused
-// before anything is looked up.
+// consoleSessions serves the rows by which people sign in and out. It reads and stores nothing for a caller before the
+// caller is known. It seals challenges and hands them out. The service also seals the handle in a passkey's answer, so
+// it refuses a forged handle before any lookup.
 type consoleSessions struct {
 	sessions      Sessions
 	links         Links
@@ -91,7 +88,7 @@ type beginBody struct {
 	Link string `json:"link" doc:"The secret of an invitation's link; absent to sign in with a passkey."`
 }
 
-// signInChallenge is a question to an authenticator, and what it is about.
+// signInChallenge is a challenge to an authenticator and its subject.
 type signInChallenge struct {
 	api.Challenged
 	Invitation *invitation `json:"invitation" doc:"The invitation that the answer accepts; null to sign in."`
@@ -114,7 +111,7 @@ func (c consoleSessions) challenge(ctx context.Context, call *route.Call, in beg
 	return signInChallenge{Challenged: question}, err
 }
 
-// ask hands a question out; nothing of it is kept.
+// ask hands a challenge out and stores nothing.
 func (c consoleSessions) ask(options json.RawMessage, state *svc.Ceremony) (api.Challenged, error) {
 	encoded, err := json.Marshal(state)
 	if err != nil {
@@ -124,7 +121,7 @@ func (c consoleSessions) ask(options json.RawMessage, state *svc.Ceremony) (api.
 	return api.Challenged{Ceremony: sealed, Options: options, ExpiresAt: route.Time(state.EndsAt)}, nil
 }
 
-// asked returns a question that was handed out.
+// asked returns a challenge that was handed out.
 func (c consoleSessions) asked(sealed string) (state svc.Ceremony, err error) {
 	encoded, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil {
@@ -169,7 +166,7 @@ func (c consoleSessions) create(ctx context.Context, call *route.Call, in create
 	}
 }
 
-// byPasskey signs in the person whom a passkey names, if it proves to be theirs.
+// byPasskey signs in the person of a passkey, if the passkey proves to belong to them.
 func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
 	party, err := passkey.NewParty(call.Site())
 	if err != nil {
@@ -197,12 +194,12 @@ func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *
 	opened, err := c.asPerson(ctx, call, party, person, &state, body)
 	if refusal, ok := errors.AsType[*svc.Error](err); ok && refusal.Code == svc.CodePasskeyRequired {
 		device, place := c.client.of(call)
-		_ = c.sessions.NoteSignIn(ctx, person, svc.SignIn{Method: svc.SignInPasskey, Device: device, Place: place, Failure: refusal.Reason}) // the refusal is the answer
+		_ = c.sessions.NoteSignIn(ctx, person, svc.SignIn{Method: svc.SignInPasskey, Device: device, Place: place, Failure: refusal.Reason}) // The caller gets the refusal; an error of this note does not replace it.
 	}
 	return opened, err
 }
 
-// asPerson signs in a person whose passkey has to prove itself.
+// asPerson signs in a person after verifying their passkey.
 func (c consoleSessions) asPerson(ctx context.Context, call *route.Call, party *passkey.Party, person svc.User, state *svc.Ceremony, body *sessionBody) (session, error) {
 	keys, err := c.passkeys.Passkeys(ctx, person)
 	if err != nil {
@@ -227,7 +224,7 @@ func unknownPasskey() error {
 	return svc.PasskeyRequired("passkey_unknown", "The passkey is not known here: it was removed, or it was made before passkeys signed people in. Sign in by a link of the operator (svc admin link), and register it again.")
 }
 
-// open makes a session of a person, who has proved who they are, and hands it to the browser.
+// open makes a session of an authenticated person and sets its cookie in the browser.
 func (c consoleSessions) open(ctx context.Context, call *route.Call, spec svc.SessionSpec, passkeys int) (session, error) {
 	spec.Device, spec.Place = c.client.of(call)
 	token, secret, err := c.sessions.OpenSession(ctx, spec)

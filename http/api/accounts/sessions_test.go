@@ -16,14 +16,14 @@ import (
 	"svc/http/route"
 )
 
-// browser is a browser with the console open: it keeps the cookie and names its origin.
+// browser is a browser with an open console: it stores the cookie and names its origin.
 type browser struct {
 	t      *testing.T
 	world  http.Handler
 	cookie *http.Cookie
 }
 
-// host is where the console is open.
+// host is the host of the console.
 const host = "svc.example"
 
 func (b *browser) send(method, path string, body any) (int, map[string]any) {
@@ -56,7 +56,7 @@ func (b *browser) send(method, path string, body any) (int, map[string]any) {
 	return response.Code, answer
 }
 
-// want sends a request and fails unless it is answered with a status, and a code where one is given.
+// want sends a request and fails unless the answer has a status, and a code if one is given.
 func (b *browser) want(status int, code, method, path string, body any) map[string]any {
 	b.t.Helper()
 	got, answer := b.send(method, path, body)
@@ -72,7 +72,7 @@ const (
 	challenge = base + "/sessions/challenge"
 )
 
-// options returns what an authenticator is asked.
+// options returns the challenge for the authenticator.
 func options(t *testing.T, begun map[string]any) []byte {
 	t.Helper()
 	encoded, err := json.Marshal(begun["options"])
@@ -187,7 +187,7 @@ func TestAPasskeySignsIn(t *testing.T) {
 	}
 }
 
-// registration asks for a passkey in a session of Ada's.
+// registration begins to register a passkey in a session of Ada's.
 func (b *browser) registration(memory *apitest.Memory, world apitest.World) map[string]any {
 	ada, err := memory.KnownUser(b.t.Context(), "ada@acme.example")
 	if err != nil {
@@ -265,12 +265,12 @@ func TestAnInvitationEndsInAPasskey(t *testing.T) {
 	guest.want(403, "", "GET", "/api/v1/apps/acme/web/keys", nil)
 	(&browser{t: t, world: world.Handler}).want(401, "", "POST", sessions, body)
 
-	// The next one is for somebody who is known: no link adds a passkey to a person who exists.
+	// The next invitation is for a known person: no link adds a passkey to an existing account.
 	known := invite("ada@globex.example")
 	memory.Know("ada@globex.example")
 	(&browser{t: t, world: world.Handler}).want(409, "conflict sign_in_first", "POST", challenge, known)
 
-	// A passkey alone does not accept: it may belong to whoever was invited under the address first.
+	// A passkey alone does not accept: it may belong to another person that was invited under the address first.
 	admin.want(204, "", "DELETE", base+"/orgs/acme/members/new@acme.example", nil)
 	guest.want(404, "", "GET", "/api/v1/apps/acme/web", nil)
 	again := invite("new@acme.example")

@@ -9,8 +9,8 @@ import (
 	"svc/http/route"
 )
 
-// consoleTokens answers the console's routes of personal and organization
-// tokens; a path with an organization means the latter.
+// consoleTokens serves the console's routes of personal and organization tokens; a path with an organization means the
+// latter.
 type consoleTokens struct {
 	tokens        Tokens
 	organizations Organizations
@@ -66,7 +66,7 @@ type token struct {
 	Orphaned   bool          `json:"orphaned" doc:"The person has left the organization: the token opens nothing until an owner adopts it."`
 }
 
-// newToken is the only answer that shows a token in the clear.
+// newToken is the only answer that shows a token in plain text.
 type newToken struct {
 	token
 	Token string `json:"token" doc:"The token itself; it is never shown again."`
@@ -81,7 +81,7 @@ func tokenOf(t *svc.Token) token {
 
 func tokenID(row token) string { return row.ID }
 
-// owner returns the owner of the tokens that the path means.
+// owner returns the owner of the path's tokens.
 func (c consoleTokens) owner(call *route.Call) (svc.TokenOwner, error) {
 	person, err := api.SignedIn(call)
 	return svc.TokenOwner{User: person, Org: call.Param("org"), Session: call.Grant.Token.ID}, err
@@ -156,8 +156,8 @@ func (c consoleTokens) revoke(ctx context.Context, call *route.Call, in tokenPat
 	return route.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
 }
 
-// concernHomes has the call recorded in the ledgers of all organizations that the caller's token
-// addresses, if its path names none: a personal token opens each of them.
+// concernHomes records the call in the ledgers of all organizations that the caller's token addresses, if its path
+// names none: a personal token opens each of them.
 func concernHomes(ctx context.Context, call *route.Call, organizations Organizations) error {
 	if call.Param("org") != "" {
 		return nil

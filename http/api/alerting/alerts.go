@@ -10,14 +10,13 @@ import (
 	"svc/http/route"
 )
 
-// Alerts keeps the alert rules, incidents and channels of applications.
+// Alerts stores the alert rules, incidents and channels of applications.
 type Alerts interface {
 	// Rules returns an application's alert rules with their states.
 	Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error)
-	// PutRule makes a rule of an environment, or changes the rule of an id; the zero environment
-	// means the rule's own. It fails with not_found where there is none of the id, and with
-	// invalid_request where the specification is not valid, names a channel that does not exist, or
-	// the rule belongs to another environment.
+	// PutRule makes a rule of an environment, or changes the rule with an id; the zero environment means the rule's
+	// own. It fails with not_found if no rule has the id. It fails with invalid_request if the specification is invalid
+	// or names an unknown channel, or if the rule belongs to another environment.
 	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
 	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
 	// Acknowledge and Resolve fail with not_found if no rule's latest incident has the id, and with
@@ -26,7 +25,7 @@ type Alerts interface {
 	Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
 }
 
-// alerts answers the routes of alert rules.
+// alerts serves the routes of alert rules.
 type alerts struct{ alerts Alerts }
 
 func alertRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table look alike
@@ -108,8 +107,7 @@ func (a alerts) list(ctx context.Context, call *route.Call, in listAlerts) (svc.
 	return api.PageOfAll(call, api.Convert(all, alertRuleOf), in.Paging, func(row alertRule) string { return row.ID })
 }
 
-// boundEnv is the parameter env of a rule: production for a new one, the rule's own for
-// one that is changed.
+// boundEnv is the parameter env of a rule: production for a new rule, the rule's own environment for an existing one.
 type boundEnv struct {
 	api.Env
 	given bool
@@ -201,7 +199,7 @@ func (p *putAlert) Check(*route.Call) []svc.FieldError {
 
 func (a alerts) put(ctx context.Context, call *route.Call, in putAlert) (alertRule, error) {
 	id, env := valueOf(in.Body.ID), in.Env.Environment
-	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
+	if in.Body.ID != nil && id == "" { // A client that lost the id does not intend a new rule.
 		return alertRule{}, svc.NotFound("alert rule")
 	}
 	if id != "" && !in.Env.given {

@@ -8,29 +8,28 @@ import (
 	"svc/http/route"
 )
 
-// Channels keeps the ways by which people are notified of incidents.
+// Channels stores the channels through which people are notified of incidents.
 type Channels interface {
 	Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error)
-	// CreateChannel makes a channel of a specification; the secret that signs the notices
-	// of a webhook is returned this once, empty for other kinds. It fails with
-	// invalid_request as svc.ChannelSpec.Validate does, also where the URL's name stands
-	// for an address that is not public.
+	// CreateChannel makes a channel of a specification. It returns the secret that signs the notices of a webhook this
+	// once; for other kinds the secret is empty. It fails with invalid_request like svc.ChannelSpec.Validate, and also
+	// if the URL's host resolves to an address that is not public.
 	CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error)
 	// DeleteChannel fails with conflict while an alert rule names the channel.
 	DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error
-	// TestChannel sends a notice that is marked as a test, and returns what went wrong in a
-	// sentence, "" if it was taken.
+	// TestChannel sends a notice that is marked as a test. It returns the problem in a sentence, "" if the notice was
+	// accepted.
 	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
 }
 
 // ChannelChanges changes channels.
 type ChannelChanges interface {
-	// UpdateChannel changes the name of a channel, or where it leads. It fails with not_found where there is none, and
-	// with invalid_request as CreateChannel does.
+	// UpdateChannel changes the name or the destination of a channel. It fails with not_found if the channel does not
+	// exist, and with invalid_request as CreateChannel does.
 	UpdateChannel(ctx context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error)
 }
 
-// channels answers the routes of channels, on both surfaces.
+// channels serves the routes of channels, on both surfaces.
 type channels struct {
 	channels Channels
 	changes  ChannelChanges
@@ -155,7 +154,7 @@ type updateChannel struct {
 	Body channelPatch `body:"json"`
 }
 
-// channelPatch is the body of PATCH …/channels/{id}; what is absent stays.
+// channelPatch is the body of PATCH …/channels/{id}; absent fields stay unchanged.
 type channelPatch struct {
 	Name *string   `json:"name"`
 	URL  *string   `json:"url" doc:"Where a webhook or a chat is told: a public http or https address."`

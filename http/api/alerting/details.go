@@ -12,28 +12,30 @@ import (
 	"svc/http/views"
 )
 
-// Details reads single incidents, and what the checks of a monitor found.
+// Details reads single incidents and the results of a monitor's checks.
 type Details interface {
-	// Incident returns an incident with what became of its notices; it fails with not_found where there is none.
+	// Incident returns an incident with the delivery of its notices; it fails with not_found if the incident does not
+	// exist.
 	Incident(ctx context.Context, app svc.AppRef, id string) (svc.Incident, []svc.NoticeRecord, error)
-	// MonitorDays returns the checks of a monitor on days, whose beginnings are given with the end of the last one.
+	// MonitorDays returns the checks of a monitor by day. days contains the beginning of each day and the end of the
+	// last one.
 	MonitorDays(ctx context.Context, app svc.AppRef, monitor string, days []time.Time) ([]svc.MonitorDay, error)
-	// CheckSeries returns the checks of a monitor in buckets, whose beginnings are given, until an instant.
+	// CheckSeries returns the checks of a monitor until an instant. buckets contains the beginning of each bucket.
 	CheckSeries(ctx context.Context, app svc.AppRef, monitor string, buckets []time.Time, until time.Time) ([]svc.CheckBucket, error)
-	// FailedChecks returns a page of the checks that failed, the newest first, and whether more follow.
+	// FailedChecks returns a page of the failed checks, the newest first, and whether more follow.
 	FailedChecks(ctx context.Context, query svc.CheckQuery) (page []svc.Check, more bool, err error)
 }
 
-// Checker checks monitors that people look at.
+// Checker checks monitors on request.
 type Checker interface {
-	// Monitor returns one monitor; it fails with not_found where there is none of the id.
+	// Monitor returns one monitor; it fails with not_found if no monitor has the id.
 	Monitor(ctx context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error)
-	// CheckNow checks a monitor at once. It fails with not_found, and with rate_limited where the monitor was checked
-	// a moment ago.
+	// CheckNow checks a monitor at once. It fails with not_found, and with rate_limited if the monitor was checked a
+	// moment ago.
 	CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error)
 }
 
-// details answers the routes of single incidents and monitors.
+// details serves the routes of single incidents and monitors.
 type details struct {
 	details Details
 	checker Checker
@@ -155,7 +157,7 @@ func checkRanges() []checkRange {
 	}
 }
 
-// Parse reads the range word; a day is meant where the request names none.
+// Parse reads the range word; the default is a day.
 func (r *checkRange) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word := svc.DefaultMetricRange
 	if len(words) > 0 {
@@ -218,7 +220,7 @@ type checkResult struct {
 	ConsecutiveFailures uint32            `json:"consecutiveFailures"`
 }
 
-// checkPhases are the parts of a check's time.
+// checkPhases are the durations of a check's phases.
 type checkPhases struct {
 	DNSMs       float64 `json:"dnsMs"`
 	ConnectMs   float64 `json:"connectMs"`
@@ -246,7 +248,7 @@ type checkPage struct {
 	Series []checkBucket `json:"series" doc:"The oldest first."`
 }
 
-// checks lists the failures of a monitor, and how long its checks took.
+// checks lists the failures of a monitor and the durations of its checks.
 func (d details) checks(ctx context.Context, call *route.Call, in listChecks) (checkPage, error) {
 	if _, err := d.checker.Monitor(ctx, call.Ref(), in.ID); err != nil {
 		return checkPage{}, err

@@ -16,7 +16,7 @@ type Incidents interface {
 	Incidents(ctx context.Context, query svc.IncidentQuery) (page []svc.Incident, more bool, err error)
 }
 
-// incidents answers the routes of incidents.
+// incidents serves the routes of incidents.
 type incidents struct {
 	alerts    Alerts
 	incidents Incidents
@@ -51,7 +51,7 @@ func incidentOf(call *route.Call) func(i *svc.Incident) views.Incident {
 	}
 }
 
-// textOf returns the function that shows a text which may quote what measurements and errors say.
+// textOf returns the function that shows a text. Such a text may quote values of measurements and errors.
 func textOf(call *route.Call) func(text string) string {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return func(text string) string { return text }
@@ -64,7 +64,7 @@ type incidentStatus svc.IncidentStatus
 
 func incidentWords() []string { return []string{"open", "acknowledged", "resolved", "all"} }
 
-// Parse reads the status; open ones are meant where the request names none.
+// Parse reads the status; the default is open.
 func (s *incidentStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word := api.First(words)
 	switch {
@@ -109,7 +109,7 @@ type incidentPath struct {
 	ID string `path:"id" doc:"The incident's id."`
 }
 
-// actorOf returns the person who makes a call.
+// actorOf returns the person that makes a call.
 func actorOf(call *route.Call) svc.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
 		return svc.LedgerActor{ID: user.ID, Name: user.Name}

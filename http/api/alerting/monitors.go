@@ -9,22 +9,20 @@ import (
 	"svc/http/route"
 )
 
-// Monitors keeps the monitors of applications.
+// Monitors stores the monitors of applications.
 type Monitors interface {
-	// Monitors returns an application's monitors with what their checks found.
+	// Monitors returns an application's monitors with the results of their checks.
 	Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error)
-	// PutMonitor makes a monitor, or changes the one of an id. It fails with not_found
-	// where there is none of the id, and with invalid_request as svc.MonitorSpec.Validate
-	// does.
+	// PutMonitor makes a monitor, or changes the one with an id. It fails with not_found if no monitor has the id, and
+	// with invalid_request as svc.MonitorSpec.Validate does.
 	PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error)
-	// DeleteMonitor fails with not_found where there is no such monitor.
+	// DeleteMonitor fails with not_found if the monitor does not exist.
 	DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error
-	// CheckMonitor returns every problem of a new monitor, also those of the addresses that its
-	// host resolves to.
+	// CheckMonitor returns every problem of a new monitor, also problems of the addresses to which its host resolves.
 	CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError
 }
 
-// monitors answers the routes of monitors.
+// monitors serves the routes of monitors.
 type monitors struct{ monitors Monitors }
 
 func monitorRoutes(ports Ports) []route.Route {
@@ -101,7 +99,7 @@ type putMonitor struct {
 	Body monitorBody     `body:"json"`
 }
 
-// Check refuses to move a monitor into an environment.
+// Check refuses to change the environment of a monitor.
 func (p *putMonitor) Check(*route.Call) []svc.FieldError {
 	if p.Body.ID != nil && p.Env.Slug != "" && p.Env.Slug != svc.Production {
 		return []svc.FieldError{{
@@ -134,7 +132,7 @@ func (b *monitorBody) patch() svc.MonitorPatch {
 	}
 }
 
-// cleared returns a text that a request sets, empty where it is null.
+// cleared returns a text that a request sets, empty if it is null.
 func cleared(text route.Nullable[string]) *string {
 	if text.Set && text.Value == nil {
 		return new(string)
@@ -144,12 +142,12 @@ func cleared(text route.Nullable[string]) *string {
 
 func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (monitor, error) {
 	id, patch := valueOf(in.Body.ID), in.Body.patch()
-	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
+	if in.Body.ID != nil && id == "" { // A client that lost the id does not intend a new monitor.
 		return monitor{}, svc.NotFound("monitor")
 	}
 	if id == "" || patch.URL != nil {
 		problems := m.monitors.CheckMonitor(ctx, svc.DefaultMonitor().With(patch))
-		if id != "" { // what is not in the patch has a value already
+		if id != "" { // Fields that the patch omits have a value already.
 			problems = only(problems, "url")
 		}
 		if len(problems) > 0 {

@@ -9,10 +9,10 @@ import (
 	"svc/http/route"
 )
 
-// Previews plays the past to alert rules.
+// Previews evaluates alert rules on past data.
 type Previews interface {
-	// Preview returns what a rule of an environment would have done in the last svc.PreviewTime: a new one, or the
-	// one of an id with a patch. It fails as Alerts.PutRule does.
+	// Preview returns the firings that a rule of an environment would have had in the last svc.PreviewTime. The rule is
+	// a new one, or the rule with an id and a patch. It fails as Alerts.PutRule does.
 	Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error)
 }
 
@@ -25,7 +25,7 @@ func previewRoutes(ports Ports) []route.Route {
 	}}
 }
 
-// previews answers the route of previews.
+// previews serves the route of previews.
 type previews struct{ previews Previews }
 
 type previewAlert struct {
@@ -34,7 +34,7 @@ type previewAlert struct {
 	Body alertBody `body:"json"`
 }
 
-// Check requires what a rule cannot do without.
+// Check requires the mandatory fields of a rule.
 func (p *previewAlert) Check(*route.Call) []svc.FieldError {
 	body := &p.Body
 	if body.ID == nil && body.Threshold == nil && valueOf(body.Kind) != string(svc.AlertNewIssue) {

@@ -13,17 +13,17 @@ import (
 	"svc/http/views"
 )
 
-// Silences keeps the spans of time in which nobody is told of incidents.
+// Silences stores the maintenance windows in which incidents cause no notices.
 type Silences interface {
-	// Silences returns those of an application, which end last first.
+	// Silences returns the silences of an application, ordered by their end, the latest first.
 	Silences(ctx context.Context, ref svc.AppRef) ([]svc.Silence, error)
-	// PutSilence makes a silence, or changes the one of an id. It fails with not_found where there is none of the id,
-	// with invalid_request as svc.SilenceSpec.Validate does, and with conflict where there are too many.
+	// PutSilence makes a silence, or changes the one with an id. It fails with not_found if no silence has the id, with
+	// invalid_request as svc.SilenceSpec.Validate does, and with conflict if there are too many.
 	PutSilence(ctx context.Context, ref svc.AppRef, id string, patch svc.SilencePatch, by svc.LedgerActor) (svc.Silence, error)
 	DeleteSilence(ctx context.Context, ref svc.AppRef, id string) error
 }
 
-// silences answers the routes of silences.
+// silences serves the routes of silences.
 type silences struct{ silences Silences }
 
 func silenceRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table look alike
@@ -141,7 +141,7 @@ func (p *putSilence) Check(call *route.Call) []svc.FieldError {
 
 func (s silences) put(ctx context.Context, call *route.Call, in putSilence) (silence, error) {
 	id := valueOf(in.Body.ID)
-	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
+	if in.Body.ID != nil && id == "" { // A client that lost the id does not intend a new silence.
 		return silence{}, svc.NotFound("silence")
 	}
 	made, err := s.silences.PutSilence(ctx, call.Ref(), id, in.Body.patch(), actorOf(call))

@@ -14,25 +14,25 @@ import (
 	"svc/http/views"
 )
 
-// Annotations keeps the marks on the time axes of applications.
+// Annotations stores the marks on the time axes of applications.
 type Annotations interface {
-	// Annotations returns those that people made.
+	// Annotations returns the annotations that people made.
 	Annotations(ctx context.Context, ref svc.AppRef) ([]svc.Annotation, error)
-	// PutAnnotation makes an annotation, or changes the one of an id. It fails with not_found where there is none of the
-	// id, with invalid_request as svc.AnnotationSpec.Validate does, and with conflict where there are too many.
+	// PutAnnotation makes an annotation, or changes the one with an id. It fails with not_found if no annotation has
+	// the id, with invalid_request as svc.AnnotationSpec.Validate does, and with conflict if there are too many.
 	PutAnnotation(ctx context.Context, ref svc.AppRef, id string, patch svc.AnnotationPatch, by svc.LedgerActor) (svc.Annotation, error)
-	// DeleteAnnotation fails with not_found where there is no such annotation.
+	// DeleteAnnotation fails with not_found if the annotation does not exist.
 	DeleteAnnotation(ctx context.Context, ref svc.AppRef, id string) error
 }
 
-// Releases knows the releases that were announced.
+// Releases reads the announced releases.
 type Releases interface {
-	// Releases returns releases of an application, the newest first, from the one after another on, and whether more
-	// follow.
+	// Releases returns releases of an application, the newest first, beginning after the release after, and whether
+	// more follow.
 	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
 }
 
-// annotations answers the routes of annotations.
+// annotations serves the routes of annotations.
 type annotations struct {
 	annotations Annotations
 	releases    Releases
@@ -94,7 +94,7 @@ type annotationPage struct {
 	Environment string `json:"environment"`
 }
 
-// list returns the marks of a window, those of announced releases among them.
+// list returns the marks of a window, including the marks of announced releases.
 func (a annotations) list(ctx context.Context, call *route.Call, in listAnnotations) (annotationPage, error) {
 	all, err := a.annotations.Annotations(ctx, call.Ref())
 	if err != nil {
@@ -116,7 +116,7 @@ func (a annotations) list(ctx context.Context, call *route.Call, in listAnnotati
 	return annotationPage{Page: page, Environment: in.Env.Slug}, err
 }
 
-// releaseMarks returns the marks of the releases that were announced. There are at most svc.MaxReleases.
+// releaseMarks returns the marks of the announced releases. There are at most svc.MaxReleases.
 func (a annotations) releaseMarks(ctx context.Context, ref svc.AppRef, environment string) (marks []svc.Annotation, err error) {
 	var after *svc.Release
 	for more := true; more; {
@@ -157,7 +157,7 @@ func (p *putAnnotation) Check(call *route.Call) []svc.FieldError {
 	return nil
 }
 
-// emptied returns a text that a request sets, empty where it is null.
+// emptied returns a text that a request sets, empty if it is null.
 func emptied(text route.Nullable[string]) *string {
 	if text.Set && text.Value == nil {
 		return new(string)

@@ -21,7 +21,7 @@ type Events interface {
 	Properties(ctx context.Context, query svc.EventPropertiesQuery) (svc.EventProperties, error)
 }
 
-// events answers the routes of the event feed.
+// events serves the routes of the event feed.
 type events struct {
 	events   Events
 	segments Segments
@@ -204,13 +204,13 @@ func (e events) names(ctx context.Context, call *route.Call, in listNames) (name
 	return namePage{Page: page, Capped: names.Capped, Environment: in.Env.Slug}, nil
 }
 
-// countedWord is a place in a list of words by their counts, the highest first.
+// countedWord is a position in a list of words by their counts, the highest first.
 type countedWord struct {
 	count uint64
 	word  string
 }
 
-// countedKey reads the place that a cursor names; nil is the beginning.
+// countedKey reads the position of a cursor; nil is the beginning.
 func countedKey(call *route.Call, cursor string) (*countedWord, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {

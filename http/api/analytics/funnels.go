@@ -8,19 +8,18 @@ import (
 	"svc/http/route"
 )
 
-// Funnels keeps the funnels of applications.
+// Funnels stores the funnels of applications.
 type Funnels interface {
-	// CreateFunnel saves a funnel of a valid specification. It fails with conflict
-	// where the application has svc.MaxFunnels.
+	// CreateFunnel saves a funnel of a valid specification. It fails with conflict if the application has
+	// svc.MaxFunnels.
 	CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error)
-	// ChangeFunnel gives a funnel another valid specification. It fails with not_found where there is no
-	// such funnel.
+	// ChangeFunnel gives a funnel another valid specification. It fails with not_found if the funnel does not exist.
 	ChangeFunnel(ctx context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error)
-	// DeleteFunnel fails with not_found where there is no such funnel.
+	// DeleteFunnel fails with not_found if the funnel does not exist.
 	DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error
 }
 
-// funnels answers the routes of funnels.
+// funnels serves the routes of funnels.
 type funnels struct {
 	funnels Funnels
 	results Results
@@ -158,7 +157,7 @@ func (f funnels) update(ctx context.Context, call *route.Call, in updateFunnel) 
 	return funnelOf(&changed), err
 }
 
-// funnelWith returns the call's funnel of an id.
+// funnelWith returns the funnel with an id in the call's application.
 func funnelWith(call *route.Call, id string) (svc.Funnel, error) {
 	for _, funnel := range call.Parts.Funnels {
 		if funnel.ID == id {

@@ -18,7 +18,7 @@ type getFunnelResult struct {
 
 func (g getFunnelResult) environment() uint64 { return g.Env.Number }
 
-// funnelSplit is the parameter breakdown; empty where the request names none.
+// funnelSplit is the parameter breakdown; empty if the request names none.
 type funnelSplit svc.Dimension
 
 // Parse reads the dimension.

@@ -11,15 +11,14 @@ import (
 	"svc/http/route"
 )
 
-// Goals keeps the goals of applications. Handlers read them from the call (route.Call.Parts).
+// Goals stores the goals of applications. Handlers read them from the call (route.Call.Parts).
 type Goals interface {
 	// CreateGoal makes a goal of a valid specification. It fails as
 	// svc.CheckNewGoal does.
 	CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error)
 	// ChangeGoal applies a patch to a goal. It fails as svc.ChangeGoal does.
 	ChangeGoal(ctx context.Context, ref svc.AppRef, id string, patch svc.GoalPatch) (svc.Goal, error)
-	// DeleteGoal fails with not_found where there is no such goal or it is
-	// deleted already.
+	// DeleteGoal fails with not_found if the goal does not exist or is deleted already.
 	DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error
 }
 
@@ -27,13 +26,13 @@ type Goals interface {
 type Results interface {
 	// GoalCounts returns the rows of the goals, ordered as svc.RankGoals does.
 	GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error)
-	// FunnelResult returns how many visitors passed each step of a funnel.
+	// FunnelResult returns the number of visitors that passed each step of a funnel.
 	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error)
-	// FunnelSplit is FunnelResult with the same rows for those of each value of a dimension.
+	// FunnelSplit is FunnelResult with additional rows for each value of a dimension.
 	FunnelSplit(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error)
 }
 
-// goals answers the routes of goals.
+// goals serves the routes of goals.
 type goals struct {
 	goals    Goals
 	results  Results
@@ -118,7 +117,7 @@ type updateGoal struct {
 	Body svc.GoalPatch `body:"json"`
 }
 
-// Check applies the rules of goals to what is there.
+// Check applies the rules of goals to the present fields.
 func (u *updateGoal) Check(*route.Call) []svc.FieldError { return u.Body.Validate() }
 
 func (g goals) update(ctx context.Context, call *route.Call, in updateGoal) (goal, error) {
@@ -192,8 +191,7 @@ func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (
 	}, nil
 }
 
-// goalCountKey reads the place that a cursor names: the comparison is positive for rows
-// after it.
+// goalCountKey reads the position of a cursor: the comparison is positive for rows after it.
 func goalCountKey(call *route.Call, cursor string) (func(goalCount) int, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {

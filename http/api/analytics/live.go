@@ -10,13 +10,13 @@ import (
 	"svc/http/route"
 )
 
-// Presence reads who is active now.
+// Presence reads the visitors that are active now.
 type Presence interface {
-	// Live returns who was active in the last five minutes.
+	// Live returns the visitors that were active in the last five minutes.
 	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
 }
 
-// live answers the live view, once or as a stream.
+// live serves the live view, once or as a stream.
 type live struct {
 	presence Presence
 	sampling Sampling
@@ -92,10 +92,10 @@ func (l live) get(ctx context.Context, call *route.Call, in getLive) (liveView, 
 	return view, nil
 }
 
-// liveEvery is the least time between two frames of a live stream (contract 47).
+// liveEvery is the minimum time between two frames of a live stream (contract 47).
 const liveEvery = time.Second
 
-// stream yields the view at once and whenever it changed.
+// stream yields the view at once and after each change.
 func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield func(route.Frame) bool) error {
 	ticker := time.NewTicker(liveEvery)
 	defer ticker.Stop()
@@ -118,7 +118,7 @@ func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield fu
 	}
 }
 
-// differs reports whether a view shows something other than an earlier one.
+// differs reports whether a view differs from an earlier one.
 func (v liveView) differs(earlier liveView) bool {
 	earlier.AsOf = v.AsOf
 	return !reflect.DeepEqual(v, earlier)

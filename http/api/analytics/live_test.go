@@ -15,7 +15,7 @@ import (
 	"svc/http/route"
 )
 
-// crowd is a presence whose visitors a test sets.
+// crowd is a presence with visitors that a test sets.
 type crowd struct {
 	mu       sync.Mutex
 	visitors uint64
@@ -60,7 +60,7 @@ func TestLiveStreamFollowsChanges(t *testing.T) {
 			defer close(ended)
 			handler.ServeHTTP(response, request)
 		}()
-		for _, visitors := range []uint64{1, 1, 3, 2, 2} { // the last but one is gone before anybody looked
+		for _, visitors := range []uint64{1, 1, 3, 2, 2} { // The last but one value is replaced before the stream reads it.
 			time.Sleep(900 * time.Millisecond)
 			there.set(visitors, nil)
 		}
@@ -85,7 +85,7 @@ func TestLiveStreamFollowsChanges(t *testing.T) {
 	})
 }
 
-// TestLiveHidesAddresses asks for the view with and without people.pii.read.
+// TestLiveHidesAddresses reads the view with and without people.pii.read.
 func TestLiveHidesAddresses(t *testing.T) {
 	memory := apitest.NewMemory(apitest.Noon)
 	world := memory.Fill(t)

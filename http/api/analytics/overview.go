@@ -9,8 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// Analytics answers the reads of the analytics module. An event that matches a goal is a
-// conversion.
+// Analytics serves the reads of the analytics module. An event that matches a goal is a conversion.
 type Analytics interface {
 	// Overview returns the headline of a window and of the one before.
 	Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error)
@@ -18,7 +17,7 @@ type Analytics interface {
 	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error)
 }
 
-// analytics answers the routes of the analytics module.
+// analytics serves the routes of the analytics module.
 type analytics struct {
 	analytics Analytics
 	segments  Segments
@@ -49,7 +48,7 @@ type headline struct {
 	Conversions    uint64  `json:"conversions"`
 }
 
-// headlineDelta holds the changes as percentages; null where the window before was zero.
+// headlineDelta contains the changes as percentages; null if the window before was zero.
 type headlineDelta struct {
 	Visitors       *float64 `json:"visitors"`
 	UniqueVisitors *float64 `json:"uniqueVisitors"`
@@ -100,7 +99,7 @@ func deltaOf(now, before headline) headlineDelta {
 	}
 }
 
-// finite returns a number that JSON can hold: zero for infinities and NaN.
+// finite returns a number that JSON can represent: zero for infinities and NaN.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

@@ -19,8 +19,8 @@ type covered struct {
 	IncludeBots bool    `query:"includeBots" doc:"Count bots as well." default:"false"`
 }
 
-// scope returns the application, environment, window and filters of the read. A filter by a segment needs what reading people
-// needs.
+// scope returns the application, environment, window and filters of the read. A filter by a segment requires the same
+// access as reading people.
 func (c *covered) scope(ctx context.Context, call *route.Call, segments Segments) (svc.AnalyticsScope, error) {
 	scope := svc.AnalyticsScope{App: c.Env.App, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots, AsOf: call.Now}
 	id := scope.Filters.Value(svc.DimSegment)
@@ -44,7 +44,7 @@ func (c *covered) scope(ctx context.Context, call *route.Call, segments Segments
 	return scope, nil
 }
 
-// Segments keeps the segments of applications.
+// Segments stores the segments of applications.
 type Segments interface {
 	// Segments returns the segments of an application.
 	Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
@@ -93,7 +93,7 @@ func (filters) Schema() route.Schema {
 // metric is the parameter metric of a time series.
 type metric svc.Metric
 
-// Parse reads the metric; visitors are meant where the request names none.
+// Parse reads the metric; the default is visitors.
 func (m *metric) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := metricChoice().Parse(words)
 	*m = metric(word)

@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// Reads answers the breakdowns, cohorts and rolling uniques.
+// Reads serves the breakdowns, cohorts and rolling uniques.
 type Reads interface {
 	// Breakdown returns a page of the values of a dimension. An event that matches a goal is a
 	// conversion.
@@ -22,7 +22,7 @@ type Reads interface {
 	ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error)
 }
 
-// reads answers the routes of breakdowns, retention and active users.
+// reads serves the routes of breakdowns, retention and active users.
 type reads struct {
 	reads    Reads
 	segments Segments
@@ -142,7 +142,7 @@ func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown)
 	return breakdownPage{Page: page, Dimension: string(in.Dimension), Capped: result.Capped, Environment: in.Env.Slug}, nil
 }
 
-// breakdownKey reads the place in the ranking that a cursor names.
+// breakdownKey reads the position of a cursor in the ranking.
 func breakdownKey(call *route.Call, cursor string) (*svc.BreakdownKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {

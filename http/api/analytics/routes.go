@@ -1,5 +1,5 @@
-// Package analytics has the routes of what visitors do: overviews, breakdowns, retention, the
-// live view, events, goals, funnels, and the settings of the public page.
+// Package analytics has the routes of the data about visitors: overviews, breakdowns, retention, the live view, events,
+// goals, funnels, and the settings of the public page.
 package analytics
 
 import (
@@ -8,8 +8,7 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Analytics   Analytics
 	Presence    Presence
@@ -23,7 +22,7 @@ type Ports struct {
 	Releases    Releases
 	Ways        Ways
 	Segments    Segments
-	// Sampling may be nil: no environment is sampled.
+	// Sampling may be nil: then no environment is sampled.
 	Sampling Sampling
 }
 

@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// Sampling returns the share of visitors whose events an environment keeps at an instant; nil where it keeps all.
+// Sampling returns the share of visitors for which an environment stores events at an instant; nil if it stores all.
 type Sampling func(environment uint64, now time.Time) *svc.Sampled
 
 // sampling is part of every answer that counts events.
@@ -22,7 +22,7 @@ func (s *sampling) mark(found *svc.Sampled) { s.Sampled = api.SampledOf(found) }
 // environment returns the number of the environment that a read covers.
 func (c covered) environment() uint64 { return c.Env.Number }
 
-// marked is a read whose answer says whether its environment is sampled.
+// marked is a read with an answer that shows whether its environment is sampled.
 func marked[In interface{ environment() uint64 }, Out any, Marked interface {
 	*Out
 	mark(found *svc.Sampled)

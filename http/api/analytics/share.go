@@ -8,27 +8,24 @@ import (
 	"svc/http/route"
 )
 
-// Shares keeps the public pages of applications. Handlers read them from the call
-// (route.Call.Parts).
+// Shares stores the public pages of applications. Handlers read them from the call (route.Call.Parts).
 type Shares interface {
-	// PublishShare publishes the page under a new link, with settings changed. It
-	// fails with conflict where the page is published.
+	// PublishShare publishes the page under a new link and changes settings. It fails with conflict if the page is
+	// published already.
 	PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error)
-	// ConfigureShare changes settings; the next read follows them.
+	// ConfigureShare changes settings; they apply from the next read.
 	ConfigureShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error)
-	// RotateShare replaces the link; the earlier one ends at once. It fails with
-	// conflict where the page is not published.
+	// RotateShare replaces the link; the earlier one ends at once. It fails with conflict if the page is not published.
 	RotateShare(ctx context.Context, ref svc.AppRef) (svc.Share, error)
-	// DisableShare takes the page away at once. It fails with not_found where the
-	// page is not published.
+	// DisableShare removes the page at once. It fails with not_found if the page is not published.
 	DisableShare(ctx context.Context, ref svc.AppRef) error
 }
 
-// consoleShare answers the console's routes of an application's public page.
+// consoleShare serves the console's routes of an application's public page.
 type consoleShare struct{ shares Shares }
 
-// consoleShareRoutes lists what an administrator does with an application's
-// public page; the page itself is served by package share.
+// consoleShareRoutes lists the administrator's routes for an application's public page. Package share serves the page
+// itself.
 func consoleShareRoutes(ports Ports) []route.Route {
 	shares := consoleShare{shares: ports.Shares}
 	return []route.Route{
@@ -86,10 +83,10 @@ func shareOf(ref svc.AppRef, s *svc.Share) share {
 	return shown
 }
 
-// about has the ledger name the application: a share's id opens the page.
+// about makes the application the subject of the ledger entry, because the id of a share opens the page.
 func about(call *route.Call) { call.About(call.App.ID) }
 
-// answer makes an answer of what a port returned.
+// answer makes an answer of a port's result.
 func (consoleShare) answer(call *route.Call, s svc.Share, err error) (share, error) {
 	if err != nil {
 		return share{}, err
@@ -101,7 +98,7 @@ func (c consoleShare) get(_ context.Context, call *route.Call, _ api.AppPath) (s
 	return c.answer(call, *call.Parts.Share, nil)
 }
 
-// publishShare takes settings as configureShare does, all of them optional.
+// publishShare accepts the settings of configureShare, all of them optional.
 type publishShare struct {
 	api.AppPath
 	Body svc.SharePatch `body:"json" optional:"true"`
@@ -124,7 +121,7 @@ type configureShare struct {
 	Body svc.SharePatch `body:"json"`
 }
 
-// Check tries the settings.
+// Check validates the settings.
 func (p *configureShare) Check(call *route.Call) []svc.FieldError {
 	var tried svc.Share
 	return api.ProblemsOf(tried.Configure(p.Body, call.Now))

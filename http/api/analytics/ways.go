@@ -11,16 +11,16 @@ import (
 	"svc/http/route"
 )
 
-// Ways reads the ways of visits, and the web vitals of pages.
+// Ways reads the journeys of visits and the web vitals of pages.
 type Ways interface {
-	// Journeys returns which pages visits saw after or before a page or event.
+	// Journeys returns the pages that visits saw after or before a page or event.
 	Journeys(ctx context.Context, query svc.JourneyQuery) (svc.Journeys, error)
-	// Vitals returns a page of paths or kinds of devices with their web vitals, those with the most observations first,
-	// whether more follow, and the vitals of all together.
+	// Vitals returns a page of paths or kinds of devices with their web vitals, ordered by the number of observations,
+	// the highest first. It also returns whether more follow, and the vitals of all groups together.
 	Vitals(ctx context.Context, query svc.VitalsQuery) (page []svc.VitalGroup, more bool, all svc.VitalGroup, err error)
 }
 
-// ways answers the routes of journeys and web vitals.
+// ways serves the routes of journeys and web vitals.
 type ways struct {
 	ways     Ways
 	segments Segments
@@ -75,7 +75,7 @@ func (journeyRows) Schema() route.Schema {
 	return route.Schema{"type": "integer", "minimum": 1, "maximum": svc.MaxJourneyRows, "default": svc.DefaultJourneyRows}
 }
 
-// parseCount reads a number from 1 to a most.
+// parseCount reads a number from 1 to most.
 func parseCount(into *int, words []string, field string, fallback, most int) []svc.FieldError {
 	if *into = fallback; len(words) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func parseCount(into *int, words []string, field string, fallback, most int) []s
 	return nil
 }
 
-// Check requires one end.
+// Check requires exactly one end.
 func (g *getJourneys) Check(*route.Call) (problems []svc.FieldError) {
 	if (g.From == "") == (g.To == "") {
 		problems = append(problems, svc.FieldError{Field: "from", Code: "required", Message: "Exactly one of from and to is needed."})
@@ -105,7 +105,7 @@ func (g *getJourneys) start() (svc.Matcher, bool) {
 	return matcher, ok && match != "" && (matcher.Kind == svc.MatchPath || matcher.Kind == svc.MatchEvent)
 }
 
-// journeyLink says how many visits went from one value to the next.
+// journeyLink is the number of visits that went from one value to the next.
 type journeyLink struct {
 	Step     int     `json:"step" doc:"From 1 on, away from the start."`
 	Value    *string `json:"value" doc:"The path that the link begins at; null for the start of step 1, and for others."`
@@ -153,7 +153,7 @@ func (w ways) journeys(ctx context.Context, call *route.Call, in getJourneys) (j
 // vitalsBy is the parameter by of the vitals.
 type vitalsBy string
 
-// Parse reads the word; paths are meant where the request names none.
+// Parse reads the word; the default is paths.
 func (b *vitalsBy) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := vitalsByChoice().Parse(words)
 	*b = vitalsBy(word)
@@ -187,7 +187,7 @@ type vitalScore struct {
 	Poor    float64         `json:"poor" doc:"The share of poor ones."`
 }
 
-// vitalScores holds the five vitals; one without observations is null.
+// vitalScores contains the five vitals; a vital without observations is null.
 type vitalScores struct {
 	LCP  *vitalScore `json:"LCP"`
 	INP  *vitalScore `json:"INP"`

@@ -9,25 +9,25 @@ import (
 	"svc/http/route"
 )
 
-// Apps keeps the applications.
+// Apps stores the applications.
 type Apps interface {
-	// List returns a page of an organization's applications in the order of
-	// their slugs, beginning after the slug after, and whether more follow.
+	// List returns a page of an organization's applications in the order of their slugs, beginning after the slug
+	// after, and whether more follow.
 	List(ctx context.Context, org, after string, limit int) (page []svc.Application, more bool, err error)
-	// Get fails with not_found where there is no such application.
+	// Get fails with not_found if the application does not exist.
 	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
-	// Create makes an application of a valid specification; an empty slug is
-	// derived. It fails with conflict where an explicit slug is taken.
+	// Create makes an application of a valid specification; an empty slug is derived from the name. It fails with
+	// conflict if an explicit slug is taken.
 	Create(ctx context.Context, org string, spec svc.AppSpec) (svc.Application, error)
-	// Update applies a patch (svc.Application.Apply). It fails with
-	// precondition_failed where ifMatch is set and not the present revision.
+	// Update applies a patch (svc.Application.Apply). It fails with precondition_failed if ifMatch is set and differs
+	// from the present revision.
 	Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error)
-	// Delete deletes an application: when it returns, no key of it is accepted and nothing shows its data. It may
-	// be repeated.
+	// Delete deletes an application. When it returns, none of its keys is accepted and its data is no longer shown. It
+	// may be repeated.
 	Delete(ctx context.Context, ref svc.AppRef) error
 }
 
-// apps answers the routes of applications.
+// apps serves the routes of applications.
 type apps struct {
 	apps       Apps
 	connectors Connectors
@@ -160,7 +160,7 @@ func (a apps) create(ctx context.Context, call *route.Call, in createApp) (appli
 func (a apps) get(_ context.Context, call *route.Call, _ api.AppPath) (application, error) {
 	shown := a.shown(call, &call.App)
 	part := ""
-	if shown.Connector != nil { // it comes, changes and goes without a revision
+	if shown.Connector != nil { // The connector changes without a new revision.
 		encoded, err := json.Marshal(shown.Connector)
 		if err != nil {
 			return application{}, err

@@ -8,20 +8,20 @@ import (
 	"svc/http/route"
 )
 
-// Connectors keeps the connectors of applications.
+// Connectors stores the connectors of applications.
 type Connectors interface {
-	// Connector returns the connector of an application, nil where there is none.
+	// Connector returns the connector of an application, nil if it has none.
 	Connector(ref svc.AppRef) *svc.Connector
-	// Put sets the connector; an empty secret keeps the present one. It fails with invalid_request where the address
-	// may not be called, and where there is no secret.
+	// Put sets the connector; an empty secret leaves the present one unchanged. It fails with invalid_request if the
+	// address may not be called, or if there is no secret.
 	Put(ctx context.Context, ref svc.AppRef, url string, secret svc.Secret, enabled bool) (svc.Connector, error)
-	// Delete fails with not_found where there is no connector, and so does Probe.
+	// Delete and Probe fail with not_found if the application has no connector.
 	Delete(ctx context.Context, ref svc.AppRef) error
-	// Probe probes the connector now, also one that is switched off.
+	// Probe probes the connector now, also if it is switched off.
 	Probe(ctx context.Context, ref svc.AppRef) (svc.ConnectorProbe, svc.Connector, error)
 }
 
-// connectors answers the routes of connectors.
+// connectors serves the routes of connectors.
 type connectors struct{ connectors Connectors }
 
 func connectorRoutes(ports Ports) []route.Route {
@@ -52,7 +52,7 @@ type connector struct {
 	LastError    string              `json:"lastError,omitempty" doc:"Why the last probe failed; present only where it did, for a token holding apps.write."`
 }
 
-// connectorOf returns a connector as a caller sees it, nil where there is none.
+// connectorOf returns a connector as a caller sees it, nil if there is no connector.
 func connectorOf(call *route.Call, c *svc.Connector) *connector {
 	if c == nil {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"svc/http/route"
 )
 
-// Exclusions keeps what traffic of applications is not kept.
+// Exclusions stores the rules that exclude traffic of applications.
 type Exclusions interface {
 	// PutExclusions replaces the rules of an application. It fails with invalid_request as svc.Exclusions.Replace does,
-	// and with conflict where they have changed meanwhile.
+	// and with conflict if the rules have changed since app was read.
 	PutExclusions(ctx context.Context, app svc.Application, items []svc.ExclusionItem) (svc.Exclusions, error)
 }
 
-// exclusions answers the routes of exclusions.
+// exclusions serves the routes of exclusions.
 type exclusions struct{ exclusions Exclusions }
 
 func exclusionRoutes(ports Ports) []route.Route {

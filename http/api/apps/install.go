@@ -13,7 +13,7 @@ import (
 	"svc/http/route"
 )
 
-// installQuery asks for the guide to install in an application.
+// installQuery requests the installation guide of an application.
 type installQuery struct {
 	api.AppPath
 	Framework   framework          `query:"framework" doc:"What the code is written in."`
@@ -61,7 +61,7 @@ func privacyChoice() api.Choice {
 	return api.Choice{Field: "privacyMode", What: "privacy mode", Fallback: string(modePersistent), Allowed: api.Words([]privacyMode{modePersistent, modeEphemeral})}
 }
 
-// installEnvironment is the parameter env under its name here.
+// installEnvironment is the parameter env under its name in this route.
 type installEnvironment struct{ api.Env }
 
 // Parse finds the environment in the path's application.
@@ -73,8 +73,7 @@ func (e *installEnvironment) Parse(call *route.Call, words []string) []svc.Field
 	return problems
 }
 
-// installGuide lists the snippets to put into an application. It holds no key: those are shown once, when they
-// are made.
+// installGuide lists the snippets for an application. It contains no key, because a key is shown once, when it is made.
 type installGuide struct {
 	Framework       string           `json:"framework"`
 	Environment     string           `json:"environment"`
@@ -93,8 +92,7 @@ type installSnippet struct {
 	Code     string `json:"code"`
 }
 
-// snippetSource is a template and the file that it becomes. Server code is left out if nothing may
-// outlive a visit.
+// snippetSource is a template and its target file. Server code is omitted if nothing may outlive a visit.
 type snippetSource struct {
 	title, language, file string
 	server                bool
@@ -126,7 +124,7 @@ func snippetSources(of framework) []snippetSource {
 	}
 }
 
-// parsedSnippets are the templates, read once.
+// parsedSnippets are the templates, parsed once.
 var parsedSnippets = template.Must(template.ParseFS(snippetFiles, "snippets/*")) //nolint:gochecknoglobals // never changed
 
 // Check refuses the mode for frameworks that run on servers only.
@@ -138,7 +136,7 @@ func (q *installQuery) Check(*route.Call) []svc.FieldError {
 	return []svc.FieldError{{Field: "privacyMode", Code: "unsupported_privacy_mode", Message: "ephemeral is for html, react and nextjs.", Allowed: []string{string(modePersistent)}}}
 }
 
-// guide answers with the snippets and where to put them.
+// guide answers with the snippets and their locations.
 func (a apps) guide(_ context.Context, call *route.Call, in installQuery) (installGuide, error) {
 	public, secret := svc.KeyPrefix(svc.KeyPublic, in.Environment.Slug), svc.KeyPrefix(svc.KeySecret, in.Environment.Slug)
 	key, host := public+"_YOUR_KEY", call.Origin()

@@ -9,18 +9,17 @@ import (
 	"svc/http/route"
 )
 
-// Keys keeps the ingest keys of applications.
+// Keys stores the ingest keys of applications.
 type Keys interface {
-	// Keys returns an application's keys; revoked ones may be left out.
+	// Keys returns an application's keys; it may omit revoked ones.
 	Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error)
-	// MintKey makes a key of a valid specification and returns it in the clear, once.
+	// MintKey makes a key of a valid specification and returns it in plain text, once.
 	MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error)
-	// RevokeKey ends a key at once. It fails with not_found where there is no such
-	// key or it is revoked already.
+	// RevokeKey ends a key at once. It fails with not_found if the key does not exist or is revoked already.
 	RevokeKey(ctx context.Context, ref svc.AppRef, id string) error
 }
 
-// keys answers the routes of ingest keys.
+// keys serves the routes of ingest keys.
 type keys struct{ keys Keys }
 
 func keyRoutes(ports Ports) []route.Route {
@@ -53,7 +52,7 @@ type keyRow struct {
 	RevokedAt   *route.Time `json:"revokedAt"`
 }
 
-// newKeyRow is the only answer that shows a key in the clear.
+// newKeyRow is the only answer that shows a key in plain text.
 type newKeyRow struct {
 	keyRow
 	Key string `json:"key" doc:"The full key; it is never shown again."`
@@ -110,7 +109,7 @@ func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKe
 	return row, nil
 }
 
-// sentryDSN returns the DSN in which SDKs of Sentry take a key and the address to send to.
+// sentryDSN returns the DSN by which a Sentry SDK gets a key and the address of the service.
 func sentryDSN(origin, key string, env svc.Environment) string {
 	scheme, host, _ := strings.Cut(origin, "://")
 	return scheme + "://" + key + "@" + host + "/sentry/" + env.IngestID()
