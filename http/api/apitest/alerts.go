@@ -122,7 +122,7 @@ func (m *Memory) TestChannel(_ context.Context, ref svc.AppRef, id string) (stri
 	return "no mail server is configured", nil
 }
 
-// watch implements the ports about silences, previews, single monitors and incidents.
+// watch implements the ports of silences, previews, single monitors and incidents.
 type watch struct{ *Memory }
 
 // Silences implements alerting.Silences.
@@ -172,7 +172,7 @@ func (w watch) DeleteSilence(_ context.Context, ref svc.AppRef, id string) error
 	return err
 }
 
-// Preview implements alerting.Previews; nothing happens in the memory that a rule could fire on.
+// Preview implements alerting.Previews; the memory has no data on which a rule could fire.
 func (w watch) Preview(_ context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +239,7 @@ func (watch) FailedChecks(context.Context, svc.CheckQuery) ([]svc.Check, bool, e
 	return nil, false, nil
 }
 
-// UpdateChannel implements alerting.ChannelChanges; the memory keeps no addresses.
+// UpdateChannel implements alerting.ChannelChanges; the memory stores no addresses.
 func (w watch) UpdateChannel(_ context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

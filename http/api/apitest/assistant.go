@@ -8,8 +8,8 @@ import (
 	"svc/http/api/assistant"
 )
 
-// held is the assistant of the memory. It holds the settings of organizations and no conversations,
-// because it has no model.
+// held is the assistant of the memory. It stores the settings of organizations and no conversations, because it has no
+// model.
 type held struct {
 	memory *Memory
 
@@ -67,7 +67,7 @@ func (h held) Mark(_ context.Context, org, user, tool string, always bool) error
 	return nil
 }
 
-// Tool implements assistant.AITools; the memory knows one tool of an effect each.
+// Tool implements assistant.AITools; the memory has one tool for each effect.
 func (held) Tool(name string) (svc.Tool, bool) {
 	effect, known := map[string]svc.Effect{"goals_create": svc.EffectWrite, "goals_delete": svc.EffectDestructive, "goals_list": svc.EffectRead}[name]
 	return svc.Tool{Name: name, Effect: effect}, known

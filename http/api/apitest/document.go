@@ -43,7 +43,7 @@ type checked struct {
 }
 
 func (c checked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Accept") == "text/event-stream" { // the document has no schema of frames, and a stream ends with its reader
+	if r.Header.Get("Accept") == "text/event-stream" { // The document has no schema of frames, and a stream ends only when its reader does.
 		c.handler.ServeHTTP(w, r)
 		return
 	}
@@ -59,7 +59,7 @@ func (c checked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.t.Error(err)
 		}
 	}
-	if w.Header().Get("Content-Type") == "application/x-ndjson" { // the document has no schema of lines
+	if w.Header().Get("Content-Type") == "application/x-ndjson" { // The document has no schema of lines.
 		return
 	}
 	route, params, err := c.router.FindRoute(r)

@@ -12,8 +12,8 @@ import (
 	"svc"
 )
 
-// tracked implements the ports of error tracking: occurrences in one list, decisions by environment
-// and issue.
+// tracked implements the ports of error tracking. It stores occurrences in one list, and decisions by environment and
+// issue.
 type tracked struct{ *Memory }
 
 // occurred is a stored occurrence with its issue.
@@ -49,7 +49,7 @@ func FixtureErrors(now time.Time) []svc.Occurrence {
 	}
 }
 
-// root returns the issue that counts for another.
+// root returns the issue under which another one is counted.
 func (m *Memory) root(environment, issue uint64) uint64 {
 	if into, ok := svc.ParseIssueID(m.decided[issueRef{environment, issue}].MergedInto); ok {
 		return into
@@ -57,8 +57,7 @@ func (m *Memory) root(environment, issue uint64) uint64 {
 	return issue
 }
 
-// of returns the occurrences of an environment that pass a test, newest first,
-// under the issue that counts for each.
+// of returns the occurrences of an environment that pass a test, newest first, each under its root issue.
 func (t tracked) of(env svc.Environment, keep func(occurred) bool) []occurred {
 	var out []occurred
 	for _, o := range t.errors {
@@ -80,7 +79,7 @@ func users(rows []occurred) uint64 {
 	return uint64(len(seen))
 }
 
-// fold makes issues of occurrences, which are newest first.
+// fold groups occurrences, which are newest first, into issues.
 func (t tracked) fold(env svc.Environment, rows []occurred, days []time.Time, now time.Time) []svc.Issue {
 	byIssue := map[uint64][]occurred{}
 	for _, row := range rows {

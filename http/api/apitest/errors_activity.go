@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// note adds entries to the activity of an issue. The lock is held.
+// note adds entries to the activity of an issue. The caller holds the lock.
 func (t tracked) note(environment, issue uint64, entries ...svc.IssueActivity) {
 	ref := issueRef{environment, issue}
 	for _, entry := range entries {
@@ -45,12 +45,12 @@ func (t tracked) FindIssues(ctx context.Context, env svc.Environment, numbers []
 	return found, nil
 }
 
-// Releases implements issues.Issues; the steps about releases ask the server alone.
+// Releases implements issues.Issues; only the real server answers the steps about releases.
 func (tracked) Releases(context.Context, svc.ErrorReleasesQuery) ([]svc.ErrorRelease, bool, error) {
 	return nil, false, nil
 }
 
-// Artifacts implements issues.Artifacts; the steps about source maps ask the server alone.
+// Artifacts implements issues.Artifacts; only the real server answers the steps about source maps.
 func (tracked) Artifacts(context.Context, svc.ArtifactQuery) ([]svc.Artifact, bool, error) {
 	return nil, false, nil
 }

@@ -115,7 +115,7 @@ func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funne
 	return result, nil
 }
 
-// FunnelSplit implements analytics.Results. It knows the dimensions of steps that are columns of text, and properties.
+// FunnelSplit implements analytics.Results. It supports properties and the dimensions of steps that are text columns.
 func (m *Memory) FunnelSplit(_ context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error) {
 	result, persons := m.funnelPersons(scope, &funnel, funnel.Filtered() || split.Scans())
 	tallies, counts := map[string]*svc.FunnelTally{}, map[string]int{}
@@ -138,7 +138,7 @@ func (m *Memory) FunnelSplit(_ context.Context, scope svc.AnalyticsScope, funnel
 	return result, nil
 }
 
-// funnelPerson is a person who entered a funnel: the event of the first entry, and what steps the events take.
+// funnelPerson is a person in a funnel: the event of the first entry, and the steps that the events take.
 type funnelPerson struct {
 	entry svc.Event
 	steps []svc.FunnelEvent
@@ -181,7 +181,7 @@ func (m *Memory) funnelPersons(scope svc.AnalyticsScope, funnel *svc.Funnel, cap
 	return result, entered
 }
 
-// marks implements the ports about annotations and exclusions.
+// marks implements the ports of annotations and exclusions.
 type marks struct{ *Memory }
 
 // Annotations implements analytics.Annotations.
@@ -227,7 +227,7 @@ func (m marks) DeleteAnnotation(_ context.Context, ref svc.AppRef, id string) er
 	return err
 }
 
-// Releases implements analytics.Releases; none was announced.
+// Releases implements analytics.Releases; there are no announced releases.
 func (marks) Releases(context.Context, string, string, *svc.Release, int) ([]svc.Release, bool, error) {
 	return nil, false, nil
 }

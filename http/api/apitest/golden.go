@@ -22,8 +22,8 @@ import (
 // Open returns a fresh world; every call of Run opens one.
 type Open func(t *testing.T) World
 
-// step is one request of the golden suite and the name of its golden file.
-// Braces in path and body take values of earlier answers.
+// step is one request of the golden suite and the name of its golden file. Names in braces in path and body are
+// replaced by values of earlier answers.
 type step struct {
 	name   string
 	as     func(World) svc.Secret
@@ -33,11 +33,11 @@ type step struct {
 	header map[string]string
 	// keep names members of the answer, by path, that later steps use.
 	keep map[string]string
-	// served is set if only the real server answers.
+	// served is true if only the real server answers.
 	served bool
-	// until is a text that the answer has at last; the request is repeated until then.
+	// until is a text that the final answer contains; the request is repeated until then.
 	until string
-	// frames is how many frames of a stream are read; its golden file is a transcript.
+	// frames is the number of frames to read from a stream; its golden file is a transcript.
 	frames int
 }
 
@@ -46,7 +46,7 @@ func owner(w World) svc.Secret   { return w.Owner }
 func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
-// steps lists the requests in order; later ones see what earlier ones did.
+// steps lists the requests in order; later ones see the changes of earlier ones.
 func steps() []step {
 	return slices.Concat(
 		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), errorActivitySteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(), silenceSteps(), markSteps(),
@@ -54,7 +54,7 @@ func steps() []step {
 	)
 }
 
-// served marks steps whose noun has no fake: only the real server answers them.
+// served marks steps of nouns without a fake: only the real server answers them.
 func served(steps []step) []step {
 	for i := range steps {
 		steps[i].served = true
@@ -62,7 +62,7 @@ func served(steps []step) []step {
 	return steps
 }
 
-// readSteps lists the requests of the reads beside overview and timeseries.
+// readSteps lists the requests of the reads other than overview and timeseries.
 func readSteps() []step {
 	const analytics = "/api/v1/apps/acme/web/analytics"
 	return []step{
@@ -192,9 +192,9 @@ func consoleSteps() []step {
 	}
 }
 
-// Run sends the requests of the golden suite to a world, holds each answer against the OpenAPI
-// document that the world serves, and compares it with its golden file. The flag -update of the
-// calling test, where it has one, rewrites the files.
+// Run sends the requests of the golden suite to a world, validates each answer against the OpenAPI document that the
+// world serves, and compares it with its golden file. The flag -update of the calling test, if it has one, rewrites the
+// files.
 func Run(t *testing.T, open Open) {
 	world := open(t)
 	_, router := Document(t, world.Handler)
@@ -207,7 +207,7 @@ func Run(t *testing.T, open Open) {
 		t.Run(step.name, func(t *testing.T) {
 			fill := strings.NewReplacer(kept...)
 			request := httptest.NewRequestWithContext(t.Context(), step.method, fill.Replace(step.path), strings.NewReader(fill.Replace(step.body)))
-			request.Host = "localhost" // rows for people who are not signed in serve names of the service only
+			request.Host = "localhost" // Rows for people that are not signed in serve only names of the service.
 			if secret := step.as(world); secret != "" {
 				request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 			}
@@ -258,7 +258,7 @@ func textOf(t *testing.T, body []byte, name string) string {
 	return word
 }
 
-// shown writes an answer, with the parts replaced that differ from run to run.
+// shown writes an answer and replaces the parts that differ from run to run.
 func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string {
 	t.Helper()
 	var out strings.Builder
@@ -284,13 +284,13 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 	return normalise(out.String())
 }
 
-// normalise replaces identifiers, secrets, cursors and times. What does not have their exact form
-// stays and shows in the difference.
+// normalise replaces identifiers, secrets, cursors and times. A value of any other form stays and appears in the
+// difference.
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
 		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann|era|exp|dst|rpt|bcn|cmp|sgn)_[0-9A-Z]{26}\b`, "<$1>"},
-		{`whsec_[0-9A-Za-z+/]{43}=`, "<secret>"}, // first: its beginning can have the form of the next one
+		{`whsec_[0-9A-Za-z+/]{43}=`, "<secret>"}, // This pattern comes first: its beginning can match the next one.
 		{`whsec_[0-9A-Za-z]{38}\b`, "<secret>"},
 		{`\bdlv_[0-9A-Za-z_-]{20}`, "<dlv>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
@@ -312,7 +312,7 @@ func normalise(text string) string {
 	return text
 }
 
-// compare holds a text against its golden file.
+// compare compares a text with its golden file.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(moduleRoot(t), "http", "api", "apitest", "testdata", name+".golden")
@@ -331,8 +331,8 @@ func compare(t *testing.T, name, got string) {
 	}
 }
 
-// moduleRoot finds the folder of go.mod above the tested package, which also
-// works in a build with -trimpath, where source files have no absolute paths.
+// moduleRoot finds the folder of go.mod above the tested package. This also works in a build with -trimpath, in which
+// source files have no absolute paths.
 func moduleRoot(t *testing.T) string {
 	t.Helper()
 	folder, err := os.Getwd()

@@ -1,7 +1,7 @@
 package apitest
 
-// assistantSteps lists the requests about the assistant. The suite's applications have its module
-// switched off; cmd/svc asks whole questions of a model.
+// assistantSteps lists the requests about the assistant. The module is off in the suite's applications; cmd/svc tests
+// whole questions to a model.
 func assistantSteps() []step {
 	const (
 		app     = "/api/v1/apps/acme/web/ai"

@@ -1,6 +1,6 @@
 package apitest
 
-// channelSteps lists the requests about channels, of which alertSteps uses two.
+// channelSteps lists the requests about channels. alertSteps uses two of them.
 func channelSteps() []step {
 	const channels = "/console/api/v1/apps/acme/web/channels"
 	return []step{
@@ -18,7 +18,7 @@ func channelSteps() []step {
 	}
 }
 
-// destinationSteps lists the requests about destinations. Nothing is sent to one that has no credential.
+// destinationSteps lists the requests about destinations. A destination without a credential receives nothing.
 func destinationSteps() []step {
 	const console, manage = "/console/api/v1/apps/acme/web/destinations", "/api/v1/apps/acme/web/destinations"
 	return []step{

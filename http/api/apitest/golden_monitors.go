@@ -1,7 +1,6 @@
 package apitest
 
-// monitorSteps lists the requests about monitors. They are disabled, so that nothing is
-// checked while the suite runs.
+// monitorSteps lists the requests about monitors. The monitors are disabled, so that no check runs during the suite.
 func monitorSteps() []step {
 	const path = "/api/v1/apps/acme/web/monitors"
 	whole := `{"name":" Site ","url":"https://acme.example/health","method":"POST","expectedStatus":204,"intervalSeconds":30,"timeoutMs":2000,"enabled":false,"bodyMatch":"ok","bodyAbsent":"error","confirmations":3}`

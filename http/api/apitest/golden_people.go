@@ -7,9 +7,9 @@ import (
 	"svc"
 )
 
-// FixturePeople returns the events of the staging environment of the application acme/web: Ada, who
-// came from a newsletter before she signed up; Bob, who used her device later and has two ids; and a visitor of
-// whom nothing is known.
+// FixturePeople returns the events of the staging environment of the application acme/web. They are events of three
+// people: Ada came from a newsletter before she signed up. Bob used her device later and has two ids. The third is an
+// unknown visitor.
 func FixturePeople(now time.Time) []svc.Event {
 	row := func(id string, minutes int, name, distinctID, anonymousID, session, properties string) svc.Event {
 		at := now.Add(-time.Duration(minutes) * time.Minute).Truncate(time.Millisecond)
@@ -31,7 +31,7 @@ func FixturePeople(now time.Time) []svc.Event {
 	}
 }
 
-// companySteps lists the requests of companies; they come before those of people, which merge two persons.
+// companySteps lists the requests of companies; they come before the requests of people, which merge two persons.
 func companySteps() []step {
 	const companies = "/api/v1/apps/acme/web/companies"
 	return []step{
@@ -92,7 +92,7 @@ func peopleSteps() []step {
 	}
 }
 
-// segmentSteps lists the requests of segments; they follow those of people.
+// segmentSteps lists the requests of segments; they follow the requests of people.
 func segmentSteps() []step {
 	const (
 		segments = "/api/v1/apps/acme/web/segments"
@@ -130,7 +130,7 @@ func segmentSteps() []step {
 	}
 }
 
-// exportSteps lists the requests of exports; they follow those of people.
+// exportSteps lists the requests of exports; they follow the requests of people.
 func exportSteps() []step {
 	const app = "/api/v1/apps/acme/web"
 	return []step{
@@ -163,7 +163,8 @@ func reportSteps() []step {
 	}
 }
 
-// erasureSteps lists the requests of erasures. They follow those of segments, which have the erased person as a member.
+// erasureSteps lists the requests of erasures. They follow the requests of segments, which have the erased person as a
+// member.
 func erasureSteps() []step {
 	const people = "/api/v1/apps/acme/web/people"
 	return []step{
@@ -175,7 +176,7 @@ func erasureSteps() []step {
 	}
 }
 
-// dropOffSteps lists the requests for the people who dropped off in a funnel, which they make and delete.
+// dropOffSteps lists the requests for the people that dropped off in a funnel, which the steps make and delete.
 func dropOffSteps() []step {
 	const people = "/api/v1/apps/acme/web/people"
 	return []step{

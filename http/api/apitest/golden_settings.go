@@ -1,6 +1,6 @@
 package apitest
 
-// installSteps ask for the guide of every framework, and for what it refuses.
+// installSteps request the guide of every framework, and the refused cases.
 func installSteps() []step {
 	const install = "/api/v1/apps/acme/web/install"
 	return []step{

@@ -7,15 +7,14 @@ import (
 	"net/http/httptest"
 )
 
-// reader records an answer. It ends a stream, which has no end of its own, after a number of
-// frames.
+// reader records an answer. A stream has no end of its own, so reader ends it after a number of frames.
 type reader struct {
 	*httptest.ResponseRecorder
 	frames int
 	leave  context.CancelFunc
 }
 
-// Flush ends the request once all frames that the reader wants have arrived.
+// Flush ends the request after the wanted number of frames has arrived.
 func (r *reader) Flush() {
 	r.ResponseRecorder.Flush()
 	if r.frames > 0 && bytes.Count(r.Body.Bytes(), []byte("\ndata: ")) >= r.frames {
@@ -23,8 +22,8 @@ func (r *reader) Flush() {
 	}
 }
 
-// serve sends a request to a handler. frames is how many frames of a stream are read, zero for an
-// answer that is not a stream.
+// serve sends a request to a handler. frames is the number of frames to read from a stream, zero for an answer that is
+// not a stream.
 func serve(handler http.Handler, request *http.Request, frames int) *httptest.ResponseRecorder {
 	ctx, leave := context.WithCancel(request.Context())
 	defer leave()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryRowHasAGoldenAnswer fails by name for a row of which no step of the suite shows an
-// answer. A step is named by its operation, and by what is special after a dash.
+// TestEveryRowHasAGoldenAnswer fails with the name of a row if no step of the suite shows an answer of it. The name of
+// a step is its operation, then a dash and the special case, if any.
 func TestEveryRowHasAGoldenAnswer(t *testing.T) {
 	shown := map[string]bool{}
 	for _, step := range steps() {

@@ -155,7 +155,7 @@ func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, e
 	return out, nil
 }
 
-// owns reports whether a token is one of an owner's listed ones.
+// owns reports whether a token is in an owner's list.
 func (m *Memory) owns(owner svc.TokenOwner, held *heldToken) bool {
 	if owner.Org != "" {
 		return held.token.Kind == svc.TokenOrganization && held.owner.Org == owner.Org
@@ -211,7 +211,7 @@ func (m *Memory) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string
 		if held.token.User.ID != owner.User.ID && len(m.memberships(held.token)) > 0 {
 			return svc.Token{}, &svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
 		}
-		if held.token.User.ID == owner.User.ID { // as the actor answers that has nothing to save
+		if held.token.User.ID == owner.User.ID { // The actor answers the same if it has nothing to save.
 			carrier := svc.CarrierOf(ctx)
 			trail, err := carrier.Lend()
 			carrier.Return(trail, false, true)

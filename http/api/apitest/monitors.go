@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// rules are those of the fakes: nothing but public addresses.
+// rules are the rules of the fakes: public addresses only.
 func rules() svc.MonitorRules { return svc.MonitorRules{LeastSeconds: 30} }
 
 // Monitors implements alerting.Monitors.

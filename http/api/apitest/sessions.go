@@ -205,7 +205,7 @@ func (m *Memory) KnownUser(_ context.Context, email string) (svc.User, error) {
 	return person, nil
 }
 
-// openSeal is the port accounts.Seal without a secret: what is sealed carries its name.
+// openSeal is the port accounts.Seal without a secret: a sealed value contains its name.
 type openSeal struct{}
 
 // Seal is the port accounts.Seal.

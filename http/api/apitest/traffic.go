@@ -83,8 +83,7 @@ func pageviews(events []svc.Event) uint64 {
 	return uint64(len(slices.DeleteFunc(slices.Clone(events), func(e svc.Event) bool { return !svc.IsPageview(e.Name) })))
 }
 
-// headline folds events into the metrics of an overview. The sessions that they
-// belong to are measured whole.
+// headline folds events into the metrics of an overview. It measures the sessions of the events as a whole.
 func (m *Memory) headline(events []svc.Event, location *time.Location) svc.Headline {
 	h := svc.Headline{
 		Visitors:       distinct(events, func(e *svc.Event) string { return e.Ts.In(location).Format(time.DateOnly) + e.Visitor() }),
@@ -122,7 +121,7 @@ func (m *Memory) headline(events []svc.Event, location *time.Location) svc.Headl
 	return h
 }
 
-// covered returns the window that a read covers and whether it is cut.
+// covered returns the window of a read and whether it is cut.
 func covered(scope svc.AnalyticsScope) (svc.Window, bool) {
 	if len(scope.Filters) == 0 {
 		return scope.Window, false

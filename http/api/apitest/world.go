@@ -1,7 +1,6 @@
-// Package apitest holds in-memory fakes of the API's ports and the golden suite
-// that every implementation of them must pass. The fakes keep everything in
-// maps under one lock, take their clock as an argument, and do what the
-// contracts of the ports say.
+// Package apitest has in-memory fakes of the API's ports and the golden suite that every implementation of them must
+// pass. The fakes store everything in maps under one lock, take their clock as an argument, and follow the contracts of
+// the ports.
 package apitest
 
 import (
@@ -35,17 +34,16 @@ import (
 	"svc/http/route"
 )
 
-// World is a running service with the content that the golden suite expects:
-// the organization acme with its application web (all modules but ai, events as
-// in Fixture), and the organization globex with its application shop, which
-// nobody of acme may see.
+// World is a running service with the content that the golden suite expects. The organization acme has the application
+// web (all modules but ai, events as in Fixture). The organization globex has the application shop, which no member of
+// acme may see.
 type World struct {
 	Handler http.Handler
 	// Server is set if Handler is the real server, which answers the steps of every noun.
 	Server bool
-	// Owner is a personal token of all scopes of Ada, the owner of acme; Viewer
-	// one of Vic, a viewer; Reader a token of Ada's with scope read alone;
-	// Organization one of acme, minted by Ada. Session is Ada's console session.
+	// Owner is a personal token of Ada, the owner of acme, with all scopes. Viewer is a token of Vic, a viewer. Reader
+	// is a token of Ada with the scope read alone. Organization is a token of acme, minted by Ada. Session is Ada's
+	// console session.
 	Owner, Viewer, Reader, Organization, Session svc.Secret
 }
 
@@ -81,7 +79,7 @@ type Memory struct {
 type organization struct {
 	svc.Organization
 	members []svc.Member
-	// invited holds the open invitations, by e-mail address.
+	// invited contains the open invitations, by e-mail address.
 	invited map[string]svc.Invitation
 }
 
@@ -105,7 +103,7 @@ type heldApp struct {
 type claim struct {
 	body   [sha256.Size]byte
 	sealed []byte
-	// running says that a request under the key has not finished.
+	// running is true if a request under the key has not finished.
 	running bool
 }
 
@@ -116,7 +114,7 @@ func Noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 func NewMemory(now func() time.Time) *Memory {
 	library, err := docs.Open(svc.Documentation)
 	if err != nil {
-		panic(err) // the pages are part of the binary
+		panic(err) // The pages are part of the binary.
 	}
 	if err := library.Describe(nil); err != nil {
 		panic(err)
@@ -129,7 +127,7 @@ func NewMemory(now func() time.Time) *Memory {
 	}
 }
 
-// Ports are those of all packages of routes.
+// Ports are the ports of all packages of routes.
 type Ports struct {
 	Accounts  accounts.Ports
 	Apps      apps.Ports
@@ -158,7 +156,7 @@ func (p *Ports) Routes() []route.Route {
 	)
 }
 
-// Routes returns the gated rows of the service, for tests that serve none of them.
+// Routes returns the gated rows of the service, for tests that do not serve them.
 func Routes() []route.Route { return new(Ports).Routes() }
 
 // Ports returns the memory as the ports of the handlers.
@@ -206,7 +204,7 @@ func (m *Memory) Audit() []svc.AuditRow {
 	return append([]svc.AuditRow{}, m.audit...)
 }
 
-// Issue makes a token of an owner outside of the API.
+// Issue makes a token of an owner without the API.
 func (m *Memory) Issue(t testing.TB, kind svc.TokenKind, owner svc.TokenOwner, scopes ...svc.Scope) svc.Secret {
 	t.Helper()
 	m.mu.Lock()
@@ -221,15 +219,14 @@ func (m *Memory) newID(prefix string) string {
 	return fmt.Sprintf("%s_%026d", prefix, m.ids)
 }
 
-// random returns bytes in place of random ones; they differ from call to call.
+// random returns bytes instead of random ones; they differ from call to call.
 func (m *Memory) random() []byte {
 	m.ids++
 	sum := sha256.Sum256(fmt.Appendf(nil, "random %d", m.ids))
 	return sum[:]
 }
 
-// Fill gives the memory the content of a World and returns the world with a
-// handler over it.
+// Fill gives the memory the content of a World and returns the world with a handler over it.
 func (m *Memory) Fill(t testing.TB) World {
 	t.Helper()
 	ada, vic, glo := m.person("ada@acme.example", "Ada"), m.person("vic@acme.example", "Vic"), m.person("glo@globex.example", "Glo")
@@ -271,8 +268,7 @@ func (m *Memory) Fill(t testing.TB) World {
 	}
 }
 
-// without returns a list less the items that match. It fails with not_found, naming what the list
-// holds, where none does.
+// without returns a list without the items that match. If none matches, it fails with not_found; what names the items.
 func without[T any](list []T, what string, matches func(T) bool) ([]T, error) {
 	kept := slices.DeleteFunc(slices.Clone(list), matches)
 	if len(kept) == len(list) {

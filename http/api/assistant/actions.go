@@ -63,10 +63,10 @@ func actionOf(a *svc.Action) action {
 // actionFilter is the parameter status of a list of actions.
 type actionFilter svc.ActionStatus
 
-// allActions asks for actions of any status.
+// allActions selects actions of any status.
 const allActions = "all"
 
-// Parse reads the status; proposed is meant where the request names none.
+// Parse reads the status; the default is proposed.
 func (f *actionFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := actionChoice().Parse(words)
 	*f = actionFilter(word)

@@ -12,18 +12,16 @@ import (
 
 // Approvals is the approval queues of organizations.
 type Approvals interface {
-	// Requests returns the requests to the outside that a person made or could make, the
-	// newest last.
+	// Requests returns the requests to external systems that a person made or could make, the newest last.
 	Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error)
-	// ApproveRequest sends a request once, after a second operator's decision, and returns the
-	// result. It fails with forbidden for the person who asked and for one who could not make the
-	// call, and with conflict if the request is decided, expired, or was made for another target
-	// than the present one.
+	// ApproveRequest sends a request once, after a second operator's decision, and returns the result. It fails with
+	// forbidden for the person that made the request, and for a person that may not make the call. It fails with
+	// conflict if the request is decided or expired, or was made for another target than the present one.
 	ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
 	RejectRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
 }
 
-// approvals answers the console's routes of approval queues.
+// approvals serves the console's routes of approval queues.
 type approvals struct{ queue Approvals }
 
 func consoleApprovalRoutes(ports Ports) []route.Route {
@@ -44,7 +42,7 @@ func consoleApprovalRoutes(ports Ports) []route.Route {
 	}
 }
 
-// approval is a request to the outside as answers show it.
+// approval is a request to an external system as answers show it.
 type approval struct {
 	action
 	App         string      `json:"app" doc:"The application's slug."`
@@ -66,7 +64,7 @@ type listApprovals struct {
 	Status actionFilter `query:"status" doc:"Only requests of this status."`
 }
 
-// decider returns the signed-in person who decides; tokens decide no requests.
+// decider returns the signed-in person that decides; tokens decide no requests.
 func decider(call *route.Call, org string) (svc.Principal, error) {
 	who, err := asker(call)
 	who.Ref = svc.AppRef{Org: org}

@@ -12,11 +12,11 @@ import (
 	"svc/http/route"
 )
 
-// Assistant holds the conversations of members.
+// Assistant stores the conversations of members.
 type Assistant interface {
-	// Ask answers a question. It fails with not_found for somebody else's conversation,
-	// with conflict while a turn runs or actions wait, with rate_limited after too many
-	// questions, with provider_unavailable where there is no model.
+	// Ask answers a question. It fails with not_found for another member's conversation, and with conflict while a turn
+	// runs or actions wait. It fails with rate_limited after too many questions, and with provider_unavailable if there
+	// is no model.
 	Ask(ctx context.Context, who svc.Principal, question svc.Question) (Turn, error)
 	// Approve executes a proposed action and continues the conversation.
 	Approve(ctx context.Context, who svc.Principal, id, reason string) (Turn, error)
@@ -24,10 +24,10 @@ type Assistant interface {
 	// Revoke denies an action that was proposed to a member.
 	Revoke(ctx context.Context, who svc.Principal, member, id, reason string) (svc.Action, error)
 	Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error)
-	// List and Actions return what a member has, the newest last.
+	// List and Actions return a member's conversations and actions, the newest last.
 	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
 	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
-	// Follow yields the frames of a conversation's last turn, those after an id.
+	// Follow yields the frames of a conversation's last turn after the frame with the id after.
 	Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error
 }
 
@@ -39,7 +39,7 @@ type Turn interface {
 	Text(ctx context.Context) (string, error)
 }
 
-// assistant answers the routes of the assistant.
+// assistant serves the routes of the assistant.
 type assistant struct{ assistant Assistant }
 
 // turnEvents describes the stream of a turn.
@@ -120,7 +120,7 @@ func (a assistant) list(ctx context.Context, call *route.Call, in listConversati
 	return newestFirst(call, api.Convert(rows, conversationOf), in.Paging, func(row conversation) string { return row.ID })
 }
 
-// newestFirst makes a page of a list whose ids sort by time.
+// newestFirst makes a page of a list with ids that sort by time.
 func newestFirst[Row any](call *route.Call, rows []Row, paging api.Paging, id func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
@@ -204,7 +204,7 @@ func (a assistant) follow(ctx context.Context, call *route.Call, in conversation
 	return a.assistant.Follow(ctx, who.Ref, who.User.ID, in.ID, call.LastEventID(), relay(yield))
 }
 
-// relay hands frames of a turn to a stream.
+// relay passes frames of a turn to a stream.
 func relay(yield func(route.Frame) bool) func(svc.TurnFrame) bool {
 	return func(frame svc.TurnFrame) bool {
 		return yield(route.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data, More: frame.More})
@@ -247,8 +247,8 @@ type streamError struct {
 	Code    svc.Code `json:"code"`
 }
 
-// ask streams the answer. A caller who reconnects to a conversation with Last-Event-ID follows its
-// turn instead of asking again.
+// ask streams the answer. A caller that reconnects to a conversation with Last-Event-ID follows its turn instead of
+// asking again.
 func (a assistant) ask(ctx context.Context, call *route.Call, in askQuestion, yield func(route.Frame) bool) error {
 	turn, err := a.answer(ctx, call, &in.Body, yield)
 	if turn != nil {
@@ -258,7 +258,7 @@ func (a assistant) ask(ctx context.Context, call *route.Call, in askQuestion, yi
 	return unanswered(err, yield)
 }
 
-// unanswered writes to the stream why there is no turn, if that was not refused before the stream.
+// unanswered writes the reason why there is no turn to the stream, unless the request was refused before the stream.
 func unanswered(err error, yield func(route.Frame) bool) error {
 	code := svc.CodeOf(err)
 	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
@@ -272,8 +272,7 @@ func unanswered(err error, yield func(route.Frame) bool) error {
 	return nil
 }
 
-// answer begins the turn that answers a question. It is nil if the caller has followed the running
-// turn instead.
+// answer begins the turn that answers a question. It is nil if the caller has followed the running turn instead.
 func (a assistant) answer(ctx context.Context, call *route.Call, body *questionBody, yield func(route.Frame) bool) (Turn, error) {
 	who, err := asker(call)
 	if err != nil {

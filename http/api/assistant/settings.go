@@ -10,13 +10,12 @@ import (
 	"svc/http/route"
 )
 
-// AISettings keeps the organizations' settings of the assistant.
+// AISettings stores the organizations' settings of the assistant.
 type AISettings interface {
-	// Settings returns an organization's settings, and the tools that a member always
-	// allows.
+	// Settings returns an organization's settings, and the tools that a member always allows.
 	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
 	PutPolicy(ctx context.Context, org string, policy svc.AIPolicy) error
-	// PutCredential keeps a provider's credential; an empty key removes it.
+	// PutCredential stores a provider's credential; an empty key removes it.
 	PutCredential(ctx context.Context, org string, credential svc.AICredential, key svc.Secret) error
 	Mark(ctx context.Context, org, user, tool string, always bool) error
 }
@@ -25,11 +24,11 @@ type AISettings interface {
 type AITools interface {
 	// Tool returns a tool of the assistant.
 	Tool(name string) (svc.Tool, bool)
-	// Names lists all tools of models: those of the assistant and those of agents.
+	// Names lists all tools of models: the tools of the assistant and of agents.
 	Names() []string
 }
 
-// consoleAI answers the console's routes of the assistant.
+// consoleAI serves the console's routes of the assistant.
 type consoleAI struct {
 	settings  AISettings
 	tools     AITools
@@ -87,7 +86,7 @@ func consoleAIRoutes(ports Ports) []route.Route {
 	}
 }
 
-// aiPolicy has the limits that an organization sets to the assistant.
+// aiPolicy contains the limits that an organization sets for the assistant.
 type aiPolicy struct {
 	DeniedTools   []string     `json:"deniedTools" doc:"Tools that are not offered to the model."`
 	DeniedEffects []svc.Effect `json:"deniedEffects" doc:"Whole effect classes that are not offered."`
@@ -145,8 +144,7 @@ type putAIPolicy struct {
 	Body aiPolicyBody `body:"json"`
 }
 
-// aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole policy: what is absent is
-// not restricted.
+// aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole policy: absent fields are not restricted.
 type aiPolicyBody struct {
 	DeniedTools   []string                  `json:"deniedTools" doc:"Tools that are not offered to models; absent denies none."`
 	DeniedEffects []svc.Effect              `json:"deniedEffects" doc:"Whole effect classes that are not offered; absent denies none."`
@@ -171,8 +169,8 @@ func (p *putAIPolicy) Check(*route.Call) []svc.FieldError {
 // maxUnknownTools bounds the problems of one policy.
 const maxUnknownTools = 10
 
-// unknownTools returns a problem for each of the first denied names that no tool has, since such a
-// denial has no effect.
+// unknownTools returns a problem for each of the first denied names that match no tool, since such a denial has no
+// effect.
 func (c consoleAI) unknownTools(denied []string) (problems []svc.FieldError) {
 	names := c.tools.Names()
 	for i, name := range denied {
@@ -210,7 +208,7 @@ type aiCredentialBody struct {
 	APIKey   string         `json:"apiKey" required:"true" doc:"Kept sealed and never shown."`
 }
 
-// leastKey is the length from which a text may be a provider's key.
+// leastKey is the minimum length of a provider's key.
 const leastKey = 8
 
 // Check applies the rules of credentials.
@@ -244,7 +242,7 @@ type toolPath struct {
 	Tool string `path:"tool" doc:"The tool's name."`
 }
 
-// allow marks a tool as always allowed; only writes can be.
+// allow marks a tool as always allowed; this is possible only for writes.
 func (c consoleAI) allow(ctx context.Context, call *route.Call, in toolPath) (route.Empty, error) {
 	tool, found := c.tools.Tool(in.Tool)
 	if !found {

@@ -12,7 +12,7 @@ import (
 	"svc/http/route"
 )
 
-// consoled asks the console of a world and returns status and answer.
+// consoled sends a request to the console of a world and returns status and answer.
 func consoled(t *testing.T, world *apitest.World, method, path, body string) (int, map[string]any) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, "/console/api/v1"+path, strings.NewReader(body))
@@ -27,7 +27,7 @@ func consoled(t *testing.T, world *apitest.World, method, path, body string) (in
 	return response.Code, answer
 }
 
-// TestNothingUnknownLiftsADenial sends policies that say less than they seem to.
+// TestNothingUnknownLiftsADenial sends policies that deny less than they seem to.
 func TestNothingUnknownLiftsADenial(t *testing.T) {
 	world := apitest.NewMemory(apitest.Noon).Fill(t)
 	const path, strict = "/orgs/acme/ai/policy", `{"deniedTools":["goals_create"],"deniedEffects":["external"],"maxScope":"read","monthlyBudget":1000}`
@@ -58,7 +58,7 @@ func TestNothingUnknownLiftsADenial(t *testing.T) {
 	}
 }
 
-// TestEveryReplacementIsStrict goes through the table.
+// TestEveryReplacementIsStrict checks every row of the table that replaces.
 func TestEveryReplacementIsStrict(t *testing.T) {
 	world := apitest.NewMemory(apitest.Noon).Fill(t)
 	fill := strings.NewReplacer("{org}", "acme", "{app}", "web", "{email}", "new@acme.example")

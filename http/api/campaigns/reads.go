@@ -11,7 +11,7 @@ import (
 	"svc/http/views"
 )
 
-// campaignAudience is whom a campaign is for, as answers show it.
+// campaignAudience is the audience of a campaign as answers show it.
 type campaignAudience struct {
 	Kind      svc.AudienceKind `json:"kind" open:"true"`
 	SegmentID string           `json:"segmentId,omitempty" doc:"Of an audience of kind segment."`
@@ -80,7 +80,7 @@ type listCampaigns struct {
 	Status wantedStatus `query:"status" doc:"Campaigns of this status only."`
 }
 
-// wantedStatus is the parameter status of the list; all statuses are the empty one.
+// wantedStatus is the parameter status of the list; empty means all statuses.
 type wantedStatus svc.CampaignStatus
 
 func statusChoice() api.Choice {
@@ -145,12 +145,12 @@ func (c campaigns) list(ctx context.Context, call *route.Call, in listCampaigns)
 	return answer, nil
 }
 
-// placeOf returns the place of a campaign in the list.
+// placeOf returns the position of a campaign in the list.
 func placeOf(m *svc.Mailing) []string {
 	return []string{strconv.FormatInt(m.CreatedAt.UnixNano(), 10), m.ID}
 }
 
-// follows reports whether a campaign comes after a place, which is that of an older one.
+// follows reports whether a campaign comes after a position, so it is older.
 func follows(m *svc.Mailing, keyset []string) bool {
 	created, err := strconv.ParseInt(keyset[0], 10, 64)
 	at := m.CreatedAt.UnixNano()
@@ -159,7 +159,7 @@ func follows(m *svc.Mailing, keyset []string) bool {
 
 func authorOf(a svc.LedgerActor) views.Actor { return views.Actor{ID: a.ID, Name: a.Name} }
 
-// campaignDecision is the word of a second member.
+// campaignDecision is the decision of a second member.
 type campaignDecision struct {
 	By       views.Actor `json:"by"`
 	At       route.Time  `json:"at"`
@@ -167,7 +167,7 @@ type campaignDecision struct {
 	Reason   *string     `json:"reason"`
 }
 
-// campaignDetails is a campaign as it is shown alone.
+// campaignDetails is a single campaign as answers show it.
 type campaignDetails struct {
 	listedCampaign
 	From          svc.CampaignSender `json:"from"`
@@ -223,7 +223,8 @@ type shownCampaign struct {
 	Stats    campaignStats   `json:"stats" doc:"Queued, sent, failed and skipped people are the audience."`
 }
 
-// shown returns the answer about a campaign, and tags it. The tag does not tell the statistics, which change without the campaign.
+// shown returns the answer about a campaign, and tags it. The tag does not cover the statistics, which change without
+// the campaign.
 func (c campaigns) shown(ctx context.Context, call *route.Call, m *svc.Mailing) (shownCampaign, error) {
 	call.About(m.ID)
 	call.Tag(m.Revision)

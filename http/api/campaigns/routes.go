@@ -1,4 +1,4 @@
-// Package campaigns has the routes of campaigns: reads of the API, and what the console writes.
+// Package campaigns has the routes of campaigns: reads of the API, and writes of the console.
 package campaigns
 
 import (
@@ -10,32 +10,33 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct{ Campaigns Campaigns }
 
-// Campaigns keeps the campaigns of applications.
+// Campaigns stores the campaigns of applications.
 type Campaigns interface {
 	// List returns the campaigns of an application, the newest first, without their contents.
 	List(ctx context.Context, ref svc.AppRef) ([]svc.Mailing, error)
-	// Progress returns how far campaigns are, in their order.
+	// Progress returns the progress of campaigns, in their order.
 	Progress(ctx context.Context, ref svc.AppRef, campaigns []svc.Mailing) ([]svc.CampaignProgress, error)
-	// Get returns a campaign with its content. It fails with not_found where there is none.
+	// Get returns a campaign with its content. It fails with not_found if the campaign does not exist.
 	Get(ctx context.Context, ref svc.AppRef, id string) (svc.Mailing, error)
-	// Create makes a draft. It fails with invalid_request as svc.CampaignSpec.Validate does, and with conflict where there are
-	// too many.
+	// Create makes a draft. It fails with invalid_request as svc.CampaignSpec.Validate does, and with conflict if there
+	// are too many.
 	Create(ctx context.Context, app *svc.Application, spec svc.CampaignSpec, by svc.LedgerActor) (svc.Mailing, error)
-	// Update changes a draft of a revision, 0 for any. It fails with precondition_failed where the revision is another one, and
-	// with conflict where the campaign is no draft.
+	// Update changes a draft of a revision, 0 for any. It fails with precondition_failed if the draft has another
+	// revision, and with conflict if the campaign is not a draft.
 	Update(ctx context.Context, app *svc.Application, id string, patch svc.CampaignPatch, revision uint64, by svc.LedgerActor) (svc.Mailing, error)
-	// Submit has a draft wait for a second operator.
+	// Submit passes a draft to a second operator for approval.
 	Submit(ctx context.Context, ref svc.AppRef, id string, revision uint64, by svc.LedgerActor) (svc.Mailing, error)
-	// Decide approves a campaign, or returns it. It fails with forbidden for those who wrote it.
+	// Decide approves or returns a campaign. It fails with forbidden for its authors.
 	Decide(ctx context.Context, ref svc.AppRef, id string, revision uint64, decision svc.CampaignDecision) (svc.Mailing, error)
-	// Control has a campaign begin, pause, go on or end. It fails with conflict where its status does not permit that.
+	// Control starts, pauses, resumes or ends a campaign. It fails with conflict if its status does not permit the
+	// action.
 	Control(ctx context.Context, ref svc.AppRef, id string, action svc.CampaignAction, at time.Time, revision uint64) (svc.Mailing, error)
 }
 
-// campaigns answers the routes of campaigns.
+// campaigns serves the routes of campaigns.
 type campaigns struct{ campaigns Campaigns }
 
 // Routes returns the rows of the package.
@@ -78,7 +79,7 @@ type campaignPath struct {
 	ID string `path:"id" doc:"The campaign's id."`
 }
 
-// actorOf names the member who calls.
+// actorOf returns the member that makes a call.
 func actorOf(call *route.Call) (svc.LedgerActor, error) {
 	user, err := api.SignedIn(call)
 	return svc.LedgerActor{ID: user.ID, Name: user.Name}, err

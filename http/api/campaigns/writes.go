@@ -11,14 +11,14 @@ import (
 	"svc/http/route"
 )
 
-// chosenAudience is whom a campaign is for, in a body.
+// chosenAudience is the audience of a campaign in a body.
 type chosenAudience struct {
 	Kind      svc.AudienceKind `json:"kind" required:"true" doc:"all, segment, or list."`
 	SegmentID string           `json:"segmentId" doc:"Of an audience of kind segment."`
 	PersonIDs []string         `json:"personIds" doc:"The people of an audience of kind list, at most 10000."`
 }
 
-// audience returns the audience, or the ids that are none.
+// audience returns the audience, or problems for invalid ids.
 func (c *chosenAudience) audience() (chosen svc.CampaignAudience, problems []svc.FieldError) {
 	chosen = svc.CampaignAudience{Kind: c.Kind, SegmentID: c.SegmentID}
 	for i, id := range c.PersonIDs {
@@ -31,7 +31,7 @@ func (c *chosenAudience) audience() (chosen svc.CampaignAudience, problems []svc
 	return chosen, problems
 }
 
-// campaignBody is what a body may say of a campaign; what is absent stays, or has its default.
+// campaignBody contains the fields of a campaign in a body; absent fields stay unchanged or have their default.
 type campaignBody struct {
 	Name          *string                `json:"name" doc:"The name that members read."`
 	Channels      *[]svc.CampaignChannel `json:"channels" doc:"One channel; email where it is absent. The others have no sender."`
@@ -46,7 +46,7 @@ type campaignBody struct {
 	HTML          *string                `json:"html" doc:"The message as HTML, with the same placeholders."`
 }
 
-// patch returns the change that the body asks for.
+// patch returns the change that the body requests.
 func (b *campaignBody) patch() (patch svc.CampaignPatch, problems []svc.FieldError) {
 	patch = svc.CampaignPatch{
 		Name: b.Name, Channels: b.Channels, Rate: b.RatePerSecond, Budget: b.HourlyBudget, From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Preheader: b.Preheader, Text: b.Text, HTML: b.HTML,
@@ -70,7 +70,7 @@ type newCampaign struct {
 	Environment string `json:"environment" doc:"The environment of the people; production where it is absent."`
 }
 
-// Check refuses ids that are none.
+// Check refuses invalid ids.
 func (c *createCampaign) Check(*route.Call) []svc.FieldError {
 	_, problems := c.Body.patch()
 	return problems
@@ -95,7 +95,7 @@ type updateCampaign struct {
 	Body campaignBody `body:"json"`
 }
 
-// Check refuses an empty body, and ids that are none.
+// Check refuses an empty body and invalid ids.
 func (u *updateCampaign) Check(*route.Call) []svc.FieldError {
 	if reflect.ValueOf(u.Body).IsZero() {
 		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, channels, audience, from, subject or another member."}}
@@ -150,10 +150,10 @@ func (c campaigns) submit(ctx context.Context, call *route.Call, in campaignPath
 	return c.shown(ctx, call, &changed)
 }
 
-// maxReason is the length of a reason in bytes.
+// maxReason is the maximum length of a reason in bytes.
 const maxReason = 1000
 
-// verdict is what a second member says.
+// verdict is the decision of a second member.
 type verdict string
 
 // The verdicts.
@@ -177,7 +177,7 @@ type decideBody struct {
 	Reason   string  `json:"reason" doc:"Why the campaign is returned."`
 }
 
-// Check refuses what is no decision, and a return without a reason.
+// Check refuses an unknown verdict, and a return without a reason.
 func (d *decideCampaign) Check(*route.Call) (problems []svc.FieldError) {
 	switch {
 	case d.Body.Decision != approve && d.Body.Decision != giveBack:
@@ -194,7 +194,7 @@ func (d *decideCampaign) Check(*route.Call) (problems []svc.FieldError) {
 	return problems
 }
 
-// decide approves or returns a campaign. Whoever approves has just signed in with a passkey.
+// decide approves or returns a campaign. An approval requires a recent sign-in with a passkey.
 func (c campaigns) decide(ctx context.Context, call *route.Call, in decideCampaign) (shownCampaign, error) {
 	by, err := actorOf(call)
 	if err != nil {
@@ -224,7 +224,7 @@ type controlBody struct {
 	At     string             `json:"at" doc:"When a scheduled campaign begins: 2026-12-24T09:00 in the application's time zone, or an instant with a zone."`
 }
 
-// at returns when a scheduled campaign begins.
+// at returns the begin of a scheduled campaign.
 func (b *controlBody) at(call *route.Call) (time.Time, *svc.FieldError) {
 	if (b.At != "") != (b.Action == svc.CampaignSchedule) {
 		return time.Time{}, &svc.FieldError{Field: "at", Code: "required", Message: "The action schedule, and no other, says when the campaign begins."}
@@ -253,7 +253,7 @@ func (b *controlBody) at(call *route.Call) (time.Time, *svc.FieldError) {
 	return at.UTC().Truncate(time.Millisecond), nil
 }
 
-// Check refuses what is no action, and times that do not fit it.
+// Check refuses an unknown action, and times that do not match it.
 func (c *controlCampaign) Check(call *route.Call) []svc.FieldError {
 	if to, _ := c.Body.Action.Target(); to == "" {
 		return []svc.FieldError{api.UnknownWord("action", "action", string(c.Body.Action), api.Words(c.Body.Action.Values()))}
@@ -281,7 +281,7 @@ func (c campaigns) control(ctx context.Context, call *route.Call, in controlCamp
 	return c.shown(ctx, call, &changed)
 }
 
-// ledgerOf returns what an action leaves in the ledger.
+// ledgerOf returns the kind of ledger entry of an action.
 func ledgerOf(action svc.CampaignAction) svc.LedgerKind {
 	switch action {
 	case svc.CampaignSchedule:

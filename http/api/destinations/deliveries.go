@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// deliveries answers the routes of deliveries.
+// deliveries serves the routes of deliveries.
 type deliveries struct{ deliveries Deliveries }
 
 func deliveryRoutes(ports Ports) []route.Route {
@@ -83,7 +83,7 @@ type listDeliveries struct {
 	DeliveryID string       `query:"deliveryId" doc:"This delivery only."`
 }
 
-// wantedStatus is the parameter status of the list of deliveries; all statuses are the empty one.
+// wantedStatus is the parameter status of the list of deliveries; empty means all statuses.
 type wantedStatus svc.DispatchStatus
 
 func statusChoice() api.Choice {

@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// destinations answers the routes of destinations.
+// destinations serves the routes of destinations.
 type destinations struct{ destinations Destinations }
 
 func destinationRoutes(ports Ports) []route.Route {
@@ -126,7 +126,7 @@ func (d destinations) create(ctx context.Context, call *route.Call, in createDes
 	return createdDestination{destinationOf(&made, svc.DestinationState{}), api.OrNull(secret.Reveal())}, nil
 }
 
-// mayForward refuses a destination that is sent something of persons to callers who may not see it.
+// mayForward refuses a destination that receives personal data if the caller may not see that data.
 func mayForward(call *route.Call, spec svc.DestinationSpec) error {
 	spec.Normalize()
 	if fields := spec.Config.PersonFields; call.Grant.May(svc.PermPeoplePIIRead) || fields == "" || fields == svc.PersonNone {
@@ -138,8 +138,8 @@ func mayForward(call *route.Call, spec svc.DestinationSpec) error {
 	}
 }
 
-// mayChange refuses a change of a destination that is, or would be, sent something of persons: an address may be changed to
-// the caller's own.
+// mayChange refuses a change of a destination that receives, or would receive, personal data if the caller may not see
+// it. Otherwise the caller could change the address to their own.
 func (d destinations) mayChange(ctx context.Context, call *route.Call, id string, patch svc.DestinationPatch) error {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return nil
@@ -155,7 +155,7 @@ func (d destinations) mayChange(ctx context.Context, call *route.Call, id string
 	return mayForward(call, all[at].With(patch))
 }
 
-// secretOf returns a credential of a body, empty where there is none.
+// secretOf returns a credential of a body, empty if it has none.
 func secretOf(text *string) svc.Secret {
 	if text == nil {
 		return ""
@@ -173,7 +173,7 @@ type updateDestination struct {
 	Body destinationPatch `body:"json"`
 }
 
-// destinationPatch is the body of PATCH …/destinations/{id}; what is absent stays.
+// destinationPatch is the body of PATCH …/destinations/{id}; absent fields stay unchanged.
 type destinationPatch struct {
 	Name         *string                `json:"name"`
 	Enabled      *bool                  `json:"enabled" doc:"A destination that is switched off is sent nothing; what waits for it is parked."`

@@ -9,35 +9,36 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Destinations Destinations
 	Deliveries   Deliveries
 }
 
-// Destinations keeps the destinations of applications.
+// Destinations stores the destinations of applications.
 type Destinations interface {
-	// List returns the destinations of an application and how they fare.
+	// List returns the destinations of an application and their states.
 	List(ctx context.Context, ref svc.AppRef) ([]svc.Destination, []svc.DestinationState, error)
-	// Create makes a destination; the secret of a webhook that was given none is returned this once. It fails with
-	// invalid_request as svc.DestinationSpec.Validate does, and with conflict where there are too many.
+	// Create makes a destination. If the body has no secret for a webhook, Create makes one and returns it this once.
+	// It fails with invalid_request as svc.DestinationSpec.Validate does, and with conflict if there are too many.
 	Create(ctx context.Context, app *svc.Application, spec svc.DestinationSpec, credential svc.Secret) (svc.Destination, svc.Secret, error)
-	// Update fails with not_found where there is no such destination, and with invalid_request as Create does.
+	// Update fails with not_found if the destination does not exist, and with invalid_request as Create does.
 	Update(ctx context.Context, app *svc.Application, id string, patch svc.DestinationPatch) (svc.Destination, error)
-	// Delete removes a destination and what waits for it.
+	// Delete removes a destination and its waiting deliveries.
 	Delete(ctx context.Context, ref svc.AppRef, id string) error
-	// SetCredential replaces the credential of a destination. A webhook that is given none gets a new secret, which
-	// is returned this once.
+	// SetCredential replaces the credential of a destination. With an empty credential a webhook gets a new secret,
+	// which is returned this once.
 	SetCredential(ctx context.Context, ref svc.AppRef, id string, credential svc.Secret) (svc.Destination, svc.Secret, error)
 }
 
-// Deliveries keeps what became of conversions.
+// Deliveries stores the outcomes of conversions.
 type Deliveries interface {
-	// Test sends a made-up conversion and returns why it was not taken, "" where it was, and the id of the delivery.
+	// Test sends a test conversion. It returns the id of the delivery, and the problem, "" if the destination accepted
+	// it.
 	Test(ctx context.Context, ref svc.AppRef, id string) (problem, delivery string, err error)
 	// Deliveries returns a page of the delivery log of a destination, the newest first.
 	Deliveries(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error)
-	// Replay queues parked deliveries again, one where an id is given, and returns how many, and whether more are
+	// Replay queues parked deliveries again, only one if delivery is set. It returns their number, and whether more are
 	// parked.
 	Replay(ctx context.Context, ref svc.AppRef, id, delivery string) (replayed int, more bool, err error)
 }

@@ -16,15 +16,15 @@ import (
 	"svc/http/route"
 )
 
-// Links makes the links of files and knows them again. A link names the application, the export, its run, the person who got
-// it and when it ends, and carries a code that nobody makes without the key.
+// Links makes and verifies the links of files. A link contains the application, the export, its run, the person that
+// received it and its end. It carries a code that cannot be made without the key.
 type Links struct{ Key []byte }
 
-// fileLink holds the fields that a link names.
+// fileLink contains the fields of a link.
 type fileLink struct {
 	app            svc.AppRef
 	id, run, until string
-	// person is the id of the person who got the link.
+	// person is the id of the person that received the link.
 	person string
 }
 
@@ -40,7 +40,7 @@ func (l Links) code(link fileLink) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// open returns what the link of a request names, if it was made here and has not ended.
+// open returns the fields of a request's link, and whether its code is valid and it has not ended.
 func (l Links) open(r *http.Request, now time.Time) (link fileLink, ok bool) {
 	query := r.URL.Query()
 	link = fileLink{svc.AppRef{Org: r.PathValue("org"), App: r.PathValue("app")}, r.PathValue("id"), query.Get("run"), query.Get("until"), query.Get("for")}
@@ -51,9 +51,9 @@ func (l Links) open(r *http.Request, now time.Time) (link fileLink, ok bool) {
 
 // Bounds of downloads.
 const (
-	// maxDownloads is how many files a node sends at a time: each takes a thread of the store.
+	// maxDownloads bounds the concurrent downloads of a node: each takes a thread of the store.
 	maxDownloads = 4
-	// downloadTime bounds a download, and acceptTime how long a client may take to accept a part of it.
+	// downloadTime bounds a download. acceptTime bounds the time in which a client must accept a part of it.
 	downloadTime = 6 * time.Hour
 	acceptTime   = time.Minute
 	downloadPart = 256 << 10
@@ -74,7 +74,8 @@ func Downloads(ports Ports) []route.Route {
 	}}
 }
 
-// errNoFile answers whoever has no good link, and for files that are gone: the two cannot be told apart.
+// errNoFile answers both requests without a valid link and requests for removed files: callers cannot distinguish the
+// two.
 func errNoFile() error { return svc.NotFound("file") }
 
 func (d *downloads) serve(w *route.Response, r *http.Request) {
@@ -100,11 +101,11 @@ func (d *downloads) serve(w *route.Response, r *http.Request) {
 		w.Refuse(r, err, nil)
 		return
 	}
-	defer func() { _ = file.Close() }() // it was read only
+	defer func() { _ = file.Close() }() // The file was only read.
 	d.send(w, r, &export, file)
 }
 
-// found returns the export of a good link.
+// found returns the export of a valid link.
 func (d *downloads) found(ctx context.Context, r *http.Request, now time.Time) (svc.Export, error) {
 	link, good := d.Links.open(r, now)
 	if !good {
@@ -127,8 +128,8 @@ func (d *downloads) found(ctx context.Context, r *http.Request, now time.Time) (
 	return export, err
 }
 
-// send sends a file. A file that breaks off breaks the transfer off, so that nobody takes it for complete. One that is withdrawn
-// meanwhile breaks off as well.
+// send sends a file. If reading the file fails, send aborts the transfer, so that the client does not take it for
+// complete. It also aborts if the file is withdrawn during the transfer.
 func (d *downloads) send(w *route.Response, r *http.Request, export *svc.Export, file io.Reader) {
 	kinds := map[svc.ExportFormat]string{svc.ExportNDJSON: "application/x-ndjson", svc.ExportCSV: "text/csv; charset=utf-8", svc.ExportParquet: "application/vnd.apache.parquet"}
 	w.Header().Set("Content-Type", kinds[export.Format])
@@ -140,10 +141,10 @@ func (d *downloads) send(w *route.Response, r *http.Request, export *svc.Export,
 	for {
 		n, err := io.ReadFull(file, buffer)
 		if n > 0 {
-			// A writer without deadlines, as tests have them, is never slow.
+			// Writers of tests do not support deadlines; they are never slow.
 			_ = controller.SetWriteDeadline(d.Now().Add(acceptTime))
 			if _, err := w.Write(buffer[:n]); err != nil {
-				return // the client has gone
+				return // The client has disconnected.
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -157,7 +158,7 @@ func (d *downloads) send(w *route.Response, r *http.Request, export *svc.Export,
 			}
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // the head of a good answer is sent
+			panic(http.ErrAbortHandler) // The head with status 200 has been sent already.
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// exports answers the routes of exports.
+// exports serves the routes of exports.
 type exports struct{ Ports }
 
 // export is one row of the list, and the answer of …/exports/{id}.
@@ -140,12 +140,12 @@ func (e exports) create(ctx context.Context, call *route.Call, in createExport) 
 	return exportOf(&made), nil
 }
 
-// mayFetch reports whether a grant may have the file of an export.
+// mayFetch reports whether a grant permits to download the file of an export.
 func mayFetch(app *svc.Application, grant *svc.Grant, e *svc.Export) bool {
 	return app.Has(svc.ModuleAnalytics) && grant.May(svc.PermEventsRead) && mayRead(app, grant, e.Kind) == nil && (e.Masked || grant.May(svc.PermPeoplePIIRead))
 }
 
-// mayRead refuses callers who may not read what an export of a kind holds.
+// mayRead refuses callers that may not read the content of an export of a kind.
 func mayRead(app *svc.Application, grant *svc.Grant, kind svc.ExportKind) error {
 	if kind != svc.ExportPeople {
 		return nil

@@ -1,4 +1,4 @@
-// Package exports has the routes of exports: files of events and people, and the links under which they are fetched.
+// Package exports has the routes of exports: files of events and people, and the links to download them.
 package exports
 
 import (
@@ -11,30 +11,30 @@ import (
 	"svc/http/route"
 )
 
-// Exports keeps the exports of applications.
+// Exports stores the exports of applications.
 type Exports interface {
 	// CreateExport begins an export. It fails with conflict beyond the bounds of the application.
 	CreateExport(ctx context.Context, export svc.Export) (svc.Export, error)
-	// Export returns an export. It fails with not_found where the application has none of the id.
+	// Export returns an export. It fails with not_found if the application has no export with the id.
 	Export(ctx context.Context, app svc.AppRef, id string) (svc.Export, error)
 	// Exports returns the exports of an application, the newest first.
 	Exports(ctx context.Context, app svc.AppRef) ([]svc.Export, error)
 }
 
-// Access says who may fetch a file, as it is now.
+// Access checks the present permission to download a file.
 type Access interface {
-	// Reads fails with not_found if there is no such application, or if the person has no seat in its organization. The
-	// grant has the permissions of the person's role.
+	// Reads fails with not_found if the application does not exist, or if the person is not a member of its
+	// organization. The grant has the permissions of the person's role.
 	Reads(ctx context.Context, app svc.AppRef, person string) (svc.Application, svc.Grant, error)
 }
 
-// Files reads the files of exports that are ready.
+// Files reads the files of completed exports.
 type Files interface {
-	// OpenExport returns a file, written as it is read.
+	// OpenExport returns a file, which is written while it is read.
 	OpenExport(ctx context.Context, export *svc.Export) (io.ReadCloser, error)
 }
 
-// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Exports Exports
 	Files   Files

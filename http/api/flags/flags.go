@@ -12,28 +12,28 @@ import (
 	"svc/http/route"
 )
 
-// Flags keeps the flags of applications.
+// Flags stores the flags of applications.
 type Flags interface {
-	// List returns all flags of an application, the archived ones among them.
+	// List returns all flags of an application, including archived ones.
 	List(ctx context.Context, ref svc.AppRef) ([]svc.Flag, error)
-	// Get fails with not_found where there is no flag of the key.
+	// Get fails with not_found if no flag has the key.
 	Get(ctx context.Context, ref svc.AppRef, key string) (svc.Flag, error)
-	// Put makes or replaces a flag by a valid definition; with ifMatch only where it has that version. action says what the
-	// change was.
+	// Put creates or replaces a flag by a valid definition; with ifMatch only if the flag has that version. action
+	// describes the change.
 	Put(ctx context.Context, ref svc.AppRef, key string, spec *svc.FlagSpec, ifMatch *uint64, by svc.LedgerActor) (flag svc.Flag, action string, err error)
-	// Archive ends the evaluation of a flag. It fails with conflict where it is archived.
+	// Archive ends the evaluation of a flag. It fails with conflict if the flag is archived already.
 	Archive(ctx context.Context, ref svc.AppRef, key string, ifMatch *uint64, by svc.LedgerActor) (svc.Flag, error)
 	// History returns the versions of a flag, the newest first.
 	History(ctx context.Context, ref svc.AppRef, key string) ([]svc.FlagChange, error)
 }
 
-// Readings knows how flags were evaluated.
+// Readings reads the counts of flag evaluations.
 type Readings interface {
-	// FlagReadings returns what was counted of the flags of an environment, by key.
+	// FlagReadings returns the counts for the flags of an environment, by key.
 	FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error)
 }
 
-// flags answers the routes of flags.
+// flags serves the routes of flags.
 type flags struct {
 	flags    Flags
 	readings Readings
@@ -180,7 +180,7 @@ type putFlag struct {
 	Body svc.FlagSpec `body:"json"`
 }
 
-// Check applies the rules of flags that need no other flag.
+// Check applies the rules of flags that do not depend on other flags.
 func (p *putFlag) Check(call *route.Call) []svc.FieldError {
 	problems := p.Body.Validate(environments(&call.App))
 	if problem := svc.CheckFlagKey(call.Param("key")); problem != nil {
@@ -196,7 +196,8 @@ func environments(app *svc.Application) (slugs []string) {
 	return slugs
 }
 
-// present returns the version that the caller requires, nil where it requires none; zero stands for no flag.
+// present returns the version that the caller requires, nil if it requires none; zero means that the flag must not
+// exist.
 func (f flags) present(ctx context.Context, call *route.Call, key string) (*uint64, error) {
 	found, err := f.flags.Get(ctx, call.Ref(), key)
 	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
@@ -241,7 +242,7 @@ func (f flags) archive(ctx context.Context, call *route.Call, in flagPath) (flag
 	return flagOf(&call.App, &changed), nil
 }
 
-// actorOf names the member who makes a call.
+// actorOf returns the member that makes a call.
 func actorOf(call *route.Call) svc.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
 		return svc.LedgerActor{ID: user.ID, Name: user.Name}

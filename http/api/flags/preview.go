@@ -11,14 +11,14 @@ import (
 	"svc/http/route"
 )
 
-// versionKey writes a version so that texts have the order of the numbers.
+// versionKey formats a version so that texts sort like the numbers.
 func versionKey(version uint64) string { return fmt.Sprintf("%020d", version) }
 
 // Previews evaluates flags as this node does.
 type Previews interface {
 	// Set returns the flags of an application in an environment; it is never nil.
 	Set(ref svc.AppRef, environment string) *svc.FlagSet
-	// Known returns what is known of a person, who is looked up; nil where nothing can be said.
+	// Known reads the profile of a person; nil if there is none.
 	Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson
 }
 
@@ -53,7 +53,7 @@ func (p *previewFlag) Check(*route.Call) []svc.FieldError {
 	return nil
 }
 
-// ruleVerdict says how a rule was judged.
+// ruleVerdict is the result of a rule.
 type ruleVerdict struct {
 	RuleID  string `json:"ruleId"`
 	Verdict string `json:"verdict" enum:"matched,failed,unknown" doc:"unknown: it looks at what was not sent, and is not known of the person."`
@@ -74,8 +74,8 @@ type previewed struct {
 	Environment string              `json:"environment"`
 }
 
-// mayPreview refuses the preview of a flag whose rules, or those of the flags that it depends on, ask for what is masked to
-// the caller: asked for one person after the other, it tells the values.
+// mayPreview refuses the preview of a flag if its rules, or the rules of the flags that it depends on, read data that
+// is masked for the caller. Previews for one person after the other would reveal the values.
 func (p previews) mayPreview(ctx context.Context, call *route.Call, key string) error {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return nil

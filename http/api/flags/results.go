@@ -9,9 +9,10 @@ import (
 	"svc/http/route"
 )
 
-// Results knows what became of those who were served variants.
+// Results reads the conversions of the people that saw variants.
 type Results interface {
-	// FlagResults returns who was served the variants of a flag in a window, and who of them reached the goals afterwards.
+	// FlagResults returns the people that were served the variants of a flag in a window, and how many of them reached
+	// the goals afterwards.
 	FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error)
 }
 
@@ -79,7 +80,7 @@ type goalResult struct {
 	Why      *string         `json:"why" doc:"Why there is no winner: too_few_exposures (each variant needs 100), no_clear_difference, one_variant." enum:"too_few_exposures,no_clear_difference,one_variant"`
 }
 
-// variantExposure is how many persons saw one variant.
+// variantExposure is the number of persons that saw one variant.
 type variantExposure struct {
 	Variant     string `json:"variant"`
 	Exposed     uint64 `json:"exposed"`
@@ -87,7 +88,7 @@ type variantExposure struct {
 	Evaluations uint64 `json:"evaluations"`
 }
 
-// dayCount is the evaluations of a day.
+// dayCount is the number of evaluations on a day.
 type dayCount struct {
 	Day     string `json:"day" doc:"A day of UTC."`
 	Variant string `json:"variant"`
@@ -142,7 +143,7 @@ func shownVariant(key string) string {
 	return key
 }
 
-// exposuresOf returns who saw the variants, and how often they were evaluated.
+// exposuresOf returns the persons that saw the variants, and the number of evaluations.
 func exposuresOf(totals *svc.FlagTotals) []variantExposure {
 	rows := []variantExposure{}
 	for _, exposed := range totals.Exposed {

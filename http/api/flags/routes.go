@@ -7,7 +7,7 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Flags    Flags
 	Readings Readings

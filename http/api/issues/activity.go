@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// activity is one entry of what happened to an issue.
+// activity is one entry in the activity of an issue.
 type activity struct {
 	ID      string                `json:"id"`
 	Kind    svc.IssueActivityKind `json:"kind"`
@@ -44,7 +44,7 @@ type activityPage struct {
 	Environment string `json:"environment"`
 }
 
-// activity lists what happened to an issue, the newest first.
+// activity lists the activity of an issue, the newest first.
 func (e tracking) activity(ctx context.Context, call *route.Call, in listActivity) (activityPage, error) {
 	env, found, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
@@ -70,7 +70,7 @@ func (e tracking) activity(ctx context.Context, call *route.Call, in listActivit
 	return activityPage{Page: page, Environment: env.Slug}, nil
 }
 
-// sequenceOf reads the number in a cursor, 0 where there is none.
+// sequenceOf reads the number in a cursor, 0 without a cursor.
 func sequenceOf(call *route.Call, cursor string) (uint64, error) {
 	keyset, err := call.Keyset(cursor, 1)
 	if keyset == nil || err != nil {
@@ -93,7 +93,7 @@ type issueComment struct {
 	Text string `json:"text" required:"true" doc:"The comment, plain text of up to 4096 bytes."`
 }
 
-// Check holds the text to its bounds.
+// Check applies the bounds of the text.
 func (c *commentOnIssue) Check(*route.Call) []svc.FieldError {
 	if problem := svc.CheckComment(c.Body.Text); problem != nil {
 		return []svc.FieldError{*problem}

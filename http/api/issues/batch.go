@@ -58,8 +58,8 @@ type changedIssues struct {
 // batchAtOnce bounds the issues of one request that are changed at the same time.
 const batchAtOnce = 16
 
-// updateMany changes several issues of one environment. Each issue is changed or not of its own, and the
-// answer names what became of it.
+// updateMany changes several issues of one environment. Each issue succeeds or fails on its own, and the answer
+// contains the result of each.
 func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIssues) (changedIssues, error) {
 	by, err := author(call)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 	}
 	numbers := make([]uint64, len(in.Body.IDs))
 	for n, id := range in.Body.IDs {
-		numbers[n], _ = svc.ParseIssueID(id) // no issue has the number 0
+		numbers[n], _ = svc.ParseIssueID(id) // No issue has the number 0.
 	}
 	found, err := e.issues.FindIssues(ctx, in.Env.Environment, numbers, call.Now)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 			})
 		}
 	}
-	_ = group.Wait() // what failed stands in its row
+	_ = group.Wait() // The row of an issue contains its error.
 	changed := []string{}
 	for n := range answer.Data {
 		if answer.Data[n].Error == nil {
@@ -112,7 +112,7 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 	return answer, nil
 }
 
-// changeOne changes one issue and writes what became of it into its row.
+// changeOne changes one issue and writes the result into its row.
 func (e tracking) changeOne(ctx context.Context, call *route.Call, row *issueOutcome, issue *svc.Issue, environment uint64, patch svc.IssuePatch, by svc.IssueAuthor) {
 	change, err := e.changes.Change(ctx, environment, issue.Key.Number, patch, by)
 	if err != nil {

@@ -17,8 +17,8 @@ type issuePath struct {
 	Env     someEnvironments `query:"env" doc:"The environment's slug; the issue's own where it is absent."`
 }
 
-// find returns the issue of a path and its environment. For an issue that is part of another one,
-// it returns that other one.
+// find returns the issue of a path and its environment. For an issue that is part of another one, it returns that other
+// one.
 func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (svc.Environment, svc.Issue, error) {
 	return e.findIn(ctx, in.Env.list, in.IssueID, call.Now)
 }
@@ -113,7 +113,7 @@ func issueDetailOf(d *svc.IssueDetail) issueDetail {
 	}
 }
 
-// assignee returns the member of an id, nil for none.
+// assignee returns the member with an id, nil without one.
 func (e tracking) assignee(ctx context.Context, org, id string) (*assignee, error) {
 	if id == "" {
 		return nil, nil
@@ -129,8 +129,7 @@ func (e tracking) assignee(ctx context.Context, org, id string) (*assignee, erro
 	return shown, nil
 }
 
-// member returns the person of a member's id, nil where nobody of the
-// organization has it.
+// member returns the person with a member's id, nil if no member of the organization has it.
 func (e tracking) member(ctx context.Context, org, id string) (*svc.User, error) {
 	members, err := e.members.Members(ctx, org)
 	if err != nil {
@@ -148,7 +147,7 @@ type updateIssue struct {
 	Body issuePatch `body:"json"`
 }
 
-// issuePatch is the body of PATCH …/errors/{issueId}; what is absent stays.
+// issuePatch is the body of PATCH …/errors/{issueId}; absent fields stay unchanged.
 type issuePatch struct {
 	Status            *svc.IssueStatus           `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
 	AssigneeID        route.Nullable[string]     `json:"assigneeId" doc:"A member's id; null takes the assignee away."`
@@ -156,7 +155,7 @@ type issuePatch struct {
 	IgnoreUntil       route.Nullable[route.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
 }
 
-// patch returns the changes that the body asks for.
+// patch returns the changes that the body requests.
 func (body *issuePatch) patch() svc.IssuePatch {
 	patch := svc.IssuePatch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
 	if body.AssigneeID.Set {
@@ -186,8 +185,8 @@ type changedIssue struct {
 	Status         svc.IssueStatus `json:"status"`
 }
 
-// update changes an issue. The person who does so must be known: a token that belongs to nobody is
-// refused (contract 82).
+// update changes an issue. The person that makes the change must be known: a token without a person is refused
+// (contract 82).
 func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) (changedIssue, error) {
 	by, err := author(call)
 	if err != nil {
@@ -209,8 +208,7 @@ func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) 
 	return changedIssue{ID: shown.ID, Title: shown.Title, PreviousStatus: change.Previous, Status: change.Status}, nil
 }
 
-// author returns the person who changes an issue. It fails with forbidden for a token that belongs
-// to nobody.
+// author returns the person that changes an issue. It fails with forbidden for a token without a person.
 func author(call *route.Call) (svc.IssueAuthor, error) {
 	user := call.Grant.Token.User
 	if user == nil {
@@ -221,7 +219,7 @@ func author(call *route.Call) (svc.IssueAuthor, error) {
 	return svc.IssueAuthor{ID: user.ID, Name: user.Name}, nil
 }
 
-// assignable fails with invalid_request where a patch assigns somebody who is no member.
+// assignable fails with invalid_request if a patch assigns a person that is not a member.
 func (e tracking) assignable(ctx context.Context, org string, patch svc.IssuePatch) error {
 	if patch.AssigneeID == nil || *patch.AssigneeID == "" {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"svc/http/route"
 )
 
-// TestIssuesAreChangedByPeople refuses a token that is bound to nobody
-// (contract 82) before anything is looked up.
+// TestIssuesAreChangedByPeople checks that a token without a person is refused (contract 82) before any lookup.
 func TestIssuesAreChangedByPeople(t *testing.T) {
 	call := &route.Call{Grant: svc.Grant{Token: svc.Token{Kind: svc.TokenOrganization}, Permissions: svc.Permissions()}}
 	_, err := tracking{}.update(t.Context(), call, updateIssue{})

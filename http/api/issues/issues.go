@@ -14,42 +14,42 @@ import (
 type Issues interface {
 	// Issues returns a page of the issues of an environment.
 	Issues(ctx context.Context, query svc.IssueQuery) (svc.IssueList, error)
-	// Issue returns one issue in full: of one that is part of another, that other
-	// one. It fails with not_found where the environment has none of the number.
+	// Issue returns one issue in full. For an issue that is part of another one, it returns that other one. It fails
+	// with not_found if no issue of the environment has the number.
 	Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDetail, error)
 	// FindIssue is Issue without series, releases and tags.
 	FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error)
-	// FindIssues returns those of the issues that the environment has, each under the number that it was
-	// asked for by, as FindIssue finds it.
+	// FindIssues returns the requested issues that the environment has. The key is the requested number, the value the
+	// result of FindIssue.
 	FindIssues(ctx context.Context, environment svc.Environment, numbers []uint64, now time.Time) (map[uint64]svc.Issue, error)
 	// Releases returns a page of the releases of an environment, the last seen first, and whether more follow.
 	Releases(ctx context.Context, query svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error)
-	// ErrorsOverview returns what happened in a window.
+	// ErrorsOverview returns the errors of a window.
 	ErrorsOverview(ctx context.Context, query svc.ErrorsQuery) (svc.ErrorsOverview, error)
 }
 
-// IssueChanges changes issues, which are named by the numbers of their environment and their own.
+// IssueChanges changes issues. An issue is identified by the number of its environment and its own number.
 type IssueChanges interface {
 	// Change applies a member's valid patch to an issue.
 	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error)
-	// Comment adds a comment to an issue; it fails with conflict where the issue has too many.
+	// Comment adds a comment to an issue; it fails with conflict if the issue has too many.
 	Comment(ctx context.Context, environment, issue uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error)
-	// Activity returns entries of an issue's activity below a number, 0 for all, the newest first, and whether more follow.
+	// Activity returns entries of an issue's activity with a number below before, 0 for all, the newest first, and
+	// whether more follow.
 	Activity(ctx context.Context, environment, issue, before uint64, limit int) (page []svc.IssueActivity, more bool, err error)
-	// Merge makes an issue part of another one; it fails with conflict where
-	// either is merged otherwise.
+	// Merge makes an issue part of another one; it fails with conflict if either is merged with a third one.
 	Merge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error
-	// Unmerge takes a part out again; it fails with not_found where the issue is no part of another.
+	// Unmerge removes a part again; it fails with not_found if the issue is not part of another one.
 	Unmerge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error
 }
 
-// People knows who may be assigned to issues.
+// People reads the members that may be assigned to issues.
 type People interface {
 	// Members returns the members of an organization.
 	Members(ctx context.Context, org string) ([]svc.Member, error)
 }
 
-// tracking answers the routes of error tracking.
+// tracking serves the routes of error tracking.
 type tracking struct {
 	issues      Issues
 	occurrences Occurrences
@@ -121,7 +121,7 @@ func issueOf(i *svc.Issue) issue {
 	}
 }
 
-// maskedIssue returns an issue for a caller who may not see e-mail-like values.
+// maskedIssue returns an issue for a caller that may not see e-mail-like values.
 func maskedIssue(i *svc.Issue) issue {
 	i.Mask()
 	return issueOf(i)
@@ -176,7 +176,7 @@ func (e tracking) list(ctx context.Context, call *route.Call, in listIssues) (is
 	return issuePage{Page: page, Counts: list.Counts, Environment: in.Env.Slug}, nil
 }
 
-// issueKey reads the place in the list that a cursor names.
+// issueKey reads the position of a cursor in the list.
 func issueKey(call *route.Call, cursor string) (*svc.IssueKey, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
@@ -203,7 +203,7 @@ type errorTotals struct {
 	Users  uint64 `json:"users" doc:"Distinct users."`
 }
 
-// errorDelta holds the changes as percentages; null where the window before was zero.
+// errorDelta contains the changes as percentages; null if the window before was zero.
 type errorDelta struct {
 	Events *float64 `json:"events"`
 	Issues *float64 `json:"issues"`
@@ -217,7 +217,7 @@ type errorDay struct {
 	Users  uint64     `json:"users"`
 }
 
-// errorRange is a span of time with the word that asked for it.
+// errorRange is a span of time with the word of its parameter.
 type errorRange struct {
 	From route.Time `json:"from"`
 	To   route.Time `json:"to"`

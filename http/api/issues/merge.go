@@ -32,7 +32,7 @@ type mergedIssue struct {
 	Merged []string `json:"merged" doc:"The ids of all issues that are part of it now."`
 }
 
-// merge makes issues part of the one in the path: their occurrences count there.
+// merge makes issues part of the one in the path: their occurrences count for it.
 func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (mergedIssue, error) {
 	env, root, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
@@ -60,8 +60,7 @@ func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (
 	return e.mergedNow(ctx, call, env, root)
 }
 
-// unmerge takes parts out of the issue in the path; each is an issue again, with
-// the status that it had before.
+// unmerge removes parts from the issue in the path; each is an issue again, with its earlier status.
 func (e tracking) unmerge(ctx context.Context, call *route.Call, in mergeIssues) (mergedIssue, error) {
 	env, root, err := e.find(ctx, call, in.issuePath)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 type Occurrences interface {
 	// Occurrences returns a page of summaries, newest first, and whether more follow.
 	Occurrences(ctx context.Context, query svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error)
-	// Occurrence returns one in full; it fails with not_found where the issue of
-	// the environment has none of the id.
+	// Occurrence returns one occurrence in full; it fails with not_found if the issue of the environment has no
+	// occurrence with the id.
 	Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error)
 }
 
@@ -69,7 +69,7 @@ type occurrence struct {
 	AppVersion     *string           `json:"appVersion"`
 	Environment    string            `json:"environment"`
 	User           map[string]string `json:"user" doc:"What the client says of who used the application."`
-	// ProcessingErrors is never absent: an empty list means that the whole report was kept.
+	// ProcessingErrors is never absent: an empty list means that the whole report was stored.
 	ProcessingErrors []svc.ProcessingError `json:"processingErrors" doc:"Parts of the report that were left out or replaced, so that the rest could be kept."`
 }
 
@@ -79,12 +79,12 @@ type occurrenceRequest struct {
 	URL    *string `json:"url"`
 	Status *int    `json:"status"`
 	Query  *string `json:"query"`
-	// Headers and Data are as the client sent them, except for what is scrubbed.
+	// Headers and Data are as the client sent them, except for scrubbed values.
 	Headers map[string]string `json:"headers"`
 	Data    sentData          `json:"data"`
 }
 
-// sentData is the body of a request as it was sent: any JSON, null where nothing was.
+// sentData is the body of a request as it was sent: any JSON, null if there was none.
 type sentData json.RawMessage
 
 // Schema describes the body.
@@ -117,7 +117,7 @@ func occurrenceOf(o *svc.Occurrence) occurrence {
 	return row
 }
 
-// orEmpty returns the pairs, an empty object where there are none.
+// orEmpty returns the pairs, an empty object if there are no pairs.
 func orEmpty(pairs map[string]string) map[string]string {
 	if pairs == nil {
 		return map[string]string{}
@@ -172,8 +172,7 @@ type getOccurrence struct {
 	Env     api.Env `query:"env" doc:"The environment's slug."`
 }
 
-// event returns one occurrence. One of another issue, application or environment
-// is answered as a missing one.
+// event returns one occurrence. An occurrence of another issue, application or environment is answered as not found.
 func (e tracking) event(ctx context.Context, call *route.Call, in getOccurrence) (occurrence, error) {
 	number, ok := svc.ParseIssueID(in.IssueID)
 	if !ok {

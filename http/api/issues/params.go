@@ -11,14 +11,14 @@ import (
 // issueStatus is the parameter status of a list of issues; empty means all.
 type issueStatus svc.IssueStatus
 
-// anyStatus asks for issues of every status.
+// anyStatus selects issues of every status.
 const anyStatus = "all"
 
 func issueStatusChoice() api.Choice {
 	return api.Choice{Field: "status", What: "status", Fallback: string(svc.IssueOpen), Allowed: append(api.Words(svc.IssueStatuses()), anyStatus)}
 }
 
-// Parse reads the status; open is meant where the request names none.
+// Parse reads the status; the default is open.
 func (s *issueStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := issueStatusChoice().Parse(words)
 	if *s = issueStatus(word); word == anyStatus {
@@ -35,7 +35,7 @@ func (issueStatus) Schema() route.Schema {
 // issueSort is the parameter sort of a list of issues.
 type issueSort svc.IssueSort
 
-// Parse reads the order; the last seen come first where the request names none.
+// Parse reads the order; by default the last seen come first.
 func (s *issueSort) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := issueSortChoice().Parse(words)
 	*s = issueSort(word)
@@ -72,8 +72,8 @@ func (errorWindow) Schema() route.Schema {
 	return route.Schema{"type": "string", "enum": svc.ErrorWindowKeys(), "default": svc.DefaultWindow}
 }
 
-// someEnvironments is the parameter env of routes whose path names an issue: its
-// id is of one environment, so all are meant where the request names none.
+// someEnvironments is the parameter env of routes with an issue in the path. The id of an issue belongs to one
+// environment, so the default is all environments.
 type someEnvironments struct{ list []svc.Environment }
 
 // Parse finds the environments.

@@ -10,11 +10,11 @@ import (
 	"svc/http/route"
 )
 
-// Artifacts reads what is kept of source maps.
+// Artifacts reads the stored source maps.
 type Artifacts interface {
 	// Artifacts returns a page of the source maps of an application, the newest first, and whether more follow.
 	Artifacts(ctx context.Context, query svc.ArtifactQuery) (page []svc.Artifact, more bool, err error)
-	// Unmapped returns the frames of an environment's latest errors that no map gave the place of.
+	// Unmapped returns the frames of an environment's latest errors for which no map gave an original position.
 	Unmapped(ctx context.Context, environment svc.Environment, now time.Time) ([]svc.UnmappedFrames, error)
 }
 
@@ -103,7 +103,7 @@ func (e tracking) releases(ctx context.Context, call *route.Call, in listRelease
 	return releasePage{Page: page, Environment: in.Env.Slug}, nil
 }
 
-// momentKey reads the milliseconds and the word of a cursor; the word is nil where there is none.
+// momentKey reads the milliseconds and the word of a cursor; the word is nil without a cursor.
 func momentKey(call *route.Call, cursor string) (ms int64, word *string, err error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
@@ -140,7 +140,7 @@ func artifactOf(a *svc.Artifact) artifact {
 	}
 }
 
-// unmappedFrames are frames of the latest errors whose original place is not known.
+// unmappedFrames are frames of the latest errors without a known original position.
 type unmappedFrames struct {
 	Reason     string     `json:"reason"`
 	File       string     `json:"file"`
@@ -156,7 +156,7 @@ type artifactPage struct {
 	Environment string           `json:"environment"`
 }
 
-// listArtifacts lists the application's source maps, the newest first, and why frames were not mapped.
+// listArtifacts lists the application's source maps, the newest first, and the reasons why frames were not mapped.
 func (e tracking) listArtifacts(ctx context.Context, call *route.Call, in listArtifacts) (artifactPage, error) {
 	query := svc.ArtifactQuery{App: call.App.ID, Release: in.Release, Limit: int(in.Limit)}
 	at, key, err := momentKey(call, in.Cursor)

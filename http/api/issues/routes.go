@@ -1,12 +1,11 @@
-// Package issues has the routes of errors: issues, their occurrences, and what people decide.
+// Package issues has the routes of errors: issues, their occurrences, and the decisions of people.
 package issues
 
 import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Issues      Issues
 	Occurrences Occurrences

@@ -14,11 +14,11 @@ import (
 type Metrics interface {
 	// MetricNames returns the metrics of an environment, sorted by name.
 	MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error)
-	// MetricSeries returns a metric in buckets; a metric that nobody sent has no values.
+	// MetricSeries returns a metric in buckets; an unknown metric has no values.
 	MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error)
 }
 
-// metrics answers the routes of metrics.
+// metrics serves the routes of metrics.
 type metrics struct{ metrics Metrics }
 
 func metricRoutes(ports Ports) []route.Route {
@@ -83,10 +83,10 @@ type getMetricSeries struct {
 	GroupBy  string         `query:"groupBy" doc:"A label; the answer has the groups of its values with the highest value, at most 10."`
 }
 
-// maxMetricGroups is how many groups are answered.
+// maxMetricGroups bounds the groups of an answer.
 const maxMetricGroups = 10
 
-// Check holds the interval against the range.
+// Check validates the interval against the range.
 func (in *getMetricSeries) Check(call *route.Call) []svc.FieldError {
 	window, problems := svc.ParseMetricWindow(string(in.Range.key), string(in.Interval), call.Now, call.App.Location())
 	in.Range.MetricWindow = window
@@ -106,7 +106,7 @@ func metricPointOf(p *svc.MetricPoint) metricPoint {
 	return metricPoint{T: route.Time(p.T), Value: p.Value}
 }
 
-// metricSummary are the numbers of the whole range.
+// metricSummary contains the numbers of the whole range.
 type metricSummary struct {
 	Count uint64   `json:"count" doc:"Observations."`
 	Sum   *float64 `json:"sum"`
@@ -145,14 +145,14 @@ type metricSeries struct {
 	Environment string             `json:"environment"`
 }
 
-// metricSpan is a span of time with the word that asked for it.
+// metricSpan is a span of time with the word of its parameter.
 type metricSpan struct {
 	From route.Time `json:"from"`
 	To   route.Time `json:"to"`
 	Key  string     `json:"key"`
 }
 
-// known fails with not_found if the environment has never had a metric of the name.
+// known fails with not_found if the environment has never had a metric with the name.
 func (m metrics) known(ctx context.Context, environment svc.Environment, name string) error {
 	names, err := m.metrics.MetricNames(ctx, environment)
 	if err == nil && !slices.ContainsFunc(names, func(one svc.MetricName) bool { return one.Name == name }) {
@@ -188,7 +188,7 @@ func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) 
 // agg is the parameter agg of a series.
 type agg svc.Agg
 
-// Parse reads the aggregation; the mean is meant where the request names none.
+// Parse reads the aggregation; the default is the mean.
 func (a *agg) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := aggChoice().Parse(words)
 	*a = agg(word)
@@ -210,7 +210,7 @@ type metricRange struct {
 	key string
 }
 
-// Parse keeps the word for Check, which knows the interval.
+// Parse stores the word for Check, which knows the interval.
 func (r *metricRange) Parse(_ *route.Call, words []string) []svc.FieldError {
 	r.key = api.First(words)
 	return nil
@@ -224,7 +224,7 @@ func (metricRange) Schema() route.Schema {
 // metricInterval is the parameter interval of a series.
 type metricInterval string
 
-// Parse keeps the word for the check of the whole input.
+// Parse stores the word for the check of the whole input.
 func (i *metricInterval) Parse(_ *route.Call, words []string) []svc.FieldError {
 	*i = metricInterval(api.First(words))
 	return nil

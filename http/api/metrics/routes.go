@@ -1,12 +1,11 @@
-// Package metrics has the routes that read metrics.
+// Package metrics contains the routes that read metrics.
 package metrics
 
 import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Metrics Metrics
 }

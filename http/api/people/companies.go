@@ -14,7 +14,7 @@ type Companies interface {
 	Companies(ctx context.Context, query svc.CompanyQuery) (svc.CompanyList, error)
 }
 
-// companies answers the routes of companies.
+// companies serves the routes of companies.
 type companies struct{ companies Companies }
 
 func companyRoutes(ports Ports) []route.Route {

@@ -11,21 +11,21 @@ import (
 	"svc/http/route"
 )
 
-// DropOffs finds the people who drop off in funnels.
+// DropOffs finds the people that drop off in funnels.
 type DropOffs interface {
-	// DroppedOff returns the numbers of the persons who entered a funnel in a window and went no further than a step,
-	// which counts from 1; of more than svc.MaxDropOffs those who began last.
+	// DroppedOff returns the numbers of the persons that entered a funnel in a window and went no further than a step,
+	// which counts from 1. If they are more than svc.MaxDropOffs, it returns the ones that began last.
 	DroppedOff(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, step int) ([]uint64, error)
 }
 
-// dropOff holds the parameters that keep the people who dropped off at a step of a funnel.
+// dropOff contains the parameters that select the people that dropped off at a step of a funnel.
 type dropOff struct {
 	Funnel string     `query:"funnel" doc:"People who dropped off at a step of the funnel, by its id; needs analytics.read. Of more than 5000, those who began last."`
 	Step   stepParam  `query:"step" doc:"With funnel: the last step that they took, counted from 1; not the last one of the funnel."`
 	Range  entryRange `query:"range" doc:"With funnel: when they took its first step, as in the funnel's results."`
 }
 
-// Check holds that the parameters belong together.
+// Check refuses a funnel without a step, and a step without a funnel.
 func (d *dropOff) Check(*route.Call) []svc.FieldError {
 	switch {
 	case d.Funnel != "" && d.Step == 0:
@@ -36,7 +36,7 @@ func (d *dropOff) Check(*route.Call) []svc.FieldError {
 	return nil
 }
 
-// stepParam is the parameter step; 0 where the request names none.
+// stepParam is the parameter step; 0 if the request names none.
 type stepParam int
 
 // Parse reads the step.
@@ -76,8 +76,8 @@ func (entryRange) Schema() route.Schema {
 	return route.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"24h", "30d", "today", "custom:2026-01-01..2026-01-31"}}
 }
 
-// whoDroppedOff returns the numbers of the people whom the parameters keep. It needs what reading the funnel needs, and
-// people.pii.read where the steps ask for what is masked without it.
+// whoDroppedOff returns the numbers of the people that the parameters select. It requires the same access as reading
+// the funnel. It also requires people.pii.read if the steps use data that is masked without it.
 func (d dossiers) whoDroppedOff(ctx context.Context, call *route.Call, environment svc.Environment, in dropOff) ([]uint64, error) {
 	if !slices.Contains(call.App.Modules, svc.ModuleAnalytics) {
 		return nil, unknownFunnel("The application has no funnels: its module analytics is off.")

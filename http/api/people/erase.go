@@ -13,10 +13,10 @@ import (
 
 // Erasures erases people.
 type Erasures interface {
-	// Erase begins to erase a person: when it returns, nothing shows the person. It may be repeated.
+	// Erase begins to erase a person. When it returns, the person is no longer shown. It may be repeated.
 	Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error)
-	// Customer returns the person who has a distinct id, also one whom only billing names. It fails with not_found where nothing is
-	// known of the id.
+	// Customer returns the person with a distinct id, even if only billing names it. It fails with not_found if the id
+	// is unknown.
 	Customer(ctx context.Context, environment uint64, id string) (svc.Person, error)
 	// Erasures returns the erasures of an application, the newest first.
 	Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, error)
@@ -43,7 +43,7 @@ func erasureRoutes(ports Ports) []route.Route {
 	}
 }
 
-// erasure is one row of the list; it names nobody.
+// erasure is one row of the list; it identifies no person.
 type erasure struct {
 	ID          string            `json:"id"`
 	Environment string            `json:"environment"`
@@ -81,7 +81,7 @@ type erasureBegun struct {
 	RequestID string `json:"requestId"`
 }
 
-// erase erases a person. Every event of the person goes: the parameter events of other services is not needed.
+// erase erases a person and all of its events. The parameter events of other services is not needed.
 func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (erasureBegun, error) {
 	if !call.Grant.May(svc.PermPeoplePIIRead) {
 		return erasureBegun{}, &svc.Error{
@@ -105,7 +105,7 @@ func (d dossiers) erase(ctx context.Context, call *route.Call, in personPath) (e
 	return erasureBegun{erasureOf(&one), call.RequestID}, nil
 }
 
-// erasable finds a person by the id, or by a distinct id: who is a customer in billing and nothing else has no other.
+// erasable finds a person by the id, or by a distinct id: a customer that only billing knows has no other id.
 func (d dossiers) erasable(ctx context.Context, call *route.Call, in personPath) (svc.Person, error) {
 	if _, isID := svc.ParsePersonID(in.ID); isID {
 		return d.find(ctx, call, in)
@@ -136,7 +136,7 @@ func (d dossiers) listErasures(ctx context.Context, call *route.Call, in listEra
 	}), nil
 }
 
-// erasuresAfter returns the erasures that follow a place in the list.
+// erasuresAfter returns the erasures after a position in the list.
 func erasuresAfter(all []svc.Erasure, atMs, id string) []svc.Erasure {
 	for i := range all {
 		at := strconv.FormatInt(all[i].At.UnixMilli(), 10)

@@ -9,8 +9,8 @@ import (
 	"svc/http/route"
 )
 
-// PersonLine returns a person as lists show them, as JSON without a line break, masked for those who do not see personal
-// fields.
+// PersonLine returns a person as lists show it, as JSON without a line break. It is masked for callers that may not see
+// personal fields.
 func PersonLine(p *svc.Person, masked bool) ([]byte, error) {
 	if masked {
 		p.Mask()
@@ -36,10 +36,10 @@ type personExported struct {
 	Data        person     `json:"data"`
 }
 
-// exportPage is how many entries of a timeline are read at a time.
+// exportPage is the number of timeline entries per read.
 const exportPage = 500
 
-// export answers the person and the whole timeline. What is erased while it runs ends it.
+// export answers the person and the whole timeline. It ends if the person is erased during the export.
 func (d dossiers) export(ctx context.Context, call *route.Call, in personPath, yield func(line any) error) error {
 	if !call.Grant.May(svc.PermPeoplePIIRead) {
 		return &svc.Error{

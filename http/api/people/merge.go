@@ -11,9 +11,9 @@ import (
 	"svc/http/route"
 )
 
-// Merges makes one person of two.
+// Merges merges two persons into one.
 type Merges interface {
-	// Merge makes one person of the persons of two visitors; it may be repeated.
+	// Merge merges the persons of two visitors; it may be repeated.
 	Merge(ctx context.Context, environment, one, other uint64, now time.Time) error
 }
 
@@ -45,7 +45,7 @@ type personNote struct {
 	Text string `json:"text" required:"true" doc:"The note, at most 8 KiB."`
 }
 
-// Check wants a text of bounded length.
+// Check requires a text of bounded length.
 func (n *addNote) Check(*route.Call) []svc.FieldError {
 	if text := strings.TrimSpace(n.Body.Text); text == "" || len(text) > svc.MaxNoteBytes {
 		return []svc.FieldError{{Field: "text", Code: "invalid_value", Message: fmt.Sprintf("text has 1 to %d bytes.", svc.MaxNoteBytes)}}
@@ -79,7 +79,7 @@ type otherPerson struct {
 	PersonID string `json:"personId" required:"true" doc:"The id of the other record."`
 }
 
-// Check refuses ids that name nobody.
+// Check refuses ids that cannot identify a person.
 func (m *mergePeople) Check(*route.Call) []svc.FieldError {
 	if svc.IsPlaceholderID(m.Body.PersonID) {
 		return []svc.FieldError{{Field: "personId", Code: svc.CodePlaceholderID, Message: svc.PlaceholderProblem("personId")}}
@@ -87,8 +87,7 @@ func (m *mergePeople) Check(*route.Call) []svc.FieldError {
 	return nil
 }
 
-// merge makes one person of two. The person has the id of the older record then; the other id finds
-// the same person.
+// merge merges two persons into one. The result has the id of the older record; the other id finds the same person.
 func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (dossier, error) {
 	found, err := d.find(ctx, call, in.personPath)
 	if err != nil {
@@ -108,14 +107,14 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 	one, _ := svc.ParsePersonID(found.ID)
 	two, _ := svc.ParsePersonID(other.ID)
 	call.About(found.ID)
-	// The note comes first: what was decided stands with it, and the store can be told again.
+	// The note comes first: it records the decision, so the merge can be sent to the store again.
 	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
 		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
 	})
 	if err != nil {
 		return dossier{}, err
 	}
-	if !merged { // else by the request that this one repeats
+	if !merged { // Otherwise the request that this one repeats has merged them.
 		if err := d.merges.Merge(ctx, in.Env.Number, one, two, call.Now); err != nil {
 			return dossier{}, err
 		}

@@ -13,12 +13,12 @@ import (
 type People interface {
 	// People returns a page of the people of an environment.
 	People(ctx context.Context, query svc.PersonQuery) (svc.PersonList, error)
-	// Person returns the person who has a visitor, by the visitor's number. It fails with not_found where
-	// nobody of the environment has it.
+	// Person returns the person of a visitor, by the visitor's number. It fails with not_found if no person of the
+	// environment has the visitor.
 	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
 }
 
-// dossiers answers the routes of people.
+// dossiers serves the routes of people.
 type dossiers struct {
 	people    People
 	changes   Changes
@@ -118,7 +118,7 @@ func personOf(p *svc.Person) person {
 	}
 }
 
-// shownPerson returns how a caller sees people.
+// shownPerson returns the function that makes the answer of a person for the caller.
 func shownPerson(call *route.Call) func(*svc.Person) person {
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
 	return func(p *svc.Person) person {
@@ -129,7 +129,7 @@ func shownPerson(call *route.Call) func(*svc.Person) person {
 	}
 }
 
-// stageParam is the parameter stage; empty where the request names none.
+// stageParam is the parameter stage; empty if the request names none.
 type stageParam svc.LifecycleStage
 
 func stageChoice() api.Choice {
@@ -210,7 +210,7 @@ func pageOfPeople(ctx context.Context, call *route.Call, people People, query sv
 	return personPage{Page: page, Environment: query.Environment.Slug}, nil
 }
 
-// personKey reads the place in the list that a cursor names.
+// personKey reads the position of a cursor in the list.
 func personKey(call *route.Call, cursor string) (*svc.PersonKey, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
@@ -236,8 +236,8 @@ func (d dossiers) find(ctx context.Context, call *route.Call, in personPath) (sv
 	return d.findID(ctx, call, in.Env.Environment, in.ID)
 }
 
-// findID returns the person who has an id: a person's id, a distinct id or an anonymous one. The last two find nobody for a caller without
-// people.pii.read, who could confirm a guess with them.
+// findID returns the person with an id: a person's id, a distinct id or an anonymous id. A caller without
+// people.pii.read finds no person by the last two, because it could confirm a guess with them.
 func (d dossiers) findID(ctx context.Context, call *route.Call, env svc.Environment, id string) (svc.Person, error) {
 	if visitor, ok := svc.ParsePersonID(id); ok {
 		return d.people.Person(ctx, env.Number, visitor)
@@ -246,7 +246,7 @@ func (d dossiers) findID(ctx context.Context, call *route.Call, env svc.Environm
 		return svc.Person{}, svc.NotFound("person")
 	}
 	found, err := d.erasures.Customer(ctx, env.Number, id)
-	if err == nil && found.Events == 0 { // only billing tells of the customer
+	if err == nil && found.Events == 0 { // Only billing knows the customer.
 		err = svc.NotFound("person")
 	}
 	return found, err

@@ -1,4 +1,4 @@
-// Package people has the routes of people: who they are, what members decide about them.
+// Package people has the routes of people: their records, and the decisions of members about them.
 package people
 
 import (
@@ -7,8 +7,7 @@ import (
 	"svc/http/route"
 )
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	People    People
 	Changes   Changes

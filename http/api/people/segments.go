@@ -13,25 +13,25 @@ import (
 	"svc/http/route"
 )
 
-// Segments keeps the segments of applications.
+// Segments stores the segments of applications.
 type Segments interface {
-	// Segments returns the segments of an application by id.
+	// Segments returns the segments of an application, ordered by id.
 	Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
 	// CreateSegment makes a segment of a valid specification.
 	CreateSegment(ctx context.Context, app svc.Application, spec svc.SegmentSpec) (svc.Segment, error)
-	// ReplaceSegment gives a segment another specification. It fails with not_found where there is no such segment.
+	// ReplaceSegment gives a segment another specification. It fails with not_found if the segment does not exist.
 	ReplaceSegment(ctx context.Context, app svc.Application, id string, spec svc.SegmentSpec) (svc.Segment, error)
-	// DeleteSegment fails with conflict while anything uses the segment.
+	// DeleteSegment fails with conflict while the segment is in use.
 	DeleteSegment(ctx context.Context, app svc.Application, id string) error
 }
 
 // Tallies counts the people of segments.
 type Tallies interface {
-	// SegmentCounts returns how many people of an environment are in each of some segments.
+	// SegmentCounts returns the number of people of an environment in each of some segments.
 	SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error)
 }
 
-// segments answers the routes of segments.
+// segments serves the routes of segments.
 type segments struct {
 	segments Segments
 	tallies  Tallies
@@ -67,7 +67,7 @@ func segmentRoutes(ports Ports) []route.Route {
 // definition is the definition of a segment, which svc.ParseSegmentDefinition reads.
 type definition struct{ json.RawMessage }
 
-// Schema describes the outermost group; groups may stand among its conditions.
+// Schema describes the outermost group; its conditions may contain groups.
 func (definition) Schema() route.Schema {
 	list := route.Schema{"type": "array", "items": route.Schema{"type": "object"}}
 	return route.Schema{
@@ -90,7 +90,7 @@ type segment struct {
 	LastEvaluatedAt route.Time      `json:"lastEvaluatedAt" doc:"When the people were counted: at the request."`
 }
 
-// shownSegment returns how a caller sees segments.
+// shownSegment returns the function that makes the answer of a segment for the caller.
 func shownSegment(call *route.Call) func(*svc.Segment) segment {
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
 	return func(s *svc.Segment) segment {
@@ -103,7 +103,7 @@ func shownSegment(call *route.Call) func(*svc.Segment) segment {
 			UpdatedAt: route.Time(s.UpdatedAt), LastEvaluatedAt: route.Time(call.Now),
 		}
 		if shown.Definition != nil {
-			out.Definition.RawMessage, _ = json.Marshal(shown.Definition) // texts, numbers and booleans never fail
+			out.Definition.RawMessage, _ = json.Marshal(shown.Definition) // Marshalling texts, numbers and booleans never fails.
 		}
 		return out
 	}
@@ -212,7 +212,7 @@ func (s segments) put(ctx context.Context, call *route.Call, in putSegment) (seg
 	return row, nil
 }
 
-// mayAsk refuses a definition that would tell a caller without people.pii.read what is masked.
+// mayAsk refuses a definition that would reveal masked data to a caller without people.pii.read.
 func mayAsk(call *route.Call, group *svc.SegmentGroup) error {
 	if group == nil || !group.Personal() || call.Grant.May(svc.PermPeoplePIIRead) {
 		return nil
@@ -278,7 +278,7 @@ func (p *previewSegment) Check(*route.Call) (problems []svc.FieldError) {
 	return problems
 }
 
-// previewSize is how many people a preview shows.
+// previewSize is the number of people in a preview.
 const previewSize = 10
 
 // segmentPreview is the answer of …/segments/preview.

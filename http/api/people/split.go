@@ -63,8 +63,8 @@ type splitPeople struct {
 	Environment string  `json:"environment"`
 }
 
-// split removes an id from a person. It notes the decision first. The noted decision stands, and a caller can send it
-// to the store again.
+// split removes an id from a person. It notes the decision first, so the caller can send the noted decision to the
+// store again.
 func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (splitPeople, error) {
 	found, err := d.findID(ctx, call, in.Env.Environment, in.Person)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"svc/http/route"
 )
 
-// Timelines reads what happened with people.
+// Timelines reads the timelines of people.
 type Timelines interface {
 	// Timeline returns a page of a timeline, the newest first, and whether more follow.
 	Timeline(ctx context.Context, query svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error)
 }
 
-// timelineKinds is the parameter kind; all kinds are meant where the request names none.
+// timelineKinds is the parameter kind; the default is all kinds.
 type timelineKinds []svc.TimelineKind
 
 // Parse reads the kinds.
@@ -42,7 +42,7 @@ func (timelineKinds) Schema() route.Schema {
 	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "enum": api.Words(svc.TimelineKinds())}}
 }
 
-// instantParam is a parameter that is a time; nil where the request names none.
+// instantParam is a parameter that is a time; nil if the request names none.
 type instantParam struct{ at *time.Time }
 
 // Parse reads the time.
@@ -129,7 +129,7 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 	return out, nil
 }
 
-// timelineMark is an instant at which a timeline goes on.
+// timelineMark is an instant at which a timeline continues.
 type timelineMark time.Time
 
 // MarshalJSON writes the instant with its nanoseconds.
@@ -142,7 +142,8 @@ func (timelineMark) Schema() route.Schema {
 	return route.Schema{"type": "string", "format": "date-time"}
 }
 
-// whose returns a visitor of the person of a path, and for a caller who may not see them the person's words.
+// whose returns a visitor of the person of a path. If the caller may not see personal data, it also returns the
+// person's personal words.
 func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (visitor uint64, words []string, err error) {
 	sees := call.Grant.May(svc.PermPeoplePIIRead)
 	if visitor, ok := svc.ParsePersonID(in.ID); ok && sees {
@@ -155,7 +156,7 @@ func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (v
 	return found.Number, words, err
 }
 
-// timelineKey reads the place in the timeline that a cursor names, if there is one.
+// timelineKey reads the position of a cursor in the timeline, if there is a cursor.
 func timelineKey(call *route.Call, cursor string, into *svc.TimelineQuery) error {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
@@ -169,7 +170,7 @@ func timelineKey(call *route.Call, cursor string, into *svc.TimelineQuery) error
 	return nil
 }
 
-// What the entries of each kind tell.
+// The data of the entries of each kind.
 type (
 	eventData struct {
 		Name       string          `json:"name"`
@@ -228,11 +229,11 @@ func entryOf(e *svc.TimelineEntry) timelineEntry {
 		out.Title, out.Summary = f.Name, api.OrNull(f.Message)
 		data = errorData{f.IssueID, f.Level, f.Name, f.Message, api.OrNull(f.Culprit), api.OrNull(f.URL), api.OrNull(f.Release), f.Handled}
 	}
-	out.Data, _ = json.Marshal(data) // texts, numbers and valid JSON never fail
+	out.Data, _ = json.Marshal(data) // Marshalling texts, numbers and valid JSON never fails.
 	return out
 }
 
-// hide hides words that are known of the person in what members and clients wrote.
+// hide masks the person's personal words in the texts of members and clients.
 func (e *timelineEntry) hide(words []string) {
 	e.Title, e.Data = svc.MaskWords(e.Title, words), svc.MaskWordsIn(e.Data, words)
 	if e.Summary != nil {
@@ -269,7 +270,7 @@ func activityDataOf(a *svc.Activity) activityData {
 	return data
 }
 
-// summaryOf says in a line what an activity was.
+// summaryOf describes an activity in one line.
 func summaryOf(a *svc.Activity) string {
 	switch a.Kind {
 	case svc.ActivityNote:

@@ -10,9 +10,9 @@ import (
 
 // Changes stores the decisions of members about people.
 type Changes interface {
-	// Change changes what is decided about a person by a valid wish.
+	// Change applies a valid patch to the decisions about a person.
 	Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error)
-	// Note adds an activity to the timeline of the person who has a visitor; it may be repeated.
+	// Note adds an activity to the timeline of the person of a visitor; it may be repeated.
 	Note(ctx context.Context, environment, visitor uint64, activity svc.Activity) (svc.Activity, error)
 }
 
@@ -21,14 +21,14 @@ type updatePerson struct {
 	Body personPatch `body:"json"`
 }
 
-// personPatch is the body of PATCH …/people/{id}; what is absent stays.
+// personPatch is the body of PATCH …/people/{id}; absent fields stay unchanged.
 type personPatch struct {
 	Stage route.Nullable[svc.LifecycleStage] `json:"stage" doc:"The stage; the rules no longer move it. null has the rules decide again."`
 	Tags  *[]string                          `json:"tags" doc:"Replaces all tags; trimmed, sorted, at most 32."`
 	CRM   map[string]value                   `json:"crm" doc:"Changes the fields that it names; null removes one."`
 }
 
-// patch returns the wish of the body.
+// patch returns the patch of the body.
 func (u *updatePerson) patch() svc.PersonPatch {
 	patch := svc.PersonPatch{Tags: u.Body.Tags, CRM: membersOf(u.Body.CRM)}
 	if u.Body.Stage.Set {
@@ -92,7 +92,7 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 	return personChanged{ID: found.ID, Changed: change.Changed, Before: shown(change.Before), After: shown(change.After)}, nil
 }
 
-// actorOf names the member who makes a call.
+// actorOf returns the member that makes a call.
 func actorOf(call *route.Call) svc.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
 		return svc.LedgerActor{ID: user.ID, Name: user.Name}

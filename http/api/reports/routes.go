@@ -1,4 +1,4 @@
-// Package reports has the routes of e-mail reports, and the page by which their recipients leave.
+// Package reports has the routes of e-mail reports, and the page on which their recipients unsubscribe.
 package reports
 
 import (
@@ -11,19 +11,19 @@ import (
 	"svc/http/route"
 )
 
-// Reports keeps what is sent to whom.
+// Reports stores reports and their recipients.
 type Reports interface {
 	// Reports returns the reports of an application, ordered by environment and kind.
 	Reports(ctx context.Context, app svc.AppRef) ([]svc.Report, error)
-	// PutReport makes the report of a kind and an environment under an id, or changes the one that is there.
+	// PutReport makes the report of a kind and an environment under an id, or changes the existing one.
 	PutReport(ctx context.Context, app *svc.Application, id string, spec svc.ReportSpec) (svc.Report, error)
-	// DeleteReport fails with not_found where the application has no report of the id.
+	// DeleteReport fails with not_found if the application has no report with the id.
 	DeleteReport(ctx context.Context, app svc.AppRef, id string) error
-	// Unsubscribe takes a recipient, whom svc.RecipientHash names, out of a report. It may be repeated.
+	// Unsubscribe removes a recipient from a report; svc.RecipientHash identifies the recipient. It may be repeated.
 	Unsubscribe(ctx context.Context, app svc.AppRef, id, recipient string) error
 }
 
-// Ports are what the handlers call. A port may be nil only where the rows are listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Reports Reports
 	Links   Links
@@ -51,7 +51,7 @@ func Routes(ports Ports) []route.Route {
 	}
 }
 
-// reports answers the routes.
+// reports serves the routes.
 type reports struct{ Ports }
 
 // report is a report as answers show it.
@@ -69,7 +69,7 @@ type report struct {
 	UpdatedAt   route.Time     `json:"updatedAt"`
 }
 
-// noMail is the problem of every report where nothing can be sent.
+// noMail is the problem of every report if the service cannot send mail.
 const noMail = "No mail server is configured: SVC_MAIL_SERVER names none."
 
 func (r reports) shown(call *route.Call) func(one *svc.Report) report {
@@ -167,5 +167,5 @@ func (r reports) delete(ctx context.Context, call *route.Call, in reportPath) (r
 	return route.Empty{}, r.Reports.DeleteReport(ctx, call.Ref(), in.ID)
 }
 
-// leaveTime bounds the work of leaving a report.
+// leaveTime bounds the work of an unsubscription.
 const leaveTime = 10 * time.Second

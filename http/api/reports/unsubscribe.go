@@ -16,11 +16,11 @@ import (
 	"svc/http/route"
 )
 
-// Links makes the links by which recipients leave, and knows them again. A link names the report and the recipient's hash, and carries a
-// code that nobody makes without the key. It does not end: letters are kept for years.
+// Links makes and verifies the links by which recipients unsubscribe. A link contains the report and the recipient's
+// hash, and a code that cannot be made without the key. It does not expire, because people keep letters for years.
 type Links struct{ Key []byte }
 
-// Path returns the path of the link by which a recipient leaves a report.
+// Path returns the path of the link by which a recipient unsubscribes from a report.
 func (l Links) Path(app svc.AppRef, report, recipient string) string {
 	hash := svc.RecipientHash(recipient)
 	return fmt.Sprintf("/unsubscribe/%s/%s?%s", app, report, url.Values{"recipient": {hash}, "code": {l.code(app, report, hash)}}.Encode())
@@ -42,8 +42,8 @@ type departures struct {
 	page    *template.Template
 }
 
-// Unsubscribe returns the rows of the links, which pass no gate. To open a link changes nothing, since programs that look through mail
-// open it; the button of its page does, and so do mail programs that post to it (RFC 8058).
+// Unsubscribe returns the rows of the links, which pass no gate. Opening a link changes nothing, since programs that
+// scan mail open it. The button of its page unsubscribes, and so does a mail program that posts to the link (RFC 8058).
 func Unsubscribe(ports Ports) ([]route.Route, error) {
 	page, err := template.New("unsubscribe").Parse(unsubscribePage)
 	if err != nil {
@@ -59,7 +59,7 @@ func Unsubscribe(ports Ports) ([]route.Route, error) {
 	}, nil
 }
 
-// shownPage is what the page shows.
+// shownPage is the content of the page.
 type shownPage struct {
 	App, Action string
 	Done        bool
@@ -90,5 +90,5 @@ func (d *departures) serve(w *route.Response, r *http.Request) {
 	route.PageHead(w.Header(), "text/html; charset=utf-8", "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Robots-Tag", "noindex")
-	_, _ = w.Write([]byte(body.String())) // a browser that went away needs no answer
+	_, _ = w.Write([]byte(body.String())) // A browser that has disconnected needs no answer.
 }

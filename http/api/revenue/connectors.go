@@ -11,19 +11,19 @@ import (
 	"svc/http/route"
 )
 
-// Connectors keeps the billing connectors of applications.
+// Connectors stores the billing connectors of applications.
 type Connectors interface {
-	// List returns the connectors of an application by id.
+	// List returns the connectors of an application, ordered by id.
 	List(ctx context.Context, ref svc.AppRef) ([]svc.ConnectedBilling, error)
-	// Put makes the connector of an id, or replaces it; secrets that are empty stay as they are.
+	// Put makes or replaces the connector with an id; empty secrets leave the stored ones unchanged.
 	Put(ctx context.Context, app *svc.Application, id string, spec svc.BillingSpec, apiKey, signing svc.Secret) (svc.ConnectedBilling, error)
-	// Delete removes a connector and returns what it was.
+	// Delete removes a connector and returns it.
 	Delete(ctx context.Context, ref svc.AppRef, id string) (svc.ConnectedBilling, error)
 }
 
-// Coverage knows what of billing is known.
+// Coverage reads the state of the billing data.
 type Coverage interface {
-	// Connected returns the connectors of an environment with how they fare.
+	// Connected returns the connectors of an environment with their states.
 	Connected(ref svc.AppRef, environment uint64) []svc.ConnectedBilling
 }
 
@@ -107,7 +107,7 @@ func (r revenue) listConnectors(ctx context.Context, call *route.Call, in listCo
 	return api.PageOfAll(call, rows, in.Paging, func(row billingConnector) string { return row.ID })
 }
 
-// anyItems reports whether the environment of a generic connector was sent anything.
+// anyItems reports whether the environment of a generic connector has received any items.
 func (r revenue) anyItems(ctx context.Context, c *svc.ConnectedBilling) (bool, error) {
 	if c.Provider != svc.BillingGeneric {
 		return false, nil
@@ -143,7 +143,7 @@ type newBillingConnector struct {
 // maxRates bounds the rates of a request.
 const maxRates = 1000
 
-// rateRows returns the billing items of the rates, and what is wrong with them.
+// rateRows returns the billing items of the rates, and the problems of the rates.
 func (b *newBillingConnector) rateRows(environment uint64) (rows []svc.BillingRow, problems []svc.FieldError) {
 	if len(b.Rates) > maxRates {
 		return nil, []svc.FieldError{{Field: "rates", Code: "out_of_range", Message: "At most 1000 rates are taken at a time."}}
@@ -162,7 +162,7 @@ func (b *newBillingConnector) rateRows(environment uint64) (rows []svc.BillingRo
 // connectorID matches the ids of connectors.
 func connectorID() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`) }
 
-// Check refuses ids that cannot be those of a connector, and rates that are none.
+// Check refuses invalid ids of connectors, and invalid rates.
 func (p *putConnector) Check(*route.Call) []svc.FieldError {
 	_, problems := p.Body.rateRows(0)
 	if !connectorID().MatchString(p.ID) {
@@ -183,7 +183,7 @@ func (r revenue) putConnector(ctx context.Context, call *route.Call, in putConne
 	if err != nil {
 		return billingConnector{}, err
 	}
-	if rows, _ := in.Body.rateRows(put.Number); len(rows) > 0 { // Check has looked at them
+	if rows, _ := in.Body.rateRows(put.Number); len(rows) > 0 { // Check has validated them.
 		if err := r.ports.Log.AppendBilling(ctx, rows); err != nil {
 			return billingConnector{}, err
 		}
@@ -191,7 +191,7 @@ func (r revenue) putConnector(ctx context.Context, call *route.Call, in putConne
 	return r.connectorOf(call, &put, false), nil
 }
 
-// secretOf returns a secret of a body, empty where there is none.
+// secretOf returns a secret of a body, empty if it has none.
 func secretOf(text *string) svc.Secret {
 	if text == nil {
 		return ""
@@ -199,7 +199,7 @@ func secretOf(text *string) svc.Secret {
 	return svc.Secret(*text)
 }
 
-// disconnectedBilling is the answer to a deletion: what is gone and what stays.
+// disconnectedBilling is the answer to a deletion: the removed and the remaining data.
 type disconnectedBilling struct {
 	ID      string `json:"id"`
 	Removed string `json:"removed"`
@@ -218,7 +218,7 @@ func (r revenue) deleteConnector(ctx context.Context, call *route.Call, in conne
 	return out, nil
 }
 
-// revenueCoverage says what of billing is known.
+// revenueCoverage describes the completeness of the billing data.
 type revenueCoverage struct {
 	State      svc.BillingState    `json:"state" doc:"The worst of the connectors' states: failing, then syncing, current, waiting, off. off where there is no connector."`
 	Complete   bool                `json:"complete" doc:"false where a connector's first reading is under way or its last one failed: the figures may be too low, and zeros say nothing."`
@@ -235,7 +235,7 @@ type coveringConnector struct {
 	LastError  *string             `json:"lastError"`
 }
 
-// coverageOf returns what is known of an environment, and whether its zeros may be taken for zeros.
+// coverageOf returns the coverage of an environment, and whether its zeros are real zeros.
 func (r revenue) coverageOf(call *route.Call, environment uint64, anyItems bool) (coverage revenueCoverage, connected bool) {
 	coverage = revenueCoverage{State: svc.BillingOff, Complete: true, Connectors: []coveringConnector{}}
 	connected = anyItems

@@ -18,7 +18,7 @@ type listMovements struct {
 	Kind  kind    `query:"kind" doc:"new, expansion, contraction or churn; all where it is absent."`
 }
 
-// kind is the parameter kind; empty where the request names none.
+// kind is the parameter kind; empty if the request names none.
 type kind svc.MovementKind
 
 func kindChoice() api.Choice {
@@ -96,7 +96,7 @@ func movementOf(m *svc.Movement, seesPersons bool) revenueMovement {
 	return out
 }
 
-// placeOf returns the movement that a cursor names, nil where there is no cursor.
+// placeOf returns the movement of a cursor, nil without a cursor.
 func placeOf(call *route.Call, cursor string) (*svc.Movement, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {

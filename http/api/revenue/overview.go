@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// defaultRange is the range of a request that names none.
+// defaultRange is the range of a request without the parameter.
 const defaultRange = "30d"
 
 func ranges() []string {
@@ -85,7 +85,7 @@ func totalsOf(t *svc.RevenueTotals) revenueTotals {
 	}
 }
 
-// revenueDeltas are the changes against the window before in percent; null where that was zero.
+// revenueDeltas are the changes since the window before in percent; null if that was zero.
 type revenueDeltas struct {
 	MRR                  *float64 `json:"mrr"`
 	ARR                  *float64 `json:"arr"`

@@ -1,4 +1,4 @@
-// Package revenue has the routes of subscriptions' revenue and of the connectors to billing systems.
+// Package revenue has the routes of subscription revenue and of the connectors to billing systems.
 package revenue
 
 import (
@@ -8,14 +8,14 @@ import (
 	"svc/http/route"
 )
 
-// Ledgers knows the revenue of environments.
+// Ledgers reads the revenue of environments.
 type Ledgers interface {
-	// RevenueLedger returns the ledger of an environment in a currency; without one, in that of its first item.
+	// RevenueLedger returns the ledger of an environment in a currency; an empty currency means the currency of its
+	// first item.
 	RevenueLedger(ctx context.Context, environment uint64, currency string) (*svc.Ledger, error)
 }
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Ledgers    Ledgers
 	Connectors Connectors
@@ -23,7 +23,7 @@ type Ports struct {
 	Log        Log
 }
 
-// Log takes billing items.
+// Log accepts billing items.
 type Log interface {
 	// AppendBilling returns once the log has acknowledged the items.
 	AppendBilling(ctx context.Context, items []svc.BillingRow) error
@@ -44,5 +44,5 @@ func Routes(ports Ports) []route.Route {
 	}, r.connectorRoutes()...)
 }
 
-// revenue answers the routes.
+// revenue serves the routes.
 type revenue struct{ ports Ports }

@@ -44,7 +44,7 @@ func (days) Schema() route.Schema {
 type cardinalityAnswer struct {
 	Environment string     `json:"environment"`
 	Since       route.Time `json:"since" doc:"Series with a point, and events, since then count."`
-	// Metrics and Properties are nil where the caller may not read them.
+	// Metrics and Properties are nil if the caller may not read them.
 	Metrics      *[]metricWidth   `json:"metrics" doc:"The metrics with most series, 50 at most; null without metrics.read."`
 	Series       *int64           `json:"series" doc:"Series of all metrics; null without metrics.read."`
 	Properties   *[]propertyWidth `json:"properties" doc:"The properties with most values in the newest events, 100 at most; null without analytics.read."`
@@ -53,21 +53,21 @@ type cardinalityAnswer struct {
 	Truncated    bool             `json:"truncated" doc:"There is more than the answer lists, or more than was looked at."`
 }
 
-// metricWidth is how many series a metric has, and why.
+// metricWidth is the number of series of a metric, and the labels that make them.
 type metricWidth struct {
 	Name      string       `json:"name"`
 	Series    int64        `json:"series" doc:"Exact up to some ten thousand, then within 1 %."`
 	TopLabels []labelWidth `json:"topLabels" doc:"The labels with most values, 5 at most."`
 }
 
-// labelWidth is how many values a label has.
+// labelWidth is the number of values of a label.
 type labelWidth struct {
 	Key            string   `json:"key"`
 	DistinctValues int64    `json:"distinctValues"`
 	SampleValues   []string `json:"sampleValues" doc:"Some of the values, 5 at most."`
 }
 
-// propertyWidth is how many values a property has.
+// propertyWidth is the number of values of a property.
 type propertyWidth struct {
 	Event          string             `json:"event"`
 	Key            string             `json:"key"`
@@ -85,7 +85,7 @@ func propertyWidthOf(p *svc.PropertyWidth) propertyWidth {
 	return propertyWidth{Event: p.Event, Key: p.Key, DistinctValues: p.DistinctValues, Types: p.Types}
 }
 
-// cardinality answers both halves, or null for one that the caller may not read.
+// cardinality answers both halves; a half that the caller may not read is null.
 func (t telemetry) cardinality(ctx context.Context, call *route.Call, in getCardinality) (cardinalityAnswer, error) {
 	since := call.Now.UTC().Truncate(time.Minute).AddDate(0, 0, -int(in.Days))
 	query := svc.CardinalityQuery{Environment: in.Env.Environment, Since: since, Masked: !call.Grant.May(svc.PermPeoplePIIRead)}

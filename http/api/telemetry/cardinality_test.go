@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// widths answers both halves.
+// widths returns data for both halves.
 type widths struct{}
 
 func (widths) MetricCardinality(context.Context, svc.CardinalityQuery) (svc.MetricCardinality, error) {
@@ -20,7 +20,7 @@ func (widths) PropertyCardinality(_ context.Context, q svc.CardinalityQuery) (sv
 	return svc.PropertyCardinality{Keys: 2, Events: 9, Truncated: !q.Masked}, nil
 }
 
-// TestCardinalityHalvesAreOfWhoMayReadThem asks with every combination of permissions.
+// TestCardinalityHalvesAreOfWhoMayReadThem sends requests with every combination of permissions.
 func TestCardinalityHalvesAreOfWhoMayReadThem(t *testing.T) {
 	t.Parallel()
 	handler := telemetry{Ports{Cardinality: widths{}}}

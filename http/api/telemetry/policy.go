@@ -66,7 +66,7 @@ type alertsPatch struct {
 	Silent     *bool     `json:"silentSignals" doc:"Tell the channels when a signal that used to come stops, and when it comes again."`
 }
 
-// set changes a value to a wish, if there is one.
+// set changes a value if the patch contains it.
 func set[T any](value, wish *T) {
 	if wish != nil {
 		*value = *wish
@@ -113,7 +113,7 @@ func (p *policyPatch) apply(to *svc.TelemetryPolicy) {
 	}
 }
 
-// Check applies the rules of policies to the members that are there.
+// Check applies the rules of policies to the present members.
 func (u *updateTelemetry) Check(*route.Call) []svc.FieldError {
 	policy := svc.DefaultTelemetryPolicy()
 	u.Body.Policy.apply(&policy)
@@ -159,7 +159,7 @@ func (t telemetry) update(ctx context.Context, call *route.Call, in updateTeleme
 	return policyAnswer{Policy: next.Policy, Revision: next.Revision, Environment: in.Env.Slug}, nil
 }
 
-// errStale is the refusal of a change that is based on another revision.
+// errStale refuses a change that is based on another revision.
 func errStale(present *svc.TelemetryState) error {
 	return &svc.Error{
 		Code: svc.CodeConflict, Reason: "stale_revision", Message: "The policy has changed since; the answer has the present one.",

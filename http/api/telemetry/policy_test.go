@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// onePolicy keeps one policy. Where raced is set, somebody else changes it between the handler's read and its write.
+// onePolicy stores one policy. If raced is true, another caller changes it between the handler's read and its write.
 type onePolicy struct {
 	state svc.TelemetryState
 	raced bool
@@ -42,8 +42,8 @@ func callOf(may ...svc.Permission) *route.Call {
 	return &route.Call{Grant: svc.Grant{Permissions: may}, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 }
 
-// TestChannelsOfBudgetAlertsNeedTheirPermission changes a policy with and without metrics.write: without it the channels
-// stay as they are, and everything else may change, also with the present channels in the request.
+// TestChannelsOfBudgetAlertsNeedTheirPermission changes a policy with and without metrics.write. Without it the
+// channels stay unchanged, and everything else may change, even if the request contains the present channels.
 func TestChannelsOfBudgetAlertsNeedTheirPermission(t *testing.T) {
 	t.Parallel()
 	present, other := []string{"chn_1"}, []string{"chn_1", "chn_2"}
@@ -82,8 +82,8 @@ func TestChannelsOfBudgetAlertsNeedTheirPermission(t *testing.T) {
 	}
 }
 
-// TestAStaleChangeIsAnsweredWithThePresentPolicy changes a policy by a revision that has passed, before the request or while
-// it is served.
+// TestAStaleChangeIsAnsweredWithThePresentPolicy changes a policy with an outdated revision. The revision is outdated
+// before the request, or becomes so while the request is served.
 func TestAStaleChangeIsAnsweredWithThePresentPolicy(t *testing.T) {
 	t.Parallel()
 	for name, raced := range map[string]bool{"before": false, "meanwhile": true} {

@@ -1,5 +1,5 @@
-// Package telemetry has the routes that say what came in, what was dropped and why, and what an environment
-// takes in.
+// Package telemetry contains the routes that show the received items, the dropped items with the reasons, and the
+// ingest policy of an environment.
 package telemetry
 
 import (
@@ -10,22 +10,22 @@ import (
 	"svc/http/route"
 )
 
-// Policies keeps the telemetry policies.
+// Policies stores the telemetry policies.
 type Policies interface {
 	// Telemetry returns the policy of an environment with the state of its budgets.
 	Telemetry(ctx context.Context, ref svc.AppRef, env svc.Environment) (svc.TelemetryState, error)
-	// UpdateTelemetry puts a valid policy in place of that of a revision. stale says that the revision is
-	// another one; the state is the present one then.
+	// UpdateTelemetry replaces the policy of a revision by a valid policy. stale is true if the present revision is
+	// another one; state is the present state then.
 	UpdateTelemetry(ctx context.Context, ref svc.AppRef, env svc.Environment, expected int64, policy svc.TelemetryPolicy) (state svc.TelemetryState, stale bool, err error)
 }
 
-// Usage reads what became of items.
+// Usage reads the outcomes of items.
 type Usage interface {
 	// Usage returns the counts of an environment from a UTC day on.
 	Usage(ctx context.Context, environment uint64, since time.Time) ([]svc.UsageCount, error)
 }
 
-// Cardinality reads what is widest in an environment.
+// Cardinality reads the metrics and properties with the highest cardinality in an environment.
 type Cardinality interface {
 	// MetricCardinality returns the metrics with most series and the labels that make them.
 	MetricCardinality(ctx context.Context, q svc.CardinalityQuery) (svc.MetricCardinality, error)
@@ -33,22 +33,21 @@ type Cardinality interface {
 	PropertyCardinality(ctx context.Context, q svc.CardinalityQuery) (svc.PropertyCardinality, error)
 }
 
-// Ports are what the handlers call. A port may be nil only where the rows are
-// listed and never served.
+// Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
 type Ports struct {
 	Policies Policies
 	Usage    Usage
 	// Cardinality reads the stored series and events.
 	Cardinality Cardinality
-	// Fairness says what bounds an application on this node, and who of an environment met the bound; ErrorsPerMinute is the bound
-	// of each key's errors on Sentry's paths, 0 for none.
+	// Fairness returns the bounds of an application on this node, and the senders of an environment that reached a
+	// bound. ErrorsPerMinute bounds each key's errors on Sentry's paths, 0 for no bound.
 	Fairness        func(app string, environment uint64, now time.Time) svc.Fairness
 	ErrorsPerMinute int
 	// Lag returns the age of the oldest accepted item that is not stored.
 	Lag func() time.Duration
 }
 
-// telemetry answers the routes of telemetry.
+// telemetry serves the routes of telemetry.
 type telemetry struct{ Ports }
 
 // Routes returns the rows of the package.

@@ -30,7 +30,7 @@ type telemetryAnswer struct {
 	Fairness     fairness            `json:"fairness" doc:"What bounds the application so that it does not cost others, on the node that answers."`
 }
 
-// fairness is the bound of an application, its use, and who met it.
+// fairness is the bound of an application, its use, and the senders that reached it.
 type fairness struct {
 	BytesPerSecond      int64      `json:"bytesPerSecond" doc:"What the application sent in the last two seconds."`
 	BoundBytesPerSecond *int64     `json:"boundBytesPerSecond" doc:"What it may send; null while nothing bounds it. It is bounded while it sends more than an equal part, and others send too."`
@@ -46,7 +46,7 @@ type addressUse struct {
 	BoundBytesPerSecond *int64 `json:"boundBytesPerSecond" doc:"What that one may send to all applications together; null while nothing bounds it. An address is bounded while it sends more than an equal part, and much, and others send too."`
 }
 
-// metRow is a sender that was held back.
+// metRow is a sender that was throttled.
 type metRow struct {
 	KeyID       string     `json:"keyId"`
 	Network     *string    `json:"network" doc:"The network of the sender's address, as /24 or /48, where the key is public; null otherwise."`
@@ -65,7 +65,7 @@ func metRowOf(m *svc.FairnessMet) metRow {
 	return row
 }
 
-// fairnessOf returns what bounds an application.
+// fairnessOf returns the bounds of an application.
 func (t telemetry) fairnessOf(app string, environment uint64, now time.Time) fairness {
 	found := t.Fairness(app, environment, now)
 	return fairness{
@@ -75,7 +75,7 @@ func (t telemetry) fairnessOf(app string, environment uint64, now time.Time) fai
 	}
 }
 
-// wholeOf returns a rate in whole bytes, nil for none.
+// wholeOf returns a rate in whole bytes, nil for no rate.
 func wholeOf(rate *float64) *int64 {
 	if rate == nil {
 		return nil
@@ -84,8 +84,8 @@ func wholeOf(rate *float64) *int64 {
 	return &whole
 }
 
-// usageDay shows the items of one day by their fate. events, errors, metricPoints and flagEvaluations count what is
-// stored; signals has, for each signal, received = stored + duplicates + dropped.
+// usageDay shows the items of one day by outcome. events, errors, metricPoints and flagEvaluations count stored items;
+// signals has, for each signal, received = stored + duplicates + dropped.
 type usageDay struct {
 	Date            string                     `json:"date" doc:"YYYY-MM-DD, in UTC."`
 	Events          int64                      `json:"events" doc:"Stored events."`
@@ -97,7 +97,7 @@ type usageDay struct {
 	Signals         map[svc.Signal]signalUsage `json:"signals" doc:"The same for each signal, where received = stored + duplicates + all that was dropped."`
 }
 
-// signalUsage shows the items of one signal by their fate.
+// signalUsage shows the items of one signal by outcome.
 type signalUsage struct {
 	Received   int64            `json:"received" doc:"All items that arrived or were reported."`
 	Stored     int64            `json:"stored"`
@@ -109,7 +109,7 @@ type signalUsage struct {
 	Bytes      int64            `json:"bytes"`
 }
 
-// clientReason counts what clients did not send.
+// clientReason counts items that clients did not send.
 type clientReason struct {
 	Reason   string `json:"reason" doc:"As SDKs of Sentry word it: queue_overflow, sample_rate, before_send, network_error and so on; other for words of nobody."`
 	Category string `json:"category" doc:"As SDKs of Sentry word it: error, default, security or session."`
@@ -129,7 +129,7 @@ func clientReasonsOf(counts map[string]int64) []clientReason {
 	return rows
 }
 
-// dropped counts items by the reason for which they were not stored.
+// dropped counts items by the reason why they were not stored.
 type dropped struct {
 	Budget      int64 `json:"budget" doc:"Over the monthly budget."`
 	Sampled     int64 `json:"sampled" doc:"Of visitors outside the sample."`
@@ -172,7 +172,7 @@ func usageDayOf(day *svc.UsageDay) usageDay {
 	return row
 }
 
-// budget is how far a monthly budget is used up.
+// budget is the use of a monthly budget.
 type budget struct {
 	Signal      svc.Signal  `json:"signal"`
 	Budget      int64       `json:"budget"`
@@ -182,7 +182,7 @@ type budget struct {
 	OverSince   *route.Time `json:"overSince" doc:"Since when overBudget holds for the signal."`
 }
 
-// budgetAlert is one time that the channels were told.
+// budgetAlert is one notification of the channels.
 type budgetAlert struct {
 	ID          string     `json:"id"`
 	Signal      svc.Signal `json:"signal"`
@@ -217,7 +217,7 @@ func silentSignalsOf(state *svc.TelemetryState) []silentSignal {
 	return rows
 }
 
-// ingest says how far what was accepted is stored.
+// ingest shows how far the stored items are behind the accepted ones.
 type ingest struct {
 	LagMs       int64                       `json:"lagMs" doc:"The age of the oldest accepted item that is not stored."`
 	LastEventAt *route.Time                 `json:"lastEventAt" doc:"When the last stored item of any signal arrived; null where none did in 30 days."`
@@ -256,10 +256,10 @@ func (t telemetry) get(ctx context.Context, call *route.Call, in getTelemetry) (
 	return answer, nil
 }
 
-// usualDays is how many days say what a usual day is.
+// usualDays is the number of days that define a usual day.
 const usualDays = 7
 
-// budgetsOf returns the budgets of a month whose days are given, and of which the last days say how it will go on.
+// budgetsOf returns the budgets of a month with the given days. The last days determine the projection.
 func budgetsOf(state *svc.TelemetryState, days, month []svc.UsageDay, now time.Time) []budget {
 	budgets := []budget{}
 	for _, signal := range svc.Signals() {
