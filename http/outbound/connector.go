@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// ConnectorProber asks tenants' handlers how they are. It may be used from any number of goroutines.
+// ConnectorProber probes tenants' handlers. It may be used from any number of goroutines.
 type ConnectorProber struct {
 	client *http.Client
 	now    func() time.Time
@@ -23,8 +23,9 @@ func NewConnectorProber(dialer *Dialer, now func() time.Time) *ConnectorProber {
 	return &ConnectorProber{client: dialer.Client(), now: now}
 }
 
-// Probe asks the handler at a base URL, with a token of the given id that is valid for svc.ConnectorTokenLife, and
-// judges its answer: it must come with a status of 2xx within the context, be signed, and say what the handler can.
+// Probe sends a request to the handler at a base URL, with a token of the given id that is valid for
+// svc.ConnectorTokenLife. It validates the answer: it must arrive with a status of 2xx within the context, be signed,
+// and list the handler's capabilities.
 func (p *ConnectorProber) Probe(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string) svc.ConnectorProbe {
 	probe := svc.ConnectorProbe{At: p.now()}
 	if problem := p.ask(ctx, app, url, secret, id, &probe); problem != "" {
@@ -34,7 +35,7 @@ func (p *ConnectorProber) Probe(ctx context.Context, app svc.AppRef, url string,
 	return probe
 }
 
-// ask makes the request and returns why the probe failed, "" where it did not.
+// ask makes the request and returns the reason why the probe failed, "" if it succeeded.
 func (p *ConnectorProber) ask(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string, probe *svc.ConnectorProbe) (problem string) {
 	claims := svc.ConnectorClaims{
 		Issuer: "svc", Audience: url, Subject: app.String(), ID: id, IssuedAt: probe.At.Unix(), ExpiresAt: probe.At.Add(svc.ConnectorTokenLife).Unix(),
@@ -72,7 +73,7 @@ func (p *ConnectorProber) ask(ctx context.Context, app svc.AppRef, url string, s
 	return svc.ReadConnectorHealth(body, probe)
 }
 
-// connectorProblem words the failure of a request.
+// connectorProblem describes the failure of a request.
 func connectorProblem(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):

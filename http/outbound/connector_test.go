@@ -50,7 +50,7 @@ func claimsOf(t *testing.T, r *http.Request) (claims svc.ConnectorClaims) {
 	return claims
 }
 
-// TestHowConnectorsAreJudged has a scripted handler answer in every way.
+// TestHowConnectorsAreJudged scripts every kind of answer of a handler.
 func TestHowConnectorsAreJudged(t *testing.T) {
 	t.Parallel()
 	const good = `{"capabilities":["users"],"version":"1.4.0"}`
@@ -119,7 +119,7 @@ func TestHowConnectorsAreJudged(t *testing.T) {
 	}
 }
 
-// writeOn writes until the other end has gone.
+// writeOn writes until the other end disconnects.
 func writeOn(w http.ResponseWriter) {
 	for {
 		if _, err := io.WriteString(w, strings.Repeat(" ", 4096)); err != nil {
@@ -128,7 +128,7 @@ func writeOn(w http.ResponseWriter) {
 	}
 }
 
-// TestAConnectorThatHangsFails ends the time of a probe.
+// TestAConnectorThatHangsFails lets the time of a probe run out.
 func TestAConnectorThatHangsFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -159,7 +159,8 @@ func TestConnectorsInsideAreNotCalled(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedHandlersWork runs the handlers of docs/connector.md and probes them, with their secret and with another one.
+// TestTheDocumentedHandlersWork runs the handlers of docs/connector.md and probes them, with the right secret and with
+// another one.
 func TestTheDocumentedHandlersWork(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "connector.md"))
@@ -202,14 +203,14 @@ func TestTheDocumentedHandlersWork(t *testing.T) {
 	}
 }
 
-// here is a resolver that knows every name as this machine.
+// here is a resolver that resolves every name to this machine.
 type here struct{}
 
 func (here) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// block returns the first block of code of a language of a page.
+// block returns the first code block of a language on a page.
 func block(t *testing.T, page, language string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, "```"+language+"\n")

@@ -33,8 +33,8 @@ func NewDialer(targets svc.Targets) *Dialer {
 	return &Dialer{Targets: targets, Resolver: net.DefaultResolver}
 }
 
-// lookup returns the addresses of a host, all of them permitted: a name with any address that is
-// not is refused as a whole.
+// lookup returns the addresses of a host, all of them permitted: it refuses a name as a whole if any of its addresses
+// is not permitted.
 func (d *Dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -54,7 +54,7 @@ func (d *Dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, nil
 }
 
-// DialContext connects to the first address of a host that answers.
+// DialContext connects to the first address of a host that accepts.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -85,8 +85,8 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 // lookupTime bounds the lookup of a host when a user enters it.
 const lookupTime = 2 * time.Second
 
-// CheckTarget returns why a URL may not be called, after a lookup of its host. A host that is not
-// found is accepted: it may exist later.
+// CheckTarget returns the reason why a URL may not be called, after a lookup of its host. A host that is not found is
+// accepted: it may exist later.
 func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 	if problem := d.Targets.Check(raw); problem != nil {
 		return problem
@@ -103,9 +103,9 @@ func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 	return nil
 }
 
-// Pools of connections. Used connections are kept for a short time only, so that a check with a
-// longer interval does the lookup, the connection and the handshake each time. That time is shorter than the five seconds after which
-// servers of Node.js close a connection: a request that meets the closing has no answer and cannot be repeated blindly.
+// Pools of connections. Used connections are cached for a short time only, so a check with a longer interval repeats
+// the lookup, the connection and the handshake each time. That time is below the five seconds after which servers of
+// Node.js close a connection. A request that meets the close gets no answer and cannot be repeated blindly.
 const (
 	idleTime    = 4 * time.Second
 	idlePerHost = 1024

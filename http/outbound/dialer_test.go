@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// script answers look-ups one after another and notes where connections go.
+// script answers lookups one after another and records the targets of connections.
 type script struct {
 	answers [][]string
 	asked   int
@@ -73,9 +73,8 @@ func TestDialerChecksWhatItConnectsTo(t *testing.T) {
 	}
 }
 
-// TestAnswersThatChangeDoNotGetThrough has a name stand for a public address when it is
-// checked and for a private one ever after: one look-up decides both, and the connection
-// goes to what was checked.
+// TestAnswersThatChangeDoNotGetThrough resolves a name to a public address at the check and to a private one ever
+// after. One lookup decides both, and the connection goes to the checked address.
 func TestAnswersThatChangeDoNotGetThrough(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: [][]string{{"93.184.215.14"}, {"127.0.0.1"}}}

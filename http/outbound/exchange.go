@@ -18,26 +18,26 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller: the
-// client of net/http needs two more goroutines and two buffers for each connection, which cost more
-// than the exchange (D66). net/http writes and reads the messages.
+// exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller. The client of net/http
+// needs two more goroutines and two buffers for each connection, which cost more than the exchange (D66). net/http
+// encodes and decodes the messages.
 //
-// A connection is kept for idleTime after its last use and for agedTime in all. Its address was
-// checked when it was made, so it needs no second check; the next connection looks the name up.
+// A connection is cached for idleTime after its last use and for agedTime in total. Its address was checked when it was
+// made, so it needs no second check; the next connection looks the name up.
 type exchanger struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 	now  func() time.Time
 
 	mu   sync.Mutex
-	idle map[string][]*plainConn // the latest used last
-	// sweeping is set while a sweep is scheduled.
+	idle map[string][]*plainConn // The last element is the latest used one.
+	// sweeping is true while a sweep is scheduled.
 	sweeping bool
 }
 
-// agedTime bounds the life of a connection that is reused.
+// agedTime bounds the life of a reused connection.
 const agedTime = time.Minute
 
-// maxInformed is how many informational answers may precede the answer.
+// maxInformed is the maximum number of informational answers before the final answer.
 const maxInformed = 5
 
 var errHeader = errors.New("the header of the answer is too long")
@@ -46,7 +46,7 @@ var errHeader = errors.New("the header of the answer is too long")
 type plainConn struct {
 	net.Conn
 	made, used time.Time
-	// left is how many bytes may be read until the header is complete.
+	// left is the number of bytes that may be read until the header is complete.
 	left int64
 }
 
@@ -60,15 +60,15 @@ func (c *plainConn) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// unbounded is the limit after a header, larger than any body.
+// unbounded is the limit after a header; it is larger than any body.
 const unbounded = 1 << 62
 
 func newExchanger(dialer *Dialer, now func() time.Time) *exchanger {
 	return &exchanger{dial: dialer.DialContext, now: now, idle: map[string][]*plainConn{}}
 }
 
-// RoundTrip implements http.RoundTripper. The body of the answer must be closed; if it was read to
-// its end, the connection is kept for reuse.
+// RoundTrip implements http.RoundTripper. The caller must close the body of the answer; if the body was read to its
+// end, the connection is cached for reuse.
 func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	address, err := hostPort(request.URL)
@@ -78,7 +78,7 @@ func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	if replayable(request.Method) {
 		if conn := p.take(address); conn != nil {
 			response, begun, err := p.exchange(request, conn, address)
-			// The server may have closed the connection while the request was on its way.
+			// The server may have closed the connection while the request was in transit.
 			if err == nil || begun || ctx.Err() != nil {
 				return response, err
 			}
@@ -106,22 +106,21 @@ func hostPort(target *url.URL) (string, error) {
 	return net.JoinHostPort(host, cmp.Or(target.Port(), "80")), nil
 }
 
-// replayable reports whether a request that got no answer may be sent again.
+// replayable reports whether a request without an answer may be sent again.
 func replayable(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// exchange sends a request over a connection and reads the header of the answer. begun reports
-// whether a part of an answer came. The end of the request's context or its deadline ends the
-// exchange.
+// exchange sends a request over a connection and reads the header of the answer. begun reports whether a part of an
+// answer arrived. The end of the request's context or its deadline ends the exchange.
 func (p *exchanger) exchange(request *http.Request, conn *plainConn, address string) (response *http.Response, begun bool, err error) {
 	ctx := request.Context()
 	deadline, _ := ctx.Deadline()
 	if err := conn.SetDeadline(deadline); err != nil {
-		_ = conn.Close() // it is of no use
+		_ = conn.Close() // The connection is unusable.
 		return nil, false, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // one that is closed needs none
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // A closed connection needs no deadline.
 	writer, reader := writers.Get().(*bufio.Writer), readers.Get().(*bufio.Reader)
 	writer.Reset(conn)
 	reader.Reset(conn)
@@ -154,7 +153,7 @@ func (p *exchanger) exchange(request *http.Request, conn *plainConn, address str
 	return response, begun, nil
 }
 
-// readAnswer reads the header of the final answer, and skips informational ones.
+// readAnswer reads the header of the final answer and skips informational ones.
 func readAnswer(reader *bufio.Reader, request *http.Request) (*http.Response, error) {
 	for range maxInformed {
 		response, err := http.ReadResponse(reader, request)
@@ -165,7 +164,7 @@ func readAnswer(reader *bufio.Reader, request *http.Request) (*http.Response, er
 	return nil, errHeader
 }
 
-// The buffers of exchanges under way.
+// The buffers of running exchanges.
 var (
 	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, plainBuffer) }} //nolint:gochecknoglobals // a pool
 	writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, plainBuffer) }} //nolint:gochecknoglobals // a pool
@@ -180,10 +179,9 @@ type plainBody struct {
 	conn    *plainConn
 	reader  *bufio.Reader
 	address string
-	// stop detaches the exchange from the end of its context; false means that the context has
-	// ended it.
+	// stop detaches the exchange from its context. It returns false if the context has ended the exchange already.
 	stop func() bool
-	// keep is set if the connection may be reused, whole if the body was read to its end.
+	// keep is true if the connection may be reused, whole if the body was read to its end.
 	keep, whole, closed bool
 }
 
@@ -206,19 +204,18 @@ func (b *plainBody) Close() error {
 	return nil
 }
 
-// end releases the reader and the connection. A connection with unread bytes, or whose exchange was
-// cancelled, is not kept.
+// end releases the reader and the connection. It does not cache a connection with unread bytes or a cancelled exchange.
 func (b *plainBody) end(keep bool) {
 	b.closed = true
 	keep = b.stop() && keep && b.reader.Buffered() == 0
 	b.reader.Reset(nil)
 	readers.Put(b.reader)
 	if !keep || !b.pool.put(b.address, b.conn) {
-		_ = b.conn.Close() // it was read, or is of no use
+		_ = b.conn.Close() // The body was read, or the connection is unusable.
 	}
 }
 
-// take returns a kept connection, nil where there is none.
+// take returns a cached connection, nil if there is no connection to the address.
 func (p *exchanger) take(address string) *plainConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +229,7 @@ func (p *exchanger) take(address string) *plainConn {
 	return conn
 }
 
-// put keeps a connection, unless it is old or the host has enough.
+// put caches a connection, unless it is old or the host has enough.
 func (p *exchanger) put(address string, conn *plainConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,8 +245,7 @@ func (p *exchanger) put(address string, conn *plainConn) bool {
 	return true
 }
 
-// sweep closes the connections that were idle for idleTime, and schedules itself again while any
-// are kept.
+// sweep closes the connections that were idle for idleTime, and schedules itself again while the cache is not empty.
 func (p *exchanger) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,7 +253,7 @@ func (p *exchanger) sweep() {
 	for address, idle := range p.idle {
 		old := 0
 		for old < len(idle) && now.Sub(idle[old].used) >= idleTime {
-			_ = idle[old].Close() // nobody uses it
+			_ = idle[old].Close() // The connection is not in use.
 			old++
 		}
 		switch {
@@ -272,5 +268,5 @@ func (p *exchanger) sweep() {
 	}
 }
 
-// sweepsPerIdle is how often idle connections are checked within idleTime.
+// sweepsPerIdle is the number of checks for idle connections within idleTime.
 const sweepsPerIdle = 5

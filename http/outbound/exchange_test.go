@@ -19,7 +19,7 @@ import (
 	"svc"
 )
 
-// TestHostsAreDialedAsTheDNSHasThem asserts where requests go.
+// TestHostsAreDialedAsTheDNSHasThem checks the targets of requests.
 func TestHostsAreDialedAsTheDNSHasThem(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -41,7 +41,7 @@ func TestHostsAreDialedAsTheDNSHasThem(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept counts the connections of two checks in a row.
+// TestConnectionsAreKept counts the connections of two consecutive checks.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -89,15 +89,15 @@ func counting(answer http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
 	return server, opened
 }
 
-// moving resolves every name to the address of the moment.
+// moving resolves every name to the currently set address.
 type moving struct{ at atomic.Pointer[netip.Addr] }
 
 func (m *moving) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
 	return []netip.Addr{*m.at.Load()}, nil
 }
 
-// TestAConnectionGrowsOld moves a name to an address that is not public while a connection
-// to its old one is used again and again.
+// TestAConnectionGrowsOld moves a name to an address that is not public while a connection to its old one is reused
+// again and again.
 func TestAConnectionGrowsOld(t *testing.T) {
 	t.Parallel()
 	server, opened := counting(func(http.ResponseWriter, *http.Request) {})
@@ -124,8 +124,8 @@ func TestAConnectionGrowsOld(t *testing.T) {
 	}
 }
 
-// host is the other side of connections in memory: it answers each request as answer says,
-// and says nothing where that is empty.
+// host is the other side of connections in memory: it answers each request with the text of answer, and sends nothing
+// if the text is empty.
 type host struct {
 	answer func(connection, request int) (text string, end bool)
 	opened atomic.Int32
@@ -201,8 +201,8 @@ func TestAnIdleConnectionEnds(t *testing.T) {
 	})
 }
 
-// TestAConnectionThatEndedMeanwhile has the host end connections after their first answer,
-// and once in the middle of the second.
+// TestAConnectionThatEndedMeanwhile uses a host that ends connections after their first answer, and once in the middle
+// of the second.
 func TestAConnectionThatEndedMeanwhile(t *testing.T) {
 	t.Parallel()
 	onHost(t, func(int, int) (string, bool) { return fine, true }, func(t *testing.T, h *host, p *exchanger) {
@@ -226,7 +226,7 @@ func TestAConnectionThatEndedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestWhatFollowsAnAnswerIsNotTheNext has the host send two answers to one request.
+// TestWhatFollowsAnAnswerIsNotTheNext uses a host that sends two answers to one request.
 func TestWhatFollowsAnAnswerIsNotTheNext(t *testing.T) {
 	t.Parallel()
 	more := strings.ReplaceAll(fine, "ok", "no")
@@ -242,8 +242,8 @@ func TestWhatFollowsAnAnswerIsNotTheNext(t *testing.T) {
 	})
 }
 
-// TestTheEndOfTheContextEndsTheExchange gives up on a host that says nothing, and on one that
-// does not finish.
+// TestTheEndOfTheContextEndsTheExchange cancels a request to a host that sends nothing, and to one that does not
+// finish.
 func TestTheEndOfTheContextEndsTheExchange(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "HTTP/1.1 200 OK\r\n", fine[:len(fine)-1]} {

@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestLettersGoToDomainsInOtherAlphabets sends a notice from and to domains in other alphabets.
+// TestLettersGoToDomainsInOtherAlphabets sends a notice between domains in other alphabets.
 func TestLettersGoToDomainsInOtherAlphabets(t *testing.T) {
 	t.Parallel()
 	address, heard := postOffice(t)

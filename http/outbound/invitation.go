@@ -34,7 +34,7 @@ type Invitations struct {
 	sent map[string]map[string][]time.Time
 }
 
-// NewInvitations returns a sender whose links begin with a scheme and a host.
+// NewInvitations returns a sender with links that begin with a scheme and a host.
 func NewInvitations(mail Mail, site func() string) *Invitations {
 	return &Invitations{mail: mail, site: site, sent: map[string]map[string][]time.Time{}}
 }

@@ -28,7 +28,7 @@ type Mail struct {
 	Now    func() time.Time
 }
 
-// CheckServer returns why a URL is not that of a mail server, nil if it is.
+// CheckServer returns the reason why a URL is not a mail server's, nil if it is.
 func CheckServer(server string) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
@@ -43,14 +43,15 @@ type letter struct {
 	id            string
 	to            []string
 	subject, text string
-	// html is the same in another form; empty has none.
+	// html is the same text as HTML; empty means that the message has none.
 	html string
-	// unsubscribe is the link by which the recipient leaves; empty has none. A request that posts to it leaves at once (RFC 8058).
+	// unsubscribe is the link by which the recipient unsubscribes; empty means no link. A POST to it unsubscribes at
+	// once (RFC 8058).
 	unsubscribe string
 }
 
-// Connect opens a connection to the server, encrypted if the server can, and signs in. The deadline of ctx is that of the
-// connection until the caller sets another one. It fails with ErrNoMail where there is no server.
+// Connect opens a connection to the server, encrypted if the server supports it, and signs in. The deadline of ctx
+// applies to the connection until the caller sets another one. It fails with ErrNoMail if no server is configured.
 func (m Mail) Connect(ctx context.Context) (*smtp.Client, net.Conn, error) {
 	server, err := url.Parse(m.Server.Reveal())
 	if err != nil || m.Server == "" {
@@ -97,7 +98,8 @@ func (m Mail) send(ctx context.Context, l letter) (err error) {
 	return client.Quit()
 }
 
-// connect connects to the server and greets it, encrypted if the server can. It returns the plain connection too.
+// connect connects to the server and sends the greeting, encrypted if the server supports it. It returns the plain
+// connection too.
 func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, net.Conn, error) {
 	ports := map[string]string{"smtp": "587", "smtps": "465"}
 	address := server.Host
@@ -158,7 +160,7 @@ func (m Mail) message(l letter) []byte {
 		part("text/plain", l.text)
 		return []byte(out.String())
 	}
-	boundary := "part-" + l.id // no line of base64 has a hyphen
+	boundary := "part-" + l.id // No line of base64 contains a hyphen.
 	out.Add("Content-Type", `multipart/alternative; boundary="`+boundary+`"`)
 	for _, form := range [][2]string{{"text/plain", l.text}, {"text/html", l.html}} {
 		out.WriteString("\r\n--" + boundary + "\r\n")

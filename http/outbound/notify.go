@@ -72,7 +72,7 @@ func Sign(secret svc.Secret, now time.Time, body []byte) string {
 	return "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// answerBytes is how many bytes of an answer are read and discarded.
+// answerBytes is the number of bytes of an answer that are read and discarded.
 const answerBytes = 4 << 10
 
 func (n *Notifier) post(ctx context.Context, url string, header http.Header, body []byte) (retry bool, err error) {
@@ -86,7 +86,7 @@ func (n *Notifier) post(ctx context.Context, url string, header http.Header, bod
 		return !errors.Is(err, ErrNotPublic), fmt.Errorf("sending a notice: %w", Plain(err))
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, answerBytes) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, response.Body, answerBytes) // This allows the connection to be reused.
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
 		return false, nil
@@ -112,8 +112,7 @@ func Plain(err error) error {
 	}
 }
 
-// Alertmanager is the body of a webhook: that of Alertmanager's version 4, and the
-// incident beside it.
+// Alertmanager is the body of a webhook: the body of Alertmanager's version 4, and the incident in addition.
 type Alertmanager struct {
 	Version           string            `json:"version"`
 	GroupKey          string            `json:"groupKey"`
@@ -169,7 +168,7 @@ func (n *Notifier) address(notice *svc.Notice) string {
 	return svc.IncidentURL(n.PublicURL, notice.App)
 }
 
-// chat is the message for Slack and for services that take the same form.
+// chat is the message for Slack and for services that accept the same format.
 func (n *Notifier) chat(notice *svc.Notice) map[string]any {
 	i := &notice.Incident
 	lines := fmt.Sprintf("*%s*\n%s · %s · %s since %s\n<%s|incident %s>", escape(subject(notice)), escape(notice.App.String()), escape(i.Environment), i.Status,
@@ -180,7 +179,7 @@ func (n *Notifier) chat(notice *svc.Notice) map[string]any {
 	}
 }
 
-// escape replaces what a chat reads as markup.
+// escape replaces the markup characters of chats.
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

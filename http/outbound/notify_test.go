@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// notice is one of a rule that has fired, or that has recovered.
+// notice is the notice of a rule that has fired or recovered.
 func notice(event svc.NoticeEvent) svc.Delivery {
 	value := 3.5
 	incident := svc.Incident{
@@ -40,7 +40,7 @@ func notice(event svc.NoticeEvent) svc.Delivery {
 	return svc.Delivery{ID: "dlv_1", ChannelID: "chn_1", Attempts: 2, Notice: svc.Notice{Event: event, App: svc.AppRef{Org: "acme", App: "web"}, Incident: incident}}
 }
 
-// TestWhatChannelsRead holds what webhooks and chats are sent.
+// TestWhatChannelsRead checks the requests to webhooks and chats.
 func TestWhatChannelsRead(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
@@ -79,8 +79,8 @@ func TestWhatChannelsRead(t *testing.T) {
 	}
 }
 
-// TestNobodyIsCalledByATitle holds every text that goes to a chat to plain words: who may
-// name an error names no channel, no link and no person.
+// TestNobodyIsCalledByATitle checks that every text for a chat is plain: a client that chooses the name of an error
+// cannot mention a channel or a person, or insert a link.
 func TestNobodyIsCalledByATitle(t *testing.T) {
 	t.Parallel()
 	delivery := notice(svc.NoticeOpen)
@@ -150,7 +150,7 @@ func TestWhichAnswersAreTriedAgain(t *testing.T) {
 	}
 }
 
-// postOffice is a mail server of a few words.
+// postOffice is a mail server with a few commands.
 func postOffice(t *testing.T) (address string, letter chan string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -189,8 +189,8 @@ func postOffice(t *testing.T) (address string, letter chan string) {
 	return listener.Addr().String(), letter
 }
 
-// TestErrorsOfChannelsKeepSecrets words a failed connection without the address that was
-// called, which may hold a token, and without our resolver's.
+// TestErrorsOfChannelsKeepSecrets checks that the text of a failed connection contains neither the called address,
+// which may contain a token, nor our resolver's address.
 func TestErrorsOfChannelsKeepSecrets(t *testing.T) {
 	lost := &net.DNSError{Err: "no such host", Name: "hooks.example", Server: "10.0.0.53:53", IsNotFound: true}
 	for _, test := range []struct {

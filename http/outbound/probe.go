@@ -32,19 +32,17 @@ type Probe struct {
 	agent   string
 	slots   chan struct{}
 	bodies  sync.Pool
-	// cleared is when the kept connections of secure were last closed, in seconds since the
-	// epoch.
+	// cleared is the time at which the cached connections of secure were last closed, in seconds since the epoch.
 	cleared atomic.Int64
 }
 
-// maxChecks is how many checks run at once; more wait.
+// maxChecks is the number of concurrent checks; more wait.
 const maxChecks = 4096
 
-// keptBody is the largest buffer that is used again.
+// keptBody is the largest buffer that is reused.
 const keptBody = 64 << 10
 
-// NewProbe returns a probe over a dialer. about is a URL that explains the checks to those who are
-// checked.
+// NewProbe returns a probe over a dialer. about is a URL that explains the checks to the owners of the checked sites.
 func NewProbe(dialer *Dialer, about string, now func() time.Time) *Probe {
 	p := &Probe{
 		targets: dialer.Targets, plain: newExchanger(dialer, now), secure: dialer.transport(), now: now, agent: "svc-monitor/1 (+" + about + ")",
@@ -61,7 +59,7 @@ func (p *Probe) WithRoots(roots *x509.CertPool) *Probe {
 	return p
 }
 
-// RoundTrip implements http.RoundTripper: each scheme has a transport of its own.
+// RoundTrip implements http.RoundTripper: each scheme has its own transport.
 func (p *Probe) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" {
 		return p.plain.RoundTrip(request)
@@ -124,15 +122,15 @@ func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.Che
 	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
 		result.CertificateEnds = response.TLS.PeerCertificates[0].NotAfter
 	}
-	// A connection may have been kept past the end of its certificate.
+	// A cached connection may outlive its certificate.
 	if end := result.CertificateEnds; !end.IsZero() && end.Before(p.now()) {
 		return errExpired
 	}
 	return p.judge(response, spec, result)
 }
 
-// follow follows the redirects of an answer with net/http's client, which is given the answer for
-// its first request. The client sends the cookies that the answers of this check set.
+// follow follows the redirects of an answer with net/http's client, which receives the answer for its first request.
+// The client sends the cookies that the answers of this check set.
 func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.MonitorSpec) (*http.Response, error) {
 	trips := func(next *http.Request) (*http.Response, error) {
 		if first := answer; first != nil {
@@ -173,7 +171,7 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 			p.bodies.Put(body)
 		}
 	}()
-	limit := int64(keptBody) // read, so that the connection can be used again
+	limit := int64(keptBody) // The body is read so that the connection can be reused.
 	if spec.BodyMatch != "" || spec.BodyAbsent != "" {
 		limit = svc.MaxCheckedBody
 	}
@@ -201,7 +199,7 @@ func unpacked(response *http.Response) (io.Reader, error) {
 		return response.Body, nil
 	}
 	content, err := gzip.NewReader(response.Body)
-	if errors.Is(err, io.EOF) { // there is none, as in an answer to HEAD
+	if errors.Is(err, io.EOF) { // The body is empty, as in an answer to HEAD.
 		return http.NoBody, nil
 	}
 	return content, err
@@ -212,7 +210,7 @@ var (
 	errExpired   = errors.New("the certificate has expired")
 )
 
-// errorText returns a sentence about an error that users may read.
+// errorText returns a sentence about an error for users.
 func errorText(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error comes first, as its subject
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)

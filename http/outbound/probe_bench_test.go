@@ -11,8 +11,8 @@ import (
 	"svc"
 )
 
-// BenchmarkCheck compares a check over the probe's own exchange with one over the transport
-// of net/http, in processor time; the target's is part of both.
+// BenchmarkCheck compares the processor time of a check over the probe's own exchange with one over the transport of
+// net/http. Both include the time of the target.
 func BenchmarkCheck(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 240))) }))
 	b.Cleanup(server.Close)

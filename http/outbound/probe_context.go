@@ -11,9 +11,8 @@ import (
 	"svc"
 )
 
-// checkContext is the context of one check: it holds the check's deadline and gathers its phases.
-// It has no timer: a kept connection ends by its own deadline, everything else runs under
-// boundedByCheck.
+// checkContext is the context of one check: it holds the check's deadline and collects its phases. It has no timer: a
+// cached connection ends by its own deadline, everything else runs under boundedByCheck.
 type checkContext struct {
 	context.Context //nolint:containedctx // it is one
 	end             time.Time
@@ -46,7 +45,7 @@ func (c *checkContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// checkOf returns the check that a context belongs to, nil where there is none.
+// checkOf returns the check of a context, nil if the context has no check.
 func checkOf(ctx context.Context) *checkContext {
 	check, _ := ctx.Value(checkKey{}).(*checkContext)
 	return check
@@ -61,7 +60,7 @@ func boundedByCheck(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(httptrace.WithClientTrace(ctx, check.times.trace()), check.end)
 }
 
-// cancellingBody cancels a context when the body that was read under it is closed.
+// cancellingBody cancels the context of a body when the body is closed.
 type cancellingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -73,8 +72,8 @@ func (b *cancellingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// phaseTimes gathers the phases of one check, those of its redirects together. It has a lock
-// because the transport may still connect after the check has ended.
+// phaseTimes collects the phases of one check, including its redirects. It has a lock because the transport may still
+// connect after the check has ended.
 type phaseTimes struct {
 	now func() time.Time
 
@@ -84,7 +83,7 @@ type phaseTimes struct {
 	firstByte time.Time
 }
 
-// The phases with a beginning and an end of their own.
+// The phases with their own beginning and end.
 const (
 	phaseDNS = iota
 	phaseConnect
@@ -119,14 +118,14 @@ func (t *phaseTimes) trace() *httptrace.ClientTrace {
 	}
 }
 
-// answered notes that the answer begins.
+// answered records the beginning of the answer.
 func (t *phaseTimes) answered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.firstByte = t.now()
 }
 
-// phases returns what was gathered of a check that ended now.
+// phases returns the collected phases of a check that ends now.
 func (t *phaseTimes) phases(begun, now time.Time) svc.CheckPhases {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -90,7 +90,7 @@ func TestTheTextOfLargeBodiesIsBounded(t *testing.T) {
 	}
 }
 
-// TestChecksSendTheCookiesOfTheirRedirects checks sites that ask for a cookie. It checks each site twice: the next
+// TestChecksSendTheCookiesOfTheirRedirects checks sites that require a cookie. It checks each site twice: the next
 // check must not send an earlier cookie.
 func TestChecksSendTheCookiesOfTheirRedirects(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ import (
 	"svc"
 )
 
-// site is a scripted target: its handler decides what a check meets.
+// site is a scripted target: its handler decides the outcome of a check.
 func site(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/ok":
@@ -223,7 +223,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// issue makes a certificate that vouches for itself.
+// issue makes a self-signed certificate.
 func issue(t *testing.T, host string, ends time.Time) (tls.Certificate, *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

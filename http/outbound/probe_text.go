@@ -27,7 +27,7 @@ func textOf(contentType string, body []byte) []byte {
 		_, label = charset.Lookup(found[1])
 	}
 	if found := xmlCharset.FindSubmatch(body[:min(len(body), declared)]); found != nil && label == "" {
-		// a readable declaration cannot be in UTF-16
+		// A declaration that can be read as ASCII cannot be in UTF-16.
 		if _, name := charset.Lookup(string(found[1])); !strings.HasPrefix(name, "utf-16") {
 			label = name
 		}
@@ -36,7 +36,7 @@ func textOf(contentType string, body []byte) []byte {
 	switch {
 	case name == "utf-8", name == "replacement":
 		return body
-	case name == "windows-1252" && utf8.Valid(body): // windows-1252 is also the default if no name is declared
+	case name == "windows-1252" && utf8.Valid(body): // windows-1252 is also the default if no name is declared.
 		return body
 	}
 	if text, err := encoding.NewDecoder().Bytes(body); err == nil {

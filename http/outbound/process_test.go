@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// ownGroup has a command run as a group of processes of its own: `go run` starts another one.
+// ownGroup runs a command in its own process group: `go run` starts another process.
 func ownGroup(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup ends a group of processes.
-func killGroup(command *exec.Cmd) { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) } // it may have ended
+// killGroup ends a process group.
+func killGroup(command *exec.Cmd) { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) } // The group may have ended already.

@@ -28,7 +28,7 @@ type Reports struct {
 	html      *htmltemplate.Template
 }
 
-// NewReports returns a sender whose links begin with a scheme and a host.
+// NewReports returns a sender with links that begin with a scheme and a host.
 func NewReports(mail Mail, publicURL string) (*Reports, error) {
 	text, err := texttemplate.ParseFS(reportForms, "report.txt")
 	if err != nil {
@@ -41,7 +41,7 @@ func NewReports(mail Mail, publicURL string) (*Reports, error) {
 	return &Reports{mail: mail, publicURL: publicURL, text: text, html: html}, nil
 }
 
-// SendReport makes one attempt to send a letter; retry reports whether another one may succeed where it fails.
+// SendReport makes one attempt to send a letter. If it fails, retry reports whether another attempt may succeed.
 func (r *Reports) SendReport(ctx context.Context, mail *svc.ReportMail) (retry bool, err error) {
 	l, err := r.letter(mail)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Reports) SendReport(ctx context.Context, mail *svc.ReportMail) (retry b
 	return err != nil && !errors.Is(err, ErrNoMail), err
 }
 
-// letter writes a letter.
+// letter makes a letter.
 func (r *Reports) letter(mail *svc.ReportMail) (letter, error) {
 	page, err := r.pageOf(mail)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Reports) letter(mail *svc.ReportMail) (letter, error) {
 	return letter{id: mail.Letter.ID, to: []string{mail.Letter.To}, subject: page.Title, text: text.String(), html: html.String(), unsubscribe: mail.Unsubscribe}, nil
 }
 
-// reportPage is what the forms show.
+// reportPage is the data of the templates.
 type reportPage struct {
 	Title, Lead, Link, Unsubscribe string
 	Figures                        []reportFigure
@@ -77,7 +77,7 @@ type reportPage struct {
 // reportFigure is a headline number with its change.
 type reportFigure struct {
 	Name, Value, Change string
-	// Worse says that the change is one that people do not want, Better that they do.
+	// Worse is true for an undesired change, Better for a desired one.
 	Worse, Better bool
 }
 
@@ -109,7 +109,7 @@ func (r *Reports) pageOf(mail *svc.ReportMail) (*reportPage, error) {
 	return page, nil
 }
 
-// fill writes a regular report.
+// fill fills in a regular report.
 func (p *reportPage) fill(name string, mail *svc.ReportMail) error {
 	const day = "Monday, 2 January 2006"
 	from, err := time.Parse(time.DateOnly, mail.Letter.Period.From)
@@ -162,12 +162,12 @@ func rowsOf(values []svc.ReportValue) (rows []reportRow) {
 	return rows
 }
 
-// counted is a figure of which more is better.
+// counted is a figure for which more is better.
 func counted(name string, now, before uint64) reportFigure {
 	return reportFigure{Name: name, Value: grouped(now), Change: change(float64(now), float64(before)), Better: now > before, Worse: now < before}
 }
 
-// bounced is the share of sessions that ended at once, of which less is better.
+// bounced is the share of sessions that ended at once, for which less is better.
 func bounced(now, before float64, known bool) reportFigure {
 	percent := func(share float64) int { return int(math.Round(share * 100)) } //nolint:mnd // percent
 	figure := reportFigure{Name: "Bounce rate", Value: strconv.Itoa(percent(now)) + " %"}
@@ -190,7 +190,7 @@ func lasted(now, before uint64) reportFigure {
 	return reportFigure{Name: "Visit time", Value: strings.Replace(length.String(), "m", "m ", 1), Change: change(float64(now), float64(before)), Better: now > before, Worse: now < before}
 }
 
-// change tells a number against the one before it.
+// change describes the change of a number since the one before.
 func change(now, before float64) string {
 	switch {
 	case now == before:

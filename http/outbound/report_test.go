@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// reportMails are a letter of each kind, with names that strangers chose.
+// reportMails are a letter of each kind, with names that attackers chose.
 func reportMails(t *testing.T) map[string]*svc.ReportMail {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -45,7 +45,7 @@ func reportMails(t *testing.T) map[string]*svc.ReportMail {
 	return map[string]*svc.ReportMail{"weekly": weekly, "monthly-empty": monthly, "spike": spike}
 }
 
-// TestWhatReportsSay holds the letters of reports in both forms.
+// TestWhatReportsSay compares the letters of reports in both forms.
 func TestWhatReportsSay(t *testing.T) {
 	reports, err := NewReports(Mail{From: "svc@acme.example", Now: noon}, "https://svc.example")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// chat posts a message to an incoming webhook of Slack, or of a chat that takes the same form
+// chat posts a message to an incoming webhook of Slack, or of a chat that accepts the same format
 // (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). Its address is its credential.
 type chat struct{}
 
@@ -47,7 +47,7 @@ func (chat) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) [
 	return []svc.DispatchOutcome{outcome}
 }
 
-// plainText replaces what a chat reads as markup, and cuts what is too long to read.
+// plainText escapes the markup of chats and cuts texts that are too long to read.
 func plainText(text string) string {
 	const longest = 200
 	if cut := []rune(text); len(cut) > longest {

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// TestWhatAChatIsSent posts a conversion whose texts are markup of a chat to its incoming webhook. The message names no
-// person, pings nobody, and the log of deliveries does not hold the address, which is the credential.
+// TestWhatAChatIsSent posts a conversion with chat markup in its texts to an incoming webhook. The message identifies
+// no person and mentions no one. The log of deliveries does not contain the address, which is the credential.
 func TestWhatAChatIsSent(t *testing.T) {
 	chatRoom := newPlatform(t, func(map[string]any) (int, string) { return http.StatusOK, "ok" })
 	sender := NewSender(chatRoom.Client(), Bases{}, noon)
@@ -41,7 +41,7 @@ func TestWhatAChatIsSent(t *testing.T) {
 	}
 }
 
-// TestAChatThatRefuses expects a webhook that was revoked to be given up, and one that is busy to be tried again.
+// TestAChatThatRefuses expects no retry for a revoked webhook, and a retry for a busy one.
 func TestAChatThatRefuses(t *testing.T) {
 	for status, again := range map[int]bool{http.StatusNotFound: false, http.StatusForbidden: false, http.StatusTooManyRequests: true, http.StatusInternalServerError: true} {
 		chatRoom := newPlatform(t, func(map[string]any) (int, string) { return status, "no_service" })

@@ -14,13 +14,15 @@ import (
 	"svc"
 )
 
-// google uploads click conversions by the Google Ads API, v26 (the latest of Google's client google-ads 34.0.0, of November
-// 2026, whose oldest is v23), over REST
+// google uploads click conversions by the Google Ads API, v26, over REST
 // (https://developers.google.com/google-ads/api/reference/rpc/v26/UploadClickConversionsRequest and
-// …/docs/conversions/upload-offline): up to 2,000 conversions a request with partial failures, each with a click id or the hash
-// of an e-mail address or phone number, at most 90 days after the click. The event's id is the order id, by which Google
-// knows repetitions. E-mail addresses are hashed in lower case, those of Gmail without full stops before the @;
-// phone numbers in E.164 with the plus sign. Access tokens come from a refresh token.
+// …/docs/conversions/upload-offline). v26 is the latest version of Google's client google-ads 34.0.0, of November 2026;
+// its oldest is v23.
+//
+// A request contains up to 2,000 conversions with partial failures. Each has a click id or the hash of an e-mail
+// address or phone number, and is at most 90 days after the click. The event's id is the order id, by which Google
+// detects repetitions. E-mail addresses are hashed in lower case, Gmail addresses without full stops before the @;
+// phone numbers are hashed in E.164 with the plus sign. Access tokens are made from a refresh token.
 type google struct {
 	base, tokens string
 
@@ -28,7 +30,7 @@ type google struct {
 	access map[string]googleToken
 }
 
-// googleToken is an access token of a destination; key is what it was made of.
+// googleToken is an access token of a destination; key is the credential from which it was made.
 type googleToken struct {
 	key   [2]string
 	token svc.Secret
@@ -39,7 +41,7 @@ const (
 	googleVersion = "v26"
 	googleBatch   = 100
 	googleAge     = 90 * 24 * time.Hour
-	// tokenMargin is how long before its end an access token is replaced.
+	// tokenMargin is the time before its end at which an access token is replaced.
 	tokenMargin = time.Minute
 )
 
@@ -58,7 +60,7 @@ func (g *google) send(ctx context.Context, s *Sender, request *svc.DispatchReque
 	})
 }
 
-// googleIDs returns the hashes by which Google may know a person.
+// googleIDs returns the hashes by which Google may identify a person.
 func googleIDs(contact svc.Contact) (ids []map[string]string) {
 	if hash := svc.HashEmail(googleMail(contact.Email)); hash != "" {
 		ids = append(ids, map[string]string{"hashedEmail": hash})
@@ -69,7 +71,7 @@ func googleIDs(contact svc.Contact) (ids []map[string]string) {
 	return ids
 }
 
-// googleMail returns an e-mail address without the full stops that Gmail does not count.
+// googleMail returns an e-mail address without the full stops that Gmail ignores.
 func googleMail(email string) string {
 	email = strings.ToLower(strings.TrimSpace(email))
 	name, host, found := strings.Cut(email, "@")
@@ -116,7 +118,7 @@ func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchReque
 	return made
 }
 
-// googleConversion returns a conversion in Google's form.
+// googleConversion returns a conversion in Google's format.
 func googleConversion(request *svc.DispatchRequest, item *svc.DispatchItem) map[string]any {
 	c, config := item.Conversion, &request.Destination.Config
 	conversion := compact(map[string]any{
@@ -129,7 +131,7 @@ func googleConversion(request *svc.DispatchRequest, item *svc.DispatchItem) map[
 	return conversion
 }
 
-// token returns an access token, a known one or a new one; failed is the outcome where there is none.
+// token returns a cached or a new access token; failed is the outcome if the token cannot be made.
 func (g *google) token(ctx context.Context, s *Sender, destination string, access svc.GoogleAccess) (token svc.Secret, failed *svc.DispatchOutcome) {
 	key := [2]string{access.ClientID, access.RefreshToken}
 	g.mu.Lock()
@@ -168,7 +170,7 @@ func (g *google) forget(destination string) {
 	delete(g.access, destination)
 }
 
-// judgeGoogle reads the errors of single conversions. A repetition of what Google has is no failure.
+// judgeGoogle reads the errors of single conversions. A conversion that Google has already is not a failure.
 func judgeGoogle(made []svc.DispatchOutcome, body []byte) {
 	var answer struct {
 		PartialFailure *struct {

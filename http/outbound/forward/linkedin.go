@@ -10,11 +10,13 @@ import (
 	"svc"
 )
 
-// linkedin sends events by LinkedIn's Conversions API, version 202608 (the latest that published clients name:
-// fancy-linkedin-ads 0.1.3, of September 2026; LinkedIn serves a version for a year)
-// (https://learn.microsoft.com/en-us/linkedin/marketing/integrations/ads-reporting/conversions-api): up to 5,000
-// events a request, each at most 90 days old and with an id of the person: the hash of an e-mail address in lower
-// case, or the click id li_fat_id. Each element of the answer has a status of its own; eventId tells repetitions.
+// linkedin sends events by LinkedIn's Conversions API, version 202608
+// (https://learn.microsoft.com/en-us/linkedin/marketing/integrations/ads-reporting/conversions-api). It is the latest
+// version of published clients: fancy-linkedin-ads 0.1.3, of September 2026. LinkedIn serves a version for a year.
+//
+// A request contains up to 5,000 events, each at most 90 days old and with an id of the person: the hash of an e-mail
+// address in lower case, or the click id li_fat_id. Each element of the answer has its own status; LinkedIn detects
+// repetitions by eventId.
 type linkedin struct{ base string }
 
 const (
@@ -32,7 +34,7 @@ func (l linkedin) send(ctx context.Context, s *Sender, request *svc.DispatchRequ
 	})
 }
 
-// sendKnown sends the conversions that a platform can assign to somebody, and fails the others.
+// sendKnown sends the conversions that a platform can assign to a person, and fails the others.
 func sendKnown(request *svc.DispatchRequest, known func(item *svc.DispatchItem) bool, problem string, send func(some *svc.DispatchRequest) []svc.DispatchOutcome) []svc.DispatchOutcome {
 	made := make([]svc.DispatchOutcome, len(request.Items))
 	some, places := *request, []int{}
@@ -53,7 +55,7 @@ func sendKnown(request *svc.DispatchRequest, known func(item *svc.DispatchItem) 
 	return made
 }
 
-// linkedinIDs returns by what LinkedIn may know the person of a conversion.
+// linkedinIDs returns the ids by which LinkedIn may identify the person of a conversion.
 func linkedinIDs(request *svc.DispatchRequest, item *svc.DispatchItem) (ids []map[string]string) {
 	if hash := svc.HashEmail(contactOf(request, item).Email); hash != "" {
 		ids = append(ids, map[string]string{"idType": "SHA256_EMAIL", "idValue": hash})
@@ -105,7 +107,7 @@ func judgeLinkedIn(made []svc.DispatchOutcome, body []byte) {
 		} `json:"elements"`
 	}
 	if svc.DecodeJSON(body, &answer) != nil || len(answer.Elements) != len(made) {
-		return // the whole was taken
+		return // The request succeeded as a whole.
 	}
 	for i, element := range answer.Elements {
 		if element.Status >= 200 && element.Status < 300 {

@@ -11,17 +11,20 @@ import (
 	"svc"
 )
 
-// meta sends events by Meta's Conversions API, Graph API v26.0 (that of Meta's client facebook_business 26.0.3, of November 2026)
+// meta sends events by Meta's Conversions API, Graph API v26.0
 // (https://developers.facebook.com/documentation/ads-commerce/conversions-api/parameters/server-event and
-// …/parameters/customer-information-parameters, of February 2026): an event is at most seven days old, a request
-// carries up to 1,000 and is refused as a whole; event_name and event_id tell repetitions for 48 hours. E-mail
-// addresses are hashed in lower case, phone numbers as digits with the country code. What happened on a web page needs its
-// address and the client's user agent; what has neither is sent as system_generated.
+// …/parameters/customer-information-parameters, of February 2026). v26.0 is the version of Meta's client
+// facebook_business 26.0.3, of November 2026.
+//
+// An event is at most seven days old. A request contains up to 1,000 events and is refused as a whole. Meta detects
+// repetitions by event_name and event_id for 48 hours. E-mail addresses are hashed in lower case, phone numbers as
+// digits with the country code. An event on a web page requires the page's address and the client's user agent; an
+// event without both is sent as system_generated.
 type meta struct{ base string }
 
 const (
 	metaVersion = "v26.0"
-	// metaBatch is less than what Meta takes, for one bad event has the others sent again.
+	// metaBatch is less than Meta's maximum, because after one bad event the others must be sent again.
 	metaBatch = 100
 	metaAge   = 7 * 24 * time.Hour
 )
@@ -68,7 +71,7 @@ func (m meta) post(ctx context.Context, s *Sender, request *svc.DispatchRequest)
 	return outcomes(len(events), made)
 }
 
-// metaEventOf returns a conversion in Meta's form.
+// metaEventOf returns a conversion in Meta's format.
 func metaEventOf(request *svc.DispatchRequest, item *svc.DispatchItem) metaEvent {
 	c, contact := item.Conversion, contactOf(request, item)
 	event := metaEvent{Name: c.Name, Time: c.At.Unix(), ID: c.EventID, ActionSource: "system_generated", User: map[string]any{}, Custom: map[string]any{}}
@@ -112,7 +115,7 @@ func metaEventOf(request *svc.DispatchRequest, item *svc.DispatchItem) metaEvent
 	return event
 }
 
-// letters returns a name in lower case without anything but letters, as Meta hashes cities.
+// letters returns the letters of a name in lower case, as Meta hashes cities.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" -.,'’", r) {
@@ -150,7 +153,7 @@ func orderOf(c *svc.Conversion) string {
 		Order         any `json:"orderId"`
 		TransactionID any `json:"transaction_id"`
 	}
-	_ = json.Unmarshal(c.Properties, &properties) // what is no object has no order
+	_ = json.Unmarshal(c.Properties, &properties) // A value that is not an object contains no order.
 	for _, id := range []any{properties.OrderID, properties.Order, properties.TransactionID} {
 		if id != nil {
 			return fmt.Sprint(id)
@@ -159,7 +162,7 @@ func orderOf(c *svc.Conversion) string {
 	return ""
 }
 
-// sendYoung sends the conversions that a platform still takes, and fails the others.
+// sendYoung sends the conversions that a platform still accepts, and fails the others.
 func (s *Sender) sendYoung(request *svc.DispatchRequest, age time.Duration, send func(young *svc.DispatchRequest) []svc.DispatchOutcome) []svc.DispatchOutcome {
 	made := make([]svc.DispatchOutcome, len(request.Items))
 	young, places := *request, []int{}
@@ -181,7 +184,7 @@ func (s *Sender) sendYoung(request *svc.DispatchRequest, age time.Duration, send
 }
 
 // judgeMeta reads an error of the Graph API (https://developers.facebook.com/docs/graph-api/guides/error-handling):
-// transient ones and those of limits may succeed later, whatever their status is.
+// transient errors and rate-limit errors may succeed later, independently of their status.
 func judgeMeta(o *svc.DispatchOutcome, body []byte) {
 	var answer struct {
 		Error struct {

@@ -15,7 +15,7 @@ import (
 
 func noon() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) }
 
-// platform is a server that keeps what it is asked and answers by a function.
+// platform is a server that records its requests and answers by a function.
 type platform struct {
 	*httptest.Server
 	requests []*http.Request
@@ -61,7 +61,7 @@ func bought(id string, age time.Duration) svc.DispatchItem {
 	}
 }
 
-// sendTo sends conversions to a platform that stands for all of them.
+// sendTo sends conversions to a server that replaces all platforms.
 func sendTo(t *testing.T, p *platform, kind svc.DestinationKind, fields svc.PersonFields, items ...svc.DispatchItem) []svc.DispatchOutcome {
 	t.Helper()
 	sender := NewSender(p.Client(), Bases{Meta: p.URL, Google: p.URL, GoogleToken: p.URL + "/token", TikTok: p.URL, LinkedIn: p.URL}, noon)
@@ -77,7 +77,7 @@ func sendTo(t *testing.T, p *platform, kind svc.DestinationKind, fields svc.Pers
 
 const day = 24 * time.Hour
 
-// dig follows a path of members and places.
+// dig follows a path of members and indexes.
 func dig(value any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -95,7 +95,8 @@ func dig(value any, path ...any) any {
 	return value
 }
 
-// TestWhatPlatformsAreTold holds what each platform documents: the address, the headers, the required members, the hashes.
+// TestWhatPlatformsAreTold checks the requests against each platform's documentation: the address, the headers, the
+// required members, the hashes.
 func TestWhatPlatformsAreTold(t *testing.T) {
 	const phone = "+442079460958"
 	for _, test := range []struct {
@@ -169,7 +170,7 @@ func TestWhatPlatformsAreTold(t *testing.T) {
 	}
 }
 
-// steps divides a path by its spaces; numbers are places.
+// steps splits a path at its spaces; numbers are indexes.
 func steps(path string) (out []any) {
 	for _, word := range strings.Fields(path) {
 		if len(word) == 1 && word[0] >= '0' && word[0] <= '9' {
@@ -181,7 +182,7 @@ func steps(path string) (out []any) {
 	return out
 }
 
-// TestWhichAnswersOfPlatformsAreTriedAgain tells errors that pass from those that do not, by the bodies that each
+// TestWhichAnswersOfPlatformsAreTriedAgain distinguishes transient errors from permanent ones, by the bodies that each
 // platform documents.
 func TestWhichAnswersOfPlatformsAreTriedAgain(t *testing.T) {
 	partial := func(word string) string {
@@ -218,7 +219,8 @@ func TestWhichAnswersOfPlatformsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatPlatformsDoNotTakeIsNotSent fails what is too old, or belongs to nobody, without a request; the rest of the batch goes.
+// TestWhatPlatformsDoNotTakeIsNotSent fails conversions that are too old or have no person, without a request; the rest
+// of the batch is sent.
 func TestWhatPlatformsDoNotTakeIsNotSent(t *testing.T) {
 	nobody := bought("nobody", 0)
 	nobody.Contact, nobody.Conversion.Context.ClickIDs = nil, svc.ClickIDs{}
@@ -235,7 +237,7 @@ func TestWhatPlatformsDoNotTakeIsNotSent(t *testing.T) {
 	}
 }
 
-// TestNothingOfThePersonIsSentWhereNothingMay has no hash of the person in any request.
+// TestNothingOfThePersonIsSentWhereNothingMay checks that no request contains a hash of the person.
 func TestNothingOfThePersonIsSentWhereNothingMay(t *testing.T) {
 	for _, kind := range []svc.DestinationKind{svc.DestinationMeta, svc.DestinationTikTok, svc.DestinationLinkedIn, svc.DestinationGoogle} {
 		p := newPlatform(t, func(map[string]any) (int, string) { return http.StatusOK, `{"code":0}` })
@@ -248,7 +250,8 @@ func TestNothingOfThePersonIsSentWhereNothingMay(t *testing.T) {
 	}
 }
 
-// TestABadEventDoesNotTakeOthersAlong has a request that was refused as a whole sent again for each event alone.
+// TestABadEventDoesNotTakeOthersAlong expects that a request that was refused as a whole is sent again for each event
+// alone.
 func TestABadEventDoesNotTakeOthersAlong(t *testing.T) {
 	p := newPlatform(t, func(body map[string]any) (int, string) {
 		if strings.Contains(fmt.Sprint(body), "bad") {

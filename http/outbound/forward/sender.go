@@ -1,6 +1,5 @@
-// Package forward sends conversions to destinations: to advertising platforms by their published interfaces, to
-// signed webhooks and to chats. Nothing that it returns holds a credential, and what it records of a request
-// says nothing of the person.
+// Package forward sends conversions to destinations: to advertising platforms by their published interfaces, to signed
+// webhooks and to chats. Its results contain no credentials, and its record of a request contains no personal data.
 package forward
 
 import (
@@ -25,7 +24,7 @@ type Bases struct {
 	Meta, Google, GoogleToken, TikTok, LinkedIn string
 }
 
-// Platforms returns the addresses of the platforms themselves.
+// Platforms returns the addresses of the real platforms.
 func Platforms() Bases {
 	return Bases{
 		Meta: "https://graph.facebook.com", Google: "https://googleads.googleapis.com", GoogleToken: "https://oauth2.googleapis.com/token",
@@ -42,7 +41,7 @@ type Sender struct {
 
 // adapter sends conversions to one kind of destination.
 type adapter interface {
-	// batch is how many conversions one request carries at most.
+	// batch is the maximum number of conversions per request.
 	batch() int
 	// send makes one attempt and returns an outcome for each conversion.
 	send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome
@@ -56,7 +55,7 @@ func NewSender(client *http.Client, bases Bases, now func() time.Time) *Sender {
 	}}
 }
 
-// Batch returns how many conversions one request to a kind of destination carries at most.
+// Batch returns the maximum number of conversions per request to a kind of destination.
 func (s *Sender) Batch(kind svc.DestinationKind) int {
 	if found := s.adapters[kind]; found != nil {
 		return found.batch()
@@ -64,8 +63,8 @@ func (s *Sender) Batch(kind svc.DestinationKind) int {
 	return 1
 }
 
-// Send makes one attempt for each of some conversions and returns its outcome for each. A request that the
-// platform refuses as a whole because of some of its conversions is made again for each of them alone.
+// Send makes one attempt for each of some conversions and returns its outcome for each. If the platform refuses a
+// request as a whole because of some conversions, Send makes a separate request for each.
 func (s *Sender) Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome {
 	found := s.adapters[request.Destination.Kind]
 	if found == nil {
@@ -83,7 +82,7 @@ func (s *Sender) Send(ctx context.Context, request svc.DispatchRequest) []svc.Di
 	return made
 }
 
-// refusedTogether reports whether several conversions were refused for good by one answer to all of them.
+// refusedTogether reports whether one answer refused several conversions permanently.
 func refusedTogether(made []svc.DispatchOutcome) bool {
 	for i := range made {
 		if made[i].OK || made[i].Retry || made[i].StatusCode != http.StatusBadRequest {
@@ -103,9 +102,9 @@ func outcomes(n int, outcome svc.DispatchOutcome) []svc.DispatchOutcome {
 }
 
 const (
-	// answerBytes is how much of an answer is read.
+	// answerBytes is the number of bytes of an answer that are read.
 	answerBytes = 64 << 10
-	// loggedBytes bounds what is recorded of a request and of an answer.
+	// loggedBytes bounds the recorded bytes of a request and of an answer.
 	loggedBytes = 4 << 10
 )
 
@@ -114,12 +113,12 @@ type call struct {
 	url    string
 	header http.Header
 	body   []byte
-	// logged is the body as it is recorded; secrets are removed from an answer before it is recorded.
+	// logged is the body as it is recorded. Secrets are removed from an answer before it is recorded.
 	logged  []byte
 	secrets []svc.Secret
 }
 
-// hidden are the headers whose values are not recorded.
+// hidden reports whether the value of a header is not recorded.
 func hidden(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "X-Svc-Signature", "Webhook-Signature", "Authorization", "Access-Token", "Developer-Token":
@@ -128,7 +127,7 @@ func hidden(name string) bool {
 	return false
 }
 
-// post sends a request and returns its outcome by the rules that hold for all destinations, with the answer.
+// post sends a request and returns its outcome by the rules of all destinations, and the answer.
 func (s *Sender) post(ctx context.Context, c *call) (outcome svc.DispatchOutcome, answer []byte) {
 	begun := s.now()
 	outcome.Request = c.record()
@@ -145,7 +144,7 @@ func (s *Sender) post(ctx context.Context, c *call) (outcome svc.DispatchOutcome
 		return outcome, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, _ = io.ReadAll(io.LimitReader(response.Body, answerBytes)) // the status alone decides
+	answer, _ = io.ReadAll(io.LimitReader(response.Body, answerBytes)) // The status alone decides.
 	outcome.Latency = s.now().Sub(begun)
 	outcome.StatusCode = response.StatusCode
 	outcome.Response = c.clean(cut(response.Status + "\n\n" + strings.ToValidUTF8(string(answer), "�")))
@@ -159,7 +158,7 @@ func (s *Sender) post(ctx context.Context, c *call) (outcome svc.DispatchOutcome
 	return outcome, answer
 }
 
-// problemOf words the failure of a request.
+// problemOf describes the failure of a request.
 func problemOf(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -190,7 +189,7 @@ func (c *call) record() string {
 		"Authorization", "Access-Token", "Developer-Token", "Login-Customer-Id", "Linkedin-Version", "X-Restli-Protocol-Version", "X-Restli-Method",
 	} {
 		value := c.header.Get(name)
-		if exact := c.header[name]; len(exact) > 0 { // some names are sent as they are written
+		if exact := c.header[name]; len(exact) > 0 { // Some names are sent in their exact spelling.
 			value = exact[0]
 		}
 		switch {
@@ -216,7 +215,7 @@ func (c *call) clean(text string) string {
 	return text
 }
 
-// cut bounds a text that is recorded.
+// cut bounds a recorded text.
 func cut(text string) string {
 	if len(text) <= loggedBytes {
 		return text
@@ -224,7 +223,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:loggedBytes], "") + " …"
 }
 
-// shownURL returns an address without what may be secret in it: credentials and the query.
+// shownURL returns an address without its parts that may be secret: credentials and the query.
 func shownURL(raw string) string {
 	parsed, err := url.Parse(raw)
 	if err != nil {
@@ -237,12 +236,12 @@ func shownURL(raw string) string {
 	return parsed.String()
 }
 
-// jsonHeader is the header of a request whose body is JSON.
+// jsonHeader is the header of a request with a JSON body.
 func jsonHeader() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"svc-destinations/1"}}
 }
 
-// encode returns a body and the body as it is recorded, in which the members that describe the person are masked.
+// encode returns a body, and the body as it is recorded: in the latter the members that describe the person are masked.
 func encode(body any, person ...string) (encoded, logged []byte, err error) {
 	if encoded, err = json.Marshal(body); err != nil {
 		return nil, nil, fmt.Errorf("encoding a conversion: %w", err)
@@ -278,7 +277,7 @@ func masked(value any, names []string) any {
 	return value
 }
 
-// contactOf returns what may be sent of the person.
+// contactOf returns the contact data of the person that may be sent.
 func contactOf(request *svc.DispatchRequest, item *svc.DispatchItem) svc.Contact {
 	if item.Contact == nil || request.Destination.Config.PersonFields == svc.PersonNone {
 		return svc.Contact{}

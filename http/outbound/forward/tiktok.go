@@ -9,9 +9,9 @@ import (
 )
 
 // tiktok sends events by TikTok's Events API 2.0, Business API v1.3
-// (https://business-api.tiktok.com/portal/docs?id=1771100865818625): up to 1,000 web events a request, each at most
-// seven days old; event and event_id tell repetitions for 48 hours. E-mail addresses are hashed in lower case,
-// phone numbers in E.164 with the plus sign. The status is 200 whatever happened; code says what did.
+// (https://business-api.tiktok.com/portal/docs?id=1771100865818625). A request contains up to 1,000 web events, each at
+// most seven days old. TikTok detects repetitions by event and event_id for 48 hours. E-mail addresses are hashed in
+// lower case, phone numbers in E.164 with the plus sign. The status is always 200; code contains the result.
 type tiktok struct{ base string }
 
 const (
@@ -45,7 +45,7 @@ func (t tiktok) post(ctx context.Context, s *Sender, request *svc.DispatchReques
 	return outcomes(len(events), made)
 }
 
-// tiktokEvent returns a conversion in TikTok's form.
+// tiktokEvent returns a conversion in TikTok's format.
 func tiktokEvent(request *svc.DispatchRequest, item *svc.DispatchItem) map[string]any {
 	c, contact := item.Conversion, contactOf(request, item)
 	user := map[string]any{"ttclid": c.Context.ClickIDs.TTCLID, "user_agent": c.UserAgent}
@@ -67,8 +67,8 @@ func tiktokEvent(request *svc.DispatchRequest, item *svc.DispatchItem) map[strin
 	}
 }
 
-// judgeTikTok reads the code of an answer: codes of 40000 are mistakes of the request, but that of too many
-// requests; those of 50000 and more are TikTok's.
+// judgeTikTok reads the code of an answer. Codes of 40000 are errors of the request, except the code for too many
+// requests; codes of 50000 and more are errors of TikTok.
 func judgeTikTok(o *svc.DispatchOutcome, body []byte) {
 	const tooMany = 40100
 	var answer struct {
@@ -83,7 +83,7 @@ func judgeTikTok(o *svc.DispatchOutcome, body []byte) {
 		o.OK, o.Retry = false, code == tooMany || code >= 50000
 		o.Error = cut(fmt.Sprintf("TikTok refused it with code %d: %s", code, answer.Message))
 		if !o.Retry {
-			o.StatusCode = 400 // what stands in the answer in its place
+			o.StatusCode = 400 // This status matches the code of the answer.
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"svc"
 )
 
-// webhook sends one signed request per conversion. The signature is that of Stripe's webhooks; beside it are the
-// three headers of Standard Webhooks 1.0 (https://github.com/standard-webhooks/standard-webhooks).
+// webhook sends one signed request per conversion. It has the signature of Stripe's webhooks and the three headers of
+// Standard Webhooks 1.0 (https://github.com/standard-webhooks/standard-webhooks).
 type webhook struct{}
 
 func (webhook) batch() int { return 1 }
@@ -95,7 +95,7 @@ type webhookDevice struct {
 	Type    *string `json:"type"`
 }
 
-// instant is a time with milliseconds, of UTC.
+// instant is a UTC time with milliseconds.
 type instant time.Time
 
 // MarshalJSON writes the time.
@@ -103,7 +103,7 @@ func (t instant) MarshalJSON() ([]byte, error) {
 	return []byte(time.Time(t).UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
 }
 
-// orNull returns a text, nil where it is empty.
+// orNull returns a text, nil if it is empty.
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -111,7 +111,7 @@ func orNull(text string) *string {
 	return &text
 }
 
-// bodyOf returns what is sent of a conversion at an instant.
+// bodyOf returns the body for a conversion at an instant.
 func bodyOf(request *svc.DispatchRequest, item *svc.DispatchItem, now time.Time) WebhookBody {
 	c := item.Conversion
 	body := WebhookBody{Type: "destination.event", SentAt: instant(now), Event: WebhookEvent{
@@ -135,7 +135,7 @@ func bodyOf(request *svc.DispatchRequest, item *svc.DispatchItem, now time.Time)
 	return body
 }
 
-// personOf returns the person of a body, nil where none is sent.
+// personOf returns the person of a body, nil if none may be sent.
 func personOf(request *svc.DispatchRequest, item *svc.DispatchItem) *WebhookPerson {
 	fields := request.Destination.Config.PersonFields
 	if fields == svc.PersonNone {
@@ -153,7 +153,7 @@ func personOf(request *svc.DispatchRequest, item *svc.DispatchItem) *WebhookPers
 	return person
 }
 
-// clickIDs returns the identifiers that are there, by the names of their parameters.
+// clickIDs returns the present identifiers, by the names of their parameters.
 func clickIDs(ids svc.ClickIDs) map[string]string {
 	found := map[string]string{}
 	for name, id := range map[string]string{"gclid": ids.GCLID, "gbraid": ids.GBRAID, "wbraid": ids.WBRAID, "fbclid": ids.FBCLID, "msclkid": ids.MSCLKID, "ttclid": ids.TTCLID, "li_fat_id": ids.LiFatID, "twclid": ids.TWCLID} {
@@ -183,7 +183,7 @@ func (webhook) send(ctx context.Context, s *Sender, request *svc.DispatchRequest
 	return []svc.DispatchOutcome{outcome}
 }
 
-// sign sets the headers by which a receiver knows who sent a body, with every secret that is valid.
+// sign sets the headers by which a receiver verifies the sender of a body, with every valid secret.
 func sign(header map[string][]string, secrets []svc.Secret, id string, now time.Time, body []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	own, standard := "t="+stamp, make([]string, 0, len(secrets))
@@ -203,8 +203,8 @@ func mac(key, first, second []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// standardKey returns the key of a secret for Standard Webhooks: what stands after whsec_ in base64, or the secret
-// itself where it is none.
+// standardKey returns the key of a secret for Standard Webhooks: the base64 text after whsec_, decoded, or the secret
+// itself if it has another form.
 func standardKey(secret svc.Secret) []byte {
 	encoded, marked := strings.CutPrefix(secret.Reveal(), "whsec_")
 	if key, err := base64.StdEncoding.DecodeString(encoded); marked && err == nil {

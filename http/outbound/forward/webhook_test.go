@@ -19,7 +19,7 @@ func half(w http.ResponseWriter, text string) {
 	if err != nil {
 		return
 	}
-	_, _ = conn.Write([]byte(text)) // the other end may be gone
+	_, _ = conn.Write([]byte(text)) // The other end may have disconnected.
 	_ = conn.Close()
 }
 
@@ -36,7 +36,7 @@ func hooked(t *testing.T, url string, fields svc.PersonFields) (*Sender, svc.Dis
 	}
 }
 
-// TestHowAReceiverEndsADelivery scripts a receiver: each answer ends the attempt as specified.
+// TestHowAReceiverEndsADelivery scripts a receiver and checks that each answer ends the attempt as specified.
 func TestHowAReceiverEndsADelivery(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -107,7 +107,8 @@ func TestHowAReceiverEndsADelivery(t *testing.T) {
 	}
 }
 
-// TestWebhooksReachPublicAddressesOnly refuses, for good and without a connection, what is not public.
+// TestWebhooksReachPublicAddressesOnly expects addresses that are not public to be refused permanently, without a
+// connection.
 func TestWebhooksReachPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"127.0.0.2", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "[::1]", "[fe80::1]", "[fc00::1]", "[::ffff:10.0.0.1]", "0.0.0.0", "100.64.0.1"} {
@@ -119,7 +120,7 @@ func TestWebhooksReachPublicAddressesOnly(t *testing.T) {
 	}
 }
 
-// TestWhatAWebhookIsSentOfThePerson holds the three choices.
+// TestWhatAWebhookIsSentOfThePerson checks the three choices.
 func TestWhatAWebhookIsSentOfThePerson(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[svc.PersonFields]string{
@@ -135,7 +136,7 @@ func TestWhatAWebhookIsSentOfThePerson(t *testing.T) {
 	}
 }
 
-// TestTheSignatureOfStandardWebhooks holds the vector that the specification of Standard Webhooks publishes.
+// TestTheSignatureOfStandardWebhooks checks the test vector of the specification of Standard Webhooks.
 func TestTheSignatureOfStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}

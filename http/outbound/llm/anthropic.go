@@ -25,7 +25,7 @@ func newAnthropic(access Access, client *http.Client) stream {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = answer.Close() }() // what was read stands
+		defer func() { _ = answer.Close() }() // The part that was read remains valid.
 		gathered := new(anthropicGathered)
 		defer gathered.fill(reply)
 		return readEvents(answer, func(data string) (last bool, err error) {
@@ -35,7 +35,7 @@ func newAnthropic(access Access, client *http.Client) stream {
 	}
 }
 
-// anthropicEvent holds the members of an event that are used.
+// anthropicEvent contains the members of an event that are used.
 type anthropicEvent struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
@@ -58,7 +58,7 @@ type anthropicEvent struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
-// anthropicUsage counts tokens; those of later events replace earlier ones.
+// anthropicUsage counts tokens; counts of later events replace earlier ones.
 type anthropicUsage struct {
 	Input      int64 `json:"input_tokens"`
 	Output     int64 `json:"output_tokens"`
@@ -75,7 +75,7 @@ type anthropicGathered struct {
 	ended bool
 }
 
-// anthropicCall is a tool call whose input arrives in parts.
+// anthropicCall is a tool call with an input that arrives in parts.
 type anthropicCall struct {
 	index int
 	call  svc.ToolCall
@@ -109,7 +109,7 @@ func (g *anthropicGathered) take(data string, received func(), text func(string)
 	return nil
 }
 
-// add takes the counts of a later event; the API leaves out counts that have not changed.
+// add copies the counts of a later event; the API omits unchanged counts.
 func (u *anthropicUsage) add(later anthropicUsage) {
 	u.Input, u.Output = cmp.Or(later.Input, u.Input), cmp.Or(later.Output, u.Output)
 	u.CacheRead, u.CacheWrite = cmp.Or(later.CacheRead, u.CacheRead), cmp.Or(later.CacheWrite, u.CacheWrite)
@@ -144,8 +144,7 @@ func (g *anthropicGathered) addText(fragment string, text func(string)) {
 	}
 }
 
-// fill completes the reply. The API counts cached input apart; the reply counts it as a part of the
-// input.
+// fill completes the reply. The API counts cached input separately; the reply counts it as a part of the input.
 func (g *anthropicGathered) fill(reply *svc.ModelReply) {
 	reply.Text, reply.Usage = g.text.String(), svc.Usage{
 		Input:  g.usage.Input + g.usage.CacheRead + g.usage.CacheWrite,
@@ -199,13 +198,13 @@ type anthropicTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// anthropicRequestOf writes a request. The API wants roles to alternate, so the blocks of
-// consecutive messages of one role become one message.
+// anthropicRequestOf writes a request. The API requires alternating roles, so the blocks of consecutive messages of one
+// role become one message.
 func anthropicRequestOf(model string, request *svc.ModelRequest) *anthropicRequest {
 	body := &anthropicRequest{Model: model, MaxTokens: maxOutput, System: []anthropicBlock{{Type: "text", Text: request.System}}, Stream: true}
 	for i := range request.Messages {
 		blocks := anthropicBlocks(&request.Messages[i])
-		if len(blocks) == 0 { // the API refuses messages without content
+		if len(blocks) == 0 { // The API refuses messages without content.
 			continue
 		}
 		role := "user"

@@ -16,10 +16,10 @@ import (
 	"svc"
 )
 
-// newGemini returns a model that uses the Generative Language API over REST. The client lives as
-// long as the process: it is made once for an organization and credential.
+// newGemini returns a model that uses the Generative Language API over REST. The client lives as long as the process:
+// it is made once for an organization and credential.
 func newGemini(access Access, client *http.Client) (stream, error) {
-	// The library sends no key with a client that it did not make, so the transport does.
+	// The library sends no key with a client that it did not make, so the transport sends it.
 	keyed := *client
 	next := client.Transport
 	if next == nil {
@@ -59,7 +59,7 @@ func (k keyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return k.next.RoundTrip(request)
 }
 
-// geminiRead assembles an answer. The API gives calls no ids, so they get ids by their place.
+// geminiRead assembles an answer. The API gives calls no ids, so they get ids by their position.
 func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string), reply *svc.ModelReply) error {
 	finished := false
 	for {
@@ -124,7 +124,7 @@ func geminiError(err error) error {
 	return err
 }
 
-// geminiParams sets the model up and returns the history and the last message.
+// geminiParams configures the model and returns the history and the last message.
 func geminiParams(model *genai.GenerativeModel, request *svc.ModelRequest) (history []*genai.Content, last []genai.Part, err error) {
 	model.SystemInstruction = genai.NewUserContent(genai.Text(request.System))
 	model.SetMaxOutputTokens(maxOutput)
@@ -136,7 +136,7 @@ func geminiParams(model *genai.GenerativeModel, request *svc.ModelRequest) (hist
 			return nil, nil, err
 		}
 		declared := &genai.FunctionDeclaration{Name: tool.Name, Description: tool.Description}
-		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 { // the API refuses objects without members
+		if properties, _ := schema["properties"].(map[string]any); len(properties) > 0 { // The API refuses objects without members.
 			declared.Parameters = geminiSchema(schema)
 		}
 		set.FunctionDeclarations = append(set.FunctionDeclarations, declared)
@@ -177,7 +177,7 @@ func geminiContent(message *svc.Message) *genai.Content {
 	return content
 }
 
-// geminiSchema writes a JSON Schema in the subset that the API takes.
+// geminiSchema writes a JSON Schema in the subset that the API accepts.
 func geminiSchema(schema map[string]any) *genai.Schema {
 	out := &genai.Schema{Type: genai.TypeString}
 	out.Description, _ = schema["description"].(string)
@@ -192,7 +192,7 @@ func geminiSchema(schema map[string]any) *genai.Schema {
 			}
 		}
 		out.Required = stringsOf(schema["required"])
-		if len(out.Properties) == 0 { // the API refuses objects without members
+		if len(out.Properties) == 0 { // The API refuses objects without members.
 			out.Type, out.Properties = genai.TypeString, nil
 			out.Description += " (JSON)"
 		}
@@ -214,7 +214,7 @@ func geminiSchema(schema map[string]any) *genai.Schema {
 	return out
 }
 
-// geminiKind returns the type of a schema; one of several may be null.
+// geminiKind returns the type of a schema; one of several types may be null.
 func geminiKind(schema map[string]any, out *genai.Schema) string {
 	if kind, ok := schema["type"].(string); ok {
 		return kind

@@ -1,7 +1,7 @@
-// Package llm calls models of three families: two by one streaming POST each, Gemini by its
-// library. A round is streamed, and repeated after a failure only if nothing of it was received. A
-// circuit breaker per provider and organization stops calls to a provider that does not answer. The
-// texts of providers' errors do not leave this package.
+// Package llm calls models of three families: two by one streaming POST each, Gemini by its library. A round is
+// streamed. A failed round is repeated only if no part of it was received. A circuit breaker per provider and
+// organization stops calls to a provider that does not answer. The texts of providers' errors do not leave this
+// package.
 package llm
 
 import (
@@ -17,7 +17,7 @@ import (
 	"svc"
 )
 
-// Access holds the address and the credential of a model.
+// Access contains the address and the credential of a model.
 type Access struct {
 	Provider svc.AIProvider
 	Model    string
@@ -26,8 +26,7 @@ type Access struct {
 	BaseURL string
 }
 
-// Credentials finds the credential that an organization has stored, nil where it has
-// none.
+// Credentials finds the credential that an organization has stored, nil if it has none.
 type Credentials interface {
 	Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error)
 }
@@ -35,7 +34,7 @@ type Credentials interface {
 // Models returns the models of organizations: with their own credential, else with the platform's.
 type Models struct {
 	Credentials Credentials
-	// Platform is the platform's access; without a key there is none.
+	// Platform is the platform's access; it is unavailable without a key.
 	Platform Access
 	Client   *http.Client
 
@@ -48,7 +47,7 @@ type modelKey struct {
 	access Access
 }
 
-// DefaultModel is the model of a family where none is named.
+// DefaultModel is the model of a family if the configuration names none.
 func DefaultModel(family svc.AIProvider) string {
 	switch family {
 	case svc.ProviderGemini:
@@ -61,8 +60,8 @@ func DefaultModel(family svc.AIProvider) string {
 	return ""
 }
 
-// Model returns the model of an organization. It fails with provider_unavailable where
-// neither the organization nor the platform has a credential.
+// Model returns the model of an organization. It fails with provider_unavailable if neither the organization nor the
+// platform has a credential.
 func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 	access := m.Platform
 	credential, key, err := m.Credentials.Credential(ctx, org)
@@ -96,9 +95,9 @@ func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 	return found, nil
 }
 
-// stream asks a model once and adds its answer to a reply. It calls received before it passes on
-// any part of the answer, after which the round cannot be repeated. Goroutines wait in it as long
-// as answers take, so request and reply are passed by pointer to keep their stacks small.
+// stream sends one request to a model and adds its answer to a reply. It calls received before it passes on any part of
+// the answer; after that the round cannot be repeated. Goroutines wait in it for the duration of answers, so request
+// and reply are passed by pointer to keep their stacks small.
 type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error
 
 // Model is one model with the access of one organization.
@@ -109,7 +108,7 @@ type Model struct {
 	pause   func(ctx context.Context, attempt int) error
 }
 
-// The breaker opens after so many failed rounds in a row, for this long.
+// The breaker opens after this number of consecutive failed rounds, for this time.
 const (
 	breakerFailures = 5
 	breakerTime     = 30 * time.Second
@@ -117,7 +116,7 @@ const (
 
 func newModel(access Access, client *http.Client) (*Model, error) {
 	if client == nil {
-		client = &http.Client{ // the turn's context bounds it
+		client = &http.Client{ // The turn's context bounds the request.
 			Transport: transport(),
 			// A redirect would carry the credential to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -142,12 +141,12 @@ func newModel(access Access, client *http.Client) (*Model, error) {
 }
 
 const (
-	// maxAttempts is how often a round is tried while nothing of it is received.
+	// maxAttempts is the number of attempts at a round while no part of it is received.
 	maxAttempts = 3
-	// silence is how long a provider may pause within a round: models that reason are silent for minutes, and the
+	// silence is the maximum pause of a provider within a round. Models that reason are silent for minutes, and the
 	// time of the turn bounds all its rounds.
 	silence = svc.TurnTime
-	// firstPause is doubled with every attempt.
+	// firstPause doubles with every attempt.
 	firstPause = 300 * time.Millisecond
 )
 
@@ -168,8 +167,7 @@ func (e statusError) Error() string { return fmt.Sprintf("the provider answered 
 // errSilent ends a round in which the provider sent nothing for too long.
 var errSilent = errors.New("the provider sent nothing for too long")
 
-// retryable reports whether a failed attempt may be repeated: the provider was not reached, was too
-// busy, or failed.
+// retryable reports whether a failed attempt may be repeated: the provider was unreachable or too busy, or it failed.
 func retryable(err error) bool {
 	if refused, ok := errors.AsType[statusError](err); ok {
 		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= http.StatusInternalServerError
@@ -177,14 +175,14 @@ func retryable(err error) bool {
 	return true
 }
 
-// Round asks the model.
+// Round sends a request to the model.
 func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	done, err := m.breaker.Allow()
 	if err != nil {
 		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
 	}
 	err = m.attempts(ctx, request, text, reply)
-	if ctx.Err() != nil { // the turn was given up; that says nothing of the provider
+	if ctx.Err() != nil { // The turn was cancelled, which says nothing about the provider.
 		done(nil)
 		return ctx.Err()
 	}
@@ -196,8 +194,7 @@ func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 	return shown(err)
 }
 
-// attempts makes attempts until one succeeds or was answered in part, or until another would be
-// useless.
+// attempts makes attempts until one succeeds or a part of an answer arrives, or until another attempt would be useless.
 func (m *Model) attempts(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	for attempt := 0; ; attempt++ {
 		var received bool

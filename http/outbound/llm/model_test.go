@@ -12,7 +12,7 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// none has no credential; some has one of its own.
+// credentials returns the same credential, or none, for every organization.
 type credentials struct {
 	credential *svc.AICredential
 	key        svc.Secret
@@ -29,7 +29,7 @@ func calls() []svc.ToolCall {
 	}
 }
 
-// request is a conversation with everything that one may hold.
+// request is a conversation with every possible kind of content.
 func request() svc.ModelRequest {
 	return svc.ModelRequest{
 		System: "Be brief.",
@@ -51,7 +51,7 @@ func eachFamily(t *testing.T, test func(t *testing.T, family svc.AIProvider)) {
 	}
 }
 
-// round asks a model once.
+// round sends one request to a model.
 func round(t *testing.T, model *llm.Model, text func(string)) (svc.ModelReply, error) {
 	t.Helper()
 	asked := request()
@@ -60,7 +60,7 @@ func round(t *testing.T, model *llm.Model, text func(string)) (svc.ModelReply, e
 	return reply, err
 }
 
-// heard runs one round against a script and returns what came of it.
+// heard runs one round against a script and returns the result.
 func heard(t *testing.T, family svc.AIProvider, script llmtest.Script) (svc.ModelReply, []string, *llmtest.Server, error) {
 	t.Helper()
 	server := llmtest.Serve(t, family, script)

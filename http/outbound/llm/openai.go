@@ -22,7 +22,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = answer.Close() }() // what was read stands
+		defer func() { _ = answer.Close() }() // The part that was read remains valid.
 		gathered := new(openaiGathered)
 		defer gathered.fill(reply)
 		return readEvents(answer, func(data string) (last bool, err error) {
@@ -31,7 +31,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 	}
 }
 
-// openaiChunk holds the members of an event that are used.
+// openaiChunk contains the members of an event that are used.
 type openaiChunk struct {
 	// Error is set if the provider fails in the middle of an answer.
 	Error   json.RawMessage `json:"error"`

@@ -14,11 +14,11 @@ import (
 	"svc"
 )
 
-// endpoint is the one streaming POST that a family needs.
+// endpoint is the single streaming POST of a family.
 type endpoint struct {
 	client *http.Client
 	url    string
-	// header holds the credential, beside the family's version.
+	// header contains the credential and the family's version.
 	header http.Header
 }
 
@@ -29,15 +29,14 @@ func newEndpoint(client *http.Client, base, path string, header http.Header) end
 	return endpoint{client: client, url: strings.TrimSuffix(base, "/") + "/" + path, header: header}
 }
 
-// errCut is the end of an answer without the family's closing event.
+// errCut means that an answer ended without the family's closing event.
 var errCut = errors.New("the stream was cut off")
 
-// errInStream is the end of an answer in which the provider reported an error.
+// errInStream means that the provider reported an error within an answer.
 var errInStream = errors.New("the stream holds an error")
 
-// ask sends a request and returns the body of its answer, which the caller closes. A status other
-// than 200 is a statusError. The call keeps nothing of the request: an answer takes long, and there
-// may be thousands.
+// ask sends a request and returns the body of its answer, which the caller closes. A status other than 200 is a
+// statusError. ask retains no part of the request: an answer takes long, and there may be thousands.
 func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -53,7 +52,7 @@ func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error)
 		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
-		_ = answer.Body.Close() // the text of a refusal is not shown
+		_ = answer.Body.Close() // The text of a refusal is not shown.
 		return nil, statusError{answer.StatusCode}
 	}
 	return answer.Body, nil
@@ -63,14 +62,14 @@ func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error)
 // does not split the input of a tool call sends it as one event.
 const maxEvent = 4 << 20
 
-// readEvents passes the events of an answer to take, in order, until one is the last. If the answer
-// is not complete then, it was cut off.
+// readEvents passes the events of an answer to take, in order, until one is the last. If the answer is not complete
+// then, it was cut off.
 func readEvents(answer io.Reader, take func(data string) (last bool, err error), whole func() bool) error {
 	for event, err := range sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil {
 			return err
 		}
-		if svc.TooDeep([]byte(event.Data)) { // the decoder has no limit of its own
+		if svc.TooDeep([]byte(event.Data)) { // The decoder has no limit of its own.
 			return svc.ErrTooDeep
 		}
 		last, err := take(event.Data)

@@ -15,7 +15,7 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// wire is a listener whose connections are pipes, so that time may be virtual.
+// wire is a listener with pipes as connections, so that time may be virtual.
 type wire struct {
 	dialed chan net.Conn
 	closed chan struct{}
@@ -48,8 +48,8 @@ func (w *wire) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// slowly runs a test of one round of every family in virtual time. The model is made
-// before, because a library keeps goroutines for as long as the process lives.
+// slowly runs a test of one round of every family in virtual time. The model is made before, because a library starts
+// goroutines that run until the process ends.
 func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply svc.ModelReply, took time.Duration, err error)) {
 	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
 		var listener *wire

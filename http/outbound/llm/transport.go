@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// transport connects to providers. Answers take long and many are read at once, each over a
-// connection of its own if the provider speaks HTTP/1.1. Only requests are written to a connection,
-// and their bodies bypass its buffer.
+// transport connects to providers. Answers take long and many are read at once, each over its own connection if the
+// provider speaks HTTP/1.1. Only requests are written to a connection, and their bodies bypass its buffer.
 func transport() http.RoundTripper {
 	return releasing{&http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, TLSHandshakeTimeout: dialTime,
@@ -21,15 +20,15 @@ func transport() http.RoundTripper {
 
 const (
 	writeBuffer = 1 << 10
-	// idleConnections is how many connections to a provider are kept for the next turns.
+	// idleConnections is the number of connections to a provider that are cached for the next turns.
 	idleConnections = 64
 	idleTime        = 90 * time.Second
-	// dialTime bounds the making of a connection, and its handshake.
+	// dialTime bounds the connection and its handshake.
 	dialTime = 10 * time.Second
 )
 
-// releasing frees the body of a request once the answer begins. The library and the transport hold
-// the request as long as the answer is read, and a question with its tools and history is long.
+// releasing frees the body of a request when the answer begins. The library and the transport retain the request until
+// the answer has been read, and a question with its tools and history is long.
 type releasing struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -38,7 +37,7 @@ func (r releasing) RoundTrip(request *http.Request) (*http.Response, error) {
 		return r.next.RoundTrip(request)
 	}
 	held := &heldBody{body: request.Body, again: request.GetBody}
-	lent := request.WithContext(request.Context()) // a copy: a request given to a transport is not changed
+	lent := request.WithContext(request.Context()) // This copies the request, because a request that was given to a transport must not change.
 	lent.Body, lent.GetBody = held, nil
 	if request.GetBody != nil {
 		lent.GetBody = held.open
@@ -48,7 +47,7 @@ func (r releasing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// heldBody is the body of a request. It is freed once it is released and was sent or abandoned.
+// heldBody is the body of a request. It is freed when it is released and was sent or abandoned.
 type heldBody struct {
 	mu             sync.Mutex
 	body           io.ReadCloser
@@ -103,7 +102,7 @@ func (h *heldBody) release() {
 	h.free()
 }
 
-// free frees the body if nothing needs it any more. The caller holds the lock.
+// free frees the body if it is no longer needed. The caller holds the lock.
 func (h *heldBody) free() {
 	if h.sent && h.released {
 		h.body, h.again = nil, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// server is a transport that reads so much of a body, and answers.
+// server is a transport that reads a given number of bytes of a body, and answers.
 type server struct {
 	reads int64
 	lent  *http.Request
@@ -28,8 +28,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 
 const length = 1 << 10
 
-// TestABodyThatWasSentIsLetGo has a provider answer when it has read a question, and in the
-// middle of one.
+// TestABodyThatWasSentIsLetGo uses a provider that answers after it has read a question, and in the middle of one.
 func TestABodyThatWasSentIsLetGo(t *testing.T) {
 	for _, reads := range []int64{length, length / 2} {
 		next, collected := &server{reads: reads}, make(chan struct{})
@@ -45,7 +44,7 @@ func TestABodyThatWasSentIsLetGo(t *testing.T) {
 	}
 }
 
-// send sends a question and forgets it; collected is closed when its bytes are free.
+// send sends a question and drops it; collected is closed when its bytes are free.
 func send(t *testing.T, next *server, collected chan struct{}) {
 	t.Helper()
 	question := bytes.NewReader(make([]byte, length))

@@ -44,7 +44,7 @@ func TestRequestsAreInTheFamiliesForms(t *testing.T) {
 	}
 }
 
-// answered runs one round against a body that a provider sends.
+// answered runs one round against a given body of the provider.
 func answered(t *testing.T, family svc.AIProvider, status int, body string) (svc.ModelReply, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func answered(t *testing.T, family svc.AIProvider, status int, body string) (svc
 	return round(t, model, func(string) {})
 }
 
-// TestAnswersAsServicesSendThem holds the readers to forms that the scripted models do not send.
+// TestAnswersAsServicesSendThem tests the readers with forms that the scripted models do not send.
 func TestAnswersAsServicesSendThem(t *testing.T) {
 	long := strings.Repeat("a", 200_000)
 	for name, c := range map[string]struct {
@@ -94,7 +94,7 @@ func TestAnswersAsServicesSendThem(t *testing.T) {
 	}
 }
 
-// TestADeepAnswer sends events with more levels than the decoder can bear.
+// TestADeepAnswer sends events with more levels than the decoder supports.
 func TestADeepAnswer(t *testing.T) {
 	for _, family := range []svc.AIProvider{svc.ProviderOpenAI, svc.ProviderAnthropic} {
 		if _, err := answered(t, family, http.StatusOK, `data: {"type":`+strings.Repeat("[", 3<<20)+"\n\n"); err == nil {

@@ -13,17 +13,17 @@ import (
 	"svc"
 )
 
-// Version is the version of the API that requests name.
+// Version is the version of the API in requests.
 const Version = "2025-02-24.acacia"
 
-// DefaultBase is where Stripe's API is.
+// DefaultBase is the address of Stripe's API.
 const DefaultBase = "https://api.stripe.com"
 
 // Bounds of exchanges.
 const (
 	callTime    = 40 * time.Second
 	maxAnswer   = 64 << 20
-	maxKnown    = 50_000 // customers and prices that are kept in memory
+	maxKnown    = 50_000 // This bounds the cached customers and prices.
 	maxCustomer = svc.MaxIDBytes
 )
 
@@ -34,7 +34,7 @@ type Client struct {
 	now  func() time.Time
 
 	mu        sync.Mutex
-	customers map[string]customer // by account and id; guarded by mu
+	customers map[string]customer // The key is the account and the id. It is guarded by mu.
 	prices    map[string]price
 }
 
@@ -43,8 +43,8 @@ func New(client *http.Client, base string, now func() time.Time) *Client {
 	return &Client{http: client, base: strings.TrimSuffix(base, "/"), now: now, customers: map[string]customer{}, prices: map[string]price{}}
 }
 
-// get asks for one object or list. It returns the time at which Stripe answered. A failure is a *svc.BillingProblemError, or
-// errMissing.
+// get reads one object or list. It returns the time at which Stripe answered. A failure is a *svc.BillingProblemError,
+// or errMissing.
 func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url.Values, into any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url
 	if err != nil {
 		return time.Time{}, errAway()
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read
+	defer func() { _ = answer.Body.Close() }() // The body was read.
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
 		return time.Time{}, errAway()
@@ -80,17 +80,17 @@ func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url
 	return at.Truncate(time.Second), nil
 }
 
-// errAway is the error of a request without a whole answer.
+// errAway is the error of a request without a complete answer.
 func errAway() error {
 	return &svc.BillingProblemError{Problem: svc.BillingProviderAway}
 }
 
-// errMissing says that Stripe knows no object of an id.
+// errMissing means that Stripe has no object with an id.
 type errMissing struct{}
 
 func (errMissing) Error() string { return "Stripe knows no such object" }
 
-// problemOf reads the refusal of a request. The text of it may quote the key and is not kept.
+// problemOf reads the refusal of a request. It drops the text, which may quote the key.
 func problemOf(answer *http.Response, body []byte) error {
 	var refusal struct {
 		Error struct {
@@ -98,7 +98,7 @@ func problemOf(answer *http.Response, body []byte) error {
 			Code string `json:"code"`
 		} `json:"error"`
 	}
-	_ = svc.DecodeJSON(body, &refusal) // what cannot be read has no code
+	_ = svc.DecodeJSON(body, &refusal) // An unreadable body has no code.
 	problem := &svc.BillingProblemError{Problem: svc.BillingRefused}
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		problem.RetryAfter = time.Duration(seconds) * time.Second
@@ -118,7 +118,7 @@ func problemOf(answer *http.Response, body []byte) error {
 	return problem
 }
 
-// keep remembers a value, in a map that is emptied when it is full.
+// keep caches a value in a map that is emptied when it is full.
 func keep[T any](known map[string]T, name string, value T) {
 	if len(known) >= maxKnown {
 		clear(known)
@@ -126,14 +126,14 @@ func keep[T any](known map[string]T, name string, value T) {
 	known[name] = value
 }
 
-// account is one connector as it is read.
+// account is one connector during a read.
 type account struct {
 	client    *Client
 	connector *svc.BillingConnector
 	key       svc.Secret
 }
 
-// customer returns who a customer is; an expanded one is remembered.
+// customer returns the data of a customer; an expanded one is cached.
 func (a *account) customer(ctx context.Context, of customer) (customer, error) {
 	if of.ID == "" {
 		return of, nil
@@ -163,7 +163,7 @@ func (a *account) customer(ctx context.Context, of customer) (customer, error) {
 	return read, nil
 }
 
-// price completes a price whose tiers or whose product's name are not in the answer.
+// price completes a price if the answer lacks its tiers or its product's name.
 func (a *account) price(ctx context.Context, of price) (price, error) {
 	named := of.Nickname != "" || of.Product.Name != ""
 	if named && (of.Scheme != "tiered" || len(of.Tiers) > 0) {

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// eventTypes are the events that items are made of.
+// eventTypes are the types of events from which items are made.
 func eventTypes() []string {
 	return []string{
 		"customer.subscription.created", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed",
@@ -18,11 +18,11 @@ func eventTypes() []string {
 	}
 }
 
-// errNoEvent is the refusal of a body that is no event.
+// errNoEvent refuses a body that is not an event.
 var errNoEvent = errors.New("the body is no event of Stripe")
 
-// Hook returns the items of an event that a webhook brought; there are none where the event is of the other mode, or nothing that
-// revenue is made of. A body that is no event is invalid_request; other failures are *svc.BillingProblemError.
+// Hook returns the items of an event from a webhook. It returns none if the event is of the other mode, or of a type
+// without revenue. A body that is not an event is invalid_request; other failures are *svc.BillingProblemError.
 func (c *Client) Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error) {
 	var one event
 	if err := svc.DecodeJSON(body, &one); err != nil || one.ID == "" || one.Type == "" {
@@ -71,15 +71,15 @@ func one[T any](e *event, make func(*T) (svc.BillingRow, bool, error)) ([]svc.Bi
 	return []svc.BillingRow{row}, nil
 }
 
-// Places of the events of one second: times of events are whole seconds, and a subscription is often changed in the second in
-// which it is made.
+// Offsets of the events within one second: times of events are whole seconds, and a subscription is often changed in
+// the second in which it is made.
 const (
 	placeUpdated = 1 * time.Millisecond
 	placeLast    = 500 * time.Millisecond
 	placeDeleted = 999 * time.Millisecond
 )
 
-// placeOf returns when an event took place within its second.
+// placeOf returns the time of an event including its offset within the second.
 func placeOf(e *event) time.Time {
 	at := seconds(e.Created)
 	switch e.Type {
@@ -91,7 +91,7 @@ func placeOf(e *event) time.Time {
 	return at.Add(placeUpdated)
 }
 
-// subscriptionItems returns the state that an event of a subscription tells.
+// subscriptionItems returns the state in an event of a subscription.
 func (a *account) subscriptionItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
 	return one(e, func(s *subscription) (svc.BillingRow, bool, error) {
 		if err := a.complete(ctx, s); err != nil {
@@ -101,7 +101,8 @@ func (a *account) subscriptionItems(ctx context.Context, e *event) ([]svc.Billin
 	})
 }
 
-// customerItems returns the states of the subscriptions of a customer who is known by another name since an event.
+// customerItems returns the states of the subscriptions of a customer after an event that changes the customer's
+// identity.
 func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
 	var who customer
 	if err := json.Unmarshal(e.Data.Object, &who); err != nil {
@@ -135,7 +136,7 @@ func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow
 	return rows, nil
 }
 
-// refundsOf returns the refunds of the charge of an event, which recent versions do not show.
+// refundsOf returns the refunds of the charge of an event, which recent versions do not contain.
 func (a *account) refundsOf(ctx context.Context, e *event) ([]svc.BillingRow, error) {
 	var of charge
 	if err := json.Unmarshal(e.Data.Object, &of); err != nil {

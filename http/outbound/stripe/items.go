@@ -10,11 +10,11 @@ import (
 	"svc"
 )
 
-// personKey is the metadata that holds the distinct id of the person who pays.
+// personKey is the metadata key with the distinct id of the paying person.
 const personKey = "distinct_id"
 
-// person returns who pays as a distinct id: what the metadata of the subscription or the customer say, the e-mail address where the
-// connector takes it, else Stripe's id of the customer.
+// person returns the distinct id of the paying person. It is the id in the metadata of the subscription or the
+// customer. Else it is the e-mail address, if the connector uses addresses, or Stripe's id of the customer.
 func (a *account) person(ctx context.Context, of customer, metadata map[string]string) (string, error) {
 	for _, text := range []string{metadata[personKey], of.Metadata[personKey]} {
 		if usable(text) {
@@ -38,14 +38,14 @@ func usable(text string) bool {
 	return !svc.IsPlaceholderID(text) && len(text) <= maxCustomer && !strings.Contains(text, "\x00")
 }
 
-// row returns an item with what all of them have.
+// row returns an item with the common fields.
 func (a *account) row(kind svc.BillingKind, subject, id string, at time.Time, currency string) svc.BillingRow {
 	return svc.BillingRow{
 		Environment: a.connector.Number, Kind: kind, Subject: subject, ID: id, Ts: at, ReceivedAt: a.client.now(), Currency: strings.ToUpper(currency),
 	}
 }
 
-// statusOf returns the state of a subscription; began is false where nobody has begun to pay or to try.
+// statusOf returns the state of a subscription; began is false if neither payments nor a trial have begun.
 func statusOf(s *subscription) (status svc.SubscriptionStatus, began bool) {
 	switch s.Status {
 	case "incomplete", "incomplete_expired":
@@ -58,7 +58,7 @@ func statusOf(s *subscription) (status svc.SubscriptionStatus, began bool) {
 		status = svc.SubscriptionPastDue
 	case "active":
 		status = svc.SubscriptionActive
-	default: // unpaid and paused: nothing is collected
+	default: // unpaid and paused: no payments are collected.
 		return svc.SubscriptionPaused, true
 	}
 	if s.PauseCollection != nil && s.PauseCollection.Behavior != "" {
@@ -67,7 +67,7 @@ func statusOf(s *subscription) (status svc.SubscriptionStatus, began bool) {
 	return status, true
 }
 
-// endOf returns when a subscription will end, in milliseconds; 0 where nobody said so.
+// endOf returns the time at which a subscription will end, in milliseconds; 0 if it was not cancelled.
 func endOf(s *subscription) int64 {
 	end := s.CancelAt
 	if end == 0 && s.CancelAtPeriodEnd {
@@ -79,7 +79,7 @@ func endOf(s *subscription) int64 {
 	return end * 1000
 }
 
-// state returns the item that says how a subscription is from an instant on; ok is false where it has not begun.
+// state returns the item with the state of a subscription from an instant on; ok is false if it has not begun.
 func (a *account) state(ctx context.Context, s *subscription, id string, at time.Time) (row svc.BillingRow, ok bool, err error) {
 	status, began := statusOf(s)
 	if !began || s.ID == "" {
@@ -128,7 +128,7 @@ func subscriptionDiscounts(s *subscription) []discount {
 	return s.Discounts
 }
 
-// planOf returns the name of a plan that people read.
+// planOf returns the readable name of a plan.
 func planOf(p *price) string {
 	name := p.Nickname
 	if p.Product.Name != "" {
@@ -140,7 +140,7 @@ func planOf(p *price) string {
 	return strings.ToValidUTF8(name[:min(len(name), svc.MaxNameBytes)], "")
 }
 
-// priceOf returns the recurring price of a quantity. What is metered has no price before it is used.
+// priceOf returns the recurring price of a quantity. Metered usage has no price in advance.
 func priceOf(p *price, quantity *int64) (made svc.Price, recurs bool) {
 	if p.Recurring == nil || p.Recurring.UsageType == "metered" {
 		return made, false
@@ -175,7 +175,7 @@ func amount(decimal string, whole *int64) *big.Rat {
 	return new(big.Rat)
 }
 
-// tiered returns the price of a quantity by tiers: each part by its own tier, or all by the tier of the whole.
+// tiered returns the price of a quantity by tiers: each part by its own tier, or all by the tier of the whole quantity.
 func tiered(p *price, quantity int64) *big.Rat {
 	sum, from := new(big.Rat), int64(0)
 	for n := range p.Tiers {
@@ -205,7 +205,7 @@ func tiered(p *price, quantity int64) *big.Rat {
 	return sum
 }
 
-// discountsOf returns the recurring discounts; those of one bill do not change the MRR.
+// discountsOf returns the recurring discounts; discounts of a single bill do not change the MRR.
 func discountsOf(all []discount, currency string) (made []svc.Discount) {
 	for n := range all {
 		terms, known := all[n].terms()
@@ -225,8 +225,8 @@ func discountsOf(all []discount, currency string) (made []svc.Discount) {
 	return made
 }
 
-// minor returns an amount of Stripe in the smallest unit of its currency. Stripe keeps two decimals for ISK and UGX, which have
-// none (https://docs.stripe.com/currencies#special-cases).
+// minor returns an amount of Stripe in the smallest unit of its currency. Stripe uses two decimals for ISK and UGX,
+// which have none (https://docs.stripe.com/currencies#special-cases).
 func minor(value *big.Rat, currency string) *big.Rat {
 	if currency == "ISK" || currency == "UGX" {
 		return value.Quo(value, big.NewRat(100, 1))
@@ -246,7 +246,7 @@ func minorCents(cents int64, currency string) int64 {
 	return svc.RoundCents(minor(new(big.Rat).SetInt64(cents), strings.ToUpper(currency)))
 }
 
-// paid returns the payment of a charge; ok is false where nothing was paid.
+// paid returns the payment of a charge; ok is false if no amount was paid.
 func (a *account) paid(ctx context.Context, c *charge) (row svc.BillingRow, ok bool, err error) {
 	if c.Status != "succeeded" || !c.Captured || c.AmountCaptured <= 0 || c.Livemode != a.connector.Live {
 		return row, false, nil
@@ -272,7 +272,7 @@ func (a *account) settled(ctx context.Context, i *invoice) (row svc.BillingRow, 
 	return row, err == nil, err
 }
 
-// returned returns the refund; ok is false where it has not succeeded.
+// returned returns the refund; ok is false if it has not succeeded.
 func (a *account) returned(ctx context.Context, r *refund) (row svc.BillingRow, ok bool, err error) {
 	if r.Status != "succeeded" || r.Amount <= 0 {
 		return row, false, nil
@@ -285,8 +285,8 @@ func (a *account) returned(ctx context.Context, r *refund) (row svc.BillingRow, 
 
 func seconds(at int64) time.Time { return time.Unix(at, 0).UTC() }
 
-// complete reads a subscription's discounts and items where an event has only their ids or a part of them. What is not known
-// any more is left out.
+// complete reads a subscription's discounts and items if an event has only their ids or a part of them. Data that
+// Stripe has deleted is omitted.
 func (a *account) complete(ctx context.Context, s *subscription) error {
 	if s.Status == "canceled" || s.allTerms() && !s.Items.HasMore {
 		return nil
@@ -321,7 +321,7 @@ func (a *account) complete(ctx context.Context, s *subscription) error {
 	return nil
 }
 
-// discountLists returns the discounts of a subscription and those of its items.
+// discountLists returns the discounts of a subscription and of its items.
 func (s *subscription) discountLists() [][]discount {
 	lists := [][]discount{subscriptionDiscounts(s)}
 	for n := range s.Items.Data {
@@ -342,7 +342,7 @@ func (s *subscription) allTerms() bool {
 	return true
 }
 
-// allItems reads the items of a subscription that has more than an answer holds.
+// allItems reads the items of a subscription that has more items than one answer.
 func (a *account) allItems(ctx context.Context, s *subscription) error {
 	for s.Items.HasMore && len(s.Items.Data) > 0 {
 		query := url.Values{"subscription": {s.ID}, "limit": {"100"}, "expand[]": {"data.discounts"}, "starting_after": {s.Items.Data[len(s.Items.Data)-1].ID}}

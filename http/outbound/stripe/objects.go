@@ -11,7 +11,7 @@ type list[T any] struct {
 	HasMore bool `json:"has_more"`
 }
 
-// customer is a customer, or its id alone where it was not expanded.
+// customer is a customer, or only its id if it was not expanded.
 type customer struct {
 	ID       string            `json:"id"`
 	Email    string            `json:"email"`
@@ -28,7 +28,7 @@ func (c *customer) UnmarshalJSON(text []byte) error {
 	})
 }
 
-// eitherForm reads what is an id, null, or an object.
+// eitherForm reads an id, null, or an object.
 func eitherForm(text []byte, id *string, object func() error) error {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -55,10 +55,10 @@ type subscription struct {
 	EndedAt           int64             `json:"ended_at"`
 	CancelAt          int64             `json:"cancel_at"`
 	CancelAtPeriodEnd bool              `json:"cancel_at_period_end"`
-	CurrentPeriodEnd  int64             `json:"current_period_end"` // until 2025-03-31; later of the items
+	CurrentPeriodEnd  int64             `json:"current_period_end"` // Stripe has this field until 2025-03-31; later the items have it.
 	PauseCollection   *pauseCollection  `json:"pause_collection"`
 	Items             list[item]        `json:"items"`
-	Discount          *discount         `json:"discount"` // until 2025-03-31
+	Discount          *discount         `json:"discount"` // Stripe has this field until 2025-03-31.
 	Discounts         []discount        `json:"discounts"`
 	Metadata          map[string]string `json:"metadata"`
 }
@@ -111,7 +111,7 @@ type tier struct {
 	FlatDecimal string `json:"flat_amount_decimal"`
 }
 
-// product is a product, or its id alone.
+// product is a product, or only its id.
 type product struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -123,12 +123,12 @@ func (p *product) UnmarshalJSON(text []byte) error {
 	return eitherForm(text, &p.ID, func() error { return json.Unmarshal(text, (*plain)(p)) })
 }
 
-// discount is a discount, or its id alone where it was not expanded.
+// discount is a discount, or only its id if it was not expanded.
 type discount struct {
 	ID     string `json:"id"`
 	Start  int64  `json:"start"`
 	End    int64  `json:"end"`
-	Coupon coupon `json:"coupon"` // until 2025-09-30; later of the source
+	Coupon coupon `json:"coupon"` // Stripe has this field until 2025-09-30; later the source has it.
 	Source struct {
 		Coupon coupon `json:"coupon"`
 	} `json:"source"`
@@ -140,7 +140,7 @@ func (d *discount) UnmarshalJSON(text []byte) error {
 	return eitherForm(text, &d.ID, func() error { return json.Unmarshal(text, (*plain)(d)) })
 }
 
-// terms returns the coupon of a discount; known is false where only ids are there.
+// terms returns the coupon of a discount; known is false if only ids are present.
 func (d *discount) terms() (c coupon, known bool) {
 	c = d.Coupon
 	if c.Duration == "" {
@@ -149,7 +149,7 @@ func (d *discount) terms() (c coupon, known bool) {
 	return c, c.Duration != ""
 }
 
-// coupon is a coupon, or its id alone.
+// coupon is a coupon, or only its id.
 type coupon struct {
 	ID         string      `json:"id"`
 	Duration   string      `json:"duration"`
@@ -195,7 +195,7 @@ type line struct {
 	} `json:"period"`
 }
 
-// charge is a charge, or its id alone.
+// charge is a charge, or only its id.
 type charge struct {
 	ID             string   `json:"id"`
 	Status         string   `json:"status"`
@@ -213,7 +213,7 @@ func (c *charge) UnmarshalJSON(text []byte) error {
 	return eitherForm(text, &c.ID, func() error { return json.Unmarshal(text, (*plain)(c)) })
 }
 
-// refund is a refund. It says nothing of the mode: it has that of the key.
+// refund is a refund. It has no mode of its own: it has the mode of the key.
 type refund struct {
 	ID       string `json:"id"`
 	Status   string `json:"status"`

@@ -14,7 +14,7 @@ import (
 // phase is a part of a reading.
 type phase string
 
-// The phases, in their order; the last one goes on for ever.
+// The phases, in their order; the last one never ends.
 const (
 	readSubscriptions phase = "subscriptions"
 	readInvoices      phase = "invoices"
@@ -23,31 +23,31 @@ const (
 	readEvents        phase = "events"
 )
 
-// position is where the next step of a reading begins.
+// position is the start of the next step of a reading.
 type position struct {
 	Phase phase `json:"phase"`
 	// After is the object after which the next page begins.
 	After string `json:"after,omitempty"`
-	// Began is when the reading began, From and To bound the events that are being read, in seconds.
+	// Began is the start of the reading. From and To bound the window of events. All are in seconds.
 	Began int64 `json:"began"`
 	From  int64 `json:"from,omitempty"`
 	To    int64 `json:"to,omitempty"`
-	// Recent are the events of the last overlap, which the next window shows again.
+	// Recent are the ids of the events of the last overlap, which the next window contains again.
 	Recent []string `json:"recent,omitempty"`
-	// Page are the events of the window that were read.
+	// Page are the ids of the events of the window that were read.
 	Page []string `json:"page,omitempty"`
 }
 
 const (
-	// keptEvents is how long Stripe keeps events (https://docs.stripe.com/api/events/list), less a day.
+	// keptEvents is Stripe's retention of events (https://docs.stripe.com/api/events/list), less a day.
 	keptEvents = 29 * 24 * time.Hour
-	// overlap is by how much windows of events overlap: an event may show after later ones.
+	// overlap is the overlap of two windows of events: an event may appear after later ones.
 	overlap = 5 * time.Minute
-	// maxRecent bounds the events that are remembered; others are handed to the log again, where they do no harm.
+	// maxRecent bounds the remembered events; others are appended to the log again, which is harmless.
 	maxRecent = 2000
 )
 
-// Step reads one page after a position, the first one of the empty position.
+// Step reads one page after a position; the empty position means the first page.
 func (c *Client) Step(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, from json.RawMessage) (svc.BillingStep, error) {
 	a := &account{client: c, connector: connector, key: key}
 	at := position{Phase: readSubscriptions, Began: c.now().Unix()}
@@ -57,11 +57,11 @@ func (c *Client) Step(ctx context.Context, connector *svc.BillingConnector, key 
 		}
 	}
 	if at.Phase == readEvents && at.After == "" && c.now().Sub(time.Unix(at.From, 0)) > keptEvents+24*time.Hour {
-		at = position{Phase: readSubscriptions, Began: c.now().Unix()} // events between are gone
+		at = position{Phase: readSubscriptions, Began: c.now().Unix()} // Stripe has deleted the events in between.
 	}
 	step, err := a.step(ctx, &at)
 	if _, gone := err.(errMissing); gone && at.After != "" { //nolint:errorlint // get returns it as it is
-		at.After, at.Page = "", nil // the object after which the page begins was deleted: the part is read again
+		at.After, at.Page = "", nil // The object after which the page begins was deleted, so the phase starts again.
 		step, err = a.step(ctx, &at)
 	}
 	if _, gone := err.(errMissing); gone { //nolint:errorlint // get returns it as it is
@@ -101,12 +101,12 @@ func (a *account) step(ctx context.Context, at *position) (svc.BillingStep, erro
 		})
 }
 
-// subscriptionQuery asks for subscriptions with all that their price needs.
+// subscriptionQuery selects subscriptions with all data for their prices.
 func subscriptionQuery() url.Values {
 	return url.Values{"status": {"all"}, "limit": {"100"}, "expand[]": {"data.customer", "data.discounts", "data.items.data.discounts"}}
 }
 
-// some returns the row where there is one.
+// some returns the row if there is one.
 func some(row svc.BillingRow, ok bool, err error) ([]svc.BillingRow, error) {
 	if err != nil || !ok {
 		return nil, err
@@ -114,7 +114,7 @@ func some(row svc.BillingRow, ok bool, err error) ([]svc.BillingRow, error) {
 	return []svc.BillingRow{row}, nil
 }
 
-// page reads one page of a list and makes items of it; after the last one, the next phase begins.
+// page reads one page of a list and makes items of it; after the last page, the next phase begins.
 func page[T any](ctx context.Context, a *account, at *position, path string, query url.Values, next phase, id func(*T) string, items func(*T, time.Time) ([]svc.BillingRow, error)) (step svc.BillingStep, err error) {
 	query.Set("limit", "100")
 	if at.After != "" {
@@ -141,8 +141,8 @@ func page[T any](ctx context.Context, a *account, at *position, path string, que
 	return step, nil
 }
 
-// found returns the items of a subscription that a reading finds: how it began, how it ended, and how it is now. Its price was the
-// present one as far as invoices and events do not tell otherwise.
+// found returns the items of a subscription in a reading: its beginning, its end, and its present state. Its price was
+// the present one unless invoices and events say otherwise.
 func (a *account) found(ctx context.Context, s *subscription, began int64, seen time.Time) (rows []svc.BillingRow, err error) {
 	if s.Livemode != a.connector.Live {
 		return nil, &svc.BillingProblemError{Problem: svc.BillingWrongMode}
@@ -159,7 +159,7 @@ func (a *account) found(ctx context.Context, s *subscription, began int64, seen 
 			rows = append(rows, row)
 		}
 	}
-	if _, any := statusOf(s); any && s.Created < began-int64(keptEvents/time.Second) { // events tell the others
+	if _, any := statusOf(s); any && s.Created < began-int64(keptEvents/time.Second) { // Events cover the other subscriptions.
 		add(beginning(s), "begin", seconds(s.StartDate))
 	}
 	ended := s.EndedAt
@@ -174,7 +174,7 @@ func (a *account) found(ctx context.Context, s *subscription, began int64, seen 
 	return rows, err
 }
 
-// beginning returns a subscription as it was when it began.
+// beginning returns a subscription in its initial state.
 func beginning(s *subscription) *subscription {
 	first := *s
 	first.Status, first.PauseCollection, first.EndedAt, first.CancelAt, first.CancelAtPeriodEnd = "active", nil, 0, 0, false
@@ -186,8 +186,8 @@ func beginning(s *subscription) *subscription {
 	return &first
 }
 
-// billed returns the items of an invoice: what was paid outside Stripe, and what subscriptions cost when it was made, where that
-// was before the events that Stripe keeps.
+// billed returns the items of an invoice: payments outside Stripe, and the price of the subscription at that time if it
+// is before the retained events.
 func (a *account) billed(ctx context.Context, i *invoice, began int64) ([]svc.BillingRow, error) {
 	rows, err := some(a.settled(ctx, i))
 	if err != nil || i.Subscription == "" || i.Livemode != a.connector.Live || i.Status != "paid" && i.Status != "open" {
@@ -204,7 +204,7 @@ func (a *account) billed(ctx context.Context, i *invoice, began int64) ([]svc.Bi
 			continue
 		}
 		if l.Amount == 0 && amount(l.Price.Decimal, l.Price.UnitAmount).Sign() > 0 {
-			return rows, nil // the bill of a trial
+			return rows, nil // This is the bill of a trial.
 		}
 		start = l.Period.Start
 		past.Items.Data = append(past.Items.Data, item{ID: l.ID, Quantity: l.Quantity, Price: *l.Price})
@@ -219,7 +219,7 @@ func (a *account) billed(ctx context.Context, i *invoice, began int64) ([]svc.Bi
 	return rows, err
 }
 
-// allLines reads the lines of an invoice that has more than an answer holds.
+// allLines reads the lines of an invoice that has more lines than one answer.
 func (a *account) allLines(ctx context.Context, i *invoice) error {
 	for i.Lines.HasMore && len(i.Lines.Data) > 0 {
 		query := url.Values{"limit": {"100"}, "starting_after": {i.Lines.Data[len(i.Lines.Data)-1].ID}}
@@ -232,7 +232,7 @@ func (a *account) allLines(ctx context.Context, i *invoice) error {
 	return nil
 }
 
-// stepEvents reads a page of the events of a window of time; after its last page, everything is known until its end.
+// stepEvents reads a page of the events of a time window. After its last page, all data until its end is complete.
 func (a *account) stepEvents(ctx context.Context, at *position) (step svc.BillingStep, err error) {
 	if at.After == "" {
 		at.To, at.Page = max(a.client.now().Unix(), at.From), nil
@@ -265,10 +265,11 @@ func (a *account) stepEvents(ctx context.Context, at *position) (step svc.Billin
 	return step, nil
 }
 
-// eventItems returns the items of a page of events, which begins with the newest, but of those that were read before. Where a
-// subscription changed several times within one second, only the list tells the order, so the last change is said once more.
+// eventItems returns the items of a page of events, which begins with the newest, except events that were read before.
+// If a subscription changed several times within one second, only the list shows the order, so the last change is
+// repeated.
 func (a *account) eventItems(ctx context.Context, events []event, recent []string) (rows []svc.BillingRow, err error) {
-	last := map[string]int64{} // by subscription, the second of the event before it in time
+	last := map[string]int64{} // It maps a subscription to the second of its preceding event.
 	for n := len(events) - 1; n >= 0; n-- {
 		e := &events[n]
 		if slices.Contains(recent, e.ID) {
@@ -276,7 +277,7 @@ func (a *account) eventItems(ctx context.Context, events []event, recent []strin
 		}
 		made, err := a.items(ctx, e)
 		if err == errNoEvent { //nolint:errorlint // items returns it as it is
-			continue // nothing that revenue is made of
+			continue // The event contains no revenue.
 		}
 		if err != nil {
 			return nil, err

@@ -11,12 +11,12 @@ import (
 	"svc"
 )
 
-// signatureTolerance is how old a signature may be, as Stripe's libraries have it
+// signatureTolerance is the maximum age of a signature, as in Stripe's libraries
 // (https://docs.stripe.com/webhooks#verify-manually).
 const signatureTolerance = 5 * time.Minute
 
-// Signed reports whether the header Stripe-Signature signs a body by one of some secrets at an instant. While a secret is
-// replaced, Stripe signs by both, and the header has several signatures.
+// Signed reports whether the header Stripe-Signature signs a body with one of some secrets at an instant. While a
+// secret is being replaced, Stripe signs with both, and the header has several signatures.
 func Signed(header string, body []byte, secrets []svc.Secret, now time.Time) bool {
 	var stamp string
 	var signatures [][]byte

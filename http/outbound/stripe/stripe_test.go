@@ -16,7 +16,7 @@ import (
 	"svc/http/outbound/stripe/stripetest"
 )
 
-// desk is a connector to an account of the test, and what it brought.
+// desk is a connector to an account of the test, and the received items.
 type desk struct {
 	t         *testing.T
 	account   *stripetest.Account
@@ -38,7 +38,7 @@ func newDesk(t *testing.T, now time.Time) *desk {
 	return d
 }
 
-// take appends rows as the log has them.
+// take appends rows as the log does.
 func (d *desk) take(rows []svc.BillingRow) {
 	for n := range rows {
 		rows[n].ReceivedAt, rows[n].Seq = time.UnixMilli(int64(len(d.rows))), uint32(n)
@@ -46,7 +46,7 @@ func (d *desk) take(rows []svc.BillingRow) {
 	d.rows = append(d.rows, rows...)
 }
 
-// read makes steps until nothing more is there. Some of them are repeated, as after a kill.
+// read makes steps until there are no more pages. Some of them are repeated, as after a kill.
 func (d *desk) read(repeat func() bool) (through time.Time) {
 	d.t.Helper()
 	for failures := 0; ; {
@@ -70,8 +70,8 @@ func (d *desk) read(repeat func() bool) (through time.Time) {
 
 func never() bool { return false }
 
-// TestRandomHistories has random accounts read, with webhooks that are lost, late and repeated, steps that are repeated and
-// answers that fail, and compares the figures with a count that uses no code of the service.
+// TestRandomHistories reads random accounts, with webhooks that are lost, late and repeated, steps that are repeated
+// and answers that fail. It compares the figures with a count that uses no code of the service.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -115,14 +115,14 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// TestWhatIsOlderThanEvents reads an account whose subscriptions began long ago.
+// TestWhatIsOlderThanEvents reads an account with subscriptions that began long ago.
 func TestWhatIsOlderThanEvents(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	a, day := d.account, func(month, day int) time.Time { return time.Date(2026, time.Month(month), day, 0, 0, 0, 0, time.UTC) }
 	ada, bob := a.Customer(day(1, 1), "Ada@acme.example", stripetest.Object{}), a.Customer(day(1, 1), "", stripetest.Object{"distinct_id": "bob"})
 	cheap, dear := a.Price(day(1, 1), "Pro", "usd", "1000", "month", 1, nil), a.Price(day(1, 1), "Max", "usd", "2500", "month", 1, nil)
-	// Ada changed from Pro to Max in May, of which only her bills tell.
+	// Ada changed from Pro to Max in May, which only her bills show.
 	s := a.Subscribe(day(3, 1), ada, "active", []stripetest.Object{a.Item(dear, 2)}, nil)
 	for month := 3; month <= 6; month++ {
 		price, cents := cheap, 2000
@@ -154,7 +154,7 @@ func TestWhatIsOlderThanEvents(t *testing.T) {
 
 func itoa(n int64) string { text, _ := json.Marshal(n); return string(text) }
 
-// TestPricesOfAllKinds compares the MRR of subscriptions of every kind of price with what is counted by hand.
+// TestPricesOfAllKinds compares the MRR of subscriptions of every kind of price with a calculation by hand.
 func TestPricesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	type object = stripetest.Object
@@ -202,7 +202,7 @@ func TestPricesOfAllKinds(t *testing.T) {
 	}
 }
 
-// TestDiscountsOfItems has discounts on single items, on the whole, and a second item.
+// TestDiscountsOfItems uses discounts on single items, on the whole subscription, and a second item.
 func TestDiscountsOfItems(t *testing.T) {
 	t.Parallel()
 	begun := time.Unix(1_795_000_000, 0)
@@ -222,7 +222,7 @@ func TestDiscountsOfItems(t *testing.T) {
 	}
 }
 
-// TestProblems has requests refused, and looks that no text of an answer leaves the package.
+// TestProblems makes requests fail, and checks that no text of an answer leaves the package.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Unix(1_795_000_000, 0))
@@ -249,7 +249,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestALongAbsenceReadsAnew stays away for longer than Stripe keeps events.
+// TestALongAbsenceReadsAnew pauses for longer than Stripe's retention of events.
 func TestALongAbsenceReadsAnew(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -293,7 +293,7 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestHooksThatAreNothing sends events of the other mode, of other kinds, and what is no event.
+// TestHooksThatAreNothing sends events of the other mode, events of other kinds, and bodies that are not events.
 func TestHooksThatAreNothing(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, time.Unix(1_795_000_000, 0))

@@ -11,7 +11,7 @@ import (
 	"svc/http/outbound/stripe/stripetest"
 )
 
-// priced is a price of the test, whose month is worth up/down cents for each one of its quantity.
+// priced is a price of the test. One unit of its quantity is worth up/down cents a month.
 type priced struct {
 	id       string
 	up, down int64
@@ -19,7 +19,7 @@ type priced struct {
 	billUp, billDown int64
 }
 
-// told is what the test knows of a subscription since an instant, without any code of the service.
+// told is the test's own record of a subscription since an instant, without any code of the service.
 type told struct {
 	at                     int64
 	subscription, customer string
@@ -27,7 +27,7 @@ type told struct {
 	cents                  int64
 }
 
-// history makes random changes in an account and notes what they are worth.
+// history makes random changes in an account and records their worth.
 type history struct {
 	*stripetest.Account
 	random   *rand.Rand
@@ -48,7 +48,7 @@ type begun struct {
 	price        priced
 	quantity     int64
 	percent, off int64
-	until        int64 // the end of the discount; 0 for none
+	until        int64 // until is the end of the discount; 0 for none.
 	paused       bool
 	trialEnd     int64
 }
@@ -89,7 +89,7 @@ func (b *begun) worth(at int64) int64 {
 	return (2*up + down) / (2 * down)
 }
 
-// note keeps what a subscription is worth from an instant on.
+// note records the worth of a subscription from an instant on.
 func (h *history) note(b *begun, at int64) {
 	h.notes = append(h.notes, told{at, b.id, b.customer, b.status == "trialing" && !b.paused, b.worth(at)})
 	b.last = at
@@ -118,7 +118,7 @@ func (h *history) live(from, to time.Time, changes int) {
 	h.endings(to.Unix())
 }
 
-// endings makes what happens of itself until an instant: trials and discounts end.
+// endings makes the scheduled changes until an instant: trials and discounts end.
 func (h *history) endings(until int64) {
 	for _, id := range slices.Sorted(mapsKeys(h.begun)) {
 		b := h.begun[id]
@@ -157,7 +157,7 @@ func (h *history) subscribe(at int64) {
 	case 2:
 		b.off = h.random.Int64N(3000)
 		more["discounts"] = []any{h.Discount(at, 0, stripetest.Object{"duration": "forever", "percent_off": nil, "amount_off": b.off, "currency": h.currency}), h.Discount(at, 0, stripetest.Object{"duration": "once", "percent_off": 50})}
-	case 3: // the first payment succeeds within the second
+	case 3: // The first payment succeeds within the second.
 		b.id = h.Subscribe(time.Unix(at, 0), b.customer, "incomplete", []stripetest.Object{h.Item(b.price.id, int(b.quantity))}, more)
 		h.Change(time.Unix(at, 0), "customer.subscription.updated", b.id, stripetest.Object{"status": "active"})
 	}
@@ -213,8 +213,8 @@ func (h *history) pay(at int64) {
 	}
 }
 
-// totals counts what the notes say, by the published rules: new is what a customer begins who paid for nothing, churn what
-// ends the last of what it paid for.
+// totals computes the totals of the notes by the published rules. New is the first subscription of a customer that paid
+// for none, churn the last subscription that ends.
 func (h *history) totals() (t svc.RevenueTotals) {
 	slices.SortStableFunc(h.notes, func(a, b told) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.customer, b.customer))

@@ -21,24 +21,22 @@ type Round struct {
 	Calls []svc.ToolCall
 	// Status refuses the request with this status, if it is not zero.
 	Status int
-	// Cut ends the connection at this place; the empty place never.
+	// Cut ends the connection at this point; empty means never.
 	Cut Place
-	// Break sends an error after the text, as a provider does that fails in the middle of an
-	// answer.
+	// Break sends an error after the text, like a provider that fails in the middle of an answer.
 	Break bool
 	// Short ends the answer before its end; its calls are then streamed in part.
 	Short svc.ShortAnswer
 	// Wait delays the rest of the answer after its first text until it is closed.
 	Wait <-chan struct{}
-	// Pace is how long the model waits before every further text.
+	// Pace is the time that the model waits before every further text.
 	Pace time.Duration
 }
 
-// Place is a place within an answer.
+// Place is a point within an answer.
 type Place string
 
-// The places: before anything but the status, after the text, and in the middle of the
-// first call.
+// The points: directly after the status, after the text, and in the middle of the first call.
 const (
 	AtOnce    Place = "at once"
 	InText    Place = "in text"
@@ -85,7 +83,7 @@ func New(family svc.AIProvider, script Script) *Server {
 	return &Server{script: script, write: write}
 }
 
-// ServeHTTP answers a request as the script says.
+// ServeHTTP answers a request by the script.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -111,10 +109,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(answer, round)
 }
 
-// Restart lets the script begin again with the next request.
+// Restart restarts the script with the next request.
 func (s *Server) Restart() { s.Play(s.script) }
 
-// Play has the model answer by another script from the next request on.
+// Play switches to another script from the next request on.
 func (s *Server) Play(script Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +140,14 @@ type out struct {
 }
 
 func (o *out) raw(text string) {
-	_, _ = io.WriteString(o.w, text) // a library that has gone needs nothing
+	_, _ = io.WriteString(o.w, text) // A client that has disconnected needs no answer.
 	_ = http.NewResponseController(o.w).Flush()
 }
 
 func (o *out) event(name string, data any) {
 	encoded, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // maps of texts and numbers
+		panic(err) // The values are maps of texts and numbers.
 	}
 	if name != "" {
 		o.raw("event: " + name + "\n")
@@ -182,7 +180,7 @@ func (o *out) texts(round Round, write func(string)) bool {
 	return true
 }
 
-// halves are the input of a call as it is streamed; a script may cut it between them.
+// halves writes the input of a call in two parts; a script may cut it between them.
 func halves(round *Round, call *svc.ToolCall, write func(part string)) {
 	half := len(call.Input) / 2
 	write(string(call.Input[:half]))
@@ -289,7 +287,7 @@ func writeGemini(o *out, round Round) {
 			"usageMetadata": object{"promptTokenCount": inputTokens, "cachedContentTokenCount": cachedTokens, "candidatesTokenCount": outputTokens, "totalTokenCount": inputTokens + outputTokens},
 		})
 		if err != nil {
-			panic(err) // maps of texts and numbers
+			panic(err) // The values are maps of texts and numbers.
 		}
 		o.raw(separator + string(encoded))
 		separator = ",\r\n"

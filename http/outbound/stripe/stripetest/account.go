@@ -1,5 +1,5 @@
-// Package stripetest serves accounts of Stripe to tests, as Stripe documents its API: keys, versions, pages, expansion, errors,
-// limits of rate, and webhooks.
+// Package stripetest serves accounts of Stripe to tests, as Stripe documents its API: keys, versions, pages, expansion,
+// errors, rate limits, and webhooks.
 package stripetest
 
 import (
@@ -22,11 +22,11 @@ type Object map[string]any
 type Account struct {
 	Key, Signing string
 	Live         bool
-	// Now is the time that answers have.
+	// Now is the time of answers.
 	Now func() time.Time
 
 	mu     sync.Mutex
-	lists  map[string][]Object // by path, the oldest first
+	lists  map[string][]Object // The key is the path; each list has the oldest object first.
 	byID   map[string]Object
 	events []Object
 	count  int
@@ -34,7 +34,7 @@ type Account struct {
 	asked  []string
 }
 
-// Fault is the answer to one request in place of the right one.
+// Fault is an answer that replaces the right one.
 type Fault struct {
 	Status     int
 	RetryAfter string
@@ -47,21 +47,21 @@ func New(now func() time.Time) *Account {
 	return &Account{Key: "rk_test_51Mabc", Signing: "whsec_first", Now: now, lists: map[string][]Object{}, byID: map[string]Object{}}
 }
 
-// Fail has the next requests answered by faults.
+// Fail answers the next requests with faults.
 func (a *Account) Fail(faults ...Fault) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.faults = append(a.faults, faults...)
 }
 
-// Refuse has every key refused, or takes the account's own again.
+// Refuse makes key the only accepted key: a wrong one refuses all requests.
 func (a *Account) Refuse(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.Key = key
 }
 
-// Asked returns the paths that were asked for since the last call.
+// Asked returns the paths of the requests since the last call.
 func (a *Account) Asked() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +75,7 @@ func (a *Account) id(prefix string) string {
 	return fmt.Sprintf("%s_1Q%06d", prefix, a.count)
 }
 
-// add keeps an object in the list of a path.
+// add adds an object to the list of a path.
 func (a *Account) add(path, prefix, kind string, at time.Time, o Object) Object {
 	o["id"], o["object"], o["created"], o["livemode"] = a.id(prefix), kind, at.Unix(), a.Live
 	a.lists[path] = append(a.lists[path], o)
@@ -90,7 +90,7 @@ func (a *Account) Customer(at time.Time, email string, metadata Object) string {
 	return a.add("customers", "cus", "customer", at, Object{"email": email, "metadata": metadata})["id"].(string)
 }
 
-// Price makes a recurring price of a product of a name.
+// Price makes a recurring price of a product with a name.
 func (a *Account) Price(at time.Time, product, currency, amount, interval string, count int, more Object) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -158,7 +158,7 @@ func listOf(items []Object) Object {
 	return Object{"object": "list", "data": all, "has_more": false}
 }
 
-// Change changes an object and tells it by an event of a type; an empty type tells nothing.
+// Change changes an object and emits an event of a type; an empty type emits none.
 func (a *Account) Change(at time.Time, kind, id string, change Object) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -212,7 +212,7 @@ func (a *Account) Line(price string, quantity, amount int, start time.Time, pror
 	return Object{"id": a.id("il"), "type": "subscription", "amount": amount, "quantity": quantity, "proration": proration, "price": a.byID[price], "period": Object{"start": start.Unix()}}
 }
 
-// emit keeps an event with the object as it is now.
+// emit stores an event with the present state of the object.
 func (a *Account) emit(kind string, o Object, at time.Time, previous Object) {
 	a.events = append(a.events, Object{
 		"id": a.id("evt"), "object": "event", "type": kind, "created": at.Unix(), "livemode": a.Live, "api_version": "2025-02-24.acacia",
@@ -258,7 +258,7 @@ func Sign(body []byte, at time.Time, secrets ...string) string {
 	return header + ",v0=00"
 }
 
-// sorted returns a list with the newest first.
+// newestFirst returns a list with the newest first.
 func newestFirst(all []Object) []Object {
 	sorted := slices.Clone(all)
 	slices.Reverse(sorted)

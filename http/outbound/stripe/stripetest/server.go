@@ -57,7 +57,7 @@ func refuse(w http.ResponseWriter, r refusal) {
 	_ = json.NewEncoder(w).Encode(Object{"error": Object{"type": r.kind, "code": r.code, "message": r.message + r.more}})
 }
 
-// answer returns the object or list that a request asks for.
+// answer returns the requested object or list.
 func (a *Account) answer(r *http.Request) (any, *refusal) {
 	switch key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); {
 	case r.Method != http.MethodGet:
@@ -177,7 +177,7 @@ func (a *Account) resolved(of map[string]any, name string) any {
 	return of[name]
 }
 
-// hide removes what is shown by expansion alone.
+// hide removes members that only expansion shows.
 func hide(at any) any {
 	switch value := at.(type) {
 	case Object:
