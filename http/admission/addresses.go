@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// openBodies counts the bytes of the bodies that are being read, by the address from which they come. It has an entry for
-// an address while one of its requests is open.
+// openBodies counts the bytes of the bodies that are being read, by the address from which they come. It has an entry
+// for an address while one of its requests is open.
 type openBodies struct {
 	// most bounds an address with several open bodies. A single body may have any size that its route takes.
 	most int64
@@ -17,7 +17,8 @@ type openBodies struct {
 	by map[string]int64
 }
 
-// take adds bytes of a body that has own bytes already. It refuses them if the bodies of the address would have too many.
+// take adds bytes of a body that has own bytes already. It refuses them if the bodies of the address would have too
+// many.
 func (o *openBodies) take(from string, own, bytes int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -28,7 +29,7 @@ func (o *openBodies) take(from string, own, bytes int64) bool {
 	return true
 }
 
-// give takes bytes away again.
+// give subtracts bytes again.
 func (o *openBodies) give(from string, bytes int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +38,7 @@ func (o *openBodies) give(from string, bytes int64) {
 	}
 }
 
-// hostsOf returns an address, or the 64 bits of an IPv6 one that are its network.
+// hostsOf returns an IPv4 address, or the 64-bit network of an IPv6 address.
 func hostsOf(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil || ip.Is4() {
@@ -50,9 +51,9 @@ func hostsOf(text string) string {
 	return network.String()
 }
 
-// boundedAddress returns what counts as one address: an IPv4 address, or the 64 bits of an IPv6 one that are its network, within
-// which a host chooses its addresses freely. It is empty for addresses that are not public: such a connection comes from a proxy that
-// is not known as one, or from the operator's own network.
+// boundedAddress returns the unit that counts as one address: an IPv4 address, or the 64-bit network of an IPv6
+// address. A host chooses its addresses freely within that network. The result is empty for addresses that are not
+// public: such a connection comes from an unknown proxy or from the operator's own network.
 func boundedAddress(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil || !ip.IsGlobalUnicast() || ip.IsPrivate() || carrierNetwork().Contains(ip) {
@@ -66,12 +67,12 @@ func carrierNetwork() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 }
 
-// maxAddresses bounds how many addresses are told apart in a window.
+// maxAddresses bounds the addresses that are counted separately in a window.
 const maxAddresses = 4096
 
-// sentAddresses counts the bytes that addresses sent in the latest time, about: in the present window, and in the part of the
-// former one that is not past yet. Its memory is bounded: of more than maxAddresses only the sum is known, but those that sent
-// much in a window are told apart in the next one.
+// sentAddresses counts the bytes that addresses sent recently. It adds the present window and the rest of the former
+// window that is still within one window length. Its memory is bounded: beyond maxAddresses addresses it knows only the
+// sum. But addresses that sent much in a window are counted separately in the next one.
 type sentAddresses struct {
 	now    func() time.Time
 	window time.Duration
@@ -83,7 +84,7 @@ type sentAddresses struct {
 	present, former addressWindow
 }
 
-// addressWindow is what came in one window.
+// addressWindow contains the counts of one window.
 type addressWindow struct {
 	by    map[string]*addressUse
 	total int64
@@ -91,7 +92,7 @@ type addressWindow struct {
 	heavy map[string]*addressUse
 }
 
-// addressUse is what one address sent, by application.
+// addressUse contains the bytes of one address, by application.
 type addressUse struct {
 	total int64
 	apps  []appBytes
@@ -102,7 +103,7 @@ type appBytes struct {
 	bytes int64
 }
 
-// maxAddressApps bounds the applications of one address that are told apart.
+// maxAddressApps bounds the applications of one address that are counted separately.
 const maxAddressApps = 16
 
 func newSentAddresses(now func() time.Time, window time.Duration, much int64) *sentAddresses {
@@ -113,7 +114,7 @@ func newAddressWindow() addressWindow {
 	return addressWindow{by: map[string]*addressUse{}, heavy: map[string]*addressUse{}}
 }
 
-// add notes what an address sent to an application.
+// add counts bytes that an address sent to an application.
 func (s *sentAddresses) add(address, app string, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *sentAddresses) add(address, app string, bytes int64) {
 	}
 }
 
-// turn begins the window of the present.
+// turn begins a new window if the present one has ended. It returns the elapsed part of the present window.
 func (s *sentAddresses) turn() (past float64) {
 	now := s.now()
 	if age := now.Sub(s.began); age >= 2*s.window {
@@ -149,8 +150,8 @@ func (s *sentAddresses) turn() (past float64) {
 	return float64(now.Sub(s.began)) / float64(s.window)
 }
 
-// crowding returns the addresses that sent much, and more than an equal part, while others sent too, and the rate of the one that sent
-// most, in bytes a second.
+// crowding returns the addresses that sent much, and more than an equal part, while others sent too. most is the
+// highest rate of an address, in bytes a second.
 func (s *sentAddresses) crowding() (who map[string]bool, most float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +180,8 @@ func (s *sentAddresses) crowding() (who map[string]bool, most float64) {
 	return who, most
 }
 
-// ofApp returns how many addresses sent to an application lately, and of the one that sent most what it is and how many
-// bytes a second it sent there.
+// ofApp returns the number of addresses that recently sent to an application, the busiest one, and its rate to the
+// application in bytes a second.
 func (s *sentAddresses) ofApp(app string) (senders int, busiest string, rate float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

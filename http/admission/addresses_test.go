@@ -22,8 +22,9 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 	}
 }
 
-// TestAFloodingAddressIsPaced has one address flood an application with its public key while visitors send to the same one, on a node
-// whose processors are short from 16 MiB a second on: the address finds that rate, the visitors never wait, and alone it is not bounded.
+// TestAFloodingAddressIsPaced lets one address flood an application with its public key while visitors send to the same
+// one. The node's processors are short from 16 MiB a second on. The address settles at that rate, the visitors never
+// wait, and alone it is not bounded.
 func TestAFloodingAddressIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const capacity, flooder = 16 << 20, "203.0.113.77"
@@ -44,7 +45,7 @@ func TestAFloodingAddressIsPaced(t *testing.T) {
 			defer reserved.Release()
 			if reserved.ForLog(ctx, 0, bytes) == nil && address == flooder {
 				sent.Add(bytes)
-				time.Sleep(2 * time.Millisecond) // the log
+				time.Sleep(2 * time.Millisecond) // This is the time of the log.
 			}
 		}
 		for range 50 {
@@ -100,8 +101,8 @@ func TestAFloodingAddressIsPaced(t *testing.T) {
 	})
 }
 
-// TestManyAddressesTakeBoundedMemory has more addresses send than are told apart: the one that floods is known all the same, also of
-// those that come later, and what it sends to another application is not shown.
+// TestManyAddressesTakeBoundedMemory sends from more addresses than are counted separately. The flooding address is
+// detected all the same, even if it comes late, and its bytes to another application are not shown.
 func TestManyAddressesTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -134,7 +135,8 @@ func TestManyAddressesTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestASingleBodyMayBeLarge reads bodies of one address: a single one may exceed the bound of the address, several may not.
+// TestASingleBodyMayBeLarge reads bodies of one address: a single one may exceed the bound of the address, several may
+// not.
 func TestASingleBodyMayBeLarge(t *testing.T) {
 	o := openBodies{most: 100, by: map[string]int64{}}
 	for _, step := range []struct {

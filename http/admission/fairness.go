@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// fairnessKept is for how long it is known who met a bound.
+	// fairnessKept is the time for which a sender that met a bound is remembered.
 	fairnessKept = time.Hour
-	// fairnessSenders bounds how many senders of an environment are told apart; later ones are not noted.
+	// fairnessSenders bounds the recorded senders of an environment; later ones are not recorded.
 	fairnessSenders = 100
 )
 
-// fairness notes which senders this node has held back. It is written only where a request was.
+// fairness records the senders that this node has delayed. It is written only when a request was delayed.
 type fairness struct {
 	mu sync.Mutex
 	by map[uint64]map[fairnessSender]*svc.FairnessMet
 }
 
-// fairnessSender is a key, and the network of the connection where the key is public.
+// fairnessSender is a key, and for a public key also the network of the connection.
 type fairnessSender struct{ key, network string }
 
-// note adds what happened to a request of a sender.
+// note records the outcome of a sender's request.
 func (f *fairness) note(collector *svc.Collector, network string, now time.Time, add func(met *svc.FairnessMet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +50,7 @@ func (f *fairness) note(collector *svc.Collector, network string, now time.Time,
 	add(met)
 }
 
-// forget removes senders that met no bound for long.
+// forget removes senders that have met no bound for fairnessKept.
 func forget(senders map[fairnessSender]*svc.FairnessMet, now time.Time) {
 	for sender, met := range senders {
 		if now.Sub(met.LastAt) > fairnessKept {
@@ -70,7 +70,8 @@ func (f *fairness) of(environment uint64, now time.Time) (met []svc.FairnessMet)
 	return met
 }
 
-// Fairness returns what bounds an application on this node, how much of it is used, and who met it in an environment.
+// Fairness returns the bounds of an application on this node, their use, and the senders of an environment that met
+// them.
 func (c *Control) Fairness(app string, environment uint64, now time.Time) svc.Fairness {
 	out := svc.Fairness{Met: svc.SortFairness(c.met.of(environment, now))}
 	if c.sent == nil {
@@ -85,7 +86,7 @@ func (c *Control) Fairness(app string, environment uint64, now time.Time) svc.Fa
 	return out
 }
 
-// bound returns the rate of a sender in bytes a second; nil while it is not bounded.
+// bound returns the permitted rate of a sender in bytes a second; nil while it is not bounded.
 func (p *pace) bound(sender string) *float64 {
 	if !p.crowds(sender) {
 		return nil
@@ -96,14 +97,14 @@ func (p *pace) bound(sender string) *float64 {
 	return &rate
 }
 
-// Meet notes that a request of a sender at an address met a bound.
+// Meet records that a request of a sender at an address met a bound.
 func (c *Control) Meet(collector *svc.Collector, address string, now time.Time, add func(met *svc.FairnessMet)) {
 	if c != nil && collector != nil {
 		c.met.note(collector, networkOf(address), now, add)
 	}
 }
 
-// networkOf returns the network of an address, of which many people have one; empty for none.
+// networkOf returns the network of an address, which many people share; empty without an address.
 func networkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -7,66 +7,66 @@ import (
 	"time"
 )
 
-// pace bounds the rate of an application, or of an address, that sends much while others send too, so that requests of these
-// do not wait for a processor. The rate is found by trial: a goroutine that slept continues late where the processors
-// are short, so the rate falls while many continue late, and rises otherwise. Who sends alone,
-// or little, is not delayed.
+// pace bounds the rate of an application, or of an address, that sends much while others send too, so that requests of
+// the others do not wait for a processor. The rate is found by trial: while the processors are short, a sleeping
+// goroutine wakes late. The rate falls while many wake late, and rises otherwise. A sender that sends alone, or little,
+// is not delayed.
 type pace struct {
 	sent senders
 	now  func() time.Time
-	// nap sleeps and returns how late it continued.
+	// nap sleeps and returns the delay of its end.
 	nap func(ctx context.Context, length time.Duration) time.Duration
-	// least is the lowest rate in bytes a second; what keeps the processors busy may be something else.
+	// least is the lowest rate in bytes a second, because other work may occupy the processors.
 	least float64
-	// watching is set while a waiting request measures delays for all.
+	// watching is true while a waiting request measures delays for all.
 	watching atomic.Bool
 
 	mu sync.Mutex
-	// refreshed is when crowding was computed.
+	// refreshed is the time at which crowding was computed.
 	refreshed time.Time
 	crowding  map[string]bool
-	// most is the rate of the one that sends most, in bytes a second.
+	// most is the rate of the busiest sender, in bytes a second.
 	most float64
-	// rate is in bytes a second, of each that is paced.
+	// rate is in bytes a second, for each paced sender.
 	rate float64
-	// free is when each of these may send again.
+	// free is the time at which each of these may send again.
 	free map[string]time.Time
-	// began is when the present window began. In it naps were taken, late of which ended late.
+	// began is the start of the present window. naps counts the naps in it, and late the naps that ended late.
 	began      time.Time
 	naps, late int
 }
 
-// senders knows what each of those sent that are paced one by one.
+// senders counts the bytes of senders that are paced individually.
 type senders interface {
-	// crowding returns who lately sent more than an equal part, and much, while others sent too, and the rate of the one
-	// that sent most, in bytes a second.
+	// crowding returns the senders that recently sent more than an equal part, and much, while others sent too. most is
+	// the highest rate of a sender, in bytes a second.
 	crowding() (who map[string]bool, most float64)
 }
 
 const (
 	// paceLeast is the lowest rate for each processor, in bytes a second.
 	paceLeast = 2 << 20
-	// paceShare is how many bytes of an application that is paced may wait for the log.
+	// paceShare is the number of bytes of a paced application that may wait for the log.
 	paceShare = 64 << 10
-	// paceLook is how often it is computed who is paced, from what was sent in paceTime.
+	// paceLook is the interval at which the paced senders are computed, from the bytes of the last paceTime.
 	paceLook, paceTime = 10 * time.Millisecond, 2 * time.Second
-	// paceMuch is the number of bytes in paceTime up to which nobody is paced.
+	// paceMuch is the number of bytes in paceTime up to which a sender is not paced.
 	paceMuch = 512 << 10
-	// paceWindow is how long naps are counted before the rate changes.
+	// paceWindow is the time for which naps are counted before the rate changes.
 	paceWindow = 50 * time.Millisecond
-	// paceNap is the length of a nap, and the least delay of a request that is paced.
+	// paceNap is the length of a nap, and the minimum delay of a paced request.
 	paceNap = time.Millisecond
 	// paceLate is the delay from which a nap ended late. Timers of an idle machine are up to a millisecond late.
 	paceLate = 2 * time.Millisecond
-	// paceShort is the part of naps that ended late, one in so many, from which the processors are short.
+	// paceShort is the divisor of naps: if more than one in paceShort ended late, the processors are short.
 	paceShort = 20
 	// paceFall and paceRise are the factors by which the rate changes after a window.
 	paceFall, paceRise = 0.8, 1.05
-	// paceBurst is the time for which a sender that paused may send at once what it did not send then.
+	// paceBurst is the length of a pause for which a sender may catch up at once.
 	paceBurst = 20 * time.Millisecond
 )
 
-// newPace returns the pace of a node that has so many processors.
+// newPace returns the pace of a node with a number of processors.
 func newPace(sent senders, processors int, now func() time.Time) *pace {
 	p := &pace{
 		sent: sent, now: now, least: paceLeast * float64(processors),
@@ -76,7 +76,7 @@ func newPace(sent senders, processors int, now func() time.Time) *pace {
 	return p
 }
 
-// sleep sleeps, or until ctx ends, and returns how late it continued.
+// sleep sleeps for a length or until ctx ends, and returns the delay of its end.
 func (p *pace) sleep(ctx context.Context, length time.Duration) time.Duration {
 	began := p.now()
 	timer := time.NewTimer(length)
@@ -89,7 +89,7 @@ func (p *pace) sleep(ctx context.Context, length time.Duration) time.Duration {
 	}
 }
 
-// wait waits until a sender may send so many bytes. It reports whether it is paced.
+// wait waits until a sender may send a number of bytes. It reports whether the sender is paced.
 func (p *pace) wait(ctx context.Context, sender string, bytes int64) (paced bool, err error) {
 	if p == nil || !p.crowds(sender) {
 		return false, nil
@@ -120,13 +120,13 @@ func (p *pace) crowds(sender string) bool {
 	return p.crowding[sender]
 }
 
-// reserve returns when a sender may send so many bytes. If that is too far away it returns false, and
-// the time at which to refuse.
+// reserve returns the time at which a sender may send a number of bytes. If that is more than admissionTime away, it
+// returns false and the time at which to refuse.
 func (p *pace) reserve(sender string, bytes int64) (at time.Time, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	if now.Sub(p.began) > paceTime { // nobody was paced for so long
+	if now.Sub(p.began) > paceTime { // No sender was paced for paceTime.
 		p.rate = max(p.least, p.most)
 		p.began, p.naps, p.late = now, 0, 0
 		clear(p.free)

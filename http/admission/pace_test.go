@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// flooding sends from many connections as one application until ctx ends, and counts the bytes of what was let in.
+// flooding sends from many connections as one application until ctx ends, and counts the admitted bytes.
 func flooding(ctx context.Context, senders *sync.WaitGroup, control *Control, app string) (sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	for range 50 {
@@ -20,7 +20,7 @@ func flooding(ctx context.Context, senders *sync.WaitGroup, control *Control, ap
 				reserved := Reservation{control: control, app: app}
 				if reserved.ForLog(ctx, 0, 40<<10) == nil {
 					sent.Add(40 << 10)
-					time.Sleep(2 * time.Millisecond) // the log
+					time.Sleep(2 * time.Millisecond) // This is the time of the log.
 				}
 				reserved.Release()
 			}
@@ -29,8 +29,8 @@ func flooding(ctx context.Context, senders *sync.WaitGroup, control *Control, ap
 	return sent
 }
 
-// TestAFloodIsPacedWhileOthersSend has a node whose processors are short from 16 MiB a second on: a
-// flooding application finds that rate while another one sends, and its own as soon as it is alone.
+// TestAFloodIsPacedWhileOthersSend uses a node with processors that are short from 16 MiB a second on. A flooding
+// application settles at that rate while another one sends, and at its own rate when it is alone again.
 func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const capacity = 16 << 20
@@ -87,7 +87,7 @@ func TestAFloodIsPacedWhileOthersSend(t *testing.T) {
 	})
 }
 
-// TestAPacedApplicationKeepsItsLeast has processors that something else keeps busy.
+// TestAPacedApplicationKeepsItsLeast uses processors that other work occupies.
 func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -117,7 +117,7 @@ func TestAPacedApplicationKeepsItsLeast(t *testing.T) {
 	})
 }
 
-// TestWhoIsTooFarBehindIsRefused has an application whose requests would wait longer than any may.
+// TestWhoIsTooFarBehindIsRefused uses an application with requests that would wait longer than permitted.
 func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := New(256 << 20)
@@ -129,7 +129,7 @@ func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 		}
 		control.sent.add("calm", 200)
 		control.sent.add("flood", 1<<20)
-		if err := send(10 << 20); err != nil { // five seconds of the least rate
+		if err := send(10 << 20); err != nil { // This takes five seconds at the lowest rate.
 			t.Fatal(err)
 		}
 		began := time.Now()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// pool bounds the bytes and the places that requests hold. Waiting requests are admitted in turn
-// of their applications.
+// pool bounds the bytes and the places that requests hold. It admits waiting requests round robin between their
+// applications.
 type pool struct {
-	// budget is for all applications, share for one; one that holds nothing may exceed its share.
+	// budget is for all applications, share for one; an application that holds nothing may exceed its share.
 	budget, share int64
-	places        int // 0 for no bound
-	// wait is how long a request waits.
+	places        int // 0 means no bound.
+	// wait is the maximum wait of a request.
 	wait time.Duration
 
 	mu    sync.Mutex
@@ -31,7 +31,7 @@ func newPool(budget, share int64, places int) *pool {
 
 // tenant is an application in a pool.
 type tenant struct {
-	// share is that of its latest request, 0 for the pool's.
+	// share is the share of its latest request, 0 for the pool's.
 	share   int64
 	held    int64
 	taken   int
@@ -41,14 +41,14 @@ type tenant struct {
 // claim is a request for bytes, and for a place if place is set.
 type claim struct {
 	bytes int64
-	// share is how many bytes the application may hold from now on, 0 for the pool's share.
+	// share is the number of bytes that the application may hold from now on, 0 for the pool's share.
 	share int64
 	place bool
 	// granted is closed when the request is admitted.
 	granted chan struct{}
 }
 
-// acquire waits until the pool has what the request wants, and takes it.
+// acquire waits until the pool can admit the request, and takes its bytes and place.
 func (p *pool) acquire(ctx context.Context, app string, want *claim) error {
 	p.mu.Lock()
 	t := p.tenant(app)
@@ -75,7 +75,7 @@ func (p *pool) acquire(ctx context.Context, app string, want *claim) error {
 	return p.abandon(app, t, want)
 }
 
-// abandon ends the wait of a request, unless it was admitted meanwhile.
+// abandon ends the wait of a request, unless the request has just been admitted.
 func (p *pool) abandon(app string, t *tenant, want *claim) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,8 @@ func (p *pool) abandon(app string, t *tenant, want *claim) error {
 	return errBusy()
 }
 
-// grow takes more bytes for an admitted request. It returns false at once if there are none: a
-// request that holds a place must not wait.
+// grow takes more bytes for an admitted request. It returns false at once if the pool lacks them: a request that holds
+// a place must not wait.
 func (p *pool) grow(app string, bytes int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,11 +120,10 @@ func (p *pool) fits(t *tenant, want *claim) bool {
 	return p.held+want.bytes <= p.budget && !p.exceedsShare(t, want) && !p.full(want)
 }
 
-// full reports whether a request wants a place and there is none.
+// full reports whether a request needs a place and all are taken.
 func (p *pool) full(want *claim) bool { return want.place && p.places > 0 && p.taken >= p.places }
 
-// mayPass reports whether a request may pass the queue: it is short, wants no place, and half of
-// the pool is free.
+// mayPass reports whether a request may pass the queue: it is short, needs no place, and half of the pool is free.
 func (p *pool) mayPass(want *claim) bool {
 	return !want.place && want.bytes <= smallClaim && p.held < p.budget/2
 }
@@ -143,9 +142,9 @@ func (p *pool) take(t *tenant, want *claim) {
 	}
 }
 
-// admit admits waiting requests, one of each application in turn. It stops at an application whose
-// first request needs bytes that others hold, or large requests would never be admitted. It skips
-// one that waits for bytes of its own, or for a place.
+// admit admits waiting requests, one of each application in turn. It stops at an application if its first request needs
+// bytes that others hold, or large requests would never be admitted. It skips an application that waits for its own
+// bytes, or for a place.
 func (p *pool) admit() {
 	for at := 0; at < len(p.queue); {
 		t := p.queue[at]
@@ -182,7 +181,7 @@ func (p *pool) release(app string, bytes int64, place bool) {
 	p.admit()
 }
 
-// prune removes an application that has nothing in the pool.
+// prune removes an application that holds nothing and has no waiting requests.
 func (p *pool) prune(app string, t *tenant) {
 	if t.held == 0 && t.taken == 0 && len(t.waiting) == 0 {
 		delete(p.apps, app)

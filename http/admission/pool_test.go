@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestRoomsGoRoundApplications lets in one application's request between any two of another that
-// floods the pool, keeps its share for it, and refuses after a time.
+// TestRoomsGoRoundApplications admits one application's request between any two of another that floods the pool. It
+// also reserves its share for it, and refuses after a time.
 func TestRoomsGoRoundApplications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newPool(100, 50, 1)
@@ -39,7 +39,7 @@ func TestRoomsGoRoundApplications(t *testing.T) {
 			t.Errorf("the order was %v, want %s", got, want)
 		}
 		enter("flood", 40, false)
-		enter("flood", 20, false) // more than its share
+		enter("flood", 20, false) // This exceeds its share.
 		enter("calm", 50, false)
 		if first, second := <-order, <-order; first != "flood" || second != "calm" {
 			t.Errorf("%s, %s", first, second)
@@ -49,7 +49,7 @@ func TestRoomsGoRoundApplications(t *testing.T) {
 		}
 		r.release("flood", 40, false)
 		r.release("calm", 50, false)
-		enter("flood", 90, false) // alone it may exceed its share
+		enter("flood", 90, false) // Alone it may exceed its share.
 		if first := <-order; first != "flood" {
 			t.Error(first)
 		}

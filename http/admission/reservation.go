@@ -8,25 +8,25 @@ import (
 type Reservation struct {
 	control *Control
 	app     string
-	// address is the one that is bounded, empty for none.
+	// address is the bounded address, empty for none.
 	address string
-	// from is the address whose open bodies are bounded, empty for none.
+	// from is the address with bounded open bodies, empty for none.
 	from string
-	// reading, working and sending are the bytes that it holds in each pool; place and processor
-	// are set if it has these.
+	// reading, working and sending are the bytes that it holds in each pool; place and processor report whether it
+	// holds these.
 	reading, working, sending int64
 	place, processor          bool
-	// held is set if it waited because its application sent more than its part, heldAddress because its address did.
+	// held is true if it waited because its application sent more than its part, heldAddress if its address did.
 	held, heldAddress bool
 }
 
-// Reserve returns the reservation of a request of an application, which holds nothing yet.
+// Reserve returns the reservation of a request of an application. It is empty at first.
 func (c *Control) Reserve(app string) Reservation { return Reservation{control: c, app: app} }
 
-// BoundAddress has the request count for the public address that it comes from.
+// BoundAddress counts the request for the public address from which it comes.
 func (r *Reservation) BoundAddress(address string) { r.address = boundedAddress(address) }
 
-// BoundBody has the body of the request count for the address that it comes from, with what was read of it.
+// BoundBody counts the body of the request, including the bytes that were read, for the address from which it comes.
 func (r *Reservation) BoundBody(address string) error {
 	if r.control == nil || r.from != "" {
 		return nil
@@ -39,7 +39,7 @@ func (r *Reservation) BoundBody(address string) error {
 	return nil
 }
 
-// FreeBody undoes BoundBody: a server with a secret key may have as many bodies open as its application.
+// FreeBody undoes BoundBody: a server with a secret key may have as many open bodies as its application.
 func (r *Reservation) FreeBody() {
 	if r.from != "" {
 		r.control.bodies.give(r.from, r.reading)
@@ -47,11 +47,11 @@ func (r *Reservation) FreeBody() {
 	}
 }
 
-// Held reports whether the request waited because its application sent more than its part, and whether because its address did.
+// Held reports whether the request waited because its application, or its address, sent more than its part.
 func (r *Reservation) Held() (byApp, byAddress bool) { return r.held, r.heldAddress }
 
-// Assign sets the application of the request, which is known late if the key stands in the body. The
-// bytes read until then are charged to it.
+// Assign sets the application of the request, which is known late if the body contains the key. It charges the bytes
+// that were read until then to the application.
 func (r *Reservation) Assign(ctx context.Context, app string) error {
 	if r.control == nil || r.app == app {
 		return nil
@@ -155,7 +155,7 @@ func (r *Reservation) Release() {
 	*r = Reservation{}
 }
 
-// ForLog waits until so many bytes may go to the log, to the partitions of a shard.
+// ForLog waits until a number of bytes may go to the log, to the partitions of a shard.
 func (r *Reservation) ForLog(ctx context.Context, shard int, bytes int64) error {
 	if r.control == nil {
 		return nil

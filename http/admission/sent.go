@@ -19,7 +19,7 @@ type sentBytes struct {
 	apps map[string]*sentByApp
 }
 
-// sentByApp holds the bytes of one application, and the numbers of the slots in which it sent them.
+// sentByApp contains the bytes of one application, and the numbers of the slots in which it sent them.
 type sentByApp struct {
 	bytes [sentSlots]int64
 	slots [sentSlots]int64
@@ -29,7 +29,7 @@ func newSentBytes(now func() time.Time) *sentBytes {
 	return &sentBytes{now: now, apps: map[string]*sentByApp{}}
 }
 
-// add notes what an application sent.
+// add counts bytes that an application sent.
 func (s *sentBytes) add(app string, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *sentBytes) add(app string, bytes int64) {
 
 func (s *sentBytes) slot() int64 { return s.now().UnixMilli() / sentSlot.Milliseconds() }
 
-// known returns the applications that sent in the latest slots, or little before.
+// known returns the applications that sent in the latest slots, or shortly before.
 func (s *sentBytes) known() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,8 @@ func (s *sentBytes) known() map[string]bool {
 	return apps
 }
 
-// lately returns what each application sent in the latest time, and the sum. Applications that sent nothing
-// are left out.
+// lately returns the bytes that each application sent in the latest time, and the sum. Applications that sent nothing
+// are omitted.
 func (s *sentBytes) lately(latest time.Duration) (parts map[string]int64, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *sentBytes) lately(latest time.Duration) (parts map[string]int64, total 
 	return parts, total
 }
 
-// crowding returns the applications that lately sent more than an equal part, and much, while others sent too, and the rate of
-// the one that sent most, in bytes a second.
+// crowding returns the applications that recently sent more than an equal part, and much, while others sent too. most
+// is the highest rate of an application, in bytes a second.
 func (s *sentBytes) crowding() (who map[string]bool, most float64) {
 	parts, total := s.lately(paceTime)
 	who = map[string]bool{}

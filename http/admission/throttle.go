@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// throttle delays applications that send more than their part while the node stores less than it
-// takes in. Records of a shard are stored in the order of the log, so all its applications wait for the
-// records of one that sends too much. An application that sends alone to its shard is not delayed.
+// throttle delays applications that send more than their part while the node stores less than it receives. Records of a
+// shard are stored in the order of the log, so all its applications wait for the records of one that sends too much. An
+// application that is alone in its shard is not delayed.
 type throttle struct {
 	sent *sentBytes
-	// lag returns the age of the oldest record of a shard that is not stored.
+	// lag returns the age of the oldest unstored record of a shard.
 	lag func(shard int) time.Duration
-	// maxLag is how old that record may be at present before an application is delayed. Half of it suffices for
-	// an application that sent throttleMuch of what is not stored.
+	// maxLag is the maximum age of that record before an application is delayed. Half of it suffices for an application
+	// that sent throttleMuch of the unstored bytes.
 	maxLag func() time.Duration
 	now    func() time.Time
 
 	mu sync.Mutex
-	// refreshed is when held was computed.
+	// refreshed is the time at which held was computed.
 	refreshed time.Time
 	held      map[string]bool
-	// shards are those to which applications send; of those that are missing it is 0.
+	// shards maps an application to the shard to which it sends; a missing entry means 0.
 	shards map[string]int
 }
 
 const (
-	// throttleMuch is the number of bytes that a node stores in a fraction of a second: an
-	// application with less does not keep others waiting for long.
+	// throttleMuch is the number of bytes that a node stores in a fraction of a second: an application with less does
+	// not delay others for long.
 	throttleMuch = 4 << 20
-	// throttleLook is how often a waiting request checks again.
+	// throttleLook is the interval at which a waiting request checks again.
 	throttleLook = 20 * time.Millisecond
 )
 
-// wait waits until an application may send to its shard. It reports whether the application was held back.
+// wait waits until an application may send to its shard. It reports whether the application was delayed.
 func (t *throttle) wait(ctx context.Context, app string, shard int) (held bool, err error) {
 	if t == nil {
 		return false, nil
@@ -58,7 +58,7 @@ func (t *throttle) wait(ctx context.Context, app string, shard int) (held bool, 
 	return true, nil
 }
 
-// note notes the shard of an application.
+// note records the shard of an application.
 func (t *throttle) note(app string, shard int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +82,8 @@ func (t *throttle) holds(app string) bool {
 	return t.held[app]
 }
 
-// refresh computes which applications are delayed: those with more than an equal part of the
-// bytes of their shard that are not stored.
+// refresh computes the delayed applications: the ones with more than an equal part of the unstored bytes of their
+// shard.
 func (t *throttle) refresh() {
 	t.held = map[string]bool{}
 	known, lately := map[int]bool{0: true}, t.sent.known()
@@ -96,7 +96,7 @@ func (t *throttle) refresh() {
 	}
 }
 
-// refreshShard is refresh of the applications of a shard, whose oldest record is so old.
+// refreshShard is refresh for the applications of a shard. lag is the age of the shard's oldest unstored record.
 func (t *throttle) refreshShard(shard int, lag time.Duration) {
 	maxLag := t.maxLag()
 	parts, _ := t.sent.lately(max(lag, maxLag/2))

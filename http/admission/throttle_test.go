@@ -10,11 +10,11 @@ import (
 	"svc"
 )
 
-// TestPace has three applications send while the store lags: an application that sends more than an
-// equal part waits until it has caught up, and is refused where it does not.
+// TestPace lets three applications send while the store lags: an application that sends more than an equal part waits
+// until it has caught up, and is refused if it does not.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var oldest atomic.Pointer[time.Time] // the oldest record that is not stored
+		var oldest atomic.Pointer[time.Time] // oldest is the time of the oldest unstored record.
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
 		control := New(256 << 20)
@@ -68,7 +68,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestPaceOfAFlood holds back sooner who sent very much of what is not stored.
+// TestPaceOfAFlood expects an earlier delay for an application that sent very many of the unstored bytes.
 func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
@@ -94,7 +94,7 @@ func TestPaceOfAFlood(t *testing.T) {
 	})
 }
 
-// TestPaceOfAShard holds nobody back for what a shard that is away does not store.
+// TestPaceOfAShard expects no delay for the unstored records of an unavailable shard.
 func TestPaceOfAShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := New(256 << 20)
@@ -112,5 +112,5 @@ func TestPaceOfAShard(t *testing.T) {
 	})
 }
 
-// aSecond is the age of records from which the tests have applications delayed.
+// aSecond is the maximum lag in the tests.
 func aSecond() time.Duration { return time.Second }
