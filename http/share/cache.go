@@ -11,17 +11,17 @@ import (
 // Bounds of the cache, and of the reads that fill it.
 const (
 	cacheTime  = time.Minute      // Limits: share cache
-	cacheBytes = 32 << 20         // of compressed pages
-	renders    = 4                // pages that are made at a time
-	waiting    = 64               // pages that are made or wait for their turn
-	renderTime = 20 * time.Second // for one page, the wait for its turn included
+	cacheBytes = 32 << 20         // This bounds the compressed pages.
+	renders    = 4                // This bounds the concurrent renderings.
+	waiting    = 64               // This bounds the running and the waiting renderings.
+	renderTime = 20 * time.Second // This bounds one rendering including its wait.
 )
 
-// errBusy refuses a page while too many are being made.
+// errBusy refuses a page while too many are being rendered.
 var errBusy = errors.New("too many pages are being made")
 
-// cache holds rendered pages for a minute. Readers of the same page share one rendering, which
-// continues if the first of them leaves. A failed rendering is not kept.
+// cache holds rendered pages for a minute. Readers of the same page share one rendering, which continues if the first
+// of them disconnects. A failed rendering is not cached.
 type cache struct {
 	now   func() time.Time
 	queue chan struct{}
@@ -87,7 +87,7 @@ func (c *cache) enter(ctx context.Context, key string, render func(context.Conte
 	return begun, nil
 }
 
-// turn renders a page as soon as fewer than the bound are being rendered.
+// turn renders a page when fewer than the maximum are being rendered.
 func (c *cache) turn(ctx context.Context, render func(context.Context) ([]byte, error)) ([]byte, error) {
 	defer func() { <-c.queue }()
 	select {
@@ -99,7 +99,7 @@ func (c *cache) turn(ctx context.Context, render func(context.Context) ([]byte, 
 	}
 }
 
-// finish completes an entry for those who wait for it.
+// finish completes an entry for its waiting readers.
 func (c *cache) finish(done *entry, body []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

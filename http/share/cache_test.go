@@ -63,8 +63,7 @@ func TestTheCacheIsOneMinuteOld(t *testing.T) {
 	}
 }
 
-// TestAPageThatEndsWhileItIsMadeIsNotSent disables and changes a page while its
-// numbers are being read.
+// TestAPageThatEndsWhileItIsMadeIsNotSent disables and changes a page while its numbers are being read.
 func TestAPageThatEndsWhileItIsMadeIsNotSent(t *testing.T) {
 	w := open(t, everything())
 	w.during = func(context.Context) { w.disable() }
@@ -92,7 +91,7 @@ func TestAStoreThatFails(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsBehindShowsNothing asks a node that may not know the present pages.
+// TestANodeThatIsBehindShowsNothing reads from a node that may not know the present pages.
 func TestANodeThatIsBehindShowsNothing(t *testing.T) {
 	w := open(t, everything())
 	for _, behind := range []bool{true, false, true} {
@@ -110,8 +109,8 @@ func TestANodeThatIsBehindShowsNothing(t *testing.T) {
 	}
 }
 
-// TestManyReaders lets many readers wait for one store: those of one page share
-// its making, few pages are made at a time, and too many are refused.
+// TestManyReaders lets many readers wait for one store: readers of one page share its rendering, few pages are rendered
+// at a time, and too many are refused.
 func TestManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, everything())

@@ -8,15 +8,14 @@ import (
 	"svc"
 )
 
-// The chart's geometry. Lines are drawn in units of their own, 1000 by 1000, and stretched to the
-// plot. Shapes and texts are placed in percent of the width and in pixels of the height, so that
-// the stretching does not distort them.
+// The chart's geometry. Lines are drawn in their own units, 1000 by 1000, and stretched to the plot. Shapes and texts
+// are placed in percent of the width and in pixels of the height, so that the stretching does not distort them.
 const (
 	plotTop    = 22
 	plotHeight = 208
 	axisRoom   = 30
 	units      = 1000.0
-	maxBands   = 200 // buckets from which the chart has no tooltips without a script
+	maxBands   = 200 // A chart with more buckets has no tooltips without a script.
 	axisLabels = 6
 )
 
@@ -41,7 +40,7 @@ type tick struct {
 	Text string
 }
 
-// label names a bucket below the chart, at a place in percent.
+// label names a bucket below the chart, at a position in percent.
 type label struct{ X, Text string }
 
 // band is the strip of one bucket, which shows its text when pointed at.
@@ -79,8 +78,8 @@ func draw(r *report) *chart {
 	return drawn
 }
 
-// name labels the buckets and fills the table. missing is how many of the first buckets have no
-// counterpart in the window before.
+// name labels the buckets and fills the table. missing is the number of first buckets without a counterpart in the
+// window before.
 func (c *chart) name(r *report, before []svc.Point, missing int) {
 	points := r.series.Points
 	width := 100 / math.Max(1, float64(len(points)))
@@ -117,8 +116,8 @@ func summaryOf(r *report) string {
 	return "The most " + unitOf(r.view.metric) + ": " + exact(uint64(best.Value)) + ", " + bucketName(best.T, r.series.Interval, r.window) + "."
 }
 
-// labelled chooses the buckets with a label below the chart: six at most, and midnights if hours of
-// many days are shown.
+// labelled chooses the buckets with a label below the chart: six at most, and midnights if the chart shows hours of
+// many days.
 func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 	var candidates []int
 	for i, point := range points {
@@ -134,8 +133,8 @@ func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 	return chosen
 }
 
-// aligned returns the points of the window before at the places of n points, so that both end
-// together, and how many of the first places have no point.
+// aligned returns the points of the window before at the positions of n points, so that both end together. missing is
+// the number of first positions without a point.
 func aligned(before []svc.Point, n int) (points []svc.Point, missing int) {
 	if len(before) == 0 || len(before) == n {
 		return before, 0
@@ -154,8 +153,8 @@ func highest(points []svc.Point) (top float64) {
 	return top
 }
 
-// stepOf returns the distance of the horizontal lines: 1, 2 or 5 times a power of ten, so that five
-// lines at most are above the base.
+// stepOf returns the distance of the horizontal lines: 1, 2 or 5 times a power of ten, so that at most five lines are
+// above the base.
 func stepOf(top float64) float64 {
 	for size := 1.0; ; size *= 10 {
 		for _, factor := range []float64{1, 2, 5} {
@@ -202,7 +201,7 @@ func decimal(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
 }
 
-// unitOf names what a metric counts.
+// unitOf returns the noun that a metric counts.
 func unitOf(metric svc.Metric) string {
 	if metric == svc.MetricPageviews {
 		return "page views"

@@ -56,8 +56,8 @@ func length(millis uint64) string {
 	return strconv.FormatUint(seconds, 10) + "s"
 }
 
-// readable writes a path with its escapes decoded. A path that would become another one, or contain
-// invisible characters, stays as it is.
+// readable writes a path with its escapes decoded. A path stays unchanged if decoding would make another path of it, or
+// would reveal invisible characters.
 func readable(path string) string {
 	plain, err := url.PathUnescape(path)
 	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
@@ -82,7 +82,7 @@ func perVisit(h svc.Headline) string {
 
 // change is the comparison of a number with the one before.
 type change struct {
-	// Direction is up, down or same; it is written in words beside the arrow.
+	// Direction is up, down or same; the page writes it in words next to the arrow.
 	Direction, Text string
 	// Good is yes, no, or empty if neither direction is better.
 	Good   string

@@ -65,7 +65,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestRatesOfNothingAreNotCompared looks at headlines without earlier sessions.
+// TestRatesOfNothingAreNotCompared checks headlines without earlier sessions.
 func TestRatesOfNothingAreNotCompared(t *testing.T) {
 	r := &report{view: view{compare: true}}
 	r.overview.Current = svc.Headline{Visitors: 3, Pageviews: 4, Sessions: 3, BounceRate: 0.5, AvgDurationMs: 1000}
@@ -114,8 +114,7 @@ func drawing(t *testing.T, span string, interval svc.Interval, zone string, valu
 	return draw(r)
 }
 
-// TestDrawing compares a whole drawing of three months, of which both ends are
-// cut by the window.
+// TestDrawing compares a whole drawing of three months; the window cuts both ends.
 func TestDrawing(t *testing.T) {
 	got := drawing(t, "90d", svc.Month, "Europe/Berlin", []float64{4, 8, 10, 2}, []float64{1, 3, 5})
 	want := &chart{
@@ -160,7 +159,7 @@ func TestDrawingsOfFewOrNoNumbers(t *testing.T) {
 	}
 }
 
-// TestHoursOfManyDays have names at midnights, as many as fit.
+// TestHoursOfManyDays checks that midnights have labels, as many as fit.
 func TestHoursOfManyDays(t *testing.T) {
 	hours := drawing(t, "7d", svc.Hour, "Europe/Berlin", make([]float64, 168), nil)
 	var names []string

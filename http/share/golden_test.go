@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGoldenPages holds every kind of page to a file, with its head and without the style
-// sheet and the script.
+// TestGoldenPages compares every kind of page with a file, including its head, without the style sheet and the script.
 func TestGoldenPages(t *testing.T) {
 	quiet := everything()
 	quiet.Pages, quiet.Campaigns, quiet.Locations, quiet.Browsers = false, false, false, false

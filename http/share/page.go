@@ -14,7 +14,7 @@ type page struct {
 	Script template.JS
 
 	App, Span, Zone, Updated string
-	// Embed is set if the page is shown in a frame; Whole is then the address of the page outside.
+	// Embed is true if the page is shown in a frame; Whole is then the address of the page outside.
 	Embed bool
 	Whole string
 
@@ -29,13 +29,13 @@ type page struct {
 	Panels         []section
 }
 
-// choice is one of several views, reached by its link.
+// choice is one of several views, with its link.
 type choice struct {
 	Text, Href string
 	Current    bool
 }
 
-// metric is one headline number; one without a link cannot be charted.
+// metric is one headline number; a number without a link has no chart.
 type metric struct {
 	Name, Href string
 	Current    bool
@@ -48,7 +48,7 @@ type metric struct {
 type section struct {
 	Name, Title, Column string
 	Choices             []choice
-	// Private says that the owner keeps the panel's values to themselves.
+	// Private is true if the owner does not publish the panel's values.
 	Private bool
 	Rows    []bar
 }
@@ -58,7 +58,7 @@ type bar struct {
 	Text, Hint, Width, Shown, Exact string
 }
 
-// page turns a report into what the template shows, with links below a base.
+// page turns a report into the data of the template, with links below a base.
 func (r *report) page(base string, embed bool) *page {
 	p := &page{
 		App: r.public.App.Name, Span: spanName(r.window), Zone: r.window.Location.String(),
@@ -89,10 +89,10 @@ func rangeName(span string) string {
 	return map[string]string{"24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days"}[span]
 }
 
-// beforeName names the window before that of a range.
+// beforeName names the window before the one of a range.
 func beforeName(span string) string { return "previous " + rangeName(span) }
 
-// metrics lists the headline numbers, those first that can be charted.
+// metrics lists the headline numbers, the ones with a chart first.
 func (r *report) metrics(base string) []metric {
 	now, before := r.overview.Current, r.overview.Previous
 	count := func(name string, key svc.Metric, now, before uint64) metric {
@@ -104,7 +104,7 @@ func (r *report) metrics(base string) []metric {
 	}
 	rate := func(name, now, before string, valueNow, valueBefore float64, fewerIsBetter bool) metric {
 		m := metric{Name: name, Shown: now}
-		if r.view.compare && r.overview.Current.Sessions > 0 && r.overview.Previous.Sessions > 0 { // a rate of nothing is none
+		if r.view.compare && r.overview.Current.Sessions > 0 && r.overview.Previous.Sessions > 0 { // Without sessions a rate is undefined.
 			m.Change = changeOf(valueNow, valueBefore, before, fewerIsBetter)
 		}
 		return m
@@ -120,7 +120,7 @@ func (r *report) metrics(base string) []metric {
 	}
 }
 
-// section makes the panel at a place.
+// section makes the panel at a position.
 func (r *report) section(place int, panel panel, base string) section {
 	chosen := r.view.chosen[place]
 	out := section{Name: panel.name, Title: panel.title, Column: dimensionName(chosen), Private: !r.public.Share.Shows(chosen)}
@@ -146,7 +146,7 @@ func (r *report) section(place int, panel panel, base string) section {
 	return out
 }
 
-// dimensionName is how a dimension's column is headed.
+// dimensionName is the heading of a dimension's column.
 func dimensionName(dimension svc.Dimension) string {
 	switch dimension {
 	case svc.DimPath:
@@ -169,7 +169,7 @@ func dimensionName(dimension svc.Dimension) string {
 	return strings.ToUpper(string(dimension[:1])) + string(dimension[1:])
 }
 
-// valueName is how a value is shown.
+// valueName is the displayed text of a value.
 func valueName(dimension svc.Dimension, value string) string {
 	switch {
 	case value == otherPlaces:

@@ -16,8 +16,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// painter writes HTML. Style and script stand in the page itself, so that it is
-// one answer; the policy lets these two run by their hashes and nothing else.
+// painter writes HTML. The page contains the style and the script, so that it is one answer; the policy allows these
+// two by their hashes and nothing else.
 type painter struct {
 	pages    *template.Template
 	style    template.CSS
@@ -72,8 +72,7 @@ func (p *painter) page(content *page) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// countryName returns the English name of an ISO 3166 code, the code itself
-// where it has none.
+// countryName returns the English name of an ISO 3166 code, or the code itself if it has none.
 func countryName(code string) string {
 	names, err := assets.ReadFile("assets/countries.txt")
 	if err != nil || len(code) != 2 {

@@ -10,18 +10,17 @@ import (
 	"svc"
 )
 
-// Traffic answers the questions of a page; bots never count.
+// Traffic answers the reads of a page; bots never count.
 type Traffic interface {
 	// Overview returns the headline of a window and of the one before.
 	Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error)
 	// Timeseries returns a dense series.
 	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
-	// Top returns the values of a dimension with the most visitors, those first.
+	// Top returns the values of a dimension with the most visitors, the highest count first.
 	Top(ctx context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]Row, error)
 }
 
-// Row is one value of a dimension with the visitors who showed it; "" stands
-// for what is not known.
+// Row is one value of a dimension with its visitors; "" means unknown.
 type Row struct {
 	Value    string
 	Visitors uint64
@@ -29,16 +28,16 @@ type Row struct {
 
 // Sizes of panels.
 const (
-	shownRows   = 9      // rows of a panel, without the sum of the others
-	askedRows   = 100    // rows that are read, so that hidden ones leave enough
-	askedPlaces = 10_000 // the same of places, whose small ones are added up
-	concurrent  = 3      // questions of one page at a time
+	shownRows   = 9      // These are the rows of a panel, without the sum of the others.
+	askedRows   = 100    // This is the number of rows to read, so that enough remain without the hidden ones.
+	askedPlaces = 10_000 // This is the number for places, of which the small ones are added up.
+	concurrent  = 3      // This is the number of concurrent reads of one page.
 )
 
-// reporter asks for what a view shows.
+// reporter reads the data of a view.
 type reporter struct{ traffic Traffic }
 
-// report is everything that a page shows.
+// report is all data of a page.
 type report struct {
 	public   svc.PublicShare
 	view     view
@@ -48,11 +47,11 @@ type report struct {
 	series   svc.Series
 	// before is the series of the window before, empty unless the view compares.
 	before svc.Series
-	// lists holds the rows of each of panels(), nil for hidden ones.
+	// lists contains the rows of each of panels(), nil for hidden ones.
 	lists [5][]Row
 }
 
-// gather reads what a view of a page shows. It reads nothing that the owner keeps private.
+// gather reads the data of a page's view. It does not read data that is private to the owner.
 func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view, now time.Time) (*report, error) {
 	window, problem := svc.ParseWindow(seen.span, now, public.App.Location())
 	if problem != nil {
@@ -109,11 +108,11 @@ func wrap(doing string, err error) error {
 	return nil
 }
 
-// otherPlaces is the value of the row that adds up the places of few visitors.
+// otherPlaces is the value of the row for the sum of the places with few visitors.
 const otherPlaces = "\x00other"
 
-// fit removes the values that readers must not see from a panel's ordered rows, and adds up the
-// places of few visitors.
+// fit removes the values that readers must not see from a panel's ordered rows, and adds up the places with few
+// visitors.
 func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
 	fitting := []Row{}
 	var others uint64

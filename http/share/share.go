@@ -16,18 +16,17 @@ import (
 	"svc/http/route"
 )
 
-// Shares knows the published pages.
+// Shares finds the published pages.
 type Shares interface {
-	// Share returns the page that a link (a share's id, or org/app) finds, nil
-	// where none is published there. It does no I/O, and returns the same pointer
-	// until the page or its application changes.
+	// Share returns the page of a link (a share's id, or org/app), nil if no page is published there. It does no I/O,
+	// and returns the same pointer until the page or its application changes.
 	Share(link string) *svc.PublicShare
 }
 
 // Config holds the parts of Pages. All but Logger and Current are required.
 type Config struct {
 	Shares Shares
-	// Current reports whether the node knows the pages as they are now; nil says that it does.
+	// Current reports whether the node's copy of the pages is current; nil means that it always is.
 	Current func() bool
 	Traffic Traffic
 	Now     func() time.Time
@@ -37,7 +36,7 @@ type Config struct {
 // Pages serves the public pages.
 type Pages struct {
 	shares Shares
-	// current reports whether the node knows the pages as they are now.
+	// current reports whether the node's copy of the pages is current.
 	current func() bool
 	report  reporter
 	now     func() time.Time
@@ -64,9 +63,8 @@ func New(config Config) (*Pages, error) {
 	}, nil
 }
 
-// Routes returns the rows of the public pages. A page is found under its id, and
-// under the slugs of organization and application where its owner keeps that
-// link.
+// Routes returns the rows of the public pages. A page is found under its id. It is also found under the slugs of
+// organization and application, if its owner retains that link.
 func (p *Pages) Routes() []route.Route {
 	row := func(path, operation, summary string, embed bool) route.Route {
 		return route.Route{
@@ -82,7 +80,7 @@ func (p *Pages) Routes() []route.Route {
 	}
 }
 
-// linkOf returns what the path names, "" where no page can have that name.
+// linkOf returns the link in the path, "" if no page can have that name.
 func linkOf(r *http.Request) string {
 	if org := r.PathValue("org"); org != "" {
 		return svc.AppRef{Org: org, App: r.PathValue("app")}.String()
@@ -94,7 +92,7 @@ func linkOf(r *http.Request) string {
 	return id
 }
 
-// readable returns the page of a link if anybody may read it now.
+// readable returns the page of a link if it is public now.
 func (p *Pages) readable(link string) *svc.PublicShare {
 	if link == "" {
 		return nil
@@ -106,9 +104,8 @@ func (p *Pages) readable(link string) *svc.PublicShare {
 	return public
 }
 
-// serve answers one request. Whether the page may be read is checked before the cache, and again
-// after the rendering, which may take a while: if the page has changed in between, the request is
-// served once more.
+// serve answers one request. It checks whether the page may be read before it uses the cache, and again after the
+// rendering, which may take a while. If the page has changed in between, it serves the request once more.
 func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.writeHead(w.Header(), embed)
 	link := linkOf(r)
@@ -134,7 +131,7 @@ func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.send(w, r, body)
 }
 
-// body returns the page that a request asks for, from the cache or made now.
+// body returns the requested page, from the cache or newly rendered.
 func (p *Pages) body(r *http.Request, public *svc.PublicShare, base string, embed bool) ([]byte, error) {
 	seen := parseView(r.URL.Query(), &public.Share)
 	key := fmt.Sprintf("%s %d %d %s?%s", public.Share.ID, public.App.Revision, public.Share.Revision, base, seen.query())
@@ -150,7 +147,7 @@ func basePath(embed bool, link string) string {
 	return "/s/" + link
 }
 
-// render gathers what a view shows and paints it, compressed.
+// render gathers the data of a view and renders it, compressed.
 func (p *Pages) render(ctx context.Context, public svc.PublicShare, seen view, base string, embed bool) ([]byte, error) {
 	found, err := p.report.gather(ctx, public, seen, p.now())
 	if err != nil {
@@ -159,8 +156,8 @@ func (p *Pages) render(ctx context.Context, public svc.PublicShare, seen view, b
 	return p.paint.page(found.page(base, embed))
 }
 
-// writeHead sets the headers that every answer has. Browsers and proxies may keep nothing, so that
-// a disabled page is gone for them too.
+// writeHead sets the headers of every answer. Browsers and proxies must not store anything, so that a disabled page
+// disappears for them too.
 func (p *Pages) writeHead(head http.Header, embed bool) {
 	ancestors := "'none'"
 	if embed {
@@ -174,8 +171,7 @@ func (p *Pages) writeHead(head http.Header, embed bool) {
 	head.Set("Vary", "Accept-Encoding")
 }
 
-// refuse answers with the page of a status. A page that never existed and one that was disabled get
-// the same answer.
+// refuse answers with the page of a status. A page that never existed and a disabled page get the same answer.
 func (p *Pages) refuse(w *route.Response, status int) {
 	body := p.paint.refusals[status]
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -186,7 +182,7 @@ func (p *Pages) refuse(w *route.Response, status int) {
 // retryAfter is the Retry-After of answers to readers, in seconds.
 const retryAfter = "5"
 
-// fail answers for a page that could not be made.
+// fail answers for a page that could not be rendered.
 func (p *Pages) fail(w *route.Response, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		p.log.LogAttrs(r.Context(), slog.LevelWarn, "making a public page failed",

@@ -22,8 +22,7 @@ func everything() svc.Share {
 	return svc.Share{Pages: true, Campaigns: true, Locations: true, Browsers: true, PrivatePaths: []string{"/admin*"}}
 }
 
-// TestViews asks for every parameter and for words that are none, and looks at
-// the questions that follow from them.
+// TestViews requests every parameter and unknown words, and checks the resulting reads.
 func TestViews(t *testing.T) {
 	preset := []string{
 		"overview 30d production bots=false", "series 30d visitors day to 20 Nov",
@@ -77,8 +76,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestPrivatePanels asks for what the owner keeps private: nothing is read, and
-// the choices after the first one are not offered.
+// TestPrivatePanels requests the owner's private data: nothing is read, and the choices after the first one are not
+// offered.
 func TestPrivatePanels(t *testing.T) {
 	w := open(t, svc.Share{})
 	body := w.get(t, "/s/"+pageID+"?pages=entry_path&campaigns=utm_medium&locations=city&devices=browser&sources=medium").Body.String()
@@ -103,7 +102,7 @@ func TestPrivatePanels(t *testing.T) {
 	}
 }
 
-// TestContent looks at what a page says.
+// TestContent checks the content of a page.
 func TestContent(t *testing.T) {
 	w := open(t, everything())
 	body := w.get(t, "/s/"+pageID+"?compare=1").Body.String()
@@ -151,7 +150,7 @@ func TestOtherPlacesAreAllOthers(t *testing.T) {
 	}
 }
 
-// TestASlashBehindALink reads the page as people paste links.
+// TestASlashBehindALink reads the page with a trailing slash, as people paste links.
 func TestASlashBehindALink(t *testing.T) {
 	settings := everything()
 	settings.LegacyLink = true
@@ -226,7 +225,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotThereReadsAlike compares all ways not to find a page.
+// TestWhatIsNotThereReadsAlike compares the answers of all kinds of missing pages.
 func TestWhatIsNotThereReadsAlike(t *testing.T) {
 	w := open(t, svc.Share{})
 	want := w.get(t, "/s/"+strings.Repeat("0", 24))

@@ -16,7 +16,7 @@ import (
 	"svc/http/share"
 )
 
-// noon is the instant at which the tests' pages are read first.
+// noon is the instant at which the tests first read pages.
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 const (
@@ -24,24 +24,24 @@ const (
 	legacy = "acme/web"
 )
 
-// world is a published page with everything around it in memory.
+// world is a published page with all its dependencies in memory.
 type world struct {
 	handler http.Handler
 
 	mu    sync.Mutex
 	now   time.Time
 	pages map[string]*svc.PublicShare
-	// asked lists the questions of all pages.
+	// asked lists the reads of all pages.
 	asked []string
 	fail  error
-	// behind says that the node may not know the present pages.
+	// behind is true if the node may not know the present pages.
 	behind bool
-	// during, where set, runs while a headline is read.
+	// during, if set, runs while a headline is read.
 	during func(ctx context.Context)
 	rows   map[svc.Dimension][]share.Row
 }
 
-// open returns a world whose page is published with settings.
+// open returns a world with a page that is published with settings.
 func open(t *testing.T, settings svc.Share) *world {
 	t.Helper()
 	w := &world{now: noon(), pages: map[string]*svc.PublicShare{}, rows: topRows()}
@@ -59,7 +59,7 @@ func open(t *testing.T, settings svc.Share) *world {
 	return w
 }
 
-// nobody stands for the gates, which no row of this surface passes.
+// nobody replaces the gates, which no row of this surface passes.
 type nobody struct{}
 
 func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
@@ -106,7 +106,7 @@ func (w *world) Share(link string) *svc.PublicShare {
 	return w.pages[link]
 }
 
-// ask notes a question.
+// ask records a read.
 func (w *world) ask(format string, args ...any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *world) ask(format string, args ...any) error {
 	return w.fail
 }
 
-// questions returns how many questions were asked, and forgets them.
+// questions returns the recorded reads and clears them.
 func (w *world) questions() (asked []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

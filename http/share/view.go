@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// The words of the parameters that do not belong to a panel, in the order of the page. The first
-// range is not the default.
+// The words of the parameters that do not belong to a panel, in the order of the page. The first range is not the
+// default.
 func ranges() []string { return []string{"24h", "7d", "30d", "90d"} }
 
 // defaultRange is used if a request names no known range.
@@ -21,8 +21,7 @@ func metrics() []svc.Metric {
 	return []svc.Metric{svc.MetricVisitors, svc.MetricPageviews, svc.MetricSessions}
 }
 
-// defaultGrain returns the granularity of a range where none is asked for
-// (contract 94).
+// defaultGrain returns the granularity of a range if the request names none (contract 94).
 func defaultGrain(span string) svc.Interval {
 	switch span {
 	case "24h":
@@ -33,8 +32,7 @@ func defaultGrain(span string) svc.Interval {
 	return svc.Day
 }
 
-// offeredGrains lists the granularities that the page offers for a range; others may be requested
-// all the same.
+// offeredGrains lists the granularities that the page offers for a range; requests may use others.
 func offeredGrains(span string) []svc.Interval {
 	switch span {
 	case "24h":
@@ -47,7 +45,7 @@ func offeredGrains(span string) []svc.Interval {
 	return []svc.Interval{svc.Day, svc.Week, svc.Month}
 }
 
-// panel is one list of the page; its name is that of its parameter.
+// panel is one list of the page; its name is the name of its parameter.
 type panel struct {
 	name, title string
 	dimensions  []svc.Dimension
@@ -64,8 +62,8 @@ func panels() []panel {
 	}
 }
 
-// offered lists the dimensions that readers may choose in a panel; only the first if the owner
-// keeps the others private.
+// offered lists the dimensions that readers may choose in a panel; only the first if the others are private to the
+// owner.
 func (p panel) offered(share *svc.Share) []svc.Dimension {
 	offered := p.dimensions[:1:1]
 	for _, dimension := range p.dimensions[1:] {
@@ -76,7 +74,7 @@ func (p panel) offered(share *svc.Share) []svc.Dimension {
 	return offered
 }
 
-// view is the selection of one request, in words that the page knows.
+// view is the selection of one request, in known words.
 type view struct {
 	span    string
 	grain   svc.Interval
@@ -86,8 +84,7 @@ type view struct {
 	chosen [5]svc.Dimension
 }
 
-// parseView reads a query; whatever is not a known word falls back to its
-// default.
+// parseView reads a query; an unknown word falls back to its default.
 func parseView(query url.Values, share *svc.Share) view {
 	v := view{span: defaultRange, metric: svc.MetricVisitors, compare: query.Get("compare") == "1"}
 	if word := query.Get("range"); slices.Contains(ranges(), word) {
@@ -137,7 +134,7 @@ func (v view) href(base string) string {
 	return base
 }
 
-// inRange returns the view with another range, whose granularity is its own.
+// inRange returns the view with another range and the default granularity of that range.
 func (v view) inRange(span string) view {
 	v.span, v.grain = span, defaultGrain(span)
 	return v
@@ -158,7 +155,7 @@ func (v view) comparing(compare bool) view {
 	return v
 }
 
-// choosing returns the view with another dimension of the panel at a place.
+// choosing returns the view with another dimension of the panel at a position.
 func (v view) choosing(place int, dimension svc.Dimension) view {
 	v.chosen[place] = dimension
 	return v
