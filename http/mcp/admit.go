@@ -14,13 +14,13 @@ import (
 	"svc/http/route"
 )
 
-// caller is the sender of a request, with what the request asks for in its headers.
+// caller is the sender of a request, with the values of its headers.
 type caller struct {
 	secret svc.Secret
 	grant  svc.Grant
-	// all is set if the list of tools must hold everything.
+	// all is true if the list of tools must be complete.
 	all bool
-	// gone runs a function when the client has gone away.
+	// gone registers a function to run when the client disconnects.
 	gone func(run func()) (stop func() bool)
 	// messages counts the messages of the request; the first one is charged with the request.
 	messages atomic.Int64
@@ -37,8 +37,8 @@ func callerOf(ctx context.Context) *caller {
 	return who
 }
 
-// admit accepts a request that comes from a permitted host and page, with a token that may read. It
-// counts as one request of the token; the requests that its tools make count as well.
+// admit accepts a request that comes from a permitted host and page, with a token that may read. It counts as one
+// request of the token; the requests of its tools count as well.
 func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 	if err := s.admitHost(r); err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 	}, nil
 }
 
-// admitHost refuses requests of pages that reached this service under a name that is not
-// its own (DNS rebinding), and those of pages of other sites.
+// admitHost refuses requests of pages that reached this service under a foreign host name (DNS rebinding), and requests
+// of pages of other sites.
 func (s *Server) admitHost(r *http.Request) error {
 	refused := svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site, or under a name that is not this service's.")
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !s.ownHost(r.Host) {
@@ -86,8 +86,7 @@ func (s *Server) admitHost(r *http.Request) error {
 	return refused
 }
 
-// ownHost reports whether a host name is one that nobody else can point here: the public one, the
-// machine's own, or an address.
+// ownHost reports whether a host name is safe from DNS rebinding: the public name, the machine's own, or an address.
 func (s *Server) ownHost(host string) bool {
 	name := nameOf(host)
 	if own, err := url.Parse(s.config.PublicURL); err == nil && own.Host != "" && strings.EqualFold(name, own.Hostname()) {
@@ -118,8 +117,8 @@ func (s *Server) origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// protectedResource is the document of RFC 9728. It names no authorization server, because tokens
-// are issued in the console.
+// protectedResource is the document of RFC 9728. It names no authorization server, because tokens are issued in the
+// console.
 type protectedResource struct {
 	Resource      string      `json:"resource"`
 	Name          string      `json:"resource_name"`
@@ -128,7 +127,7 @@ type protectedResource struct {
 	Methods       []string    `json:"bearer_methods_supported"`
 }
 
-// describe answers how the protocol's address is protected.
+// describe answers with the protection of the protocol's address.
 func (s *Server) describe(w *route.Response, r *http.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{
@@ -140,9 +139,9 @@ func (s *Server) describe(w *route.Response, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if s.config.PublicURL == "" {
-		w.Header().Set("Cache-Control", "no-store") // it names the host that this request named
+		w.Header().Set("Cache-Control", "no-store") // The document contains the host name of this request.
 	} else {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 	}
-	_, _ = w.Write(body) // nobody is left to tell where this fails
+	_, _ = w.Write(body) // If this write fails, there is no client to notify.
 }

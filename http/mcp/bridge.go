@@ -17,10 +17,10 @@ import (
 	"svc"
 )
 
-// Bridge carries messages between a client at standard input and output and a server at
-// a URL: one message a line, as the protocol's stdio transport has it.
+// Bridge carries messages between a client at standard input and output and a server at a URL: one message a line, as
+// in the protocol's stdio transport.
 type Bridge struct {
-	// URL is that of the server's /mcp.
+	// URL is the address of the server's /mcp.
 	URL    string
 	Token  svc.Secret
 	Client *http.Client
@@ -29,9 +29,9 @@ type Bridge struct {
 	out     io.Writer
 
 	mu sync.Mutex
-	// version is the version that the handshake agreed on; later requests name it.
+	// version is the version of the handshake; later requests name it.
 	version string
-	// running holds the requests that a client may cancel, by id.
+	// running contains the requests that a client may cancel, by id.
 	running map[string]context.CancelFunc
 }
 
@@ -59,8 +59,8 @@ type message struct {
 	} `json:"result"`
 }
 
-// Run carries messages until the input ends, then waits for the answers that are under
-// way; or until ctx ends. Messages that cannot be delivered are answered with an error.
+// Run carries messages until the input ends, and then waits for the outstanding answers. It stops if ctx ends. Messages
+// that cannot be delivered are answered with an error.
 func (b *Bridge) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	b.out, b.running = out, map[string]context.CancelFunc{}
 	lines, ended := make(chan []byte), make(chan error, 1)
@@ -100,7 +100,7 @@ func (b *Bridge) take(ctx context.Context, line []byte, slots chan struct{}, car
 		return
 	}
 	var of message
-	_ = json.Unmarshal(line, &of) // a batch, or what the server refuses
+	_ = json.Unmarshal(line, &of) // The line may be a batch, or a text that the server refuses.
 	if of.Method == "notifications/cancelled" {
 		b.cancel(string(of.Params.RequestID))
 		return
@@ -113,7 +113,7 @@ func (b *Bridge) take(ctx context.Context, line []byte, slots chan struct{}, car
 	}
 	b.mu.Unlock()
 	carried.Go(func() {
-		slots <- struct{}{} // not before: a message that cancels must get through
+		slots <- struct{}{} // The slot is taken only here, because a message that cancels must not wait.
 		defer func() { <-slots }()
 		defer b.cancel(id)
 		defer cancel()
@@ -123,7 +123,7 @@ func (b *Bridge) take(ctx context.Context, line []byte, slots chan struct{}, car
 	})
 }
 
-// cancel ends the request of an id and removes it.
+// cancel ends the request with an id and removes it.
 func (b *Bridge) cancel(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,10 +141,10 @@ func (b *Bridge) write(reply []byte) {
 	line.WriteByte('\n')
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	_, _ = b.out.Write(line.Bytes()) // a client that has gone closes the input as well
+	_, _ = b.out.Write(line.Bytes()) // A client that has disconnected closes the input as well.
 }
 
-// deliver sends a message and returns the answer for the client, nil if there is none.
+// deliver sends a message and returns the answer for the client, nil if there is no answer.
 func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(line))
 	if err != nil {
@@ -198,8 +198,8 @@ func (b *Bridge) address(request *http.Request, of *message) {
 	}
 }
 
-// refusal makes an error with the message's id from an answer that is not one of the protocol: a
-// problem of the service, or an error of the transport without an id.
+// refusal makes an error with the message's id of an answer outside the protocol: a problem of the service, or an error
+// of the transport without an id.
 func refusal(of *message, status int, body []byte) []byte {
 	var problem struct {
 		ID     json.RawMessage `json:"id"`
@@ -209,9 +209,9 @@ func refusal(of *message, status int, body []byte) []byte {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &problem) // the status says anything else
+	_ = json.Unmarshal(body, &problem) // The status represents any other body.
 	switch named := len(problem.ID) > 0 && string(problem.ID) != "null"; {
-	case named, problem.Error.Code != 0 && len(of.ID) == 0 && of.Method == "": // not a notification, so the client waits
+	case named, problem.Error.Code != 0 && len(of.ID) == 0 && of.Method == "": // The message is not a notification, so the client waits.
 		return body
 	case problem.Error.Code != 0 && len(of.ID) > 0 && status == http.StatusBadRequest:
 		return errorText(of.ID, &jsonrpc.Error{Code: problem.Error.Code, Message: problem.Error.Message})
@@ -223,7 +223,7 @@ func refusal(of *message, status int, body []byte) []byte {
 	return failure(of, fmt.Sprintf("%s (%d)", text, status))
 }
 
-// failure is the answer to a message that was not delivered; a notification gets none.
+// failure is the answer to an undelivered message; a notification gets none.
 func failure(of *message, text string) []byte {
 	if len(of.ID) == 0 {
 		return nil

@@ -56,7 +56,7 @@ func TestTheBridgeCarriesMessages(t *testing.T) {
 	}
 }
 
-// TestTheBridgeAnswersWhatIsNoMessage carries lines that are no message, and ids that a float64 does not hold, one at a time.
+// TestTheBridgeAnswersWhatIsNoMessage carries invalid lines, and ids that a float64 cannot represent, one at a time.
 func TestTheBridgeAnswersWhatIsNoMessage(t *testing.T) {
 	w := newWorld(t)
 	server := httptest.NewServer(w.handler)

@@ -20,8 +20,7 @@ import (
 // members are the members of an input.
 type members map[string]json.RawMessage
 
-// callTool executes the call of a client. A refusal of the service is a result, which a model can
-// read and act on.
+// callTool executes the call of a client. A refusal of the service is a result that a model can read and act on.
 func (s *Server) callTool(ctx context.Context, who *caller, call *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	name := call.Params.Name
 	input, err := membersOf(call.Params.Arguments)
@@ -42,7 +41,7 @@ func (s *Server) callTool(ctx context.Context, who *caller, call *sdk.CallToolRe
 // maxClient bounds the name of a client, in runes.
 const maxClient = 60
 
-// clientOf returns the name that the calling program gives itself.
+// clientOf returns the name under which the calling program identifies itself.
 func clientOf(call *sdk.CallToolRequest) string {
 	if info := call.ClientInfo(); info != nil && info.Name != "" {
 		name := []rune(strings.Join(strings.Fields(info.Name), " "))
@@ -62,7 +61,7 @@ func membersOf(raw json.RawMessage) (members, error) {
 	return input, nil
 }
 
-// text returns a member that is a string, "" where it is absent or anything else.
+// text returns a member that is a string, "" if it is absent or of another type.
 func (m members) text(name string) (text string) {
 	if json.Unmarshal(m[name], &text) != nil {
 		return ""
@@ -70,7 +69,7 @@ func (m members) text(name string) (text string) {
 	return text
 }
 
-// errorRoute returns the route that answers an input of get_error.
+// errorRoute returns the route for an input of get_error.
 func errorRoute(input members) string {
 	if input.text("eventId") != "" {
 		return toolOccurrence
@@ -79,8 +78,8 @@ func errorRoute(input members) string {
 	return toolIssue
 }
 
-// callThrough calls the tool that the input names. Reads and changes are called through different
-// tools, so that a client may permit one of them without asking.
+// callThrough calls the tool that the input names. Reads and changes have separate tools, so that a client may permit
+// one of them without asking.
 func (s *Server) callThrough(ctx context.Context, who *caller, door string, input members, client string) (*sdk.CallToolResult, error) {
 	name := input.text("tool")
 	tool, known := s.config.Tools.Tool(name)
@@ -103,7 +102,7 @@ func (s *Server) callThrough(ctx context.Context, who *caller, door string, inpu
 	return s.run(ctx, who, name, inner, client), nil
 }
 
-// run calls a route: reads and writes are executed, calls of a higher tier are proposed.
+// run calls a route: it executes reads and writes, and proposes calls of a higher tier.
 func (s *Server) run(ctx context.Context, who *caller, name string, input members, client string) *sdk.CallToolResult {
 	tool, _ := s.config.Tools.Tool(name)
 	ref, err := s.locate(ctx, who, name, input)
@@ -115,7 +114,7 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 		return refused(name, err)
 	}
 	effect := tool.Effect
-	if effect == svc.EffectWrite { // what a write changes decides how deep it reaches
+	if effect == svc.EffectWrite { // The target of a write decides its effect.
 		target, err := s.config.Tools.Target(ctx, who.secret, ref, name, encoded)
 		if err != nil {
 			return refused(name, err)
@@ -141,8 +140,8 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 	return resultOf(name, &outcome)
 }
 
-// locate takes the address out of an input. If the input names none and the token certainly reaches
-// only one place, it is that one.
+// locate removes the address from an input and returns it. If the input has none and the token certainly reaches only
+// one place, it returns that place.
 func (s *Server) locate(ctx context.Context, who *caller, name string, input members) (svc.AppRef, error) {
 	need := s.config.Tools.Need(name)
 	if need == tools.NeedsNothing {
@@ -204,7 +203,7 @@ func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.Cal
 	return result(content, false)
 }
 
-// propose leaves the decision on a call to the token's owner.
+// propose leaves the decision about a call to the token's owner.
 func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call svc.ToolCall, client string) *sdk.CallToolResult {
 	app, err := s.config.Apps.Get(ctx, ref)
 	if err != nil {
@@ -251,7 +250,7 @@ func resultOf(name string, outcome *svc.ToolOutcome) *sdk.CallToolResult {
 	}
 }
 
-// result makes a result of this server's own.
+// result makes a result of this server itself.
 func result(content any, failed bool) (*sdk.CallToolResult, error) {
 	encoded, err := json.Marshal(content)
 	if err != nil {
@@ -260,7 +259,7 @@ func result(content any, failed bool) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{IsError: failed, Content: []sdk.Content{&sdk.TextContent{Text: string(encoded)}}, StructuredContent: json.RawMessage(encoded)}, nil
 }
 
-// refused makes the result that gives the reason why nothing was called.
+// refused makes the result with the reason why no tool was called.
 func refused(name string, cause error) *sdk.CallToolResult {
 	code := svc.CodeOf(cause)
 	problem := map[string]any{"tool": name, "status": svc.InfoOf(code).Status, "code": code, "detail": "Something failed here."}

@@ -11,7 +11,7 @@ import (
 	"svc/http/tools"
 )
 
-// The tools that do not stand for a route.
+// The tools without a route of their own.
 const (
 	toolFind  = "find_tools"
 	toolRead  = "call_read"
@@ -25,20 +25,20 @@ const (
 	toolOccurrence = "errors_event"
 )
 
-// The members of an input that name where a tool is called.
+// The members of an input that name the organization and the application of the call.
 const (
 	memberApp = "app"
 	memberOrg = "org"
 )
 
-// starters lists the routes that are listed by default: the headline, its breakdowns, errors and
-// failures, and the applications.
+// starters lists the routes that are listed by default: the headline, its breakdowns, errors and failures, and the
+// applications.
 func starters() []string {
 	return []string{"analytics_overview", "analytics_breakdown", "errors_list", "apps_list"}
 }
 
-// listTools lists what the caller may call: by default a few tools and the tools that find the
-// others, so that the list costs a model little; on demand everything.
+// listTools lists the tools that the caller may call. By default it lists a few tools and the tools that find the
+// others, so that the list costs a model few tokens; on demand it lists all.
 func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResult, error) {
 	reach, err := s.reach(ctx, who)
 	if err != nil {
@@ -92,8 +92,8 @@ func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 	}
 }
 
-// annotations give clients the effect of a call. A write whose effect depends on its input is
-// announced as destructive.
+// annotations describe the effect of a call to clients. A write with an effect that depends on its input is announced
+// as destructive.
 func annotations(effect svc.Effect, varies, repeatable bool) *sdk.ToolAnnotations {
 	destructive := effect == svc.EffectDestructive || varies
 	open := effect == svc.EffectExternal

@@ -1,14 +1,13 @@
-// Package mcp serves the Model Context Protocol at /mcp: the routes of the management
-// API as tools for holders of an access token, and the documentation as resources. It
-// answers both eras of the protocol from one address, the handshake of 2025-11-25 and
-// earlier and the stateless requests of 2026-07-28, and keeps no sessions.
+// Package mcp serves the Model Context Protocol at /mcp: the routes of the management API as tools for holders of an
+// access token, and the documentation as resources. It serves both eras of the protocol at one address, the handshake
+// of 2025-11-25 and earlier and the stateless requests of 2026-07-28, and stores no sessions.
 //
 // Invariants:
 //   - A tool is a request that the service's own handler answers with the caller's
 //     token, so every gate, mask, limit and audit row applies.
-//   - A call is executed where its tier is read or write. A destructive or external one
+//   - A call is executed if its tier is read or write. A destructive or external one
 //     is proposed to the token's owner, never executed.
 //   - A list names only tools that the token could call with success somewhere; what the
-//     organization denies its assistant is denied here too.
-//   - No answer may be kept by a shared cache.
+//     organization denies to its assistant is denied here too.
+//   - A shared cache must not store any answer.
 package mcp

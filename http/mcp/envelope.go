@@ -15,12 +15,12 @@ import (
 	"svc"
 )
 
-// heldID is the prefix of the ids that stand for numbers that the SDK would round. The number follows the prefix.
+// heldID is the prefix of the texts that replace ids that the SDK would round. The number follows the prefix.
 const heldID = "svc-number:"
 
 // check reads the messages of a request. It returns a refusal if a message is invalid by JSON-RPC. Otherwise the
-// request has the messages unchanged, except for ids that the SDK would round. Texts stand for these ids. one is the id
-// of a single message. held reports that a text stands for some id.
+// request has the messages unchanged, except that texts replace ids that the SDK would round. one is the id of a single
+// message. held reports whether a text replaces any id.
 func check(r *http.Request) (one json.RawMessage, held bool, refused *jsonrpc.Error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	rest := r.Body
@@ -56,7 +56,7 @@ func check(r *http.Request) (one json.RawMessage, held bool, refused *jsonrpc.Er
 		}
 	}
 	if held {
-		whole, _ := json.Marshal(many) // it was read from JSON
+		whole, _ := json.Marshal(many) // The messages were read from JSON, so marshalling cannot fail.
 		pass(whole)
 	}
 	return nil, held, nil
@@ -95,8 +95,8 @@ func checkMessage(text json.RawMessage) (changed, id json.RawMessage, refused *j
 	if !has || exact(id) {
 		return nil, id, nil
 	}
-	members["id"], _ = json.Marshal(heldID + string(id)) // marshalling a text cannot fail
-	changed, _ = json.Marshal(members)                   // it was read from JSON
+	members["id"], _ = json.Marshal(heldID + string(id)) // Marshalling a text cannot fail.
+	changed, _ = json.Marshal(members)                   // The members were read from JSON, so marshalling cannot fail.
 	return changed, id, nil
 }
 
@@ -121,7 +121,7 @@ func exact(id json.RawMessage) bool {
 	return id[0] == '"' || err == nil && number > -whole && number < whole && strconv.FormatInt(number, 10) == string(id)
 }
 
-// restore puts the numbers back into the ids of an answer, in place of the texts that stood for them.
+// restore replaces the texts in the ids of an answer by the numbers.
 func restore(body []byte) []byte {
 	var many []json.RawMessage
 	if json.Unmarshal(body, &many) != nil {

@@ -59,7 +59,7 @@ func TestEnvelopes(t *testing.T) {
 			response := w.send(t, message{body: c.body, token: w.Reader, header: c.header})
 			body := response.Body.String()
 			if !strings.Contains(body, `"isError"`) && strings.Contains(body, `"content"`) {
-				body += `"isError":false` // the member is left out
+				body += `"isError":false` // The member is omitted.
 			}
 			for _, part := range c.holds {
 				if response.Code != c.status || !strings.Contains(body, part) {

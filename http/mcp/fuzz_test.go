@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzMessages sends anything at all with a token that only reads: the service neither
-// fails nor writes, and every answer is JSON or empty.
+// FuzzMessages sends arbitrary messages with a token that may only read: the service neither fails nor writes, and
+// every answer is JSON or empty.
 func FuzzMessages(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add("2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"ping","params":`+strings.Repeat("[", 1<<19))

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// TestTheListAtRest holds what every client reads at once: below 3,000 tokens at four
-// bytes each.
+// TestTheListAtRest checks that the default list, which every client reads at once, is below 3,000 tokens at four bytes
+// each.
 func TestTheListAtRest(t *testing.T) {
 	w := newWorld(t)
 	got := w.ask(t, w.Owner, "tools/list", map[string]any{})
@@ -49,7 +49,7 @@ func TestWhatIsListed(t *testing.T) {
 	}
 }
 
-// TestTheAssistantIsNoToolOfAgents lists everything where all modules are on.
+// TestTheAssistantIsNoToolOfAgents lists everything while all modules are on.
 func TestTheAssistantIsNoToolOfAgents(t *testing.T) {
 	w := newWorld(t)
 	modules := svc.Modules()
@@ -99,7 +99,7 @@ func TestModulesAndRulesHideTools(t *testing.T) {
 	}
 }
 
-// codeOf finds the code of a refusal, of the route or of this server.
+// codeOf finds the code of a refusal by the route or by this server.
 func codeOf(content map[string]any) string {
 	if data, ok := content["data"].(map[string]any); ok {
 		content = data
@@ -171,7 +171,7 @@ func TestSeveralApplicationsMustBeNamed(t *testing.T) {
 	}
 }
 
-// TestOneOrganizationKeepsNobodyFromTheOthers has a person of two, one of which cannot be asked.
+// TestOneOrganizationKeepsNobodyFromTheOthers uses a person with two organizations, one of which does not answer.
 func TestOneOrganizationKeepsNobodyFromTheOthers(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.memory.OfferSeat(t.Context(), "globex", svc.RoleOwner, svc.User{}, svc.MemberSpec{Email: "ada@acme.example", Role: svc.RoleAdmin}); err != nil {
@@ -201,7 +201,7 @@ func TestOneOrganizationKeepsNobodyFromTheOthers(t *testing.T) {
 	}
 }
 
-// TestWhatReachesDeepIsProposed calls what destroys or touches production.
+// TestWhatReachesDeepIsProposed makes calls that destroy data or change production.
 func TestWhatReachesDeepIsProposed(t *testing.T) {
 	w := newWorld(t)
 	modules := svc.Modules()

@@ -8,31 +8,29 @@ import (
 	"svc"
 )
 
-// Bounds of the search for what a token reaches.
+// Bounds of the search for the reach of a token.
 const (
 	maxOrganizations = 50
 	maxApplications  = 200
-	// shownApps bounds the applications that a text names.
+	// shownApps bounds the applications in a text.
 	shownApps = 20
 )
 
-// place is an application, or an organization without any, with what the token may do
-// there.
+// place is an application, or an organization without applications, with the permissions of the token there.
 type place struct {
 	ref      svc.AppRef
 	audience svc.Audience
 }
 
-// reach is everything that a token reaches. It is partial if an organization did not answer; there
-// may be more places then.
+// reach is the set of places that a token reaches. It is partial if an organization did not answer; then there may be
+// more places.
 type reach struct {
 	places  []place
 	partial bool
 }
 
-// reach finds what the caller reaches now: memberships and modules are read for every call. An
-// organization that does not answer is left out, so that the others stay reachable; it fails if
-// none answers.
+// reach finds the present reach of the caller: it reads memberships and modules for every call. It omits an
+// organization that does not answer, so that the others stay reachable; it fails if none answers.
 func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 	memberships, err := s.config.Organizations.Memberships(ctx, who.grant)
 	if err != nil {
@@ -55,8 +53,7 @@ func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 	return found, nil
 }
 
-// within finds what the caller reaches in an organization, nothing if the membership has ended
-// meanwhile.
+// within finds the caller's reach in an organization. It returns nothing if the membership has just ended.
 func (s *Server) within(ctx context.Context, who *caller, org string) (places []place, err error) {
 	audience, err := s.audience(ctx, who, org)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -79,9 +76,8 @@ func (s *Server) within(ctx context.Context, who *caller, org string) (places []
 	return places, nil
 }
 
-// audience returns what the caller may do in an organization, within the rules that the
-// organization has set for models. It fails with not_found where the token does not
-// address it.
+// audience returns the caller's permissions in an organization, within the organization's rules for models. It fails
+// with not_found if the token does not address the organization.
 func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Audience, error) {
 	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), svc.RateNone, org)
 	if err != nil {
@@ -103,7 +99,7 @@ func (r *reach) sees(tool *svc.Tool) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.audience.Sees(tool) })
 }
 
-// names lists the applications whose names the token may know.
+// names lists the applications that the token may know by name.
 func (r *reach) names() (out []string) {
 	for i := range r.places {
 		if at := &r.places[i]; at.ref.App != "" && at.audience.Grant.May(svc.PermAppsRead) {
@@ -121,7 +117,7 @@ func (r *reach) organizations() (out []string) {
 	return slices.Compact(out)
 }
 
-// refOf reads an address of the form org/app, and of org alone where app is not needed.
+// refOf reads an address of the form org/app, or only org if app is false.
 func refOf(text string, app bool) (svc.AppRef, bool) {
 	org, name, both := strings.Cut(text, "/")
 	return svc.AppRef{Org: org, App: name}, org != "" && both == app && (name != "") == app && !strings.Contains(name, "/")

@@ -14,11 +14,10 @@ import (
 	"svc"
 )
 
-// codeRateLimited is the JSON-RPC code of messages of a batch over the token's limit;
-// the protocol names none.
+// codeRateLimited is the JSON-RPC code of messages of a batch over the token's limit; the protocol defines none.
 const codeRateLimited = -32000
 
-// receive answers the messages; the SDK answers those of the protocol itself.
+// receive answers the messages; the SDK answers the messages of the protocol itself.
 func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
 		who := callerOf(ctx)
@@ -91,8 +90,7 @@ func (s *Server) greet(ctx context.Context, who *caller, method string, request 
 	return result, nil
 }
 
-// shown turns an error of the service into one of the protocol. Errors of the protocol stay as they
-// are.
+// shown turns an error of the service into an error of the protocol. Errors of the protocol stay unchanged.
 func shown(err error) error {
 	if err == nil {
 		return nil
@@ -109,6 +107,6 @@ func shown(err error) error {
 	if known.Code == svc.CodeRateLimited || known.Code == svc.CodeUnavailable {
 		code, data["retryAfter"] = codeRateLimited, int(math.Ceil(known.RetryAfter.Seconds()))
 	}
-	encoded, _ := json.Marshal(data) // two scalars
+	encoded, _ := json.Marshal(data) // Marshalling two scalars cannot fail.
 	return &jsonrpc.Error{Code: code, Message: known.Message, Data: encoded}
 }

@@ -18,7 +18,7 @@ const markdown = "text/markdown"
 // toolPage is the route that reads a page.
 const toolPage = "docs_get"
 
-// listResources lists the pages of the documentation, in one piece.
+// listResources lists all pages of the documentation at once.
 func (s *Server) listResources() *sdk.ListResourcesResult {
 	result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: private()}
 	pages := s.config.Docs.Pages()

@@ -14,7 +14,7 @@ import (
 	"svc/http/tools"
 )
 
-// Organizations reads where a token belongs.
+// Organizations reads the organizations of a token.
 type Organizations interface {
 	// Memberships returns the organizations that a grant's token may address.
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
@@ -27,7 +27,7 @@ type Apps interface {
 	List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error)
 }
 
-// Settings reads what organizations permit models.
+// Settings reads the permissions that organizations give to models.
 type Settings interface {
 	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
 }
@@ -43,13 +43,13 @@ type Tools interface {
 	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
 }
 
-// Proposals keeps calls that a person must decide on.
+// Proposals stores calls that a person must decide on.
 type Proposals interface {
 	// Propose records a call and executes nothing; origin names the caller's program.
 	Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
 }
 
-// Docs holds the documentation.
+// Docs contains the documentation.
 type Docs interface {
 	Pages() []svc.DocPage
 }
@@ -63,8 +63,7 @@ type Config struct {
 	Tools         Tools
 	Proposals     Proposals
 	Docs          Docs
-	// PublicURL is the address under which callers reach the service; empty takes the
-	// host of the request.
+	// PublicURL is the address under which callers reach the service; empty means the host of the request.
 	PublicURL string
 	// Version is shown to clients.
 	Version string
@@ -97,7 +96,7 @@ func New(config Config) *Server {
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: config.Logger, MaxRequestBodyBytes: maxBody,
 		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // admitHost does it, and knows the public name
+		DisableLocalhostProtection:   true, // admitHost does it and knows the public name.
 	})
 	return s
 }

@@ -29,14 +29,14 @@ type world struct {
 	ports     *apitest.Ports
 	handler   http.Handler
 	proposals *proposals
-	// broken are the organizations whose rules cannot be read.
+	// broken are the organizations with unreadable rules.
 	broken map[string]bool
 }
 
-// settings is the port under a name that is not its method.
+// settings renames the port, because its name is also the name of its method.
 type settings = mcp.Settings
 
-// rules are the settings of organizations, some of which cannot be read.
+// rules are the settings of organizations; some of them cannot be read.
 type rules struct {
 	settings
 	broken map[string]bool
@@ -50,7 +50,7 @@ func (r rules) Settings(ctx context.Context, org, user string) (svc.AISettings, 
 	return r.settings.Settings(ctx, org, user)
 }
 
-// proposals keeps what was proposed.
+// proposals records the proposed calls.
 type proposals struct {
 	calls   []svc.ToolCall
 	origins []string
@@ -65,7 +65,7 @@ func (p *proposals) Propose(_ context.Context, who svc.Principal, _ svc.Secret, 
 	}, nil
 }
 
-// nothingDepends is a tools.Dependents of an application on whose objects nothing depends.
+// nothingDepends is a tools.Dependents for objects without dependents.
 type nothingDepends struct{}
 
 func (nothingDepends) ProductionDepends(context.Context, svc.AppRef, string, string) (bool, error) {
@@ -141,7 +141,7 @@ type reply struct {
 	} `json:"error"`
 }
 
-// ask sends a request as clients before 2026-07-28 do and returns its reply.
+// ask sends a request like clients before 2026-07-28 and returns its reply.
 func (w *world) ask(t *testing.T, token svc.Secret, method string, params any) reply {
 	t.Helper()
 	return w.askAt(t, "/mcp", token, method, params)
@@ -165,8 +165,8 @@ func replyOf(t *testing.T, response *httptest.ResponseRecorder) (out reply) {
 	return out
 }
 
-// call calls a tool and returns its structured content, and whether it is an error. The
-// text says the same.
+// call calls a tool and returns its structured content, and whether it is an error. It checks that the text is the
+// same.
 func (w *world) call(t *testing.T, token svc.Secret, tool string, arguments any) (map[string]any, bool) {
 	t.Helper()
 	got := w.ask(t, token, "tools/call", map[string]any{"name": tool, "arguments": arguments})
@@ -192,7 +192,7 @@ func mustJSON(t *testing.T, value any) []byte {
 	return encoded
 }
 
-// names returns the tools that a caller is shown.
+// names returns the tools in the caller's list.
 func (w *world) names(t *testing.T, path string, token svc.Secret) (out []string) {
 	t.Helper()
 	got := w.askAt(t, path, token, "tools/list", map[string]any{})
@@ -207,7 +207,7 @@ func (w *world) names(t *testing.T, path string, token svc.Secret) (out []string
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares a value with a committed one.
+// golden compares a value with a golden file.
 func golden(t *testing.T, name string, value any) {
 	t.Helper()
 	got, err := json.MarshalIndent(value, "", "  ")

@@ -33,7 +33,7 @@ func with(m message, token svc.Secret) message {
 	return m
 }
 
-// TestTheDoor sends what is refused, or answered, before any tool is asked.
+// TestTheDoor sends requests that are refused, or answered, before any tool is called.
 func TestTheDoor(t *testing.T) {
 	w := newWorld(t)
 	old := map[string]string{"Mcp-Protocol-Version": "2025-11-25"}
@@ -111,7 +111,7 @@ func TestAChallengeLeadsToTheDescription(t *testing.T) {
 	}
 }
 
-// TestTheHandshake agrees on a version with clients of every era that has one.
+// TestTheHandshake agrees on a version with clients of every era that has a handshake.
 func TestTheHandshake(t *testing.T) {
 	w := newWorld(t)
 	for asked, want := range map[string]string{"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26", "2099-01-01": "2025-11-25"} {
@@ -122,8 +122,8 @@ func TestTheHandshake(t *testing.T) {
 	}
 }
 
-// TestAForeignNameOnLoopback shows that a page that had its name point here is refused,
-// and that a proxy on the same machine may use the public name.
+// TestAForeignNameOnLoopback checks that a page that pointed its host name here is refused, and that a proxy on the
+// same machine may use the public name.
 func TestAForeignNameOnLoopback(t *testing.T) {
 	w := newWorld(t)
 	for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "svc.example": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "localhost": 200} {
@@ -142,7 +142,7 @@ func TestAForeignNameOnLoopback(t *testing.T) {
 	}
 }
 
-// TestMessagesCountAsRequests sends more than a token may, one by one and in a batch.
+// TestMessagesCountAsRequests sends more messages than a token may, one by one and in a batch.
 func TestMessagesCountAsRequests(t *testing.T) {
 	w := newWorld(t)
 	w.memory.LimitRate(3)
