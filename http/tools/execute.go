@@ -12,12 +12,12 @@ import (
 	"svc"
 )
 
-// maxAnswer bounds how many bytes of an answer are kept. A model reads far fewer.
+// maxAnswer bounds the bytes of an answer that are retained. A model reads far fewer.
 const maxAnswer = 1 << 20
 
-// Execute calls a tool about an application with a token: the request passes the gates of the
-// handler like that of any caller. The error is not_found for an unknown tool and invalid_request
-// for an input that makes no request; every answer of the route is an outcome.
+// Execute calls a tool about an application with a token: the request passes the gates of the handler like any other.
+// It fails with not_found for an unknown tool, and with invalid_request for an input that makes no valid request. Every
+// answer of the route is an outcome.
 func (r *Registry) Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error) {
 	called := r.byName[name]
 	if called == nil {
@@ -93,8 +93,7 @@ func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body
 	return query, body, nil
 }
 
-// opened reports whether a name belongs to an open parameter, in the form of the route's query:
-// label.plan beside label.
+// opened reports whether a name belongs to an open parameter in the form of the route's query: label.plan for label.
 func (e *entry) opened(name string) bool {
 	for _, prefix := range e.open {
 		if strings.HasPrefix(name, prefix) {
@@ -116,10 +115,10 @@ func addPairs(query url.Values, name, prefix string, pairs []string) error {
 	return nil
 }
 
-// docsPath begins the only path whose parameter takes the rest of the path.
+// docsPath begins the only path with a parameter that takes the rest of the path.
 const docsPath = "/api/v1/docs/"
 
-// fillPath puts the address and the input into a path.
+// fillPath inserts the address and the input into a path.
 func fillPath(pattern string, ref svc.AppRef, members map[string]json.RawMessage) (string, error) {
 	segments := strings.Split(pattern, "/")
 	for i, segment := range segments {
@@ -153,7 +152,7 @@ func fillPath(pattern string, ref svc.AppRef, members map[string]json.RawMessage
 	return strings.Join(segments, "/"), nil
 }
 
-// textOf returns a scalar as text: the content of a string, else the JSON itself.
+// textOf returns a scalar as text: the content of a string, or else the JSON itself.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -181,7 +180,7 @@ func textsOf(raw json.RawMessage) []string {
 	return out
 }
 
-// send has the handler answer a request with a token.
+// send passes a request with a token to the handler.
 func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcome {
 	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	request.Header.Set("Accept", "application/json")
@@ -191,7 +190,7 @@ func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcom
 	return svc.ToolOutcome{Status: answer.status, Body: answer.body.Bytes(), RequestID: answer.header.Get("X-Request-Id")}
 }
 
-// answer keeps what the handler answers.
+// answer buffers the answer of the handler.
 type answer struct {
 	header http.Header
 	status int

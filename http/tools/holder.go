@@ -8,13 +8,13 @@ import (
 	"svc/http/route"
 )
 
-// readByHolders reports whether a route that the assistant must not have is a tool of holders of a token: a read
-// that is not about the assistant and answers one object.
+// readByHolders reports whether a route outside the assistant's tools is a tool of holders of a token: a read that is
+// not about the assistant and answers one object.
 func readByHolders(row *route.Route) bool {
 	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !row.Handler.Lined() && !strings.HasPrefix(row.Operation, "ai.")
 }
 
-// Need names what a call of a tool needs beside its input.
+// Need is the address that a call of a tool requires in addition to its input.
 type Need string
 
 // The needs.
@@ -24,8 +24,8 @@ const (
 	NeedsApplication  Need = "application"
 )
 
-// Need returns what a call of a tool needs beside its input; an application is named
-// together with its organization.
+// Need returns the address that a call of a tool requires in addition to its input; an application is named together
+// with its organization.
 func (r *Registry) Need(name string) Need {
 	found := r.byName[name]
 	switch {
@@ -38,8 +38,7 @@ func (r *Registry) Need(name string) Need {
 	return NeedsNothing
 }
 
-// Repeatable reports whether calling a tool twice in the same way has the effect of
-// calling it once.
+// Repeatable reports whether a second identical call of a tool has no further effect.
 func (r *Registry) Repeatable(name string) bool {
 	found := r.byName[name]
 	return found != nil && found.method != http.MethodPost && found.method != http.MethodPatch

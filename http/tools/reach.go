@@ -8,13 +8,13 @@ import (
 	"svc"
 )
 
-// place defines how the environment that a write reaches is found.
+// place defines how the environment that a write reaches is determined.
 type place int
 
 const (
-	// noEnvironment is for objects that have no environment. The effect depends on the users of the object.
+	// noEnvironment is for objects without an environment. The effect depends on the users of the object.
 	noEnvironment place = iota
-	// ofStored is for objects that have an environment. A stored object has its own, and a new object has that of the
+	// ofStored is for objects with an environment. A stored object has its own; a new object has the environment of the
 	// parameter env.
 	ofStored
 	// ofParameter is for objects that are looked up within the environment of the parameter env.
@@ -24,7 +24,7 @@ const (
 	ofBody
 )
 
-// reach describes how far a call of a writing tool reaches.
+// reach describes the reach of a writing tool's calls.
 type reach struct {
 	place place
 	// depends is true if something in production may depend on the object. It needs Dependents.
@@ -40,14 +40,14 @@ func reaches() map[string]reach {
 	return map[string]reach{
 		"alerts.put":        {place: ofStored},
 		"annotations.put":   {place: ofBody},
-		"apps.create":       {place: noEnvironment}, // a new application has no traffic
+		"apps.create":       {place: noEnvironment}, // A new application has no traffic.
 		"errors.comment":    {place: ofStored},
 		"errors.update":     {place: ofStored},
 		"errors.updateMany": {place: ofParameter},
 		"exports.create":    {place: ofParameter},
-		"funnels.create":    {place: noEnvironment}, // funnels answer questions, and nothing else uses them
+		"funnels.create":    {place: noEnvironment}, // Funnels answer questions, and nothing else uses them.
 		"funnels.update":    {place: noEnvironment},
-		"goals.create":      {place: noEnvironment, depends: true}, // goals move people to stages
+		"goals.create":      {place: noEnvironment, depends: true}, // Goals move people to stages.
 		"goals.update":      {place: noEnvironment, depends: true},
 		"monitors.put":      {place: noEnvironment, depends: true, outbound: "url"},
 		"people.note":       {place: ofParameter},
@@ -119,7 +119,7 @@ func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called
 	return r.dependents.ProductionDepends(ctx, ref, called.noun, target.ID)
 }
 
-// memberEnvironment is the member of a body that names the environment of an object. Null stands for all environments.
+// memberEnvironment is the member of a body that names the environment of an object. Null means all environments.
 const memberEnvironment = "environment"
 
 // reachesOutside reports whether an input has an address that no stored object of the list has.

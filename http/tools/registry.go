@@ -12,40 +12,39 @@ import (
 	"svc/http/route"
 )
 
-// Registry holds the tools of a table of routes.
+// Registry contains the tools of a table of routes.
 type Registry struct {
 	tools  []entry
 	byName map[string]*entry
-	// handler serves the table, and so executes the calls.
+	// handler serves the table, and therefore executes the calls.
 	handler    http.Handler
 	dependents Dependents
 }
 
-// entry is a tool with what its calls need.
+// entry is a tool with the data for its calls.
 type entry struct {
 	tool   svc.Tool
 	method string
 	path   string
 	// noun names the object of the tool, as in refusals.
 	noun string
-	// before is how the state that the tool changes is read; nil if it makes something new.
+	// before describes how to read the state that the tool changes; nil if it makes a new object.
 	before *reading
 	// listed is the query for the list at the path of the tool.
 	listed url.Values
-	// reach is what calls of a write reach; nil if the table of reaches lacks it.
+	// reach is the reach of a write's calls; nil if the table of reaches lacks it.
 	reach *reach
-	// place maps each member of the input to its place: path, query or body.
+	// place maps each member of the input to its part of the request: path, query or body.
 	place map[string]string
-	// open maps a member to the prefix of the parameters that it stands for, as label for
-	// label.<key>.
+	// open maps a member to the prefix of its parameters, as label for label.<key>.
 	open map[string]string
 	body bool
-	// words are those of the name and the description, for the search.
+	// words are the words of the name and the description, for the search.
 	words map[string]int
 }
 
-// excluded reports whether the assistant must not have a route: its own settings, tokens, keys,
-// members, and everything that creates or removes an organization or an application.
+// excluded reports whether the assistant must not have a route: its own settings, tokens, keys, members, and every
+// route that creates or removes an organization or an application.
 func excluded(row *route.Route) bool {
 	noun, verb, _ := strings.Cut(row.Operation, ".")
 	switch {
@@ -59,18 +58,19 @@ func excluded(row *route.Route) bool {
 	return false
 }
 
-// Set is the tools of a table, for each kind of caller.
+// Set contains the tools of a table, for each kind of caller.
 type Set struct {
-	// Assistant are those of the assistant.
+	// Assistant are the tools of the assistant.
 	Assistant *Registry
-	// Holders are those of clients that hold an access token themselves. They have the tools of the assistant
-	// and every other read except those about the assistant; changes of tokens, keys and members and the
-	// settings of the assistant are left out.
+	// Holders are the tools of clients that hold an access token themselves. They have the tools of the assistant and
+	// every other read except reads about the assistant. Changes of tokens, keys and members and the settings of the
+	// assistant are excluded.
 	Holders *Registry
 }
 
-// New makes the tools of a table and the handler that serves it. It fails where two routes make the same name or
-// a route has no schema. Without dependents, a write to an object on which production may depend counts as one to production.
+// New makes the tools of a table and the handler that serves it. It fails if two routes make the same name or a route
+// has no schema. Without dependents, a write to an object on which production may depend counts as a write to
+// production.
 func New(routes []route.Route, handler http.Handler, dependents Dependents) (*Set, error) {
 	described, err := route.Describe[schema](routes)
 	if err != nil {
@@ -154,12 +154,12 @@ func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
 	return out
 }
 
-// starters lists the tools that a model has before it searches for more.
+// starters lists the tools of a model before it searches for more.
 func starters() []string {
 	return []string{"analytics_overview", "analytics_breakdown", "analytics_timeseries", "apps_get"}
 }
 
-// Starters lists the tools that an audience has at the start.
+// Starters lists the initial tools of an audience.
 func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
 	for _, name := range starters() {
 		if found := r.byName[name]; found != nil && audience.Sees(&found.tool) {
@@ -169,7 +169,7 @@ func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
 	return out
 }
 
-// Find lists the tools that an audience sees and that fit words best, the best first.
+// Find lists the tools that an audience sees and that match words best, the best first.
 func (r *Registry) Find(audience *svc.Audience, query string, limit int) []svc.Tool {
 	return r.FindWhere(audience.Sees, query, limit)
 }
@@ -202,7 +202,7 @@ func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit
 	return out
 }
 
-// The weights of a word by the place where it occurs.
+// The weights of a word by its location.
 const (
 	exactName   = 100
 	nameWord    = 5
@@ -226,7 +226,7 @@ func wordsOf(text string) map[string]bool {
 	return out
 }
 
-// meanings maps words that people use to those of the routes.
+// meanings maps words that people use to the words of the routes.
 func meanings() map[string]string {
 	return map[string]string{
 		"visit": "session", "traffic": "overview", "kpi": "overview", "headline": "overview", "crash": "error", "exception": "error", "bug": "error", "issue": "error",

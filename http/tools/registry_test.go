@@ -18,7 +18,7 @@ import (
 
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// registry returns the tools of a table that nothing serves.
+// registry returns the tools of a table without a handler.
 func registry(t *testing.T) *tools.Registry { return registryOver(t, http.NotFoundHandler()) }
 
 func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
@@ -26,7 +26,7 @@ func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
 	return registryWith(t, handler, &dependedOn{})
 }
 
-// dependedOn lists the objects on which something of production depends, each as its noun and its id.
+// dependedOn lists the objects on which production depends, each as its noun and its id.
 type dependedOn struct{ production []string }
 
 // ProductionDepends is tools.Dependents.
@@ -84,8 +84,7 @@ func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
 	}
 }
 
-// TestTheFirstToolsAreSmall holds the tools at rest below 3,000 tokens, at four bytes
-// each.
+// TestTheFirstToolsAreSmall checks that the initial tools are below 3,000 tokens, at four bytes each.
 func TestTheFirstToolsAreSmall(t *testing.T) {
 	audience := everybody()
 	first := registry(t).Starters(&audience)
@@ -172,8 +171,7 @@ func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 	}
 }
 
-// TestALabelFilterIsAListOfPairs asks as a model would: a query of an open parameter
-// cannot be named in a schema.
+// TestALabelFilterIsAListOfPairs calls as a model does: a schema cannot name a query of an open parameter.
 func TestALabelFilterIsAListOfPairs(t *testing.T) {
 	var asked []string
 	made := registryOver(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.RawQuery) }))

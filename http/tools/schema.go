@@ -14,10 +14,10 @@ import (
 // schema is a JSON Schema.
 type schema = map[string]any
 
-// document is the description of a table, from which the schemas of the tools come.
+// document is the description of a table, from which the schemas of the tools are made.
 type document struct{ *route.Description[schema] }
 
-// The places of the members of an input.
+// The parts of a request for the members of an input.
 const (
 	inPath  = "path"
 	inQuery = "query"
@@ -74,14 +74,14 @@ func (d *document) entry(route *route.Route) (entry, error) {
 	return made, nil
 }
 
-// openPrefix returns the prefix of a parameter such as label.<key>. Providers refuse such a name in
-// a schema, so the tool takes a list of key=value under the prefix.
+// openPrefix returns the prefix of a parameter such as label.<key>. Providers refuse such a name in a schema, so the
+// tool accepts a list of key=value under the prefix.
 func openPrefix(name string) (prefix string, open bool) {
 	prefix, _, open = strings.Cut(name, "<")
 	return prefix, open
 }
 
-// memberEnv is the parameter that names an environment: production if it is absent.
+// memberEnv is the parameter that names an environment; the default is production.
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
@@ -96,8 +96,8 @@ func toolOf(route *route.Route, input json.RawMessage) svc.Tool {
 	return tool
 }
 
-// addBody adds the members of a body to the parameters, and returns the required ones. A name that
-// both have is ambiguous and refused.
+// addBody adds the members of a body to the parameters, and returns the required ones. It refuses a name that both
+// have, because it is ambiguous.
 func addBody(body, properties schema, place map[string]string) ([]string, error) {
 	members, _ := body["properties"].(map[string]any)
 	for name, property := range members {
@@ -116,7 +116,7 @@ func addBody(body, properties schema, place map[string]string) ([]string, error)
 	return required, nil
 }
 
-// deepest is how deep references are resolved; below it, any value is accepted.
+// deepest is the depth to which references are resolved; below it, any value is accepted.
 const deepest = 6
 
 // resolve replaces references by their components, because models do not follow references.

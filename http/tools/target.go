@@ -16,12 +16,12 @@ import (
 	"svc/http/route"
 )
 
-// Target reads the present state of what a call would change, and returns the effect of the call: that of the table of
-// reaches for a write (see [reach]), that of the route for anything else. The state as it is stored decides, whatever
-// environment the call names.
+// Target reads the present state of a call's target, and returns the effect of the call. For a write it is the effect
+// in the table of reaches (see [reach]), otherwise the effect of the route. The stored state decides, independently of
+// the environment that the call names.
 //
-// Target fails with not_found if a write names a target that does not exist, and fails if the
-// target cannot be read: a call whose effect is unknown is not made.
+// Target fails with not_found if a write names a target that does not exist. It also fails if the target cannot be
+// read: a call with an unknown effect is not made.
 func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error) {
 	called := r.byName[name]
 	if called == nil {
@@ -53,21 +53,20 @@ func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef
 	return target, nil
 }
 
-// memberID is the member of a body that names what is changed, for routes that both make and
-// change.
+// memberID is the member of a body with the id of the changed object, for routes that both make and change.
 const memberID = "id"
 
-// reading tells where the state of a target is read.
+// reading describes how to read the state of a target.
 type reading struct {
 	path string
-	// query asks for the longest pages and for the rows of all environments, as far as the route can.
+	// query selects the longest pages and the rows of all environments, as far as the route can.
 	query url.Values
-	// id is the parameter that names the row of a list; empty reads the path itself.
+	// id is the parameter that names the row of a list; if it is empty, the path itself is read.
 	id string
-	// upsert is set if id is a member of the body; without it the call makes something.
+	// upsert is true if id is a member of the body; without it the call makes a new object.
 	upsert bool
-	// observed lists the members of the state that the service measures. They change without a
-	// decision of people, so a change of them alone does not make another target.
+	// observed lists the members of the state that the service measures. They change without a decision of people, so a
+	// change of them alone does not make another target.
 	observed []string
 }
 
@@ -114,12 +113,11 @@ func (w *reading) decided(shown json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// readingOf finds where the state of a route's target is read: GET of the same path, else of the
-// path that ends with the target's id, or the list above it. A route whose path has no id makes
-// something new, which has no state before, unless the path itself can be read, or the body names
-// what it changes in the list of the same path.
+// readingOf finds the read for the state of a route's target: GET of the same path, else of the path that ends with the
+// target's id, or the list above it. A route without an id in its path makes a new object, which has no previous state.
+// The exceptions are a path that can be read itself, and a body that names an object of the list at the same path.
 func readingOf(row *route.Route, routes []route.Route) *reading {
-	if row.Effect == svc.EffectRead || names(row.Handler.Input, "ids") { // several things have no state to compare
+	if row.Effect == svc.EffectRead || names(row.Handler.Input, "ids") { // Several objects have no single state to compare.
 		return nil
 	}
 	where := reading{}
@@ -158,7 +156,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 	return nil
 }
 
-// listQuery returns the query for the list that is read at the path of a route, nil if there is none.
+// listQuery returns the query for the list at the path of a route, nil if there is no list.
 func listQuery(row *route.Route, routes []route.Route) url.Values {
 	at := slices.IndexFunc(routes, func(other route.Route) bool {
 		return other.Surface == row.Surface && other.Method == http.MethodGet && other.Path == row.Path
@@ -169,7 +167,7 @@ func listQuery(row *route.Route, routes []route.Route) url.Values {
 	return wholeQuery(routes[at].Handler.Input)
 }
 
-// wholeQuery returns the query for as many rows as a route answers at once.
+// wholeQuery returns the query for the maximum number of rows per answer.
 func wholeQuery(input reflect.Type) url.Values {
 	query := url.Values{}
 	for _, field := range reflect.VisibleFields(input) {
@@ -184,7 +182,7 @@ func wholeQuery(input reflect.Type) url.Values {
 	return query
 }
 
-// nounOf returns the noun for one thing of a route.
+// nounOf returns the noun for one object of a route.
 func nounOf(row *route.Route) string {
 	noun, _, _ := strings.Cut(row.Operation, ".")
 	return strings.TrimSuffix(noun, "s")
@@ -217,7 +215,7 @@ func memberOf(object reflect.Type, member string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// rowOf returns the type of the rows of a list, or of the single thing that a route answers.
+// rowOf returns the type of the rows of a list, or of the single object that a route answers.
 func rowOf(output reflect.Type) reflect.Type {
 	if data, list := memberOf(output, "data"); list && data.Kind() == reflect.Slice {
 		return data.Elem()
@@ -240,7 +238,7 @@ func observedOf(output reflect.Type) (out []string) {
 	return out
 }
 
-// listPages bounds how many pages of a list are searched for a row.
+// listPages bounds the pages of a list that are searched for a row.
 const listPages = 20
 
 // rows reads the rows of a list until see returns false.
@@ -272,7 +270,7 @@ func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, que
 	return svc.Errorf(svc.CodeConflict, "The list is too long to find what the call would change.")
 }
 
-// read returns the body of a GET, nil if there is nothing at the path. It fails as the route does.
+// read returns the body of a GET, nil if it is not found. It fails as the route does.
 func (r *Registry) read(ctx context.Context, secret svc.Secret, path string, query url.Values) (json.RawMessage, error) {
 	if encoded := query.Encode(); encoded != "" {
 		path += "?" + encoded

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// made executes a tool as the owner and returns the id of what it made.
+// made executes a tool as the owner and returns the id of the new object.
 func made(t *testing.T, call func(tool, input string) svc.ToolOutcome, tool, input string) string {
 	t.Helper()
 	outcome := call(tool, input)
@@ -35,11 +35,11 @@ func withStoredRows(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(`{"data":[` + list + `],"nextCursor":null}`)) // to memory
+		_, _ = w.Write([]byte(`{"data":[` + list + `],"nextCursor":null}`)) // Writing to memory cannot fail.
 	})
 }
 
-// TestTheTierFollowsTheStoredTarget names other environments than that of the target.
+// TestTheTierFollowsTheStoredTarget names other environments than the target's.
 func TestTheTierFollowsTheStoredTarget(t *testing.T) {
 	_, _, world := served(t)
 	depended := &dependedOn{}
@@ -129,12 +129,12 @@ func TestTheTierFollowsTheStoredTarget(t *testing.T) {
 	}
 }
 
-// TestATargetThatCannotBeReadIsNotJudged has the reads fail and be cut off.
+// TestATargetThatCannotBeReadIsNotJudged lets the reads fail and be cut off.
 func TestATargetThatCannotBeReadIsNotJudged(t *testing.T) {
 	for status, want := range map[int]svc.Code{503: svc.CodeUnavailable, 403: svc.CodeForbidden, 429: svc.CodeRateLimited} {
 		registry := registryOver(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
-			_ = json.NewEncoder(w).Encode(map[string]string{"code": string(want), "detail": "No."}) // to memory
+			_ = json.NewEncoder(w).Encode(map[string]string{"code": string(want), "detail": "No."}) // Writing to memory cannot fail.
 		}))
 		for tool, input := range map[string]string{
 			"alerts_put": `{"id":"rul_1","env":"staging"}`, "monitors_put": `{"id":"mon_1"}`, "errors_update": `{"issueId":"iss_1","env":"staging"}`, "goals_delete": `{"id":"gol_1"}`,
@@ -146,7 +146,7 @@ func TestATargetThatCannotBeReadIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestWhatIsMeasuredMakesNoOtherTarget holds that a state before holds what people decide
+// TestWhatIsMeasuredMakesNoOtherTarget checks that a state before a call contains only members that people decide
 // about, and a preview more.
 func TestWhatIsMeasuredMakesNoOtherTarget(t *testing.T) {
 	registry, memory, world := served(t)
