@@ -1,6 +1,6 @@
-// Package admin serves the operator's listener: health, metrics, profiles, and the commands of `svc
-// admin`. Commands and profiles require a bearer token, and requests of web pages or under foreign
-// host names are refused: to reach the listener does not prove that the caller is the operator.
+// Package admin serves the operator's listener: health, metrics, profiles, and the commands of `svc admin`. Commands
+// and profiles require a bearer token. Requests of web pages or under foreign host names are refused: access to the
+// listener does not prove that the caller is the operator.
 package admin
 
 import (
@@ -24,8 +24,7 @@ type Check struct {
 	Name string
 	// Ready returns nil while the condition holds.
 	Ready func(ctx context.Context) error
-	// Warning is set if the node is ready even when the condition does not hold; the failure is
-	// only shown.
+	// Warning is true if the node is ready even when the condition does not hold; the failure is only shown.
 	Warning bool
 }
 
@@ -41,7 +40,7 @@ type Config struct {
 	// Backups and Moves may be nil.
 	Backups Backups
 	Moves   Moves
-	// Ledger and Auditor record what the operator's commands do; nil records nothing.
+	// Ledger and Auditor record the effects of the operator's commands; nil records nothing.
 	Ledger  Ledger
 	Auditor Auditor
 	Logger  *slog.Logger
@@ -51,8 +50,7 @@ type Config struct {
 	Token svc.Secret
 	// Console returns scheme and host of the console, for links to it.
 	Console func() string
-	// Hosts lists the names under which the listener may be called, besides localhost and its own
-	// addresses.
+	// Hosts lists the names under which the listener may be called, in addition to localhost and its own addresses.
 	Hosts []string
 }
 
@@ -90,7 +88,7 @@ func guard(config Config, next http.Handler) http.Handler {
 	return checked
 }
 
-// readyz answers 200 while every check holds, else 503 with those that do not.
+// readyz answers 200 while every check holds, else 503 with the failed checks.
 func readyz(w http.ResponseWriter, r *http.Request, checks []Check) {
 	ctx, cancel := context.WithTimeout(r.Context(), checkTime)
 	defer cancel()

@@ -9,22 +9,22 @@ import (
 	"svc"
 )
 
-// BackupSpec says what to back up and where.
+// BackupSpec selects the data to back up and the destination.
 type BackupSpec struct {
 	// Dir is a folder on the server's machine that does not exist or is empty.
 	Dir string `json:"dir"`
-	// Store is where a ClickHouse server copies its tables to, in its own words: Disk('…', '…')
-	// or S3(…). The embedded store copies into Dir.
+	// Store is the destination for the tables of a ClickHouse server, in its own syntax: Disk('…', '…') or S3(…). The
+	// embedded store copies into Dir.
 	Store string `json:"store,omitempty"`
-	// Stores are these places where SVC_CLICKHOUSE_DSN lists several servers, in the order of the list.
+	// Stores are these destinations if SVC_CLICKHOUSE_DSN lists several servers, in the order of the list.
 	Stores []string `json:"stores,omitempty"`
-	// WithoutKey leaves the master key out.
+	// WithoutKey omits the master key.
 	WithoutKey bool `json:"withoutKey,omitempty"`
 }
 
 // Backups makes backups.
 type Backups interface {
-	// Backup returns what it has copied, for the operator to read.
+	// Backup returns a report of the copied data for the operator.
 	Backup(ctx context.Context, spec BackupSpec) (any, error)
 }
 
@@ -36,7 +36,7 @@ func registerBackup(mux *http.ServeMux, port Backups) {
 	mux.HandleFunc("POST /admin/v1/backup", serveLong("The body is no JSON of a backup: it has the members dir, store or stores, and withoutKey.", port.Backup))
 }
 
-// serveLong reads a command of its own form and writes its answer, however long it takes.
+// serveLong reads a command of its own type and writes its answer, without a time limit.
 func serveLong[T any](form string, run func(ctx context.Context, spec T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var spec T

@@ -14,9 +14,9 @@ import (
 	"svc"
 )
 
-// guarded checks every request to the listener. A browser on the operator's machine reaches the
-// listener as the operator does, so the caller is checked first: by the host name of the request,
-// by the page that sent it, and by the bearer token.
+// guarded checks every request to the listener. A browser on the operator's machine reaches the listener like the
+// operator. So the caller is checked first: by the host name of the request, by the page that sent it, and by the
+// bearer token.
 type guarded struct {
 	next  http.Handler
 	token svc.Secret
@@ -55,9 +55,8 @@ func (g *guarded) check(r *http.Request) error {
 	return nil
 }
 
-// ownHost reports whether the request uses a host name that nobody else can point here (DNS
-// rebinding): the machine's own, the address of the connection, or one of the configuration. A
-// client of HTTP/1.0 may send none; no browser is one.
+// ownHost reports whether the host name of the request is safe from DNS rebinding: the machine's own, the address of
+// the connection, or one of the configuration. A client of HTTP/1.0 may send none; no browser uses it.
 func (g *guarded) ownHost(r *http.Request) bool {
 	name := hostName(r.Host)
 	if name == "" || name == "localhost" || slices.Contains(g.hosts, name) {
@@ -86,8 +85,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// fromAnotherSite reports whether a browser sent the request for a page that is not the
-// listener's own. What a person types into the address bar comes from no page.
+// fromAnotherSite reports whether a browser sent the request for a page that is not the listener's own. An address that
+// a person types into the address bar comes from no page.
 func fromAnotherSite(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" {

@@ -17,7 +17,7 @@ import (
 
 const bearer = "svc_opr_known"
 
-// people is an operator's port that knows one organization.
+// people is an operator's port with one organization.
 type people struct{ admin.Operator }
 
 func (people) Members(context.Context, string) ([]svc.Member, error) { return []svc.Member{}, nil }
@@ -28,7 +28,7 @@ func newListener() http.Handler {
 	})
 }
 
-// asked is one request to the operator's listener; what is empty is that of `svc admin`.
+// asked is one request to the operator's listener; empty fields have the values of `svc admin`.
 type asked struct {
 	method, path, host, auth, body string
 	header                         map[string]string
@@ -63,8 +63,8 @@ func (a asked) request() *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
 }
 
-// TestOnlyTheOperatorIsObeyed holds the listener to its rules: no web page, no name that a
-// stranger may have given this machine, and nobody without the bearer.
+// TestOnlyTheOperatorIsObeyed checks the rules of the listener: it refuses web pages, host names that an attacker may
+// have pointed to this machine, and callers without the bearer token.
 func TestOnlyTheOperatorIsObeyed(t *testing.T) {
 	listener := newListener()
 	const command = `{"org":"acme"}`
@@ -125,7 +125,7 @@ func TestOnlyTheOperatorIsObeyed(t *testing.T) {
 	}
 }
 
-// TestAListenerWithoutATokenObeysNobody holds the empty token to opening nothing.
+// TestAListenerWithoutATokenObeysNobody checks that the empty token permits nothing.
 func TestAListenerWithoutATokenObeysNobody(t *testing.T) {
 	listener := admin.New(admin.Config{Gatherer: prometheus.NewRegistry(), Operator: people{}, Now: time.Now})
 	for _, auth := range []string{"Bearer ", "Bearer", "-"} {

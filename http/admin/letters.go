@@ -8,8 +8,7 @@ import (
 	"svc"
 )
 
-// Letters lists, replays and drops dead letters: items that were accepted and could not be folded or
-// stored.
+// Letters lists, replays and drops dead letters: accepted items that could not be folded or stored.
 type Letters interface {
 	Count(ctx context.Context) ([]svc.LetterCount, error)
 	List(ctx context.Context, environment uint64) ([]svc.LetterRow, error)
@@ -18,7 +17,7 @@ type Letters interface {
 	Drop(ctx context.Context, ids []string) (int, error)
 }
 
-// LetterList is the answer to deadletters.list: how many wait, and the newest of them.
+// LetterList is the answer to deadletters.list: the number of waiting letters, and the newest of them.
 type LetterList struct {
 	Counts  []svc.LetterCount `json:"counts"`
 	Letters []svc.LetterRow   `json:"letters"`
@@ -70,8 +69,8 @@ func (l letters) drop(ctx context.Context, c Command) (any, error) {
 	return map[string]int{"dropped": count}, err
 }
 
-// named returns the letters that a command concerns: those of the ids, or the newest that wait, of
-// one environment or of all. A command that names nothing concerns no letter.
+// named returns the letters of a command: by their ids, or the newest waiting ones of one environment or of all. A
+// command without a selection concerns no letter.
 func (l letters) named(ctx context.Context, c Command) ([]string, error) {
 	if c.ID != "" {
 		return strings.Split(c.ID, ","), nil

@@ -5,19 +5,19 @@ import (
 	"net/http"
 )
 
-// MoveSpec says which environment to move, and where to.
+// MoveSpec selects the environment to move, and the destination.
 type MoveSpec struct {
 	// App is the address of an application, organization/application; Environment is the slug of one of its
 	// environments.
 	App         string `json:"app"`
 	Environment string `json:"environment"`
-	// Store is the place of a store in the list of stores, from 0.
+	// Store is the index of a store in the list of stores, from 0.
 	Store *int `json:"store"`
 }
 
 // Moves moves environments between stores.
 type Moves interface {
-	// Move returns what it has moved, for the operator to read.
+	// Move returns a report of the moved data for the operator.
 	Move(ctx context.Context, spec MoveSpec) (any, error)
 }
 

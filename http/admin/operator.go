@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// Operator carries out the commands of `svc admin`.
+// Operator executes the commands of `svc admin`.
 type Operator interface {
 	User(ctx context.Context, email, name string) (svc.User, error)
 	KnownUser(ctx context.Context, email string) (svc.User, error)
@@ -106,8 +106,7 @@ func serve(run func(ctx context.Context, command Command) (any, error)) http.Han
 	}
 }
 
-// readCommand reads one command and nothing after it. It refuses unknown members, which may be
-// misspelt.
+// readCommand reads exactly one command. It refuses unknown members, which may be misspelt.
 func readCommand(body io.Reader) (command Command, err error) {
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
@@ -140,8 +139,7 @@ type Linked struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// link makes a link that signs a person in to the console, for a person who has no passkey or has
-// lost it.
+// link makes a link that signs a person in to the console, for a person without a passkey.
 func (o operator) link(ctx context.Context, c Command, done *effect) (any, error) {
 	person, err := o.port.Enter(ctx, c.Email)
 	if err != nil {
@@ -157,8 +155,8 @@ func (o operator) link(ctx context.Context, c Command, done *effect) (any, error
 	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
 }
 
-// SetupLink returns the address that signs its reader in to the console once. The part after the #
-// stays in the browser until the page sends it.
+// SetupLink returns the address that signs its reader in to the console once. The part after the # stays in the browser
+// until the page sends it.
 func SetupLink(site string, secret svc.Secret) string {
 	return site + "/console#setup=" + secret.Reveal()
 }
@@ -196,8 +194,8 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 	return o.port.Members(ctx, c.Org)
 }
 
-// putMember makes a person a member without an invitation: the operator could open a session of
-// theirs and accept it.
+// putMember makes a person a member without an invitation. This gives the operator no new power: they could open a
+// session of the person and accept an invitation.
 func (o operator) putMember(ctx context.Context, c Command, done *effect) (any, error) {
 	done.kind, done.orgs = "member.updated", []string{c.Org}
 	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
@@ -213,8 +211,8 @@ func (o operator) removeMember(ctx context.Context, c Command, done *effect) (an
 	return struct{}{}, o.port.RemoveMember(ctx, c.Org, svc.RoleOwner, c.Email)
 }
 
-// owner returns the owner of the tokens that a command concerns: a person or, if an organization is
-// named, the organization with tokens minted by that person.
+// owner returns the owner of the tokens of a command: a person. If the command names an organization, it is the
+// organization, with tokens minted by that person.
 func (o operator) owner(ctx context.Context, c Command) (svc.TokenOwner, error) {
 	if c.Email == "" {
 		return svc.TokenOwner{Org: c.Org}, nil
@@ -231,7 +229,7 @@ func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
 	return o.port.Tokens(ctx, owner)
 }
 
-// subject returns the owner of tokens, and records what is about to be done to one of them.
+// subject returns the owner of tokens, and records the intended change of one of them.
 func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *effect) (svc.TokenOwner, error) {
 	owner, err := o.owner(ctx, c)
 	if err != nil {

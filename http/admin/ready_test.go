@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWarningsKeepANodeReady shows a warning beside the checks that hold.
+// TestWarningsKeepANodeReady shows a warning next to the checks that hold.
 func TestWarningsKeepANodeReady(t *testing.T) {
 	failing := func(context.Context) error { return errors.New("3 entities cannot be read") }
 	for warning, want := range map[bool]struct {

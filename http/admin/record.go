@@ -11,12 +11,12 @@ import (
 	"svc"
 )
 
-// Ledger keeps the ledgers of organizations.
+// Ledger stores the ledgers of organizations.
 type Ledger interface {
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// Auditor keeps audit rows and reads them.
+// Auditor stores audit rows and reads them.
 type Auditor interface {
 	Append(ctx context.Context, row svc.AuditRow) error
 	// AuditRows returns a page, the newest first, and whether more follow.
@@ -29,19 +29,19 @@ func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Na
 // operatorKind is the kind of token in audit rows of the operator's commands.
 const operatorKind svc.TokenKind = "operator"
 
-// effect names the change of a command, for the ledgers of the organizations concerned. A command names it
-// before it changes anything.
+// effect names the change of a command, for the ledgers of the organizations concerned. A command sets it before it
+// changes anything.
 type effect struct {
 	kind    svc.LedgerKind
 	orgs    []string
 	subject string
 }
 
-// recordTime bounds the recording of a command, which continues when the caller has left.
+// recordTime bounds the recording of a command, which continues if the caller disconnects.
 const recordTime = 5 * time.Second
 
-// recorded is serve for a command that changes something. Its change takes an entry for the ledgers of the
-// organizations concerned and an audit row along, in one write. A command that fails leaves an audit row.
+// recorded is serve for a command that changes something. The change, an entry for the ledgers of the organizations
+// concerned and an audit row are saved in one write. A command that fails leaves an audit row.
 func (o operator) recorded(operation string, run func(ctx context.Context, command Command, done *effect) (any, error)) http.HandlerFunc {
 	return serve(func(ctx context.Context, command Command) (any, error) {
 		var done effect
@@ -64,17 +64,17 @@ func (o operator) recorded(operation string, run func(ctx context.Context, comma
 	})
 }
 
-// entries returns what a command leaves in ledgers.
+// entries returns the ledger entries of a command.
 func (o operator) entries(operation string, done *effect) (entries []svc.LedgerEntry) {
-	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // texts alone
+	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // Marshalling texts cannot fail.
 	for _, org := range done.orgs {
 		entries = append(entries, svc.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata})
 	}
 	return entries
 }
 
-// enter records entries that no change took along. One that cannot be kept is logged in full, because the
-// change has happened.
+// enter records entries that were not saved together with a change. An entry that cannot be stored is logged in full,
+// because the change has happened.
 func (o operator) enter(ctx context.Context, entries []svc.LedgerEntry) {
 	if o.ledger == nil {
 		return
@@ -108,7 +108,7 @@ func (o operator) audit(ctx context.Context, row svc.AuditRow) {
 	}
 }
 
-// homes returns the organizations of a person, in whose ledgers changes to the person are recorded.
+// homes returns the organizations of a person. Their ledgers record changes to the person.
 func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) {
 	memberships, err := o.port.Memberships(ctx, svc.Grant{Token: svc.Token{User: &person}})
 	var orgs []string
@@ -118,7 +118,7 @@ func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) 
 	return orgs, err
 }
 
-// concerns returns the organizations in whose ledgers changes to an owner's tokens are recorded.
+// concerns returns the organizations with ledgers that record changes to an owner's tokens.
 func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string, error) {
 	if owner.Org != "" {
 		return []string{owner.Org}, nil

@@ -2,8 +2,8 @@ package admin
 
 import "net/http"
 
-// Starting returns the handler of a node that does not serve yet: it is alive, and its checks name
-// what it waits for.
+// Starting returns the handler of a node that does not serve yet: it is alive, and its checks name the pending
+// conditions.
 func Starting(config Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

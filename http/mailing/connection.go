@@ -27,7 +27,7 @@ func (m *Mailer) Ready(channel svc.CampaignChannel) bool {
 	return channel == svc.ChannelMail && m.Server.Server != "" && m.Links.Base != ""
 }
 
-// Check returns what of a content cannot be sent.
+// Check returns the problems of a content that prevent sending it.
 func (m *Mailer) Check(content *svc.CampaignContent) []svc.FieldError { return checkLinks(content) }
 
 // Letter prepares the messages of a campaign.
@@ -51,14 +51,14 @@ func (m *Mailer) Connect(ctx context.Context) (*Connection, error) {
 type Connection struct {
 	client *smtp.Client
 	conn   net.Conn
-	// offered says that a transaction is open, over that the connection is of no more use.
+	// offered means that a transaction is open, over that the connection is unusable.
 	offered, over bool
 }
 
-// within bounds what is asked of the server by a context, and returns what lifts the bound.
+// within bounds the requests to the server by a context, and returns the function that lifts the bound.
 func (c *Connection) within(ctx context.Context) func() bool {
 	deadline, _ := ctx.Deadline()
-	_ = c.conn.SetDeadline(deadline) // a broken connection shows itself
+	_ = c.conn.SetDeadline(deadline) // A broken connection fails at its next use.
 	return context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 }
 
@@ -78,7 +78,7 @@ func (c *Connection) Offer(ctx context.Context, from, to string) svc.MailReply {
 		if code, text := answered(err); code >= 500 {
 			return svc.MailReply{Verdict: svc.MailSenderRefused, Text: text}
 		}
-		return c.broken(err) // it takes nothing at the moment
+		return c.broken(err) // The server accepts nothing at the moment.
 	}
 	if err := c.client.Rcpt(to); err != nil {
 		return c.judged(err, true)
@@ -86,14 +86,14 @@ func (c *Connection) Offer(ctx context.Context, from, to string) svc.MailReply {
 	return svc.MailReply{}
 }
 
-// Send hands over the message whose recipient was taken.
+// Send sends the message after its recipient was accepted.
 func (c *Connection) Send(ctx context.Context, message []byte) svc.MailReply {
 	defer c.within(ctx)()
 	body, err := c.client.Data()
 	if err != nil {
 		reply := c.judged(err, false)
 		if reply.Verdict == svc.MailBroken {
-			reply.Verdict = svc.MailPostponed // nothing of the message was handed over
+			reply.Verdict = svc.MailPostponed // No part of the message was sent.
 		}
 		return reply
 	}
@@ -107,7 +107,7 @@ func (c *Connection) Send(ctx context.Context, message []byte) svc.MailReply {
 	return svc.MailReply{}
 }
 
-// Reset takes an offer back.
+// Reset cancels an offer.
 func (c *Connection) Reset(ctx context.Context) svc.MailReply {
 	defer c.within(ctx)()
 	if err := c.client.Reset(); err != nil {
@@ -117,7 +117,7 @@ func (c *Connection) Reset(ctx context.Context) svc.MailReply {
 	return svc.MailReply{}
 }
 
-// quitTime bounds the farewell.
+// quitTime bounds the QUIT.
 const quitTime = time.Second
 
 // Close ends the connection.
@@ -128,16 +128,16 @@ func (c *Connection) Close() {
 	}
 }
 
-// broken is the reply of a connection that is of no more use.
+// broken is the reply of an unusable connection.
 func (c *Connection) broken(err error) svc.MailReply {
 	c.over = true
 	return svc.MailReply{Verdict: svc.MailBroken, Text: err.Error()}
 }
 
-// closing is the status by which a server says that it ends the connection.
+// closing is the status with which a server ends the connection.
 const closing = 421
 
-// judged is the reply that an error stands for; address says that the server was asked about the recipient.
+// judged is the reply for an error; address reports whether the server was asked about the recipient.
 func (c *Connection) judged(err error, address bool) svc.MailReply {
 	code, text := answered(err)
 	switch {
@@ -154,7 +154,7 @@ func (c *Connection) judged(err error, address bool) svc.MailReply {
 	return svc.MailReply{Verdict: svc.MailRefused, Text: text}
 }
 
-// answered returns the status and the words of a server's answer; 0 where there is none.
+// answered returns the status and the text of a server's answer; 0 if there is no answer.
 func answered(err error) (code int, text string) {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok {
 		return reply.Code, strconv.Itoa(reply.Code) + " " + strings.Join(strings.Fields(reply.Msg), " ")
@@ -162,8 +162,8 @@ func answered(err error) (code int, text string) {
 	return 0, err.Error()
 }
 
-// unknownAddress reports whether a refusal says that there is no such address: by its enhanced status (RFC 3463), or by its
-// status where it has none.
+// unknownAddress reports whether a refusal means that the address does not exist: by its enhanced status (RFC 3463), or
+// by its status if it has none.
 func unknownAddress(code int, text string) bool {
 	words := strings.Fields(text)
 	if len(words) > 1 && strings.Count(words[1], ".") == 2 && strings.HasPrefix(words[1], "5.") {

@@ -1,8 +1,8 @@
-// Package mailing makes the messages of campaigns, hands them to the mail server, and answers what recipients do with them:
+// Package mailing makes the messages of campaigns, sends them to the mail server, and serves the actions of recipients:
 // the picture that shows that a message was opened, the links, and the unsubscription.
 //
-// Every address in a message carries a token that only this service makes. A link leads to the address that stands in the
-// campaign under its number, so none of them leads anywhere else. To look at the page of an unsubscription changes nothing,
-// since programs that check mail follow links; its button and the one-click request of mail programs (RFC 8058) unsubscribe at
-// once.
+// Every address in a message carries a token that only this service can make. A link leads to the address that the
+// campaign lists under its number, so a link cannot lead anywhere else. Opening the page of an unsubscription changes
+// nothing, since programs that check mail follow links. Its button and the one-click request of mail programs (RFC
+// 8058) unsubscribe at once.
 package mailing

@@ -30,13 +30,13 @@ type Letter struct {
 	textOnly bool
 }
 
-// unsubscribeText and unsubscribeHTML end messages that do not say themselves how to unsubscribe.
+// unsubscribeText and unsubscribeHTML end messages that have no unsubscription link of their own.
 const (
 	unsubscribeText = "\n\n--\nUnsubscribe: {{unsubscribeUrl}}\n"
 	unsubscribeHTML = `<p style="font-size:12px;color:#666"><a href="{{unsubscribeUrl}}">Unsubscribe</a></p>`
 )
 
-// pixelMark stands in the template for the address of the picture that shows that a message was opened.
+// pixelMark is the placeholder in the template for the address of the picture that shows that a message was opened.
 const pixelMark = "\x00pixel\x00"
 
 // newLetter prepares the messages of a campaign.
@@ -76,10 +76,10 @@ func newLetter(ref svc.AppRef, campaign *svc.Mailing, sender string, links Links
 	return letter
 }
 
-// Links returns the addresses that the links lead to, by number.
+// Links returns the target addresses of the links, by number.
 func (l *Letter) Links() []string { return l.urls }
 
-// Sender returns the address that the messages come from.
+// Sender returns the address of the sender.
 func (l *Letter) Sender() string { return l.from.Address }
 
 // link returns the address of a link of a recipient.
@@ -121,19 +121,19 @@ func (l *Letter) Message(to *svc.CampaignRecipient) []byte {
 	pixel := l.links.Base + openPath + l.links.seal(purposeOpen, token{ref: l.ref, campaign: l.id, number: to.Number})
 	writePart(parts, "text/plain", l.text.render(to, unsubscribe, l.link(to)))
 	writePart(parts, "text/html", strings.Replace(l.html.render(to, unsubscribe, l.link(to)), pixelMark, pixel, 1))
-	_ = parts.Close() // to memory
+	_ = parts.Close() // Writing to memory cannot fail.
 	return out.Bytes()
 }
 
 // writePart adds a part of a message.
 func writePart(parts *multipart.Writer, kind, text string) {
-	part, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {kind + "; charset=utf-8"}, "Content-Transfer-Encoding": {"quoted-printable"}}) // to memory
+	part, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {kind + "; charset=utf-8"}, "Content-Transfer-Encoding": {"quoted-printable"}}) // Writing to memory cannot fail.
 	writeQuoted(quotedprintable.NewWriter(part), text)
 }
 
 // writeQuoted writes a text with the line ends of mail.
 func writeQuoted(out *quotedprintable.Writer, text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
-	_, _ = out.Write([]byte(text)) // to memory
+	_, _ = out.Write([]byte(text)) // Writing to memory cannot fail.
 	_ = out.Close()
 }

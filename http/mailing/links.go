@@ -11,15 +11,16 @@ import (
 	"svc"
 )
 
-// Links makes the addresses in messages, and reads them again. It also makes the hashes by which addresses are suppressed.
+// Links makes and reads the addresses in messages. It also makes the hashes by which addresses are suppressed.
 type Links struct {
-	// Key signs; nobody else has it.
+	// Key signs; it must stay secret.
 	Key []byte
-	// Base is how clients reach the service.
+	// Base is the address under which clients reach the service.
 	Base string
 }
 
-// AddressHash returns 32 hexadecimal digits for an address of an application, the same however the address is written.
+// AddressHash returns 32 hexadecimal digits for an address of an application. Every spelling of the address has the
+// same hash.
 func (l Links) AddressHash(ref svc.AppRef, address string) string {
 	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(svc.ASCIIAddress(strings.TrimSpace(address)))))
 	return hex.EncodeToString(sum)
@@ -36,7 +37,7 @@ func (l Links) sum(purpose string, payload []byte) []byte {
 	return mac.Sum(nil)[:macBytes]
 }
 
-// What a token is for.
+// The purposes of tokens.
 const (
 	purposeOpen        = "open"
 	purposeClick       = "click"
@@ -50,11 +51,12 @@ const (
 	unsubscribePath = "/m/u/"
 )
 
-// token is what an address says.
+// token is the content of an address.
 type token struct {
 	ref      svc.AppRef
 	campaign string
-	// number is the recipient's, link the number of a link; of an unsubscription, hash is that of the address.
+	// number is the number of the recipient, link the number of a link. For an unsubscription, hash is the hash of the
+	// address.
 	number uint32
 	link   uint16
 	hash   string
@@ -67,7 +69,7 @@ const numberBytes = 6
 func (l Links) seal(purpose string, t token) string {
 	var payload []byte
 	if purpose == purposeUnsubscribe {
-		payload, _ = hex.DecodeString(t.hash) // it is one of AddressHash
+		payload, _ = hex.DecodeString(t.hash) // The hash comes from AddressHash.
 	} else {
 		payload = binary.BigEndian.AppendUint32(payload, t.number)
 		payload = binary.BigEndian.AppendUint16(payload, t.link)
@@ -76,7 +78,7 @@ func (l Links) seal(purpose string, t token) string {
 	return base64.RawURLEncoding.EncodeToString(append(l.sum(purpose, payload), payload...))
 }
 
-// open reads a token; ok is false for one that was not made by seal for the purpose.
+// open reads a token; ok is false for a token that seal did not make for the purpose.
 func (l Links) open(purpose, text string) (t token, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	length := numberBytes

@@ -87,7 +87,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestNoHeaderIsInjected has names and subjects try to end a header.
+// TestNoHeaderIsInjected uses names and subjects that try to end a header.
 func TestNoHeaderIsInjected(t *testing.T) {
 	t.Parallel()
 	campaign := &svc.Mailing{ID: "cmp_1"}
@@ -102,7 +102,7 @@ func TestNoHeaderIsInjected(t *testing.T) {
 	}
 }
 
-// TestVerdictsOfAMailServer has a server answer in every way, over one connection where that stays good.
+// TestVerdictsOfAMailServer tests every answer of a server, over one connection while it remains usable.
 func TestVerdictsOfAMailServer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -12,25 +12,25 @@ import (
 	"svc/http/route"
 )
 
-// Recipients counts what recipients do, and keeps who wants nothing more.
+// Recipients counts the actions of recipients, and stores the unsubscribed ones.
 type Recipients interface {
-	// Opened counts a recipient who opened a message.
+	// Opened counts a recipient that opened a message.
 	Opened(ctx context.Context, ref svc.AppRef, campaign string, number uint32) error
-	// Clicked counts a recipient who followed a link, and returns where it leads. It fails with not_found where there is no
-	// such link.
+	// Clicked counts a recipient that followed a link, and returns the target address. It fails with not_found if the
+	// link does not exist.
 	Clicked(ctx context.Context, ref svc.AppRef, campaign string, number uint32, link int) (string, error)
-	// Unsubscribe has an application send nothing more to the address of a hash; Subscribe takes that back.
+	// Unsubscribe stops an application from sending to the address of a hash; Subscribe reverses that.
 	Unsubscribe(ctx context.Context, ref svc.AppRef, hash, campaign string) error
 	Subscribe(ctx context.Context, ref svc.AppRef, hash string) error
 }
 
-// Applications knows the applications.
+// Applications reads applications.
 type Applications interface {
-	// Get fails with not_found where there is no such application.
+	// Get fails with not_found if the application does not exist.
 	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
 }
 
-// Pages answers the addresses that stand in messages.
+// Pages serves the addresses in messages.
 type Pages struct {
 	Links        Links
 	Recipients   Recipients
@@ -40,10 +40,10 @@ type Pages struct {
 //go:embed unsubscribe.html
 var unsubscribeSource string
 
-// pixel is a transparent picture of one by one.
+// pixel is a transparent picture of one pixel.
 const pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
-// Routes returns the rows of the addresses, which pass no gate: their tokens say what they permit.
+// Routes returns the rows of the addresses, which pass no gate: their tokens authorize them.
 func Routes(pages Pages) []route.Route {
 	p := pages
 	shown := htmltemplate.Must(htmltemplate.New("unsubscribe").Parse(unsubscribeSource))
@@ -60,7 +60,7 @@ func Routes(pages Pages) []route.Route {
 	}
 }
 
-// private keeps an answer out of caches and indexes.
+// private excludes an answer from caches and indexes.
 func private(w *route.Response) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -68,7 +68,7 @@ func private(w *route.Response) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// errNoAddress answers tokens that nobody made, and those of what is gone: they cannot be told apart.
+// errNoAddress answers both forged tokens and tokens of deleted objects, so that callers cannot distinguish them.
 func errNoAddress() error { return svc.NotFound("page") }
 
 // found reads the token of a request.
@@ -95,19 +95,19 @@ func (p Pages) open(w *route.Response, r *http.Request) {
 		return
 	}
 	if err == nil && r.Method == http.MethodGet {
-		_ = p.Recipients.Opened(r.Context(), t.ref, t.campaign, t.number) // see above
+		_ = p.Recipients.Opened(r.Context(), t.ref, t.campaign, t.number) // The picture is shown even if the count fails.
 	}
-	picture, _ := base64.StdEncoding.DecodeString(pixel) // it is a constant
+	picture, _ := base64.StdEncoding.DecodeString(pixel) // The constant is valid base64.
 	w.Header().Set("Content-Type", "image/gif")
 	_, _ = w.Write(picture)
 }
 
-// click counts a click and leads on.
+// click counts a click and redirects to the target.
 func (p Pages) click(w *route.Response, r *http.Request) {
 	private(w)
 	t, err := p.found(r, purposeClick, clickPath)
 	if err == nil && r.Method != http.MethodGet {
-		return // a program looks whether the link is there
+		return // A program checks whether the link exists.
 	}
 	var address string
 	if err == nil {
@@ -121,7 +121,7 @@ func (p Pages) click(w *route.Response, r *http.Request) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// state is what the page of an unsubscription shows.
+// state is the state of the page of an unsubscription.
 type state string
 
 // The states.
@@ -144,7 +144,7 @@ func (p Pages) show(w *route.Response, r *http.Request, page *htmltemplate.Templ
 // bodyBytes bounds the form of an unsubscription.
 const bodyBytes = 4 << 10
 
-// change unsubscribes, or takes that back.
+// change unsubscribes, or reverses that.
 func (p Pages) change(w *route.Response, r *http.Request, page *htmltemplate.Template) {
 	private(w)
 	t, err := p.found(r, purposeUnsubscribe, unsubscribePath)
@@ -170,5 +170,5 @@ func (p Pages) change(w *route.Response, r *http.Request, page *htmltemplate.Tem
 func write(w *route.Response, page *htmltemplate.Template, shown state) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	_ = page.Execute(w, shown) // the reader has gone
+	_ = page.Execute(w, shown) // The reader may have disconnected.
 }

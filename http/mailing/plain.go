@@ -6,8 +6,8 @@ import (
 	nethtml "golang.org/x/net/html"
 )
 
-// plainOf returns the text of an HTML message, for programs that show no HTML: its words, and the addresses of links behind
-// theirs.
+// plainOf returns the text of an HTML message, for programs that show no HTML: its words, and the addresses of links
+// after the link texts.
 func plainOf(text string) string {
 	tokens := nethtml.NewTokenizer(strings.NewReader(text))
 	var out strings.Builder
@@ -36,13 +36,13 @@ func plainOf(text string) string {
 				out.WriteString(" (" + href + " )")
 				href = ""
 			}
-		default: // comments and doctypes say nothing
+		default: // Comments and doctypes have no text.
 		}
 	}
 	return squeezed(out.String())
 }
 
-// squeezed removes spaces around lines and empty lines that follow each other.
+// squeezed removes spaces around lines and consecutive empty lines.
 func squeezed(text string) string {
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {

@@ -18,18 +18,18 @@ import (
 // piece is a piece of a template: a text, a placeholder, or the address of a link.
 type piece struct {
 	svc.CampaignPiece
-	// link is the number of a link, counted from 1; 0 where the piece is none.
+	// link is the number of a link, counted from 1; 0 if the piece is not a link.
 	link int
 }
 
 // template is a text of a campaign, cut into pieces.
 type template struct {
 	pieces []piece
-	// html says that values are escaped.
+	// html is true if values must be escaped.
 	html bool
 }
 
-// maxLinks is how many addresses a campaign leads to.
+// maxLinks is the maximum number of target addresses of a campaign.
 const maxLinks = 500
 
 // linked collects the addresses of links, each once.
@@ -52,7 +52,7 @@ func (t *template) text(text string) {
 	}
 }
 
-// has reports whether a placeholder stands in the template.
+// has reports whether the template contains a placeholder.
 func (t *template) has(placeholder string) bool {
 	return slices.ContainsFunc(t.pieces, func(p piece) bool { return p.Placeholder == placeholder })
 }
@@ -104,8 +104,8 @@ func plainTemplate(text string, links *linked) *template {
 	return t
 }
 
-// withoutPunctuation returns an address without the punctuation that ends its sentence, and without the closing brackets
-// that were opened before it.
+// withoutPunctuation returns an address without the punctuation that ends its sentence, and without the closing
+// brackets that were opened before it.
 func withoutPunctuation(address string) string {
 	for {
 		trimmed := strings.TrimRight(address, ".,;:!?'…’”»。，、！？；：）」』】》")
@@ -122,14 +122,14 @@ func withoutPunctuation(address string) string {
 	}
 }
 
-// tracked reports whether an address is one of a link that is counted.
+// tracked reports whether clicks on an address are counted.
 func tracked(address string) bool {
 	parsed, err := url.Parse(address)
 	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Host != "" && !strings.Contains(address, "{{")
 }
 
-// htmlTemplate cuts an HTML text. What is no link stays as it was written. preheader and end are put behind the beginning of the
-// body and before its end.
+// htmlTemplate cuts an HTML text. All parts except links stay unchanged. It inserts preheader after the beginning of
+// the body, and end before its end.
 func htmlTemplate(text, preheader, end string, links *linked) *template {
 	t := &template{html: true}
 	tokens := nethtml.NewTokenizer(strings.NewReader(text))
@@ -167,7 +167,7 @@ func htmlTemplate(text, preheader, end string, links *linked) *template {
 	return t
 }
 
-// isLink reports whether a tag is a link that is counted.
+// isLink reports whether a tag is a link with counted clicks.
 func isLink(tag *nethtml.Token) bool {
 	return (tag.Type == nethtml.StartTagToken || tag.Type == nethtml.SelfClosingTagToken) && (tag.Data == "a" || tag.Data == "area") && tracked(hrefOf(tag))
 }
@@ -181,7 +181,7 @@ func hrefOf(tag *nethtml.Token) string {
 	return ""
 }
 
-// writeLink writes a tag whose address is that of a link.
+// writeLink writes a tag with the address of a link.
 func writeLink(t *template, literal *strings.Builder, flush func(), tag *nethtml.Token, links *linked) {
 	literal.WriteString("<" + tag.Data)
 	for _, attribute := range tag.Attr {
@@ -197,7 +197,8 @@ func writeLink(t *template, literal *strings.Builder, flush func(), tag *nethtml
 	literal.WriteString(">")
 }
 
-// checkLinks returns what is wrong with the links of a content: an address is the same for all recipients, and leads to the web.
+// checkLinks returns the problems of the links of a content: an address must be the same for all recipients, and must
+// lead to the web.
 func checkLinks(content *svc.CampaignContent) (problems []svc.FieldError) {
 	tokens := nethtml.NewTokenizer(strings.NewReader(content.HTML))
 	for {
@@ -222,7 +223,7 @@ func checkLinks(content *svc.CampaignContent) (problems []svc.FieldError) {
 	return problems
 }
 
-// checkTag returns why a tag cannot be in a message, "" where it can.
+// checkTag returns the reason why a tag cannot be in a message, "" if it can.
 func checkTag(tag *nethtml.Token) string {
 	if tag.Type != nethtml.StartTagToken && tag.Type != nethtml.SelfClosingTagToken {
 		return ""

@@ -1,4 +1,5 @@
-// Package mailtest is a mail server for tests and benchmarks: it keeps what it takes in memory and answers as it is told.
+// Package mailtest is a mail server for tests and benchmarks: it stores the accepted messages in memory and answers as
+// the test sets.
 package mailtest
 
 import (
@@ -10,23 +11,24 @@ import (
 	"sync"
 )
 
-// Behaviour is how the server treats a recipient.
+// Behaviour is the server's behaviour for a recipient.
 type Behaviour struct {
-	// Rcpt and Data are the answers to the recipient and to the message; empty takes them.
+	// Rcpt and Data are the answers to the recipient and to the message; empty accepts them.
 	Rcpt, Data string
-	// Drop ends the connection after the message came, without an answer. Whether the message counts as taken is Keep.
+	// Drop ends the connection after the message came, without an answer. Keep then decides whether the message counts
+	// as accepted.
 	Drop, Keep bool
-	// Silent never answers the message, until the server is closed.
+	// Silent sends no answer to the message until the server is closed.
 	Silent bool
 }
 
-// Server takes messages over SMTP.
+// Server accepts messages over SMTP.
 type Server struct {
-	// Answer says how a recipient is treated, who is offered for the nth time, from 1; nil takes everything.
+	// Answer returns the behaviour for a recipient that is offered for the nth time, from 1; nil accepts everything.
 	Answer func(to string, nth int) Behaviour
-	// Mail answers the sender; empty takes it.
+	// Mail is the answer to the sender; empty accepts it.
 	Mail string
-	// Bodies keeps the messages, the last one of each address.
+	// Bodies stores the messages, the last one of each address.
 	Bodies bool
 
 	listener net.Listener
@@ -39,7 +41,7 @@ type Server struct {
 	sessions sync.WaitGroup
 }
 
-// Start begins to listen at an address of this machine, 127.0.0.1:0 chooses one.
+// Start begins to listen at an address of this machine; 127.0.0.1:0 chooses a port.
 func (s *Server) Start(address string) (err error) {
 	s.open, s.offered, s.taken, s.bodies = map[net.Conn]bool{}, map[string]int{}, map[string]int{}, map[string]string{}
 	if s.listener, err = net.Listen("tcp", address); err != nil { //nolint:noctx // it is local
@@ -49,7 +51,7 @@ func (s *Server) Start(address string) (err error) {
 	return nil
 }
 
-// Addr returns where the server listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // URL returns the address for SVC_MAIL_SERVER.
@@ -57,12 +59,12 @@ func (s *Server) URL() string { return "smtp://" + s.Addr() }
 
 // Close ends the server and all connections.
 func (s *Server) Close() {
-	_ = s.listener.Close() // it is local
+	_ = s.listener.Close() // An error of a local close does not matter.
 	s.cut()
 	s.sessions.Wait()
 }
 
-// Down has the server end every connection at once, until it is up again.
+// Down makes the server end every connection at once, until it is up again.
 func (s *Server) Down(down bool) {
 	s.mu.Lock()
 	s.down = down
@@ -76,11 +78,11 @@ func (s *Server) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for conn := range s.open {
-		_ = conn.Close() // it is local
+		_ = conn.Close() // An error of a local close does not matter.
 	}
 }
 
-// Taken returns how often a message was taken for each address.
+// Taken returns the number of accepted messages for each address.
 func (s *Server) Taken() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +93,7 @@ func (s *Server) Taken() map[string]int {
 	return all
 }
 
-// Count returns how many addresses were sent a message, and how many messages were taken.
+// Count returns the number of addresses that received a message, and the number of accepted messages.
 func (s *Server) Count() (addresses, messages int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +124,7 @@ func (s *Server) accept() {
 			if !down {
 				s.serve(conn)
 			}
-			_ = conn.Close() // it is local
+			_ = conn.Close() // An error of a local close does not matter.
 			s.mu.Lock()
 			delete(s.open, conn)
 			s.mu.Unlock()
@@ -171,7 +173,7 @@ func answer(line string) string {
 	return line
 }
 
-// offer reads a recipient and how it is treated.
+// offer reads a recipient and returns its behaviour.
 func (s *Server) offer(line string) (to string, how Behaviour) {
 	_, rest, _ := strings.Cut(line, "<")
 	to, _, _ = strings.Cut(rest, ">")
@@ -185,14 +187,14 @@ func (s *Server) offer(line string) (to string, how Behaviour) {
 	return to, how
 }
 
-// message reads a message and reports whether the connection goes on.
+// message reads a message and reports whether the connection continues.
 func (s *Server) message(in *textproto.Reader, to string, how Behaviour, say func(string) bool) bool {
 	body, err := in.ReadDotBytes()
 	if err != nil {
 		return false
 	}
 	if how.Silent {
-		_, _ = in.ReadLine() // until the connection ends
+		_, _ = in.ReadLine() // This waits until the connection ends.
 		return false
 	}
 	if how.Data == "" && (!how.Drop || how.Keep) {
