@@ -1,4 +1,4 @@
-// Package http is the index of everything that speaks HTTP; it holds no code.
+// Package http is the index of all packages that use HTTP; it contains no code.
 //
 // Requests come in through these packages:
 //
@@ -7,8 +7,7 @@
 //   - http/ingest has the routes to which applications send.
 //   - http/share, http/docsite and http/console serve pages for browsers, http/script their script.
 //   - http/mcp serves agents, with the tools that http/tools makes of the table.
-//   - http/admin serves the operator, on a listener of its own.
+//   - http/admin serves the operator, on its own listener.
 //
-// http/outbound calls other servers: notifications, checks, models. The other
-// packages are formats that these share.
+// http/outbound calls other servers: notifications, checks, models. The other packages are formats that these share.
 package http

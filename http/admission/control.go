@@ -72,7 +72,7 @@ type Processors interface {
 	Give()
 }
 
-// UseProcessors makes requests that have a place wait for a processor as well.
+// UseProcessors lets requests with a place wait for a processor as well.
 func (c *Control) UseProcessors(processors Processors) { c.processors = processors }
 
 // New returns a control with a budget of bytes.

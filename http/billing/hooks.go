@@ -1,4 +1,4 @@
-// Package billing takes what payment providers tell by their webhooks.
+// Package billing receives the webhooks of payment providers.
 package billing
 
 import (
@@ -14,35 +14,35 @@ import (
 	"svc/http/route"
 )
 
-// Connectors knows the billing connectors.
+// Connectors reads the billing connectors.
 type Connectors interface {
-	// Hooked returns the connector that the address of a webhook names, and its credential. It fails with not_found where there
-	// is none, or it is switched off.
+	// Hooked returns the connector of a webhook's address, and its credential. It fails with not_found if there is no
+	// connector, or if it is switched off.
 	Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc.BillingCredential, error)
 }
 
 // Provider reads events of a payment provider.
 type Provider interface {
-	// Hook returns the items of an event. It fails with invalid_request where the body is no event.
+	// Hook returns the items of an event. It fails with invalid_request if the body is not an event.
 	Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error)
 }
 
-// Log takes billing items.
+// Log accepts billing items.
 type Log interface {
 	// AppendBilling returns once the log has acknowledged the items.
 	AppendBilling(ctx context.Context, items []svc.BillingRow) error
 }
 
-// Hooks answers the webhooks of payment providers.
+// Hooks serves the webhooks of payment providers.
 type Hooks struct {
 	Connectors Connectors
 	Provider   Provider
-	// Signed reports whether the header Stripe-Signature signs a body by one of some secrets at an instant.
+	// Signed reports whether the header Stripe-Signature signs a body with one of some secrets at an instant.
 	Signed func(header string, body []byte, secrets []svc.Secret, now time.Time) bool
 	Log    Log
 	// Allowed reports whether an application has the module revenue.
 	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
-	// Absent is set where the program was built without the module revenue.
+	// Absent is true if the program was built without the module revenue.
 	Absent bool
 	Now    func() time.Time
 }
@@ -50,9 +50,9 @@ type Hooks struct {
 const (
 	// maxEvent bounds an event of Stripe.
 	maxEvent = 1 << 20
-	// hookTime bounds the look-ups that an event needs: Stripe waits for an answer and sends the event again without one.
+	// hookTime bounds the lookups for an event: Stripe waits for an answer and sends the event again without one.
 	hookTime = 15 * time.Second
-	// hookRetry is the Retry-After while an event cannot be taken.
+	// hookRetry is the Retry-After while events cannot be accepted.
 	hookRetry = 5 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (h *Hooks) Routes() []route.Route {
 	}}
 }
 
-// serve answers 200 once the items of an event are in the log. An event that is sent again has the same items.
+// serve answers 200 after the items of an event are in the log. An event that is sent again has the same items.
 func (h *Hooks) serve(w *route.Response, r *http.Request) {
 	items, err := h.take(r)
 	if err != nil {
@@ -84,10 +84,10 @@ func (h *Hooks) serve(w *route.Response, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, "{\"items\":%d}\n", items) // a sender that has gone sends the event again
+	_, _ = fmt.Fprintf(w, "{\"items\":%d}\n", items) // A sender that has disconnected sends the event again.
 }
 
-// take checks an event and hands its items to the log.
+// take checks an event and appends its items to the log.
 func (h *Hooks) take(r *http.Request) (items int, err error) {
 	if h.Absent {
 		return 0, svc.Errorf(svc.CodeNotAvailable, "This deployment was built without the module revenue.")
@@ -107,7 +107,7 @@ func (h *Hooks) take(r *http.Request) (items int, err error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), hookTime)
 	defer cancel()
-	// What is refused is read from the list of events, once the module is on.
+	// A refused event is read from the list of events later, after the module is switched on.
 	if allowed, err := h.Allowed(ctx, ref); err != nil || !allowed {
 		return 0, cmp.Or(err, error(&svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleRevenue, Message: "The application has switched the module revenue off."}))
 	}

@@ -1,8 +1,8 @@
-// Package console serves the pages at /console. What they show and do are rows of the API, which
-// hold every rule; the pages are one style sheet, one script, and a part of it for each page.
+// Package console serves the pages at /console. Their data and actions are rows of the API, which enforce every rule.
+// The pages are one style sheet, one script, and a part of it for each page.
 //
-// Their sources are in app. `make console` builds dist, which is committed, so that the program
-// compiles without Node.js.
+// Their sources are in app. `make console` builds dist, which is committed, so that the program compiles without
+// Node.js.
 package console
 
 import (
@@ -28,16 +28,16 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// policy lets the pages run their own script and style sheet, speak to their own origin, and
-// nothing else. The icon is an address that holds its picture.
+// policy lets the pages run their own script and style sheet, and connect to their own origin; it forbids everything
+// else. The icon is a data address.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// file is a built file, compressed once somebody asks for it so.
+// file is a built file. It is compressed at the first request for an encoding.
 type file struct {
 	kind         string
 	plain        []byte
 	gzip, brotli func() []byte
-	// lasting says that the name changes with the content.
+	// lasting is true if the name changes with the content.
 	lasting bool
 }
 
@@ -95,11 +95,11 @@ func open(built fs.FS) (map[string]*file, error) {
 	return files, nil
 }
 
-// brotliLevel compresses the script in some 20 ms to within 5 % of what the best level takes a
-// third of a second for.
+// brotliLevel compresses the script in some 20 ms, and to within 5 % of the best level, which takes a third of a
+// second.
 const brotliLevel = 6
 
-// compress returns a text compressed, nil where that fails.
+// compress returns a compressed text, nil if compression fails.
 func compress(plain []byte, open func(io.Writer) io.WriteCloser) []byte {
 	var small bytes.Buffer
 	w := open(&small)
@@ -112,7 +112,7 @@ func compress(plain []byte, open func(io.Writer) io.WriteCloser) []byte {
 	return small.Bytes()
 }
 
-// serve answers with the file, compressed as the browser takes it.
+// serve answers with the file, in an encoding that the browser accepts.
 func (f *file) serve(w *route.Response, r *http.Request) {
 	head := w.Header()
 	route.PageHead(head, f.kind, policy)
@@ -133,5 +133,5 @@ func (f *file) serve(w *route.Response, r *http.Request) {
 			body = small
 		}
 	}
-	_, _ = w.Write(body) // a browser that went away needs no answer
+	_, _ = w.Write(body) // A browser that has disconnected needs no answer.
 }

@@ -17,7 +17,7 @@ import (
 	"svc/http/route"
 )
 
-// get asks a row of the console for a path.
+// get requests a path from a row of the console.
 func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 	t.Helper()
 	rows, err := console.Routes()
@@ -40,7 +40,7 @@ func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 
 const assets = "/console/assets/"
 
-// loaded returns the paths that the page names: its style sheet, its script and what the script imports.
+// loaded returns the paths in the page: its style sheet, its script and the imports of the script.
 func loaded(t *testing.T) []string {
 	t.Helper()
 	var paths []string
@@ -53,7 +53,7 @@ func loaded(t *testing.T) []string {
 	return paths
 }
 
-// imports returns the parts that a script imports at once, and those that it imports when they are shown.
+// imports returns the parts that a script imports at once, and the parts that it imports on demand.
 func imports(t *testing.T, script string) (static, dynamic []string) {
 	t.Helper()
 	body := get(t, script, "").Body.String()
@@ -66,7 +66,7 @@ func imports(t *testing.T, script string) (static, dynamic []string) {
 	return static, dynamic
 }
 
-// with adds a script, and what it imports at once, to the parts that a browser has.
+// with adds a script and its static imports to the parts that a browser has.
 func with(t *testing.T, has map[string]bool, script string) map[string]bool {
 	t.Helper()
 	has = maps.Clone(has)
@@ -83,7 +83,7 @@ func with(t *testing.T, has map[string]bool, script string) map[string]bool {
 	return has
 }
 
-// visits returns what a browser loads for each part of the console that is opened first.
+// visits returns the parts that a browser loads if it opens the console at each of its pages.
 func visits(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	first := map[string]bool{"/console": true}
@@ -100,7 +100,7 @@ func visits(t *testing.T) map[string]map[string]bool {
 	return all
 }
 
-// maxLoad is how much a first visit may transfer, in bytes.
+// maxLoad is the maximum transfer of a first visit, in bytes.
 const maxLoad = 150_000
 
 // TestTheFirstVisitIsSmall opens the console at each of its pages.
@@ -128,7 +128,7 @@ func TestTheFirstVisitIsSmall(t *testing.T) {
 	}
 }
 
-// compressed returns the size of a path as browsers take it, which is the same file in every encoding.
+// compressed returns the size of a path as browsers receive it, and checks that every encoding has the same content.
 func compressed(t *testing.T, path string) int {
 	t.Helper()
 	plain := get(t, path, "").Body.String()
@@ -169,7 +169,7 @@ func TestThePageRunsNothingButItself(t *testing.T) {
 	}
 }
 
-// TestTheRootLeadsBrowsersToTheConsole asks for the address of the service as a browser does.
+// TestTheRootLeadsBrowsersToTheConsole requests the root of the service like a browser.
 func TestTheRootLeadsBrowsersToTheConsole(t *testing.T) {
 	rows, err := console.Routes()
 	if err != nil {

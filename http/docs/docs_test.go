@@ -59,8 +59,8 @@ func TestPagesAreFoundByTheirSlugs(t *testing.T) {
 	}
 }
 
-// Every route has a line in the index of the reference and a section on the
-// page of its noun; every code has its anchor on the page of errors.
+// TestTheReferenceIsWhole checks that every route has a line in the index of the reference and a section on the page of
+// its noun. Every code must have its anchor on the page of errors.
 func TestTheReferenceIsWhole(t *testing.T) {
 	t.Parallel()
 	l := library(t)
@@ -94,7 +94,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	}
 }
 
-// Links between pages lead somewhere.
+// TestLinksLeadToPages follows the links between pages.
 func TestLinksLeadToPages(t *testing.T) {
 	t.Parallel()
 	l := library(t)

@@ -16,20 +16,19 @@ import (
 // indexFile is the file that is served as the page index.
 const indexFile = "README.md"
 
-// Folder is where the other pages lie.
+// Folder is the folder of the other pages.
 const Folder = "docs"
 
 // slugPattern is a slug: up to five lowercase segments.
 var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){0,4}$`)
 
-// Library holds the pages. It is filled before it is first read, and not changed afterwards.
+// Library contains the pages. It is filled before it is first read, and does not change afterwards.
 type Library struct {
 	pages map[string]svc.DocPage
 }
 
-// Open reads the pages of a file tree: README.md as index, and every markdown
-// file of the folder docs under its name. It fails where a name makes no slug or
-// a page has no title.
+// Open reads the pages of a file tree: README.md as index, and every markdown file of the folder docs under its name.
+// It fails if a name makes no slug or a page has no title.
 func Open(files fs.FS) (*Library, error) {
 	library := &Library{pages: map[string]svc.DocPage{}}
 	names, err := fs.Glob(files, Folder+"/*.md")
@@ -65,7 +64,7 @@ func (l *Library) add(slug, markdown string) error {
 		return errors.New("no line begins with one #, so the page has no title")
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(markdown)) // a hash takes everything
+	_, _ = sum.Write([]byte(markdown)) // Writing to a hash cannot fail.
 	l.pages[slug] = svc.DocPage{Slug: slug, Title: title, Markdown: markdown, Revision: sum.Sum64()}
 	return nil
 }
@@ -85,7 +84,7 @@ func (l *Library) Pages() []svc.DocPage {
 	return slices.SortedFunc(maps.Values(l.pages), func(a, b svc.DocPage) int { return strings.Compare(a.Slug, b.Slug) })
 }
 
-// Page returns the page of a slug; not_found if the slug is malformed or unknown.
+// Page returns the page of a slug; it fails with not_found if the slug is malformed or unknown.
 func (l *Library) Page(slug string) (svc.DocPage, error) {
 	page, ok := l.pages[slug]
 	if !ok {

@@ -13,8 +13,8 @@ import (
 // errorsSlug is the page to which the type of every problem points.
 const errorsSlug = "errors"
 
-// Describe adds the generated pages: errors, from the list of codes, and
-// reference with a page a noun below it, from a table of routes.
+// Describe adds the generated pages: errors, from the list of codes, and reference, with a page per noun below it, from
+// a table of routes.
 func (l *Library) Describe(routes []route.Route) error {
 	if err := l.add(errorsSlug, errorPage()); err != nil {
 		return err
@@ -49,7 +49,7 @@ func nounSlug(noun string) string {
 	return out.String()
 }
 
-// errorPage lists every code; the anchors are those of problem types.
+// errorPage lists every code; its anchors are the anchors of problem types.
 func errorPage() string {
 	var out strings.Builder
 	out.WriteString("# Error codes\n\nEvery refusal is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail` for a\nperson, `code` for a program, `requestId` for the operator, and `errors[]` with every problem of the\nrequest at once: `field`, `code`, `message`, and `allowed` where only some values are. Branch on `code`.\n")
@@ -146,7 +146,7 @@ func (d *description) write(out *strings.Builder, op *operation) {
 	}
 }
 
-// mark shows what is required.
+// mark shows whether a field is required.
 func mark(required bool) string {
 	if required {
 		return " (required)"

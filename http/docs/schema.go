@@ -87,8 +87,7 @@ func (d *description) fields(s schema) string {
 	return "| field | type | |\n|---|---|---|\n" + rows.String()
 }
 
-// addFields appends the members of an object; within names the objects that
-// hold it, so that one that holds itself ends.
+// addFields appends the members of an object; within names the enclosing objects, so that a recursive type ends.
 func (d *description) addFields(rows *strings.Builder, s schema, prefix string, within []string) {
 	object, name := d.resolve(s)
 	if name != "" && slices.Contains(within, name) {

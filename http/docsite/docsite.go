@@ -1,6 +1,6 @@
-// Package docsite serves the documentation as web pages under /docs, to which the type of every
-// problem points: the same pages that the API and the assistant read as markdown. A page is one
-// answer, has no scripts, and loads nothing from another host.
+// Package docsite serves the documentation as web pages under /docs, to which the type of every problem points. They
+// are the same pages that the API and the assistant read as markdown. A page is one answer, has no scripts, and loads
+// nothing from another host.
 package docsite
 
 import (
@@ -18,7 +18,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Library holds the pages.
+// Library contains the pages.
 type Library interface {
 	// Pages lists all pages in the order of their slugs.
 	Pages() []svc.DocPage
@@ -29,8 +29,7 @@ type Library interface {
 // indexSlug is the page that /docs shows.
 const indexSlug = "index"
 
-// referenceSlug is the page of the generated reference; those below it have its name and
-// a slash before theirs.
+// referenceSlug is the page of the generated reference; the slugs of the pages below it begin with it and a slash.
 const referenceSlug = "reference"
 
 // Site shows the pages of a library. The zero value has routes and no pages.
@@ -41,7 +40,7 @@ type Site struct {
 	policy  string
 }
 
-// New returns the site of a library, whose pages may be added until the first request.
+// New returns the site of a library. Pages may be added to the library until the first request.
 func New(library Library) (*Site, error) {
 	style, err := assets.ReadFile("assets/docsite.css")
 	if err != nil {
@@ -70,7 +69,7 @@ func (m *Site) Routes() []route.Route {
 	}
 }
 
-// shown has the values that the template shows.
+// shown contains the values of the template.
 type shown struct {
 	Style     template.CSS
 	Title     string
@@ -79,7 +78,7 @@ type shown struct {
 	Reference []link
 }
 
-// link is an entry of the contents.
+// link is an entry of the table of contents.
 type link struct {
 	Title, Href string
 	Current     bool
@@ -105,7 +104,7 @@ func (m *Site) serve(w *route.Response, r *http.Request) {
 	route.PageHead(w.Header(), "text/html; charset=utf-8", m.policy)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a reader who went away needs no answer
+	_, _ = w.Write(body) // A reader that has disconnected needs no answer.
 }
 
 // render makes the whole page.

@@ -26,7 +26,7 @@ func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, s
 	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
 }
 
-// site is that of the service's own pages.
+// site is the site of the service's own pages.
 func site(t *testing.T) (*route.Handler, *docs.Library) {
 	t.Helper()
 	library, err := docs.Open(svc.Documentation)
@@ -56,8 +56,7 @@ func read(t *testing.T, handler *route.Handler, path string) *httptest.ResponseR
 	return answer
 }
 
-// TestEveryLinkLeadsSomewhere goes through all pages and follows every link in them to its
-// page and anchor.
+// TestEveryLinkLeadsSomewhere reads all pages and follows every link in them to its page and anchor.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	handler, library := site(t)
 	href, id := regexp.MustCompile(`href="([^"]*)"`), regexp.MustCompile(`id="([^"]*)"`)
@@ -100,7 +99,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// TestNothingOfAPageBecomesMarkup renders what a careless or hostile page might hold.
+// TestNothingOfAPageBecomesMarkup renders careless and hostile texts of pages.
 func TestNothingOfAPageBecomesMarkup(t *testing.T) {
 	guide, err := docsite.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](docs/a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
 	if err != nil {

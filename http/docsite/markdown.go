@@ -20,8 +20,8 @@ import (
 // indexFile is the file of the index, without its ending.
 const indexFile = "README"
 
-// html turns the markdown of a page into HTML. It drops markup within the markdown, so that no text
-// of a page becomes a part of the site.
+// html turns the markdown of a page into HTML. It drops markup within the markdown, so that no text of a page becomes a
+// part of the site.
 func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
 	source := []byte(page.Markdown)
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
@@ -36,13 +36,13 @@ func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
 	return template.HTML(reachable().Replace(out.String())), nil
 }
 
-// reachable makes elements that may be wider than the screen scrollable by keys, and turns heading
-// cells without words into plain cells. Text of a page is escaped and so never contains these tags.
+// reachable makes elements that may be wider than the screen scrollable by keys, and turns heading cells without words
+// into plain cells. Text of a page is escaped and therefore never contains these tags.
 func reachable() *strings.Replacer {
 	return strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
 }
 
-// pageLink is a link from one markdown file to another, as it stands in a checkout.
+// pageLink is a link from one markdown file to another, as it is written in the source tree.
 var pageLink = regexp.MustCompile(`^([A-Za-z0-9./-]+)\.md(#.*)?$`)
 
 // direct makes links between files point to pages. Links to files that are not pages, and pictures,
@@ -77,8 +77,7 @@ func (m *Site) direct(document ast.Node, slug string) error {
 	return err
 }
 
-// target returns the address on the site to which a link of a page points; it is false for files
-// that are not pages.
+// target returns the address on the site for a link of a page; it is false for files that are not pages.
 func (m *Site) target(to, slug string) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") || strings.Contains(to, "://") {
 		return to, true
@@ -89,7 +88,7 @@ func (m *Site) target(to, slug string) (string, bool) {
 	}
 	folder := "docs"
 	if slug == indexSlug {
-		folder = "." // where indexFile lies
+		folder = "." // This is the folder of indexFile.
 	}
 	file := path.Join(folder, path.Dir(slug), match[1])
 	name, inside := strings.CutPrefix(file, "docs/")
@@ -105,8 +104,8 @@ func (m *Site) target(to, slug string) (string, bool) {
 	return hrefOf(name) + match[2], true
 }
 
-// anchors makes the ids of headings: the words in lower case with dashes between them, as
-// code hosts do, so that links work in both places; underscores stay.
+// anchors makes the ids of headings: the words in lower case with dashes between them, as code hosts do, so that links
+// work in both; underscores stay.
 type anchors struct{ taken map[string]bool }
 
 // Generate returns the id of a heading.
@@ -128,5 +127,5 @@ func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 	return []byte(unique)
 }
 
-// Put notes an id that a page gives itself.
+// Put notes an id that a page sets itself.
 func (a *anchors) Put(value []byte) { a.taken[string(value)] = true }

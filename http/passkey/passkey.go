@@ -1,9 +1,8 @@
-// Package passkey makes challenges for authenticators and checks their answers (WebAuthn). It keeps
-// nothing: the caller keeps the state of a ceremony and returns it once.
+// Package passkey makes challenges for authenticators and checks their answers (WebAuthn). It stores nothing: the
+// caller stores the state of a ceremony and returns it once.
 //
-// The challenge is SHA-256 over random bytes and the purpose of the ceremony, so the
-// authenticator's signature confirms that purpose and no other. The authenticator must have
-// verified its user, for example by a finger or a number.
+// The challenge is SHA-256 over random bytes and the purpose of the ceremony, so the authenticator's signature confirms
+// that purpose and no other. The authenticator must have verified its user, for example by a finger or a number.
 package passkey
 
 import (
@@ -24,14 +23,14 @@ import (
 	"svc"
 )
 
-// Party is the service as browsers know it.
+// Party is the service as browsers identify it.
 type Party struct {
 	host string
 	web  *webauthn.WebAuthn
 }
 
-// NewParty returns the party of an origin: scheme, host and port. It fails with not_available if
-// the host is an address, because browsers keep passkeys for names only.
+// NewParty returns the party of an origin: scheme, host and port. It fails with not_available if the host is an
+// address, because browsers store passkeys for names only.
 func NewParty(origin string) (*Party, error) {
 	parsed, err := url.Parse(origin)
 	if err != nil {
@@ -48,10 +47,10 @@ func NewParty(origin string) (*Party, error) {
 	return &Party{host: host, web: web}, nil
 }
 
-// holder is a person in the form that the library takes.
+// holder is a person in the form that the library requires.
 type holder struct {
 	person svc.User
-	// handle is by what the authenticator names the person.
+	// handle is the authenticator's id of the person.
 	handle []byte
 	keys   []webauthn.Credential
 }
@@ -87,7 +86,7 @@ func challenge(nonce []byte, purpose string) protocol.URLEncodedBase64 {
 
 // ceremony returns the state of a challenge.
 func ceremony(id string, purpose string, nonce []byte, session *webauthn.SessionData, now time.Time) (svc.Ceremony, error) {
-	// The library has a clock of its own; the caller's clock decides about a ceremony.
+	// The library has its own clock; the caller's clock decides about a ceremony.
 	session.Expires, session.Challenge = time.Time{}, base64.RawURLEncoding.EncodeToString(challenge(nonce, purpose))
 	encoded, err := json.Marshal(session)
 	return svc.Ceremony{ID: id, Purpose: purpose, Nonce: nonce, Session: encoded, EndsAt: now.Add(svc.CeremonyTime)}, err
@@ -95,24 +94,24 @@ func ceremony(id string, purpose string, nonce []byte, session *webauthn.Session
 
 func newNonce() []byte {
 	nonce := make([]byte, sha256.Size)
-	_, _ = rand.Read(nonce) // it does not fail
+	_, _ = rand.Read(nonce) // It never fails.
 	return nonce
 }
 
-// Candidate is who registers a passkey.
+// Candidate is the person that registers a passkey.
 type Candidate struct {
 	Person svc.User
-	// Handle is by what authenticators will name the person, at most 64 bytes. It tells
-	// strangers nothing, and the service who signs in.
+	// Handle is the id by which authenticators will name the person, at most 64 bytes. It reveals nothing to others,
+	// and identifies the person to the service at a sign-in.
 	Handle []byte
-	// Keys are the passkeys that the person has.
+	// Keys are the existing passkeys of the person.
 	Keys []svc.Passkey
-	// Purpose is svc.RegistrationPurpose, or that of an invitation.
+	// Purpose is svc.RegistrationPurpose, or the purpose of an invitation.
 	Purpose string
 }
 
-// Register begins the registration of a passkey that its authenticator can find without being
-// told whose it is. The options are for PublicKeyCredential.parseCreationOptionsFromJSON.
+// Register begins the registration of a passkey that its authenticator can find without the name of its owner. The
+// options are for PublicKeyCredential.parseCreationOptionsFromJSON.
 func (p *Party) Register(id string, who *Candidate, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
 	h, err := p.holderOf(who.Person, who.Keys)
 	if err != nil {
@@ -136,8 +135,8 @@ func (p *Party) Register(id string, who *Candidate, now time.Time) (options json
 	return options, state, err
 }
 
-// Registered checks the answer to Register and returns the new passkey without a name. It fails
-// with passkey_required if the answer is not valid.
+// Registered checks the answer to Register and returns the new passkey without a name. It fails with passkey_required
+// if the answer is invalid.
 func (p *Party) Registered(person svc.User, state *svc.Ceremony, purpose string, answer []byte, now time.Time) (svc.Passkey, error) {
 	session, err := p.session(state, purpose, now)
 	if err != nil {
@@ -155,9 +154,8 @@ func (p *Party) Registered(person svc.User, state *svc.Ceremony, purpose string,
 	return svc.Passkey{Party: p.host, CreatedAt: now, Credential: encoded, Handle: session.UserID}, err
 }
 
-// Ask begins the confirmation of a purpose. The options are for
-// PublicKeyCredential.parseRequestOptionsFromJSON. It fails with passkey_required where
-// the person has no passkey for the party.
+// Ask begins the confirmation of a purpose. The options are for PublicKeyCredential.parseRequestOptionsFromJSON. It
+// fails with passkey_required if the person has no passkey for the party.
 func (p *Party) Ask(id string, person svc.User, keys []svc.Passkey, purpose string, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
 	h, err := p.holderOf(person, keys)
 	if err != nil {
@@ -179,9 +177,9 @@ func (p *Party) Ask(id string, person svc.User, keys []svc.Passkey, purpose stri
 	return options, state, err
 }
 
-// Confirmed checks the answer to Ask and returns the passkey that gave it, with its counter
-// advanced. It fails with passkey_required if the answer belongs to another challenge, is late,
-// comes from a key that may be a copy, or is not valid for another reason.
+// Confirmed checks the answer to Ask and returns the passkey that gave it, with its counter advanced. It fails with
+// passkey_required if the answer belongs to another challenge, is late, comes from a key that may be a copy, or is
+// invalid for another reason.
 func (p *Party) Confirmed(person svc.User, keys []svc.Passkey, state *svc.Ceremony, purpose string, answer []byte, now time.Time) (svc.Passkey, error) {
 	session, err := p.session(state, purpose, now)
 	if err != nil {
@@ -210,7 +208,7 @@ func (p *Party) Confirmed(person svc.User, keys []svc.Passkey, state *svc.Ceremo
 	return used(keys[at], credential, now)
 }
 
-// find returns the place of the passkey of a credential, below zero where there is none.
+// find returns the index of the passkey of a credential, negative if there is no such passkey.
 func (p *Party) find(keys []svc.Passkey, credential []byte) int {
 	return slices.IndexFunc(keys, func(key svc.Passkey) bool {
 		var known webauthn.Credential
@@ -218,7 +216,7 @@ func (p *Party) find(keys []svc.Passkey, credential []byte) int {
 	})
 }
 
-// used returns a passkey after a use, refused where it may be a copy.
+// used returns a passkey after a use. It refuses a passkey that may be a copy.
 func used(key svc.Passkey, credential *webauthn.Credential, now time.Time) (svc.Passkey, error) {
 	if credential.Authenticator.CloneWarning {
 		return svc.Passkey{}, refused()
@@ -228,8 +226,8 @@ func used(key svc.Passkey, credential *webauthn.Credential, now time.Time) (svc.
 	return key, err
 }
 
-// SignIn begins a question to anybody: any authenticator with a passkey of this party
-// may answer. The options are for PublicKeyCredential.parseRequestOptionsFromJSON.
+// SignIn begins a challenge without a known person: any authenticator with a passkey of this party may answer. The
+// options are for PublicKeyCredential.parseRequestOptionsFromJSON.
 func (p *Party) SignIn(id string, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
 	assertion, session, err := p.web.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -244,8 +242,7 @@ func (p *Party) SignIn(id string, now time.Time) (options json.RawMessage, state
 	return options, state, err
 }
 
-// HandleOf returns the handle in the answer to SignIn. It is a claim until SignedIn has judged
-// the answer.
+// HandleOf returns the handle in the answer to SignIn. It is unverified until SignedIn has checked the answer.
 func HandleOf(answer []byte) ([]byte, error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil || len(parsed.Response.UserHandle) == 0 {
@@ -254,8 +251,7 @@ func HandleOf(answer []byte) ([]byte, error) {
 	return parsed.Response.UserHandle, nil
 }
 
-// SignedIn judges the answer to SignIn for the person whom its handle names, under the rules of
-// Confirmed.
+// SignedIn checks the answer to SignIn for the person of its handle, under the rules of Confirmed.
 func (p *Party) SignedIn(person svc.User, keys []svc.Passkey, state *svc.Ceremony, answer []byte, now time.Time) (svc.Passkey, error) {
 	session, err := p.session(state, svc.SignInPurpose, now)
 	if err != nil {

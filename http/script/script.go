@@ -1,5 +1,5 @@
 // Package script serves the script that web pages load, /svc.js, and its other parts: one is loaded when the page is
-// idle, the other when the page asks for feature flags. Their sources are in sdk/browser; `make script` builds them.
+// idle, the other when the page requests feature flags. Their sources are in sdk/browser; `make script` builds them.
 package script
 
 import (
@@ -22,7 +22,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// file is one script in the encodings that browsers accept; each is made when a browser asks for it first.
+// file is one script in the encodings that browsers accept; each encoding is made at its first request.
 type file struct {
 	plain        []byte
 	gzip, brotli func() []byte
@@ -59,7 +59,7 @@ func open(name string) (*file, error) {
 		plain: plain, tag: base64.RawURLEncoding.EncodeToString(sum[:12]),
 		gzip: sync.OnceValue(func() []byte {
 			return compressed(plain, func(w io.Writer) io.WriteCloser {
-				writer, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // fails for unknown levels only
+				writer, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // It fails for unknown levels only.
 				return writer
 			})
 		}),
@@ -69,16 +69,16 @@ func open(name string) (*file, error) {
 	}, nil
 }
 
-// compressed returns what a compressor makes of a text.
+// compressed returns the output of a compressor for a text.
 func compressed(plain []byte, compressor func(w io.Writer) io.WriteCloser) []byte {
 	var small bytes.Buffer
 	writer := compressor(&small)
-	_, _ = writer.Write(plain) // to memory
-	_ = writer.Close()         // to memory
+	_, _ = writer.Write(plain) // Writing to memory cannot fail.
+	_ = writer.Close()         // Writing to memory cannot fail.
 	return small.Bytes()
 }
 
-// serve answers with the script. A page of any origin may load it, and a browser asks again after an hour.
+// serve answers with the script. A page of any origin may load it, and a browser revalidates it after an hour.
 func (f *file) serve(w *route.Response, r *http.Request) {
 	head := w.Header()
 	head.Set("Content-Type", "text/javascript; charset=utf-8")
@@ -103,5 +103,5 @@ func (f *file) serve(w *route.Response, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_, _ = w.Write(body) // a browser that went away needs no answer
+	_, _ = w.Write(body) // A browser that has disconnected needs no answer.
 }

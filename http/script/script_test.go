@@ -13,7 +13,7 @@ import (
 	"svc/http/route"
 )
 
-// TestTheScriptIsSmall holds the size of what every page loads.
+// TestTheScriptIsSmall bounds the size of the script that every page loads.
 func TestTheScriptIsSmall(t *testing.T) {
 	for name, limit := range map[string]int{"svc.js": 4096, "svc-vitals.js": 4096, "svc-flags.js": 1024} {
 		f, err := open(name)
@@ -26,7 +26,7 @@ func TestTheScriptIsSmall(t *testing.T) {
 	}
 }
 
-// TestTheScriptIsServed asks for all scripts in every encoding, and again with the tag of the answer.
+// TestTheScriptIsServed requests all scripts in every encoding, and again with the tag of the answer.
 func TestTheScriptIsServed(t *testing.T) {
 	rows, err := Routes()
 	if err != nil {

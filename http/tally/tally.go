@@ -1,5 +1,5 @@
-// Package tally counts items that do not enter the log: those that are refused, sampled away, or reported
-// as not sent. The counts of a node go through the log in groups, so that they are stored exactly once.
+// Package tally counts items that do not enter the log: items that are refused, sampled away, or reported as not sent.
+// The counts of a node go through the log in groups, so that they are stored exactly once.
 package tally
 
 import (
@@ -13,10 +13,9 @@ import (
 	"svc/protos"
 )
 
-// Log takes groups of counts.
+// Log accepts groups of counts.
 type Log interface {
-	// Produce returns nil once every part is acknowledged by the log. It bounds
-	// the wait itself.
+	// Produce returns nil after the log has acknowledged every part. It bounds the wait itself.
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
@@ -25,24 +24,24 @@ type Config struct {
 	// Source names this run of the node; no other run has the same name.
 	Source string
 	Log    Log
-	// Shape says how the log is divided.
+	// Shape describes the partitioning of the log.
 	Shape  svc.LogShape
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
 const (
-	// gather is the least time between the beginnings of two groups, which bounds their number; a request
-	// waits for it at most.
+	// gather is the minimum time between the beginnings of two groups, which bounds their number. It is also the
+	// maximum wait of a request.
 	gather = 20 * time.Millisecond
-	// again is the pause after a group that the log did not take.
+	// again is the pause after a group that the log did not accept.
 	again = 500 * time.Millisecond
-	// drain bounds the last group of a stop.
+	// drain bounds the last group at a stop.
 	drain = 5 * time.Second
 )
 
-// Tallies gathers counts and hands them to the log, one group at a time. A group is repeated with its
-// number until the log has acknowledged it, so a repetition is known as one.
+// Tallies collects counts and appends them to the log, one group at a time. A group is repeated with its number until
+// the log has acknowledged it, so a repetition is detected.
 type Tallies struct {
 	config Config
 	wake   chan struct{}
@@ -52,11 +51,11 @@ type Tallies struct {
 	seq  uint64
 }
 
-// group are counts that go together.
+// group contains counts that are appended together.
 type group struct {
 	seq    uint64
 	counts map[svc.UsageKey]svc.UsageCount
-	// durable is closed once the log has the counts.
+	// durable is closed after the log has stored the counts.
 	durable chan struct{}
 }
 
@@ -69,7 +68,7 @@ func newGroup() *group {
 	return &group{counts: map[svc.UsageKey]svc.UsageCount{}, durable: make(chan struct{})}
 }
 
-// Add adds counts, and returns a channel that is closed once the log has them.
+// Add adds counts, and returns a channel that is closed after the log has stored them.
 func (t *Tallies) Add(counts svc.UsageCounts) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +86,7 @@ func (t *Tallies) Add(counts svc.UsageCounts) <-chan struct{} {
 	return t.open.durable
 }
 
-// Run hands groups to the log until ctx ends, and then the last one.
+// Run appends groups to the log until ctx ends, and then the last one.
 func (t *Tallies) Run(ctx context.Context) error {
 	for {
 		select {
@@ -106,7 +105,7 @@ func (t *Tallies) Run(ctx context.Context) error {
 	}
 }
 
-// finish hands over a group and what came after it, at the stop of the node.
+// finish appends a group and the counts that came after it, when the node stops.
 func (t *Tallies) finish(ctx context.Context, last *group) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
@@ -129,7 +128,7 @@ func (t *Tallies) take() *group {
 	return taken
 }
 
-// send repeats a group until the log has it, and reports false where ctx ends before.
+// send repeats a group until the log has acknowledged it. It returns false if ctx ends before.
 func (t *Tallies) send(ctx context.Context, g *group) bool {
 	if len(g.counts) == 0 {
 		return true
@@ -155,7 +154,7 @@ func (t *Tallies) send(ctx context.Context, g *group) bool {
 	}
 }
 
-// encode returns the records that hold a group, one for each shard. Each shard knows repetitions by itself.
+// encode returns the records of a group, one for each shard, because each shard detects repetitions by itself.
 func (t *Tallies) encode(g *group) (parts []svc.Part, err error) {
 	tallies, atMs := make([]*protos.Tally, max(1, t.config.Shape.Shards)), t.config.Now().UnixMilli()
 	for key, count := range g.counts {

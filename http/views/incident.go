@@ -1,5 +1,4 @@
-// Package views holds JSON forms that more than one surface shows: answers of the API, and notices
-// to channels.
+// Package views defines JSON forms that more than one surface shows: answers of the API, and notices to channels.
 package views
 
 import (
@@ -9,13 +8,13 @@ import (
 	"svc/http/route"
 )
 
-// Actor is the person who did something.
+// Actor is the person that made a change.
 type Actor struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// ActorOf returns who did something, nil for nobody.
+// ActorOf returns the person that made a change, nil if there is none.
 func ActorOf(a *svc.LedgerActor) *Actor {
 	if a == nil {
 		return nil
@@ -51,8 +50,8 @@ type Incident struct {
 	URL             string             `json:"url" doc:"Where the incidents of the application are listed."`
 }
 
-// IncidentOf returns an incident of an application as it is shown; origin is scheme and
-// host under which the service is reached.
+// IncidentOf returns an incident of an application as it is shown; origin is the scheme and host under which callers
+// reach the service.
 func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 	row := Incident{
 		ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
@@ -66,7 +65,7 @@ func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 	return row
 }
 
-// resolvedBy says who resolved an incident: a person, "auto", or nil for nobody yet.
+// resolvedBy returns the actor that resolved an incident: a person, "auto", or nil if it is unresolved.
 func resolvedBy(at *time.Time, by *svc.LedgerActor) any {
 	switch {
 	case by != nil:
@@ -77,7 +76,7 @@ func resolvedBy(at *time.Time, by *svc.LedgerActor) any {
 	return nil
 }
 
-// known returns a word, nil where it is empty.
+// known returns a word, nil if it is empty.
 func known(word string) *string {
 	if word == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package passkeytest is an authenticator in software, for tests and benchmarks: it does what a browser and a
-// passkey do together.
+// Package passkeytest is an authenticator in software, for tests and benchmarks: it combines the functions of a browser
+// and a passkey.
 package passkeytest
 
 import (
@@ -21,23 +21,23 @@ const (
 	attested = 0x40
 )
 
-// T is told of what cannot be answered; a testing.TB is one.
+// T receives the errors of requests that cannot be answered; a testing.TB is one.
 type T interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Authenticator holds one key. Its fields may be changed to have it misbehave.
+// Authenticator holds one key. Tests may change its fields to make it misbehave.
 type Authenticator struct {
-	// Origin is the page that the browser shows, Party the name it asks in.
+	// Origin is the origin of the browser's page, Party the relying party.
 	Origin, Party string
 	// Verified reports whether the user was verified, by a finger for example.
 	Verified bool
 	// Counter grows with every signature.
 	Counter uint32
 
-	// Handle is by what the authenticator names its owner; it comes with a registration.
+	// Handle is the authenticator's id of its owner; a registration sets it.
 	Handle []byte
 
 	t   T
@@ -45,7 +45,7 @@ type Authenticator struct {
 	key *ecdsa.PrivateKey
 }
 
-// New returns an authenticator with a key of its own.
+// New returns an authenticator with its own key.
 func New(t T, origin, party string) *Authenticator {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,7 +53,7 @@ func New(t T, origin, party string) *Authenticator {
 		t.Fatal(err)
 	}
 	id := make([]byte, 16)
-	_, _ = rand.Read(id) // it does not fail
+	_, _ = rand.Read(id) // It never fails.
 	return &Authenticator{Origin: origin, Party: party, Verified: true, t: t, id: id, key: key}
 }
 
@@ -65,7 +65,7 @@ func (a *Authenticator) flags(more byte) byte {
 	return flags
 }
 
-// data is the authenticator data; it counts.
+// data returns the authenticator data and advances the counter.
 func (a *Authenticator) data(flags byte) []byte {
 	a.Counter++
 	party := sha256.Sum256([]byte(a.Party))
@@ -106,7 +106,7 @@ func (a *Authenticator) Create(options []byte) []byte {
 		a.t.Fatal(err)
 	}
 	public := a.encode(map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}, cbor.Marshal)
-	data := append(a.data(a.flags(attested)), make([]byte, 16)...) // a key of no known make
+	data := append(a.data(a.flags(attested)), make([]byte, 16)...) // The authenticator's model is unknown.
 	data = append(binary.BigEndian.AppendUint16(data, uint16(len(a.id))), a.id...)
 	object := a.encode(map[string]any{"fmt": "none", "attStmt": map[string]any{}, "authData": append(data, public...)}, cbor.Marshal)
 	return a.answer(map[string]any{"clientDataJSON": text(a.client("webauthn.create", options)), "attestationObject": text(object)})
