@@ -162,8 +162,8 @@ func sameLedger(t *testing.T, n int, got, want *svc.Ledger, random *rand.Rand) {
 		people[i].DistinctIDs = []string{fmt.Sprintf("customer-%d", i)}
 		others[i].DistinctIDs = people[i].DistinctIDs
 	}
-	got.Persons(people, now)
-	want.Persons(others, now)
+	svc.AddRevenue(got, people, now)
+	svc.AddRevenue(want, others, now)
 	for i := range people {
 		if got, want := shownRevenue(&people[i]), shownRevenue(&others[i]); got != want {
 			t.Fatalf("after change %d customer %d has %s, want %s", n, i, got, want)

@@ -219,3 +219,61 @@ func (t *RevenueTotals) paid(flow *ledgerFlow, sign int64) {
 	}
 	t.Payments += sign * flow.converted
 }
+
+// PersonRevenue sums up the subscriptions of one person.
+type PersonRevenue struct {
+	// Status is one of RevenueStatuses.
+	Status string
+	// MRRCents is in the reporting currency Currency.
+	MRRCents int64
+	Currency string
+	// Paid is set where any of the subscriptions was ever active.
+	Paid bool
+}
+
+// revenueRank orders states of subscriptions: a person has the highest one of them.
+func revenueRank(status SubscriptionStatus) int {
+	switch status {
+	case SubscriptionActive:
+		return 4
+	case SubscriptionPastDue:
+		return 3
+	case SubscriptionTrialing:
+		return 2
+	case SubscriptionPaused, SubscriptionCanceled:
+		return 1
+	}
+	return 0
+}
+
+// OfPersons adds the subscriptions of the ledger as of an instant to the revenue of their persons. The keys of the map
+// are the distinct ids of persons; several keys may share a value.
+func (l *Ledger) OfPersons(revenues map[string]*PersonRevenue, now time.Time) {
+	ranks := map[*PersonRevenue]int{}
+	for _, subscription := range l.subscriptions {
+		if revenue := revenues[subscription.person]; revenue != nil && subscription.person != "" {
+			ranks[revenue] = revenue.take(subscription, now.UnixMilli(), ranks[revenue])
+		}
+	}
+}
+
+// take adds a subscription as of an instant, and returns the rank of the highest state so far.
+func (r *PersonRevenue) take(subscription *ledgerSubscription, nowMs int64, rank int) int {
+	last := subscription.until(nowMs + 1)
+	if last == nil {
+		return rank
+	}
+	for n := range subscription.steps {
+		step := &subscription.steps[n]
+		r.Paid = r.Paid || step.atMs <= nowMs && step.status.pays()
+	}
+	r.MRRCents += last.carried
+	if reached := revenueRank(last.status); reached > rank {
+		rank = reached
+		r.Status = string(last.status)
+		if last.status == SubscriptionPaused {
+			r.Status = string(SubscriptionCanceled)
+		}
+	}
+	return rank
+}

@@ -119,6 +119,6 @@ func (b billedPeople) bill(ctx context.Context, environment uint64, people []svc
 	if err != nil {
 		return err
 	}
-	ledger.Persons(people, b.node.now())
+	svc.AddRevenue(ledger, people, b.node.now())
 	return nil
 }
