@@ -18,8 +18,8 @@ func Success(answer any) *protos.Answer {
 	return &protos.Answer{Payload: payload}
 }
 
-// Failure encodes an error. What is not a svc.Error arrives as internal: its text is for the log
-// of the node where it happened.
+// Failure encodes an error. Any error but a svc.Error is sent with the code internal; its text is for the log of the
+// node on which it happened.
 func Failure(err error) *protos.Answer {
 	refusal, ok := errors.AsType[*svc.Error](err)
 	if !ok {

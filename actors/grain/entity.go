@@ -9,13 +9,13 @@ import (
 	"svc"
 )
 
-// Entities is where grains keep what they own.
+// Entities stores the entities of grains.
 type Entities interface {
-	// Load returns the last version of every entity of an owner. The deleted ones are among
-	// them: the next write must have a higher version than they have.
+	// Load returns the last version of every entity of an owner, including deleted ones: the next write needs a higher
+	// version than theirs.
 	Load(ctx context.Context, owner string) ([]svc.Entity, error)
-	// Put stores entities, wake-ups and what they leave, all or nothing; they survive any crash once
-	// it returns nil. It fails where another node may have become the owner.
+	// Put stores entities, wake-ups and their trail atomically. They survive any crash once it returns nil. It fails if
+	// another node may have become the owner.
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
 }
 
@@ -28,11 +28,10 @@ func Decode[T any](entity svc.Entity) (T, error) {
 	return value, nil
 }
 
-// Skipped receives an entity that cannot be decoded and is left out, where one bad entity must
-// not hide the others.
+// Skipped receives an entity that cannot be decoded and is left out, so that one bad entity does not hide the others.
 type Skipped func(entity svc.Entity, err error)
 
-// DecodeOrSkip reads one entity; it reports one that cannot be decoded and returns nil.
+// DecodeOrSkip decodes one entity. If that fails, it reports the entity to skipped and returns nil.
 func DecodeOrSkip[T any](entity svc.Entity, skipped Skipped) *T {
 	value, err := Decode[T](entity)
 	if err == nil {
@@ -44,7 +43,7 @@ func DecodeOrSkip[T any](entity svc.Entity, skipped Skipped) *T {
 	return nil
 }
 
-// DecodeAll reads the entities of an actor that stores one type, by id.
+// DecodeAll decodes the entities of an actor that stores one type. The keys are their ids.
 func DecodeAll[T any](entities []svc.Entity) (map[string]T, error) {
 	values := map[string]T{}
 	for _, entity := range entities {
@@ -57,9 +56,9 @@ func DecodeAll[T any](entities []svc.Entity) (map[string]T, error) {
 	return values, nil
 }
 
-// DecodeOwned reads, for a snapshot, the entities of one entity kind among all those of one owner, without deleted
-// ones and those that cannot be decoded. It returns the identity of the owner and the latest version; ours is false
-// where the owner is no actor of the actor kind.
+// DecodeOwned decodes the entities of one entity kind from all entities of one owner, for a snapshot. It leaves out
+// deleted entities and entities that cannot be decoded. It returns the identity of the owner and the latest version.
+// ours is false if the owner is not an actor of actorKind.
 func DecodeOwned[T any](entities []svc.Entity, actorKind, entityKind string, skipped Skipped) (identity string, version svc.Version, values []T, ours bool) {
 	if len(entities) == 0 {
 		return "", version, nil, false

@@ -8,10 +8,10 @@ import (
 	"svc"
 )
 
-// forgetMethod is the method that every kind has besides its own: it leaves nothing of an actor.
+// forgetMethod is the method that every kind has in addition to its own: it removes everything that an actor stores.
 const forgetMethod = "forget.everything"
 
-// forgetting names what an actor stores.
+// forgetting lists the stored entities and wake-ups of an actor.
 type forgetting struct {
 	Entities []EntityName `json:"entities"`
 	Wakeups  []string     `json:"wakeups"`
@@ -23,8 +23,8 @@ type EntityName struct {
 	ID   string `json:"id"`
 }
 
-// Forget removes entities and wake-ups of an actor of any kind, which is then as if it were new. It may be
-// repeated. The caller has made sure that the actor is not created again.
+// Forget removes entities and wake-ups of an actor of any kind. If it names all of them, the actor is as if it were
+// new. It may be repeated. The caller ensures that the actor is not created again.
 func Forget(ctx context.Context, to Caller, kind, identity string, entities []EntityName, wakeups []string) error {
 	method := Declare[forgetting, None](kind, forgetMethod, Repeatable)
 	_, err := method.Ask(ctx, to, identity, forgetting{entities, wakeups})
@@ -44,7 +44,7 @@ func (g *Grain) forget(payload []byte) (Outcome[any], error) {
 	for _, name := range named.Wakeups {
 		result.Wakeups = append(result.Wakeups, svc.Wakeup{Kind: g.kind, Identity: g.identity, Name: name})
 	}
-	// The state is read again: what was not named is still there.
+	// The state is loaded again, since entities that were not named still exist.
 	result.After = func(svc.Version) { g.phase = cold }
 	return result, nil
 }

@@ -17,16 +17,16 @@ import (
 const (
 	// IOTime bounds one load or save.
 	IOTime = 10 * time.Second
-	// awaitTime bounds the wait for what a node must know and own before it loads: less than
-	// callers wait, so that they hear that they may try again.
+	// awaitTime bounds the wait until a node knows and owns the state that it loads. It is shorter than the deadline of
+	// callers, so that they receive an answer that allows a retry.
 	awaitTime = 5 * time.Second
 )
 
 // Node holds the dependencies that the grains of one node share.
 type Node struct {
 	Store Entities
-	// Await returns once this node knows the last state of an owner and is the one that writes
-	// it; cluster.ErrMoved says that another node is. Nil never waits.
+	// Await returns once this node knows the last state of an owner and is its only writer. cluster.ErrMoved means that
+	// another node is the writer. Nil never waits.
 	Await func(ctx context.Context, owner string) error
 	// Workers runs the loads and saves.
 	Workers *Workers
@@ -36,13 +36,12 @@ type Node struct {
 	health storeHealth
 }
 
-// With returns a node whose grains keep their entities in another store; nothing is inferred
-// from how that one answers.
+// With returns a node whose grains use another store. The health of that store is not inferred from its answers.
 func (n *Node) With(store Entities) *Node {
 	return &Node{Store: store, Await: n.Await, Workers: n.Workers, Now: n.Now, Logger: n.Logger}
 }
 
-// phase is where a grain stands between its first message and its end.
+// phase is the state of a grain between its first message and its end.
 type phase int
 
 const (
@@ -52,8 +51,8 @@ const (
 	saving
 )
 
-// Grain is the shell of one activation. It handles one message after another; what arrives
-// while it loads or saves waits in order.
+// Grain is the shell of one activation. It handles one message after another; messages that arrive during a load or a
+// save wait in order.
 type Grain struct {
 	kind, identity string
 	core           core
@@ -64,7 +63,7 @@ type Grain struct {
 	version svc.Version
 	used    time.Time
 	waiting []*cluster.Request
-	// current is the request whose writes are being saved; done receives how the save ended.
+	// current is the request whose writes are being saved; done receives the result of the save.
 	current *cluster.Request
 	pending Outcome[any]
 	done    chan error
@@ -74,7 +73,7 @@ type Grain struct {
 type core interface {
 	restore(entities []svc.Entity) error
 	apply(now time.Time, method string, payload []byte) (Outcome[any], error)
-	// creates reports whether a message creates the actor, so that there is nothing to load.
+	// creates reports whether a message creates the actor. If so, there is nothing to load.
 	creates(method string, payload []byte) bool
 	needsStore(method string) bool
 	saved(now time.Time)
@@ -110,7 +109,7 @@ func New[S Core](node *Node, kind *Kind[S], identity string, core S) *Grain {
 	return &Grain{kind: kind.name, identity: identity, core: bound[S]{kind, core}, node: node, idle: kind.idle}
 }
 
-// Identity returns whose activation it is.
+// Identity returns the identity of the activation.
 func (g *Grain) Identity() string { return g.identity }
 
 // Touch postpones the time at which the activation counts as idle.
@@ -119,14 +118,14 @@ func (g *Grain) Touch() { g.used = g.node.Now() }
 // Loaded reports whether the core holds the state.
 func (g *Grain) Loaded() bool { return g.phase == ready || g.phase == saving }
 
-// Load begins to load the state, unless that was done before.
+// Load begins to load the state, unless it is loaded or being loaded.
 func (g *Grain) Load(c actor.Context) {
 	if g.phase == cold {
 		g.startLoading(c)
 	}
 }
 
-// loaded and saved bring the results of I/O back into the mailbox.
+// loaded and saved bring the results of I/O into the mailbox.
 type loaded struct {
 	entities []svc.Entity
 	err      error
@@ -155,7 +154,7 @@ func (g *Grain) Receive(c actor.Context) {
 	g.advance(c)
 }
 
-// advance does what the phase allows until there is nothing to do or I/O is under way.
+// advance handles waiting requests until none is left or I/O is under way.
 func (g *Grain) advance(c actor.Context) {
 	for len(g.waiting) > 0 {
 		switch g.phase {
@@ -173,7 +172,7 @@ func (g *Grain) advance(c actor.Context) {
 
 func (g *Grain) owner() string { return g.kind + "/" + g.identity }
 
-// startLoading reads what is stored; where there can be nothing, it does not ask.
+// startLoading loads the stored state. It does not ask the store if the first request creates the actor.
 func (g *Grain) startLoading(c actor.Context) {
 	made, node, owner := g.made(), g.node, g.owner()
 	if made && node.Await == nil {
@@ -196,15 +195,15 @@ func (g *Grain) startLoading(c actor.Context) {
 	})
 }
 
-// await calls Await for some time.
+// await calls Await with a deadline of awaitTime.
 func (n *Node) await(ctx context.Context, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTime)
 	defer cancel()
 	return n.Await(ctx, owner)
 }
 
-// made reports whether the first queued message creates the actor, so that there is nothing to
-// load. It is false once a save was attempted: its result may be unknown.
+// made reports whether the first waiting request creates the actor, so that there is nothing to load. It is false once
+// a save was attempted, because the result of that save may be unknown.
 func (g *Grain) made() bool {
 	if len(g.waiting) == 0 || g.version != (svc.Version{}) {
 		return false
@@ -249,7 +248,7 @@ func (g *Grain) onLoaded(result *loaded) {
 // storeAway is the answer while the store cannot be reached.
 func storeAway() error { return svc.Unavailable("The store", time.Second) }
 
-// handle applies one request and answers it, or starts to save what it wrote.
+// handle applies one request. It answers at once, or starts to save the writes.
 func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 	defer abortOnPanic(request)
 	if request.Abandoned() {
@@ -272,7 +271,7 @@ func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 	}
 }
 
-// execute applies a method of the kind, or the one that all kinds have.
+// execute applies a method of the kind, or forgetMethod, which all kinds have.
 func (g *Grain) execute(now time.Time, method string, payload []byte) (Outcome[any], error) {
 	if method == forgetMethod {
 		return g.forget(payload)
@@ -280,8 +279,7 @@ func (g *Grain) execute(now time.Time, method string, payload []byte) (Outcome[a
 	return g.core.apply(now, method, payload)
 }
 
-// abortOnPanic ends a request that was taken out of the queue and whose execution panicked, and
-// lets the panic go on.
+// abortOnPanic aborts a request whose execution panicked, and panics again. The request is no longer in the queue.
 func abortOnPanic(request *cluster.Request) {
 	if cause := recover(); cause != nil {
 		request.Abort()
@@ -320,7 +318,7 @@ func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Ou
 	})
 }
 
-// encode makes the entities of some writes, of the present version.
+// encode returns the entities of some writes, with the current version.
 func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
 	entities := make([]svc.Entity, 0, len(writes))
 	for _, w := range writes {
@@ -337,14 +335,14 @@ func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
 	return entities, nil
 }
 
-// save stores entities beside the mailbox. It returns nil once they are durable.
+// save stores entities outside the mailbox. It returns nil once they are durable.
 func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	ctx, cancel := context.WithTimeout(ctx, IOTime)
 	defer cancel()
 	node := g.node
 	node.health.begin(node.Now())
 	err := node.Store.Put(ctx, entities, wakeups, trail)
-	if errors.Is(err, svc.ErrBacklog) { // one tenant's saves say nothing of the store
+	if errors.Is(err, svc.ErrBacklog) { // the backlog of one tenant does not mean that the store is away
 		node.health.end(node.Now(), nil)
 	} else {
 		node.health.end(node.Now(), err)
@@ -356,8 +354,7 @@ func (g *Grain) onSaved(result *saved) {
 	request, pending := g.current, g.pending
 	g.current, g.pending = nil, Outcome[any]{}
 	if result.err != nil {
-		// The write may or may not have happened, or another node is the owner. So the state is
-		// read again.
+		// The write may or may not have happened, or another node is the owner. So the state is loaded again.
 		answer := storeAway()
 		if errors.Is(result.err, svc.ErrBacklog) {
 			answer = result.err
@@ -379,8 +376,8 @@ func (g *Grain) onPassivate(c actor.Context) {
 	}
 }
 
-// onStopping waits for a save under way, so that no later activation can read what this one is
-// about to write, answers its caller, and sends everyone else elsewhere.
+// onStopping waits for a save under way and answers its caller: a later activation must read the result of that save.
+// It bounces the waiting requests, so that their callers try again elsewhere.
 func (g *Grain) onStopping() {
 	if g.phase == saving {
 		g.onSaved(&saved{<-g.done})

@@ -17,7 +17,7 @@ import (
 	"svc/cluster"
 )
 
-// words is a core for tests of the shell: a list of words, in order of arrival.
+// words is a core for tests of the shell: a list of words in order of arrival.
 type words struct {
 	list    []string
 	applied *[]string
@@ -35,7 +35,7 @@ func (w *words) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// Admit notes every message that is applied.
+// Admit records every message that is applied.
 func (w *words) Admit(_ time.Time, method string) error {
 	*w.applied = append(*w.applied, method)
 	return nil
@@ -89,7 +89,7 @@ func wordsKind() *grain.Kind[*words] {
 	return kind
 }
 
-// ask calls a method of the words by its name.
+// ask calls a method of the words actor by its name.
 func ask(ctx context.Context, to grain.Caller, method string, message any) ([]string, error) {
 	return grain.Declare[any, []string]("words", method).Ask(ctx, to, "a", message)
 }
@@ -118,7 +118,7 @@ type pending struct {
 	err    error
 }
 
-// ask sends a request and lets it go as far as it can.
+// ask sends a request and lets it run as far as it can.
 func (h *grainHost) ask(method string, message any) *pending {
 	p := &pending{done: make(chan struct{})}
 	go func() {
@@ -129,7 +129,7 @@ func (h *grainHost) ask(method string, message any) *pending {
 	return p
 }
 
-// want checks what becomes of a request.
+// want checks the answer to a request.
 func (h *grainHost) want(p *pending, answer []string, err error) {
 	h.t.Helper()
 	<-p.done
@@ -148,7 +148,7 @@ func (h *grainHost) wantPending(what string, p *pending) {
 	}
 }
 
-// wantList checks the present list.
+// wantList checks the current list.
 func (h *grainHost) wantList(list ...string) {
 	h.t.Helper()
 	h.want(h.ask("get", grain.None{}), list, nil)
@@ -310,8 +310,8 @@ func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
 	})
 }
 
-// TestVersionsRise lets every write be stored under a higher version than any
-// before, also after what was deleted and where generations were counted from the beginning again.
+// TestVersionsRise stores every write under a higher version than any before. This includes writes after a deletion,
+// and writes after the count of generations began again.
 func TestVersionsRise(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		h.want(h.ask("add", "a"), []string{"a"}, nil)
@@ -455,7 +455,7 @@ func TestAPanicDropsTheStateAndIsNotRepeated(t *testing.T) {
 				h.EvictAll()
 				synctest.Wait()
 				began := time.Now()
-				release := h.store.HoldLoads() // so that it panics while handling a load
+				release := h.store.HoldLoads() // so that it panics while it handles a load
 				bad := h.ask(test.method, "bad")
 				behind := h.ask("get", grain.None{})
 				release()
@@ -481,9 +481,8 @@ func count(list []string, word string) (n int) {
 	return n
 }
 
-// TestNoWriteIsLostWhileGrainsStop has callers add words while their grains are
-// stopped and the store fails: what was answered is there, and nothing else
-// than what was answered or failed.
+// TestNoWriteIsLostWhileGrainsStop adds words concurrently while their grains are stopped and the store fails. All
+// words that were answered are stored, and no others but words whose call failed.
 func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		const callers, adds = 16, 50

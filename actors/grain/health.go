@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// storeHealth infers from the saves of a node whether the store answers. Nil and the zero value
-// mean that it does.
+// storeHealth infers from the saves of a node whether the store answers. Nil and the zero value mean that it does.
 type storeHealth struct {
 	mu sync.Mutex
-	// failed is when a save failed last; zero once one has succeeded.
+	// failed is the time of the last save if it failed, zero if it succeeded.
 	failed time.Time
-	// saving counts the saves under way, alive is the last sign of life from their store.
+	// saving counts the saves under way; alive is the last time at which the store answered, or at which saves began.
 	saving int
 	alive  time.Time
 }
 
-// The store counts as away for FailedTime after a save failed, so that somebody tries again
-// soon, and while saves are under way of which none has ended for silentTime.
+// The store counts as away for FailedTime after a failed save; then another call tries again. It also counts as away if
+// saves are under way and none has ended for silentTime.
 const (
 	FailedTime = 2 * time.Second
 	silentTime = 3 * time.Second
 )
 
-// begin notes that a save begins.
+// begin notes the begin of a save.
 func (h *storeHealth) begin(now time.Time) {
 	if h == nil {
 		return
@@ -36,7 +35,7 @@ func (h *storeHealth) begin(now time.Time) {
 	h.saving++
 }
 
-// end notes how a save ended.
+// end notes the end and the result of a save.
 func (h *storeHealth) end(now time.Time, err error) {
 	if h == nil {
 		return
@@ -50,7 +49,7 @@ func (h *storeHealth) end(now time.Time, err error) {
 	}
 }
 
-// away reports whether the store is known not to answer.
+// away reports whether the store does not answer, as far as the saves show.
 func (h *storeHealth) away(now time.Time) bool {
 	if h == nil {
 		return false

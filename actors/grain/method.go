@@ -17,8 +17,7 @@ import (
 	"svc/protos"
 )
 
-// Core is the pure part of a kind: the state of one actor and the rules over it, without clock,
-// I/O or the actor library.
+// Core is the pure part of a kind: the state of one actor and its rules, without clock, I/O or the actor library.
 type Core interface {
 	// Restore rebuilds the state from the stored entities; none means a new actor.
 	Restore(entities []svc.Entity) error
@@ -26,42 +25,41 @@ type Core interface {
 
 // Guard is a Core that refuses some messages before they are handled.
 type Guard interface {
-	// Admit returns why a method is refused now, nil where it is not.
+	// Admit returns the reason for refusing a method now, or nil.
 	Admit(now time.Time, method string) error
 }
 
-// Creator is a Core that some messages create under an identity that was just drawn at random,
-// so that nothing can be stored under it.
+// Creator is a Core that some messages create under an identity that was just drawn at random. Nothing can be stored
+// under such an identity.
 type Creator interface {
 	// Creates reports whether a message creates the actor.
 	Creates(method string, payload []byte) bool
 }
 
-// SaveObserver is a Core that wants to know when what it wrote is durable.
+// SaveObserver is a Core that is notified when its writes are durable.
 type SaveObserver interface{ Saved(now time.Time) }
 
-// None is the request or the answer of a method that has nothing to say.
+// None is the request or the answer of a method without content.
 type None struct{}
 
-// Handler handles one method. It may change the state only together with the writes of its
-// outcome: where saving fails, the state is dropped and read again.
+// Handler handles one method. It may change the state only together with the writes of its outcome: if the save fails,
+// the state is dropped and loaded again.
 type Handler[S, M, R any] func(core S, now time.Time, message M) (Outcome[R], error)
 
 // Option is a property of a method.
 type Option int
 
 const (
-	// Repeatable methods do no harm when they are executed twice. Their calls are repeated where
-	// the answer of another node was lost; others end as unavailable, since they may have been
-	// executed.
+	// Repeatable methods may be executed twice without harm. If the answer of another node is lost, their calls are
+	// repeated. Other calls then fail as unavailable, since they may have been executed.
 	Repeatable Option = iota + 1
-	// NeedsStore methods write nothing themselves, but their answer is of use only if something
-	// can be saved soon: they are refused while the store does not answer.
+	// NeedsStore methods write nothing themselves, but their answer is useful only if a save succeeds soon. They are
+	// refused while the store does not answer.
 	NeedsStore
 )
 
-// Kind is one kind of persistent actor: its name, its place among the kinds, and the table of
-// its methods. The table is complete once the package that declares it is initialised.
+// Kind is one kind of persistent actor: its name, its rank, and the table of its methods. The table is complete once
+// the package that declares it is initialised.
 type Kind[S Core] struct {
 	name    string
 	rank    int
@@ -87,7 +85,7 @@ func (k *Kind[S]) Name() string { return k.name }
 // Rank returns the kind's rank.
 func (k *Kind[S]) Rank() int { return k.rank }
 
-// Idle returns how long an activation is kept without a message.
+// Idle returns the time without a message after which an activation stops.
 func (k *Kind[S]) Idle() time.Duration { return k.idle }
 
 // Methods returns the names of the methods, in no order.
@@ -99,8 +97,8 @@ func (k *Kind[S]) Methods() []string {
 	return names
 }
 
-// Apply has a core handle one message. An unknown method is an error, so that it is answered
-// instead of timing out.
+// Apply makes a core handle one message. An unknown method is an error, so that the caller gets an answer instead of a
+// timeout.
 func (k *Kind[S]) Apply(core S, now time.Time, name string, payload []byte) (Outcome[any], error) {
 	if guard, ok := any(core).(Guard); ok {
 		if err := guard.Admit(now, name); err != nil {
@@ -114,16 +112,15 @@ func (k *Kind[S]) Apply(core S, now time.Time, name string, payload []byte) (Out
 	return handle(core, now, payload)
 }
 
-// Row returns the kind's row in the cluster's table; newCore makes the core of an identity,
-// without I/O.
+// Row returns the kind's row in the cluster's table. newCore makes the core of an identity without I/O.
 func (k *Kind[S]) Row(node *Node, newCore func(identity string) S) cluster.Kind {
 	return cluster.Kind{Name: k.name, Rank: k.rank, Idle: k.idle, New: func(identity string) actor.Actor {
 		return New(node, k, identity, newCore(identity))
 	}}
 }
 
-// On declares a method of a kind: its name on the wire and its handler. Two methods of one name
-// are a mistake that ends the program at its start.
+// On declares a method of a kind: its name on the wire and its handler. A second method of the same name is a bug, so
+// On panics when the program starts.
 func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], options ...Option) Method[M, R] {
 	if _, known := kind.methods[name]; known {
 		panic(fmt.Sprintf("the method %q of %s is declared twice", name, kind.name))
@@ -143,15 +140,14 @@ func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], o
 	return made
 }
 
-// Method is how clients call a method: with a request of type M, for an answer of type R.
+// Method is the client side of a method, with a request of type M and an answer of type R.
 type Method[M, R any] struct {
 	kind, name string
 	repeatable bool
 	needsStore bool
 }
 
-// Declare returns a method of a kind that has a shell of its own; the kinds of this package
-// declare theirs with On.
+// Declare returns a method of a kind that has its own shell. Kinds with the shell of this package use On.
 func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
 	m := Method[M, R]{kind: kind, name: name}
 	declared.add(Message{Kind: kind, Method: name, Request: reflect.TypeFor[M](), Answer: reflect.TypeFor[R]()})
@@ -162,7 +158,7 @@ func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
 	return m
 }
 
-// Message names the types that cross to the actors of a kind and back by one of its methods.
+// Message names a method of a kind with the types of its request and its answer.
 type Message struct {
 	Kind, Method    string
 	Request, Answer reflect.Type
@@ -180,7 +176,8 @@ func (m *messages) add(one Message) {
 	m.list = append(m.list, one)
 }
 
-// declared has the methods of all packages of the program, which add to it while they are initialised, and of tests.
+// declared lists the methods of all packages of the program and of tests. Packages add to it while they are
+// initialised.
 var declared messages //nolint:gochecknoglobals // packages are initialised without arguments
 
 // Messages lists the methods of all kinds of the program with their types.
@@ -193,19 +190,18 @@ func Messages() []Message {
 // Name returns the method's name on the wire.
 func (m Method[M, R]) Name() string { return m.name }
 
-// uncertain reports an answer that does not say whether something was saved.
+// uncertain reports whether an answer leaves open if something was saved.
 func uncertain(reply *protos.Answer) bool {
 	return reply.GetFailure() != nil && svc.CodeOf(decodeFailure(reply.GetFailure())) == svc.CodeUnavailable
 }
 
-// Caller reaches actors wherever they live.
+// Caller calls actors on any node.
 type Caller interface {
 	Call(ctx context.Context, call *protos.Call) (*protos.Answer, error)
 }
 
-// Ask sends a request to the actor of an identity and returns its answer. It fails with
-// unavailable where the actor cannot be reached in time, and with whatever svc.Error the actor
-// answered.
+// Ask sends a request to the actor of an identity and returns its answer. It fails with unavailable if the actor cannot
+// be reached in time, and with the svc.Error that the actor answered.
 func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, message M) (answer R, err error) {
 	payload, err := json.Marshal(message)
 	if err != nil {
@@ -213,7 +209,7 @@ func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, messa
 	}
 	carrier := svc.CarrierOf(ctx)
 	var trail []byte
-	if !m.repeatable { // else what it leaves could be saved twice
+	if !m.repeatable { // a repeated call could save its trail twice
 		if trail, err = carrier.Lend(); err != nil {
 			return answer, err
 		}

@@ -9,30 +9,28 @@ type Outcome[R any] struct {
 	Effects
 }
 
-// Effects are what an outcome does besides answering.
+// Effects are the effects of an outcome in addition to its answer.
 type Effects struct {
 	Writes  []Write
 	Wakeups []svc.Wakeup
-	// Happened and About replace the kind and the subject of the ledger entry that the call brought,
-	// where they are not empty. The subject is otherwise the one that the call named, or else the
-	// first thing written.
+	// Happened and About replace the kind and the subject of the call's ledger entry, unless they are empty. Without
+	// About, the subject is the one that the call named, or else the first entity written.
 	Happened svc.LedgerKind
 	About    string
-	// Entries are further lines for ledgers, of what no caller asked for. They are saved with the writes.
+	// Entries are further ledger entries, for changes that no caller asked for. They are saved with the writes.
 	Entries []svc.LedgerEntry
-	// Repeated says that what the call asks for was done before, under the same id, and that what it
-	// leaves was left then.
+	// Repeated says that an earlier call with the same id did the same and saved its trail.
 	Repeated bool
-	// After runs once the writes are durable, before the answer is sent, with their version.
+	// After runs once the writes are durable and before the answer is sent. It receives the version of the writes.
 	After func(svc.Version)
 }
 
-// Answer returns the outcome of an answer and what it writes.
+// Answer returns an outcome with an answer and writes.
 func Answer[R any](answer R, writes ...Write) Outcome[R] {
 	return Outcome[R]{Answer: answer, Effects: Effects{Writes: writes}}
 }
 
-// Again returns the outcome of a call whose thing is there already, under the id that the call names.
+// Again returns the outcome of a repeated call: an earlier one created the thing under the id that the call names.
 func Again[R any](answer R) Outcome[R] {
 	return Outcome[R]{Answer: answer, Effects: Effects{Repeated: true}}
 }

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// Random is where ids and secrets come from.
+// Random generates ids and secrets.
 type Random struct {
 	// ID returns a new sortable id with a prefix, for example app_.
 	ID func(prefix string) string
@@ -14,10 +14,10 @@ type Random struct {
 	Bytes func(n int) []byte
 }
 
-// NewID returns a new id for a call: the same for its repetitions under one Idempotency-Key.
+// NewID returns a new id for a call. Repetitions of the call under one Idempotency-Key get the same id.
 func (r Random) NewID(ctx context.Context, prefix string) string {
 	return svc.DrawID(ctx, prefix, r.ID)
 }
 
-// NewBytes returns n random bytes for a call: the same for its repetitions under one Idempotency-Key.
+// NewBytes returns n random bytes for a call. Repetitions of the call under one Idempotency-Key get the same bytes.
 func (r Random) NewBytes(ctx context.Context, n int) []byte { return svc.DrawBytes(ctx, n, r.Bytes) }

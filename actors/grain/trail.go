@@ -7,9 +7,8 @@ import (
 	"svc"
 )
 
-// trail returns what a save leaves beside its entities: the trail that the call brought, completed
-// by what the core knows, and the entries of the core. It is named after the save where the call
-// brought none.
+// trail returns the trail of a save: the one that came with the call, completed by the core, and the entries of the
+// core. If the call brought none, its id is the version of the save.
 func (g *Grain) trail(encoded []byte, effects *Effects) (trail svc.Trail, err error) {
 	if encoded != nil {
 		if err := json.Unmarshal(encoded, &trail); err != nil {

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// Workers runs work beside mailboxes, each piece on a goroutine that then waits a while for the
-// next one: a new goroutine would grow its stack again every time.
+// Workers runs work outside mailboxes, each piece on a goroutine that then waits a while for the next piece: a new
+// goroutine would grow its stack again every time.
 //
-// All work runs under one context, which Run cancels at the end of the node before it waits for
-// the work that is left.
+// All work runs under one context. When the node ends, Run cancels it and then waits for the remaining work.
 type Workers struct {
 	ctx    context.Context //nolint:containedctx // it is the node's; work outlives the message that began it
 	cancel context.CancelFunc
 
 	mu   sync.Mutex
-	idle []*worker // the one that has waited least is last, and is taken first
+	idle []*worker // the worker that has waited least is last, and is taken first
 	busy int
-	// finished, once Run waits, is closed when nobody is busy.
+	// finished is non-nil while Run waits, and is closed when no worker is busy.
 	finished chan struct{}
 }
 
@@ -37,10 +36,10 @@ func NewWorkers() *Workers {
 	return &Workers{ctx: ctx, cancel: cancel}
 }
 
-// Context returns the context of all work, for work that ends earlier to derive its own from.
+// Context returns the context of all work. Work that ends earlier derives its own context from it.
 func (w *Workers) Context() context.Context { return w.ctx }
 
-// Run keeps the pool until ctx ends, and returns once all work has ended.
+// Run returns once ctx ends and all work has ended.
 func (w *Workers) Run(ctx context.Context) error {
 	<-ctx.Done()
 	w.cancel()
@@ -55,7 +54,7 @@ func (w *Workers) Run(ctx context.Context) error {
 	return nil
 }
 
-// Go has work run, without waiting for it.
+// Go runs work on a worker, without waiting for it.
 func (w *Workers) Go(work func(ctx context.Context)) {
 	w.mu.Lock()
 	w.busy++
@@ -71,7 +70,7 @@ func (w *Workers) Go(work func(ctx context.Context)) {
 	go w.serve(&worker{make(chan func(context.Context), 1)}, work)
 }
 
-// serve is the life of a worker.
+// serve is the loop of a worker.
 func (w *Workers) serve(one *worker, work func(context.Context)) {
 	timer := time.NewTimer(workerWait)
 	defer timer.Stop()
@@ -94,7 +93,7 @@ func (w *Workers) serve(one *worker, work func(context.Context)) {
 	}
 }
 
-// perform does one piece of work and notes its end.
+// perform runs one piece of work and counts its end.
 func (w *Workers) perform(work func(context.Context)) {
 	work(w.ctx)
 	w.mu.Lock()
@@ -105,8 +104,7 @@ func (w *Workers) perform(work func(context.Context)) {
 	}
 }
 
-// leave takes a worker out of the pool; it reports false where the worker was given work
-// meanwhile.
+// leave removes a worker from the pool. It returns false if the worker was given work meanwhile.
 func (w *Workers) leave(one *worker) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,8 +15,8 @@ func waiting(w *Workers) int {
 	return len(w.idle)
 }
 
-// TestWorkersAreUsedAgain gives a pool work in rounds: as many workers as there is work at a
-// time, and none when there was none for a while.
+// TestWorkersAreUsedAgain gives a pool work in rounds. The pool has as many workers as concurrent pieces of work, and
+// none after a while without work.
 func TestWorkersAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestWorkersAreUsedAgain(t *testing.T) {
 	})
 }
 
-// TestWorkThatComesAsAWorkerLeavesIsDone gives work at the very instants at which workers leave.
+// TestWorkThatComesAsAWorkerLeavesIsDone submits work at the very instants at which workers leave.
 func TestWorkThatComesAsAWorkerLeavesIsDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestWorkThatComesAsAWorkerLeavesIsDone(t *testing.T) {
 	})
 }
 
-// TestRunWaitsForWork ends a pool while work is under way: the work's context ends, and Run
-// returns only after the work.
+// TestRunWaitsForWork ends a pool while work is under way. The context of the work ends, and Run returns only after the
+// work.
 func TestRunWaitsForWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
