@@ -36,7 +36,7 @@ type Node struct {
 	health storeHealth
 }
 
-// With returns a node whose grains use another store. The health of that store is not inferred from its answers.
+// With returns a node with another store for its grains. The health of that store is not inferred from its answers.
 func (n *Node) With(store Entities) *Node {
 	return &Node{Store: store, Await: n.Await, Workers: n.Workers, Now: n.Now, Logger: n.Logger}
 }
@@ -279,7 +279,7 @@ func (g *Grain) execute(now time.Time, method string, payload []byte) (Outcome[a
 	return g.core.apply(now, method, payload)
 }
 
-// abortOnPanic aborts a request whose execution panicked, and panics again. The request is no longer in the queue.
+// abortOnPanic aborts a request if its execution panicked, and panics again. The request is no longer in the queue.
 func abortOnPanic(request *cluster.Request) {
 	if cause := recover(); cause != nil {
 		request.Abort()

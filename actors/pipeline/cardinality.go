@@ -9,29 +9,26 @@ import (
 )
 
 const (
-	// seriesTime is how long a series counts at least against its environment's limit
-	// after its last point; twice as long at most.
+	// seriesTime is how long a series counts against the limit of its environment after its last point: at least this
+	// long, and at most twice as long.
 	seriesTime = 12 * time.Hour
-	// readAtOnce bounds the environments of one question to the store, readAgain is the pause after one
-	// that failed.
+	// readAtOnce bounds the environments of one query to the store. readAgain is the pause after a query that failed.
 	readAtOnce = 100
 	readAgain  = 5 * time.Second
-	// forgetEvery is the pause between two looks for environments without points.
+	// forgetEvery is the pause between two searches for environments without points.
 	forgetEvery = time.Hour
 )
 
 // SeriesHistory reads the series of the recent past.
 type SeriesHistory interface {
-	// SeriesSince calls yield with the series of each of some environments that were seen since an
-	// instant.
+	// SeriesSince calls yield with each series of some environments that had a point since an instant.
 	SeriesSince(ctx context.Context, environments []uint64, since time.Time, yield func(environment uint64, series []uint64)) error
 }
 
-// Cardinality counts the series of the environments whose points come through this node. With the
-// first point of an environment it has the store asked for the series of before; until they
-// are read, as many as come meanwhile may be admitted beyond the limit. Each node has its own
-// count, so an environment that is served by several nodes at once may exceed its limit by
-// what each has not seen. An environment without points is forgotten within a day.
+// Cardinality counts the series of the environments that have points on this node. The first point of an environment
+// starts a query for its stored series. Until they are read, new series are counted alone, so more series than the
+// limit may be admitted. Each node has its own count, so an environment that several nodes serve may exceed its limit
+// by the series that each node has not seen. An environment without points is dropped within a day.
 type Cardinality struct {
 	store  SeriesHistory
 	now    func() time.Time
@@ -39,25 +36,24 @@ type Cardinality struct {
 
 	mu           sync.RWMutex
 	environments map[uint64]*seriesCount
-	// unread are the environments whose series of before were not read yet; wake holds a token while
-	// there may be any.
+	// unread lists the environments with stored series that are not read yet. wake holds a token while there may be
+	// any.
 	unread []uint64
 	wake   chan struct{}
 }
 
-// seriesCount holds series in two halves, the newer and the older, so that series
-// that ended are forgotten.
+// seriesCount holds series in two halves, the newer and the older, so that series that ended are dropped.
 type seriesCount struct {
 	newer, older map[uint64]struct{}
 	turned       time.Time
 }
 
-// NewCardinality returns a count of nothing.
+// NewCardinality returns an empty count.
 func NewCardinality(store SeriesHistory, now func() time.Time, logger *slog.Logger) *Cardinality {
 	return &Cardinality{store: store, now: now, logger: logger, environments: map[uint64]*seriesCount{}, wake: make(chan struct{}, 1)}
 }
 
-// Run reads the series of before, and forgets environments without points, until ctx ends.
+// Run reads stored series and drops environments without points, until ctx ends.
 func (c *Cardinality) Run(ctx context.Context) error {
 	forget := time.NewTicker(forgetEvery)
 	defer forget.Stop()
@@ -76,7 +72,7 @@ func (c *Cardinality) Run(ctx context.Context) error {
 	}
 }
 
-// signal has Run read.
+// signal wakes Run, so that it reads.
 func (c *Cardinality) signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -84,7 +80,7 @@ func (c *Cardinality) signal() {
 	}
 }
 
-// read counts what is stored of the environments that are new here.
+// read counts the stored series of environments that are new on this node.
 func (c *Cardinality) read(ctx context.Context) error {
 	for {
 		c.mu.RLock()
@@ -108,7 +104,7 @@ func (c *Cardinality) read(ctx context.Context) error {
 	}
 }
 
-// forget drops the environments of which no series counts any more.
+// forget drops environments that have no counted series any more.
 func (c *Cardinality) forget() {
 	now := c.now()
 	c.mu.Lock()
@@ -120,8 +116,7 @@ func (c *Cardinality) forget() {
 	}
 }
 
-// Admit reports whether a point of a series may be taken: the series is known, or its
-// environment has fewer than limit.
+// Admit reports whether a point of a series is accepted: the series is known, or its environment has fewer than limit.
 func (c *Cardinality) Admit(environment, series uint64, limit int, now time.Time) bool {
 	c.mu.RLock()
 	count := c.environments[environment]
@@ -135,7 +130,7 @@ func (c *Cardinality) Admit(environment, series uint64, limit int, now time.Time
 	return c.count(environment, series, limit, now)
 }
 
-// count adds a series to its environment, unless that has as many as it may.
+// count adds a series to its environment, unless the environment has reached its limit.
 func (c *Cardinality) count(environment, series uint64, limit int, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// manySeries is a store of three series of every environment, which does not answer at first.
+// manySeries is a store with three series of every environment. It fails at first.
 type manySeries struct {
 	failures int
 	asked    [][]uint64
@@ -27,7 +27,7 @@ func (s *manySeries) SeriesSince(_ context.Context, environments []uint64, _ tim
 	return nil
 }
 
-// TestSeriesOfBeforeCount has two of many environments send points.
+// TestSeriesOfBeforeCount sends points for two of many environments.
 func TestSeriesOfBeforeCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &manySeries{failures: 1}
@@ -80,7 +80,7 @@ func TestSeriesOfBeforeCount(t *testing.T) {
 	})
 }
 
-// TestEndedSeriesMakeRoom has series end.
+// TestEndedSeriesMakeRoom lets series end.
 func TestEndedSeriesMakeRoom(t *testing.T) {
 	t.Parallel()
 	c := NewCardinality(&manySeries{}, time.Now, slog.New(slog.DiscardHandler))

@@ -9,28 +9,27 @@ import (
 	"svc/actors/attempt"
 )
 
-// completion is an interrupted block that this node completes. What was done of it outlives the
-// generation in which it was done: while the block is undecided, nobody goes past it, so neither its
-// records nor the states that they are folded with change. On a node that is too slow to complete a
-// block within one generation, the next generation continues where the last one stopped.
+// completion is an interrupted block that this node completes. Its work outlives the generation that began it: while
+// the block is undecided, no node goes past it. So neither its records nor the states that they are folded with change.
+// If a node is too slow to complete a block within one generation, it continues in the next.
 type completion struct {
 	block pendingBlock
-	// generation is the one in which the block began to be made.
+	// generation is the generation in which making the block began.
 	generation int32
 	// made is closed once open, states and err are set.
 	made   chan struct{}
 	cancel context.CancelFunc
-	// open is the block, states are those of partitions after it.
+	// open is the block; states are the states of partitions after it.
 	open   *openBlock
 	states map[int]*begin
 	err    error
 }
 
-// completeAll completes the blocks of a generation that are undecided, one after another. Those that
-// another node completes are waited for.
+// completeAll completes the undecided blocks of a generation, one after another. It waits for blocks that another node
+// completes.
 func (s *shardStream) completeAll(ctx context.Context, g *generation, wanted []int) error {
 	select {
-	case s.completing <- struct{}{}: // the generation before may still be at it
+	case s.completing <- struct{}{}: // the previous generation may still complete blocks
 		defer func() { <-s.completing }()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -55,7 +54,7 @@ func (s *shardStream) completeAll(ctx context.Context, g *generation, wanted []i
 	return nil
 }
 
-// dropDecided forgets completions of blocks that are not this node's to complete any more.
+// dropDecided cancels completions of blocks that this node no longer has to complete.
 func (s *shardStream) dropDecided(g *generation) {
 	for id, c := range s.completions {
 		wanted := slices.ContainsFunc(g.undecided, func(block pendingBlock) bool {
@@ -68,8 +67,8 @@ func (s *shardStream) dropDecided(g *generation) {
 	}
 }
 
-// complete stores an interrupted block as the sink stores its own, and adds the states of the
-// wanted partitions after it to those of the generation.
+// complete stores an interrupted block as the sink stores its own blocks. It adds the states of the wanted partitions
+// after the block to the states of the generation.
 func (s *shardStream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) error {
 	c := s.completions[block.id]
 	if c == nil {
@@ -95,7 +94,7 @@ func (s *shardStream) complete(ctx context.Context, g *generation, block pending
 	return nil
 }
 
-// begin begins to make a block, which only reads and is not ended with the generation.
+// begin begins to make a block. Making only reads, so it does not end with the generation.
 func (s *shardStream) begin(ctx context.Context, g *generation, block pendingBlock, wanted []int) *completion {
 	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -108,8 +107,8 @@ func (s *shardStream) begin(ctx context.Context, g *generation, block pendingBlo
 	return c
 }
 
-// make makes the rows of a block of its records, with the states of its partitions without its rows.
-// The states of wanted partitions are read along.
+// make makes the rows of a block from its records. It starts from the states of the partitions without the block's
+// rows. It also reads the states of the wanted partitions.
 func (s *shardStream) make(ctx context.Context, g *generation, c *completion, wanted []int) (err error) {
 	needed := slices.Clone(wanted)
 	for _, partition := range c.block.partitions() {
@@ -136,8 +135,8 @@ func (s *shardStream) make(ctx context.Context, g *generation, c *completion, wa
 	return nil
 }
 
-// adopt makes a completion one of the present generation. Only the states of the block's own
-// partitions are still valid if it was begun in an earlier one: others may have been written to.
+// adopt moves a completion to the current generation. If an earlier generation began it, only the states of the block's
+// own partitions are still valid: other partitions may have been written to.
 func (c *completion) adopt(g *generation) {
 	own := c.block.partitions()
 	maps.DeleteFunc(c.states, func(partition int, _ *begin) bool {

@@ -2,10 +2,9 @@ package pipeline
 
 import "svc/protos"
 
-// dedup remembers the ids of the events of one partition for the exact
-// removal of duplicates. It keeps at least the newest limit ids and at most
-// twice as many: ids gather in one set until it is full, and the set before it
-// is kept beside it.
+// dedup remembers the ids of the events of one partition, for the exact removal of duplicates. It holds at least the
+// newest limit ids and at most twice as many: ids gather in one set until it is full, and the previous set is retained
+// along with it.
 type dedup struct {
 	limit            int
 	newest, previous *idSet
@@ -65,7 +64,7 @@ func (s *idSet) has(id [2]uint64) bool {
 	return s.slots[s.find(id)] == id
 }
 
-// add puts an id in and reports whether it was not.
+// add adds an id and reports whether it is new.
 func (s *idSet) add(id [2]uint64) bool {
 	if s.has(id) {
 		return false
@@ -92,8 +91,8 @@ func (s *idSet) grow() {
 	}
 }
 
-// known remembers the key of an item and reports whether it was there. A replayed dead letter has
-// a key of its own, since the key of its item was remembered when it was folded first.
+// known adds the key of an item and reports whether it was known. A replayed dead letter has its own key, since the key
+// of its item was added when it was folded first.
 func known(ids *dedup, key [2]uint64, letter string) bool {
 	if letter != "" {
 		key = letterKey(letter)

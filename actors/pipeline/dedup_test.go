@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestRecentIDs compares with a list of everything that was ever added: an id is
-// called known only if it was added before, and each of the newest limit ids is
-// known.
+// TestRecentIDs compares with a list of everything that was ever added: an id is known only if it was added before, and
+// each of the newest limit ids is known.
 func TestRecentIDs(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 10, 100} {
 		rng := rand.New(rand.NewPCG(1, uint64(limit)))
@@ -38,7 +37,7 @@ func TestRecentIDs(t *testing.T) {
 	}
 }
 
-// TestRecentIDsTurn holds the exact moment at which ids are forgotten.
+// TestRecentIDsTurn checks the exact moment at which ids are dropped.
 func TestRecentIDsTurn(t *testing.T) {
 	ids := newDedup(2)
 	steps := []struct {

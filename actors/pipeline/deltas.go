@@ -10,43 +10,42 @@ import (
 	"svc/protos"
 )
 
-// Times of cumulative series.
+// The times of cumulative series.
 const (
 	// cumulativeTime is how long a series without a point is remembered.
 	cumulativeTime = time.Hour
-	// cumulativeHistory is how far back a new owner reads states: the time above and
-	// as much again for a service that was down.
+	// cumulativeHistory is how far back a new owner reads states: cumulativeTime, and as much again for a service that
+	// was down.
 	cumulativeHistory = 2 * cumulativeTime
 	// firstPointTime is the age up to which the first point of a series counts from
 	// the start of the series.
 	firstPointTime = 10 * time.Minute
 )
 
-// deltas turns the points of cumulative series into differences. A sender is
-// told apart by who it is and when it began to count, so processes with the same
-// labels do not disturb each other, and one that starts again is another sender.
+// deltas turns the points of cumulative series into differences. A sender is identified by its id and by the time at
+// which it began to count. So processes with the same labels do not disturb each other, and a restarted process is
+// another sender.
 //
-// The first point of a sender counts from zero where nothing of it can have been
-// counted before, and where it is about the present: it began lately, or after the
-// series' last point, or another series of the metric with the same beginning is known
-// (SDKs give all series of an instrument one beginning). Else it only says from where
-// to count.
+// The first point of a sender counts from zero if none of it can have been counted before and if it belongs to the
+// present. It does if the sender began lately, or after the last point of the series. It also does if another series of
+// the metric with the same beginning is known, since SDKs give all series of an instrument one beginning. Otherwise the
+// first point only sets the start of the count.
 //
-// The state is in the rows: each row of a cumulative series carries what the sender
-// had reached. A row and its state are stored together or not at all, so a new owner,
-// which reads them without the pending block, makes the same differences again.
+// The state is in the rows: each row of a cumulative series carries the total of its sender. A row and its state are
+// stored together or not at all. So a new owner, which reads them without the pending block, makes the same differences
+// again.
 type deltas struct {
 	senders map[senderKey]*protos.Cumulative
 	// latest is the newest point of a series, from any sender.
 	latest map[uint64]instants
-	// begins are the beginnings of a metric's senders, with when each was heard of last.
-	// A known one is changed through its pointer: an assignment would replace the text of
-	// its key too, by one that shares memory with the record.
+	// begins holds the beginnings of a metric's senders, with the time of their last point. A known one is changed
+	// through its pointer: an assignment would also replace the text of its key by one that shares memory with the
+	// record.
 	begins  map[beginKey]*int64
 	sweptMs int64
 }
 
-// senderKey is one sender of a series; beginNs and sender are 0 where it does not say.
+// senderKey is one sender of a series; beginNs and sender are 0 if the point does not name them.
 type senderKey struct{ series, beginNs, sender uint64 }
 
 type beginKey struct {
@@ -55,14 +54,14 @@ type beginKey struct {
 	beginNs     uint64
 }
 
-// instants are those of a point: its own, and its arrival.
+// instants are the two times of a point: its own, and its arrival.
 type instants struct{ tsMs, receivedMs int64 }
 
 func newDeltas() *deltas {
 	return &deltas{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
 }
 
-// Restore takes what the store knows of a sender.
+// Restore adds the stored state of a sender.
 func (c *deltas) Restore(s svc.CumulativeSeries) error {
 	reached := &protos.Cumulative{}
 	if len(s.State) < 8 {
@@ -79,7 +78,7 @@ func (c *deltas) Restore(s svc.CumulativeSeries) error {
 	return nil
 }
 
-// note remembers when a point of a sender was, and when it came.
+// note stores the time and the arrival of a sender's point.
 func (c *deltas) note(key senderKey, begin beginKey, at instants) {
 	if c.latest[key.series].tsMs <= at.tsMs {
 		c.latest[key.series] = at
@@ -92,8 +91,8 @@ func (c *deltas) note(key senderKey, begin beginKey, at instants) {
 	c.begins[begin] = &at.receivedMs
 }
 
-// fold returns what a point adds to the point before of its sender. A late point is
-// not newer than that one, and adds nothing.
+// fold returns the difference between a point and the previous point of its sender. A late point is not newer than the
+// previous one and adds nothing.
 func (c *deltas) fold(p *protos.MetricPoint, now measurement) (added measurement, late bool) {
 	c.sweep(p.ReceivedMs)
 	key := senderKey{p.Series, p.StartNs, p.Sender}
@@ -123,8 +122,8 @@ func (c *deltas) fromZero(p *protos.MetricPoint, begin beginKey) bool {
 	return p.TsMs-startMs <= firstPointTime.Milliseconds() || known && startMs >= last.tsMs || sibling
 }
 
-// since returns what was added to an earlier state of the same sender. A count that is
-// lower began again at zero.
+// since returns the difference from an earlier state of the same sender. A lower count means that the sender began
+// again at zero.
 func (m measurement) since(before *protos.Cumulative) measurement {
 	if m.histogram == nil {
 		if m.sum < before.Sum {
@@ -143,19 +142,19 @@ func (m measurement) since(before *protos.Cumulative) measurement {
 	return measurement{count: m.count - before.Count, sum: m.sum - before.Sum, histogram: difference}
 }
 
-// state returns what a row carries of the sender of a point that was just folded: eight
-// bytes that tell it from other senders of the series, and then all of it.
+// state returns the state of the sender in the row of a point that was just folded. Eight bytes distinguish the sender
+// from other senders of the series; the rest is its total.
 func (c *deltas) state(p *protos.MetricPoint) []byte {
 	reached := c.senders[senderKey{p.Series, p.StartNs, p.Sender}]
 	state := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+reached.SizeVT()), reached.StartNs^reached.Sender)
 	encoded, err := reached.MarshalVT()
-	if err != nil { // it holds no text, so this cannot be
+	if err != nil { // impossible: the message holds no text
 		return nil
 	}
 	return append(state, encoded...)
 }
 
-// sweep forgets what had no point for long, now and then.
+// sweep now and then drops senders and series without a point for cumulativeTime.
 func (c *deltas) sweep(nowMs int64) {
 	limit := nowMs - cumulativeTime.Milliseconds()
 	if c.sweptMs > nowMs-cumulativeTime.Milliseconds()/4 {

@@ -9,7 +9,7 @@ import (
 	"svc/protos"
 )
 
-// TestCumulative says what single points add.
+// TestCumulative lists the differences that single points add.
 func TestCumulative(t *testing.T) {
 	const minute = int64(time.Minute / time.Millisecond)
 	type point struct {

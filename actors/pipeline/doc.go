@@ -1,11 +1,10 @@
-// Package pipeline carries records of the log into the store, each exactly once.
+// Package pipeline stores the records of the log, each exactly once.
 //
-// Stream learns from the log's consumer which partitions this node owns. It hands their
-// records, in order, to the partitions' intakes, which drop duplicates, find sessions and make
-// rows. Sink gathers the rows of all partitions into blocks and stores each block exactly once;
-// recovery.go completes the blocks that a crash interrupted.
+// The consumer of the log notifies Stream of the partitions that this node owns. Stream passes their records, in order,
+// to the intakes of the partitions, which drop duplicates, find sessions and make rows. Sink gathers the rows of all
+// partitions into blocks and stores each block exactly once; recovery.go completes the blocks that a crash interrupted.
 //
-// The package knows no module of the product. A module learns what is stored by a Listener,
-// which the sink and the recovery run between the insert of a block and the commit of its
-// offsets. What a listener could not tell an actor in time goes to the Outbox, which is durable.
+// The package knows no module of the product. A module follows the stored blocks with a Listener, which the sink and
+// the recovery run between the insert of a block and the commit of its offsets. If a listener cannot notify an actor in
+// time, it leaves a note in the Outbox, which is durable.
 package pipeline

@@ -16,12 +16,12 @@ import (
 type door struct {
 	mu     sync.Mutex
 	inside int
-	// closed is set while the door is closed, and closed itself when it opens again; left is closed when the
-	// last one leaves.
+	// closed is non-nil while the door is closed, and is closed when the door opens again. left is closed when the last
+	// delivery leaves.
 	closed, left chan struct{}
 }
 
-// enter waits until the door is open. The caller leaves.
+// enter waits until the door is open. The caller must leave.
 func (d *door) enter(ctx context.Context) error {
 	for {
 		d.mu.Lock()
@@ -50,7 +50,7 @@ func (d *door) leave() {
 	}
 }
 
-// close closes the door and waits until nobody is inside. Nobody else closes it meanwhile.
+// close closes the door and waits until nothing is inside. Only one caller closes it at a time.
 func (d *door) close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = make(chan struct{})
@@ -77,8 +77,8 @@ func (d *door) open() {
 	d.closed, d.left = nil, nil
 }
 
-// Held is a shard whose partitions this node owns, all of them, and of which nothing is folded or stored
-// until Release: every block is committed, none is open.
+// Held is a shard that is held until Release. This node owns all its partitions. Nothing of them is folded or stored:
+// every block is committed, and none is open.
 type Held struct {
 	shard      *shardStream
 	generation int32
@@ -87,14 +87,14 @@ type Held struct {
 	resume func()
 }
 
-// ErrShared is why a shard cannot be held: another node owns some of its partitions.
+// ErrShared is returned if a shard cannot be held because another node owns some of its partitions.
 var ErrShared = errors.New("another node stores items of the shard, too")
 
-// heldPause is the time between two looks whether a block that a crash left is complete.
+// heldPause is the pause between two checks whether a block that a crash left is complete.
 const heldPause = 50 * time.Millisecond
 
-// Hold stops the folding and storing of a shard's partitions between two blocks. Items wait in the log.
-// One caller holds at a time.
+// Hold stops the folding and storing of a shard's partitions between two blocks. Items wait in the log. Only one caller
+// holds a shard at a time.
 func (s *Stream) Hold(ctx context.Context, shard int) (*Held, error) {
 	one := s.shards[shard]
 	if err := one.door.close(ctx); err != nil {
@@ -108,9 +108,9 @@ func (s *Stream) Hold(ctx context.Context, shard int) (*Held, error) {
 	return held, nil
 }
 
-// hold stores what was folded behind the closed door.
+// hold stores the folded records while the door is closed.
 func (s *shardStream) hold(ctx context.Context) (_ *Held, err error) {
-	// The records of a block whose generation has ended are read again in the one that follows, for which whole waits.
+	// If the generation of the block has ended, the next one reads its records again. whole waits for that generation.
 	if err := s.sink.flush(ctx); err != nil && !errors.Is(err, errOver) {
 		return nil, fmt.Errorf("storing the open block: %w", err)
 	}
@@ -136,9 +136,9 @@ func (s *shardStream) hold(ctx context.Context) (_ *Held, err error) {
 	}
 }
 
-// whole reports whether no block of the shard is pending in a generation in which this node owns all. The log says that it
-// does, by taking a position that is there already: a node that stood still would not know that its generation has ended, nor
-// what was moved since.
+// whole reports whether this node owns all partitions of the shard and no block is pending in its generation. It
+// commits a position that is already there, so that the log confirms the ownership. Otherwise a node that stood still
+// would not know that its generation has ended, or which environments were moved since.
 func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 	s.mu.Lock()
 	g := s.generation
@@ -169,7 +169,7 @@ func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 	return err == nil, err
 }
 
-// Release goes on with the shard. A nil Held holds none.
+// Release resumes the shard. A nil Held holds none.
 func (h *Held) Release() {
 	if h == nil {
 		return
@@ -178,12 +178,12 @@ func (h *Held) Release() {
 	h.shard.door.open()
 }
 
-// ErrUndecided is why it is not known whether a move took place: the next generation finds out.
+// ErrUndecided is returned if it is unknown whether a move took place; the next generation finds out.
 var ErrUndecided = errors.New("whether the environment was moved is not known yet")
 
-// Decide has an environment live on another shard from here on, for good: the word of it stands beside the
-// first partition's committed offset, where every later generation finds it before it stores anything. A
-// predecessor whose generation has ended is refused. Once the place is noted elsewhere, Decided takes the word away.
+// Decide moves an environment to another shard for good. The text of the move stands next to the committed offset of
+// the first partition, where every later generation finds it before it stores anything. A predecessor is refused if its
+// generation has ended. Once the place is noted elsewhere, Decided removes the text.
 func (h *Held) Decide(ctx context.Context, environment uint64, shard int) error {
 	position := h.first
 	position.Metadata = moveText(environment, shard)
@@ -191,26 +191,26 @@ func (h *Held) Decide(ctx context.Context, environment uint64, shard int) error 
 	if err == nil || errors.Is(err, svc.ErrFenced) {
 		return err
 	}
-	h.shard.sink.end(h.generation) // nothing of it can be committed after the word, if it stands
+	h.shard.sink.end(h.generation) // if the text stands, nothing of the generation can be committed after it
 	return fmt.Errorf("%w: %w", ErrUndecided, err)
 }
 
-// Abandon ends the generation: nothing is stored or committed of the shard before the next one, which finds the word.
+// Abandon ends the generation: nothing of the shard is stored or committed before the next one, which finds the text.
 func (h *Held) Abandon() { h.shard.sink.end(h.generation) }
 
-// Decided takes the word of a move away.
+// Decided removes the text of a move.
 func (h *Held) Decided(ctx context.Context) error {
 	return h.shard.sink.commit(ctx, h.generation, []svc.LogPosition{h.first})
 }
 
-// moveVersion begins the text of a move beside a committed offset; digits are in base 36.
+// moveVersion begins the text of a move next to a committed offset; digits are in base 36.
 const moveVersion = "moved1"
 
 func moveText(environment uint64, shard int) string {
 	return moveVersion + " " + strconv.FormatUint(environment, 36) + " " + strconv.Itoa(shard)
 }
 
-// parseMove reads such a text; ok is false for others.
+// parseMove reads the text of a move; ok is false for other texts.
 func parseMove(text string) (environment uint64, shard int, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) != 3 || fields[0] != moveVersion {
@@ -224,15 +224,15 @@ func parseMove(text string) (environment uint64, shard int, ok bool) {
 	return environment, shard, err == nil
 }
 
-// moved is an environment and the shard on which it lives since a move.
+// moved is an environment and its shard after a move.
 type moved struct {
 	environment uint64
 	shard       int
 }
 
-// hearMoves finds the moves of environments that an earlier generation decided and did not note everywhere, has
-// this node know them, and returns the positions without their words. It asks no store, so that one that is away
-// delays its own partitions only.
+// hearMoves finds the moves of environments that an earlier generation decided and may not have noted everywhere. It
+// makes this node use them, and returns the positions without their texts. It asks no store, so that a store that is
+// away delays only its own partitions.
 func (s *shardStream) hearMoves(g *generation, positions []svc.LogPosition) []svc.LogPosition {
 	for i, position := range positions {
 		environment, shard, found := parseMove(position.Metadata)
@@ -249,7 +249,7 @@ func (s *shardStream) hearMoves(g *generation, positions []svc.LogPosition) []sv
 	return positions
 }
 
-// noteMoves notes the moves that were heard of, and takes their words away.
+// noteMoves notes the moves that hearMoves found durably, and removes their texts.
 func (s *shardStream) noteMoves(ctx context.Context, g *generation) error {
 	for _, one := range g.moves {
 		if err := s.config.Moves.Note(ctx, one.environment, one.shard); err != nil {

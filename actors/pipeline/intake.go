@@ -27,19 +27,18 @@ import (
 //	identity   the number of a partition of the log
 //	rank       1
 //	owns       the ids of the partition's recent events, errors, metric points and billing items,
-//	           the open sessions of its visitors, what the cumulative series of its
-//	           metrics had reached, the last tallies of their sources, its parsers' caches
+//	           the open sessions of its visitors, the totals of its cumulative
+//	           metric series, the last tallies of their sources, its parsers' caches
 //	persists   nothing of its own: the rows it makes are its state, read back when
 //	           a generation of ownership begins
 //	woken by   the stream, with the state at the beginning of a generation and
 //	           then with the records in order, one batch under way at a time
 //	limits     RecentIDs, RecentErrors, RecentMetrics and RecentBillings ids; cumulative
-//	           series of an hour; the stream waits where the sink is full
+//	           series of an hour; the stream waits while the sink is full
 //	stops      with the ownership of its partition
 const kindIntake = "intake"
 
-// RecentIDs is how many event ids a partition remembers at least: as many as a
-// table of 2^19 slots holds.
+// RecentIDs is the least number of event ids that a partition remembers: as many as a table of 2^19 slots holds.
 const RecentIDs = 393_000
 
 // Locator finds the place of an address.
@@ -47,27 +46,26 @@ type Locator interface {
 	Locate(ip netip.Addr) (country, region, city string)
 }
 
-// blocks takes the rows that an intake makes.
+// blocks receives the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
 	append(generation int32, record recordRange, made *folded)
 }
 
-// folded holds what was made of a record: rows, and the items that could not be folded.
+// folded is the result of folding a record: rows, and the items that could not be folded.
 type folded struct {
 	svc.Rows
 	letters []svc.DeadLetter
 	bytes   int // of the record
 }
 
-// recordRange names the offsets of the log that rows came from.
+// recordRange is the range of log offsets that rows were made from.
 type recordRange struct {
 	partition   int
 	first, last int64
 }
 
-// begin gives an intake the state of its partition for a generation, in which it has
-// folded the records below next.
+// begin gives an intake the state of its partition for a generation. In this state, the records below next are folded.
 type begin struct {
 	generation int32
 	next       int64
@@ -80,44 +78,44 @@ type begin struct {
 	tallies    map[string]svc.TallyMark
 }
 
-// resume asks an intake to keep its state for the next generation, which starts at offset next. done
-// receives whether it does. It declines if it folded past next: a record that was in its mailbox when
-// the last block was taken is folded after it, and its rows were dropped.
+// resume asks an intake to retain its state for the next generation, which starts at offset next. done receives whether
+// it does. The intake declines if it folded past next: a record that was in its mailbox when the last block was taken
+// is folded after that, and its rows were dropped.
 type resume struct {
 	generation int32
 	next       int64
 	done       chan bool
 }
 
-// Bounce says that the state is not there.
+// Bounce answers that the intake does not have the state.
 func (m *resume) Bounce() { m.done <- false }
 
-// fold gives an intake records to make rows of; done receives one value.
+// fold makes an intake fold records; done receives one value.
 type fold struct {
 	generation int32
 	records    []svc.LogRecord
 	done       chan error
 }
 
-// errIntakeStopped ends a fold that was not executed, or not to its end.
+// errIntakeStopped ends a fold that was not executed, or not completely.
 var errIntakeStopped = errors.New("the intake stopped")
 
-// Bounce ends the fold for the stream that waits for it.
+// Bounce fails the fold for the waiting stream.
 func (m *fold) Bounce() { m.done <- errIntakeStopped }
 
 // IntakeConfig holds the dependencies of intakes.
 type IntakeConfig struct {
-	// Locator returns a locator that one intake uses.
+	// Locator returns a locator for one intake.
 	Locator func() Locator
-	// Lives tells visitors who were erased from those who have their ids since; nil where nobody was.
+	// Lives distinguishes erased visitors from later ones with the same ids; nil if no visitor was erased.
 	Lives Lives
-	// Processors are taken while records are folded; nil where there are always enough.
+	// Processors are taken while records are folded; nil if there are always enough.
 	Processors Processors
 	Metrics    *IntakeMetrics
 	Logger     *slog.Logger
 }
 
-// IntakeKind returns the kind of the intake actors, which hand their rows to the sink of their partition.
+// IntakeKind returns the kind of the intake actors. They pass their rows to the sink of their partition.
 func IntakeKind(config IntakeConfig, sinks *Sinks) cluster.Kind {
 	return cluster.Kind{
 		Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
@@ -127,7 +125,7 @@ func IntakeKind(config IntakeConfig, sinks *Sinks) cluster.Kind {
 	}
 }
 
-// NewIntake returns the intake of a partition, which has no state yet.
+// NewIntake returns the intake of a partition, without state.
 func NewIntake(config IntakeConfig, partition int, sinks *Sinks) *Intake {
 	return newIntake(config, partition, sinks.of(partition))
 }
@@ -147,35 +145,35 @@ func newIntake(config IntakeConfig, partition int, to blocks) *Intake {
 type Intake struct {
 	partition  int
 	generation int32
-	next       int64 // the offset after the last record that was folded
+	next       int64 // the offset after the last folded record
 	ids        *dedup
 	errorIDs   *dedup
 	metricIDs  *dedup
 	billings   *said
 	sessions   *sessionizer
 	deltas     *deltas
-	// sources are the last tallies by their sources.
+	// sources maps the sources of tallies to their last tallies.
 	sources    map[string]svc.TallyMark
 	lives      Lives
 	agents     *enrich.UserAgents
 	locator    Locator
-	processors Processors // nil where there are always enough
+	processors Processors // nil if there are always enough
 	blocks     blocks
 	metrics    *IntakeMetrics
 	logger     *slog.Logger
-	// folded is that of the record under way. Its rows share the record's memory, so nothing
-	// that outlives it may hold one of their strings.
+	// folded belongs to the current record. Its rows share the record's memory, so anything that outlives it must clone
+	// its strings.
 	folded
 	record protos.Record
 }
 
-// userAgentCache is how many user agents a partition remembers.
+// userAgentCache is the number of user agents that a partition caches.
 const userAgentCache = 2048
 
 // Receive handles one message of the mailbox.
 func (i *Intake) Receive(c actor.Context) { i.Handle(c.Message()) }
 
-// Handle handles a message of the stream or of the cluster.
+// Handle handles a message from the stream or the cluster.
 func (i *Intake) Handle(message any) {
 	switch message := message.(type) {
 	case *begin:
@@ -189,8 +187,7 @@ func (i *Intake) Handle(message any) {
 	}
 }
 
-// onBegin takes a state over, unless it was read for a generation that was followed
-// by another meanwhile.
+// onBegin takes over a state, unless another generation began after the state was read.
 func (i *Intake) onBegin(m *begin) {
 	if m.generation < i.generation {
 		return
@@ -208,8 +205,8 @@ func (i *Intake) onReleased() {
 	i.metricIDs, i.billings, i.deltas, i.sources = nil, nil, nil, nil
 }
 
-// onResume keeps the state of the generation before for the next one; false if the intake does not
-// have the state that the next generation needs.
+// onResume retains the state of the previous generation for the next one. It returns false if the intake does not have
+// the state that the next generation needs.
 func (i *Intake) onResume(m *resume) bool {
 	if i.ids == nil || i.next != m.next || i.generation != m.generation-1 && i.generation != m.generation {
 		return false
@@ -218,8 +215,7 @@ func (i *Intake) onResume(m *resume) bool {
 	return true
 }
 
-// foldAll makes rows of records, in order, and hands them to the open block. It takes a
-// processor for each record.
+// foldAll folds records in order and adds their rows to the open block. It takes a processor for each record.
 func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
 	if i.ids == nil || generation != i.generation {
 		return fmt.Errorf("intake %d has no state for generation %d", i.partition, generation)
@@ -236,7 +232,7 @@ func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
 	return nil
 }
 
-// foldNext folds a record once there is a processor for it.
+// foldNext folds a record once a processor is free.
 func (i *Intake) foldNext(record *svc.LogRecord) error {
 	if i.processors != nil {
 		if err := i.processors.Take(context.Background()); err != nil {
@@ -248,17 +244,17 @@ func (i *Intake) foldNext(record *svc.LogRecord) error {
 	return nil
 }
 
-// release drops the rows of a record and what they share memory with, so that no record
-// is kept by rows that are not made again for long.
+// release drops the rows of a record and the memory that they share. Otherwise a row that is not overwritten for long
+// would keep a record in memory.
 func (i *Intake) release() {
 	i.Rows.Clear()
 	i.letters = nil
 	i.record.Reset()
 }
 
-// foldRecord appends the rows of one record. What cannot be folded becomes a dead letter: an item at
-// which the fold panics, and the whole of a record that does not decode, since it was not written by
-// this program. The same records make the same rows and letters again.
+// foldRecord appends the rows of one record. An item becomes a dead letter if folding it panics. A record becomes one
+// as a whole if it does not decode, since this program did not write it. The same records make the same rows and
+// letters again.
 func (i *Intake) foldRecord(record *svc.LogRecord) {
 	if err := attempt.Contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
 		i.metrics.Broken.Inc()
@@ -286,8 +282,7 @@ func (i *Intake) foldRecord(record *svc.LogRecord) {
 	i.metrics.Duplicates.Add(float64(sent - i.Len() - len(i.letters)))
 }
 
-// foldItems folds the items of one kind, each into one row at most, and drops what was made of an
-// item at which the fold panics.
+// foldItems folds the items of one kind, each into one row at most. If folding an item panics, its row is dropped.
 func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row *Row, n int), failed func(n int, cause any)) {
 	whole := 0
 	attempt.Each(count, func(n int) {
@@ -301,7 +296,7 @@ func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row
 	})
 }
 
-// quarantine returns what makes a dead letter of an item of a record.
+// quarantine returns a function that makes a dead letter of an item of a record.
 func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n int, cause any) {
 	return func(n int, cause any) {
 		reason := fmt.Sprintf("folding it panicked: %v", cause)
@@ -330,7 +325,7 @@ func (i *Intake) foldEvent(event *protos.Event) {
 	i.count(svc.SignalEvents, svc.FateStored, countedEvent(event))
 }
 
-// describe fills what the event itself says and what its words reveal.
+// describe fills the fields that the event contains, and the fields that follow from its texts.
 func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 	client := i.agents.Parse(event.UserAgent)
 	campaign := event.GetCampaign()
@@ -360,7 +355,7 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 
 func intakeIdentity(partition int) string { return strconv.Itoa(partition) }
 
-// intakePartition places an intake at the partition that its identity names.
+// intakePartition returns the partition that the identity of an intake names.
 func intakePartition(identity string, partitions int) int {
 	n, err := strconv.Atoi(identity)
 	if err != nil {
@@ -374,7 +369,7 @@ type teller interface {
 	Tell(kind, identity string, message any) error
 }
 
-// foldRecords has the intake of a partition fold records and waits for it.
+// foldRecords makes the intake of a partition fold records and waits for it.
 func foldRecords(ctx context.Context, to teller, partition int, message *fold) error {
 	if err := to.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
 		return fmt.Errorf("handing records to intake %d: %w", partition, err)

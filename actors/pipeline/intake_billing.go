@@ -7,11 +7,11 @@ import (
 	"svc/protos"
 )
 
-// RecentBillings is how many names of billing items a partition remembers at least.
+// RecentBillings is the least number of billing item names that a partition remembers.
 const RecentBillings = 50_000
 
-// said remembers the last value of each of the newest names: at least limit of them, and at most twice as many. The value
-// of an item that holds as it was said first is 0.
+// said remembers the last value of each of the newest names: at least limit of them, and at most twice as many. An item
+// without a value that changes has the value 0.
 type said struct {
 	limit            int
 	newest, previous map[[2]uint64]int64
@@ -19,7 +19,7 @@ type said struct {
 
 func newSaid(limit int) *said { return &said{limit: limit, newest: map[[2]uint64]int64{}} }
 
-// repeats remembers the value of a name and reports whether it was the last one already.
+// repeats remembers the value of a name and reports whether it was already the last one.
 func (s *said) repeats(name [2]uint64, value int64) bool {
 	last, newest := s.newest[name]
 	known := newest
@@ -36,7 +36,8 @@ func (s *said) repeats(name [2]uint64, value int64) bool {
 	return false
 }
 
-// foldBilling appends the row of one billing item unless it is a repetition. A rate that changes is none: the last one holds.
+// foldBilling appends the row of one billing item unless it is a repetition. A changed rate is not a repetition: the last
+// rate is valid.
 func (i *Intake) foldBilling(b *protos.Billing) {
 	name := protos.BillingKey(b.Environment, b.Kind, b.Subject, b.Id)
 	if b.Letter != "" {

@@ -8,8 +8,8 @@ import (
 	"svc/protos"
 )
 
-// RecentErrors is how many ids of occurrences a partition remembers at least: as
-// many as a table of 2^17 slots holds.
+// RecentErrors is the least number of occurrence ids that a partition remembers: as many as a table of 2^17 slots
+// holds.
 const RecentErrors = 98_000
 
 // foldOccurrence appends the row of one occurrence unless it is a duplicate.
@@ -36,8 +36,8 @@ func (i *Intake) foldOccurrence(o *protos.Occurrence) {
 	i.count(svc.SignalErrors, svc.FateStored, countedOccurrence(o))
 }
 
-// describeOccurrence fills what the client reports about itself, else what its user
-// agent and address reveal.
+// describeOccurrence fills the fields that the client reports about itself. The other fields follow from its user agent
+// and address.
 func (i *Intake) describeOccurrence(row *svc.OccurrenceRow, o *protos.Occurrence) {
 	client := i.agents.Parse(o.UserAgent)
 	row.Browser, row.BrowserVersion, row.OS, row.Device = client.Browser, client.BrowserVersion, client.OS, client.Device

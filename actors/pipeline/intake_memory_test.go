@@ -18,12 +18,12 @@ type nowhere struct{}
 
 func (nowhere) Locate(netip.Addr) (country, region, city string) { return "", "", "" }
 
-// dropped is a block that keeps nothing of its rows.
+// dropped is a block that drops its rows.
 type dropped struct{}
 
 func (dropped) append(int32, recordRange, *folded) {}
 
-// freshRecord is a record of bulky items of somebody who was never heard of before.
+// freshRecord is a record of bulky items of a new visitor.
 func freshRecord(t *testing.T, n int, bulk string) svc.LogRecord {
 	t.Helper()
 	ms := int64(1_000_000_000 + n)
@@ -49,8 +49,8 @@ func freshRecord(t *testing.T, n int, bulk string) svc.LogRecord {
 	return svc.LogRecord{Offset: int64(n), Value: append(value, more...)}
 }
 
-// TestFoldedRecordsAreFreed folds records of fresh sessions, series and clients, and holds
-// what stays in memory to what an intake remembers of each.
+// TestFoldedRecordsAreFreed folds records of fresh sessions, series and clients. The memory in use must not exceed the
+// state that an intake remembers of each.
 func TestFoldedRecordsAreFreed(t *testing.T) {
 	const records, perRecord = 1500, 3 << 10
 	i := newIntake(IntakeConfig{
@@ -107,7 +107,7 @@ func TestLongRecordsAreFreed(t *testing.T) {
 	runtime.KeepAlive(i)
 }
 
-// liveHeap is how many bytes are reachable.
+// liveHeap returns the number of reachable bytes.
 func liveHeap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -8,8 +8,8 @@ import (
 	"svc/protos"
 )
 
-// RecentMetrics is how many names of metric points a partition remembers at least: as
-// many as a table of 2^17 slots holds.
+// RecentMetrics is the least number of metric point names that a partition remembers: as many as a table of 2^17 slots
+// holds.
 const RecentMetrics = 98_000
 
 // foldPoint appends the row of one metric point unless it is a repetition.
@@ -41,8 +41,7 @@ func (i *Intake) foldPoint(p *protos.MetricPoint) {
 	i.count(svc.SignalMetrics, svc.FateStored, countedPoint(p))
 }
 
-// measurement is the value of a point, or its difference from the point before. An empty one
-// says nothing.
+// measurement is the value of a point, or its difference from the previous point. An empty one has no value.
 type measurement struct {
 	count     uint64
 	sum       float64
@@ -61,7 +60,7 @@ func (m measurement) fill(row *svc.MetricRow, p *protos.MetricPoint) {
 	}
 }
 
-// fillValues takes single observations.
+// fillValues adds single observations.
 func (m measurement) fillValues(row *svc.MetricRow, values []float64) {
 	for _, value := range values {
 		row.Add(svc.MetricTotals{Count: 1, Sum: value, Min: value, Max: value})
@@ -74,8 +73,8 @@ func (m measurement) fillValues(row *svc.MetricRow, values []float64) {
 	}
 }
 
-// fillHistogram takes counted observations. The extremes of a cumulative series bound
-// those of its parts, but are not theirs.
+// fillHistogram adds counted observations. The extremes of a cumulative series are bounds for its parts, but not the
+// extremes of the parts.
 func (m measurement) fillHistogram(row *svc.MetricRow, p *protos.MetricPoint) {
 	row.Values, row.Weights = m.histogram.Values(p.Min, p.Max)
 	if len(row.Values) == 0 || !m.histogram.Exponential && len(m.histogram.Bounds) == 0 {

@@ -8,20 +8,21 @@ import (
 	"svc/protos"
 )
 
-// The intake counts what becomes of the items that it folds, and what the tallies in the log say of those that never
-// entered it. Counts are rows of the block, so they are stored exactly as often as the rows they count.
+// The intake counts the fates of the items that it folds. It also adds the tallies in the log, which count items that
+// never entered the log. Counts are rows of the block, so they are stored exactly as often as the rows they count.
 
 // counted holds the fields of an item by which it is counted.
 type counted struct {
 	environment uint64
 	receivedMs  int64
 	size        int
-	// letter is the dead letter that the item was; empty for what a client sent.
+	// letter is the id of the dead letter that was replayed; empty for an item from a client.
 	letter string
 }
 
-// count adds an item to the count of its fate. An item that was a dead letter was received before: it leaves the
-// count of dead letters for that of its fate, and changes nothing where it became one again or repeats another replay.
+// count adds an item to the count of its fate. An item of a dead letter was received before: it moves from the count of
+// dead letters to the count of its fate. If it became a dead letter again, or repeats another replay, the counts do not
+// change.
 func (i *Intake) count(signal svc.Signal, fate svc.Fate, item counted) {
 	one := svc.UsageCount{
 		UsageKey: svc.UsageKey{Environment: item.environment, Day: svc.DayOf(item.receivedMs), Signal: signal, Fate: fate}, Items: 1, Last: item.receivedMs,
@@ -56,7 +57,7 @@ func countedBilling(b *protos.Billing) counted {
 	return counted{b.Environment, b.ReceivedMs, b.SizeVT(), b.Letter}
 }
 
-// countedItem returns what the count of an item of the record needs.
+// countedItem returns the fields of an item of the record by which it is counted.
 func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
 	switch kind {
 	case svc.LetterError:
@@ -70,8 +71,8 @@ func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
 	return countedEvent(i.record.Events[n])
 }
 
-// tallyTime is how long the last tally of a source is remembered, in milliseconds. A source repeats a
-// tally for minutes at most.
+// tallyTime is how long the last tally of a source is remembered, in milliseconds. A source repeats a tally for a few
+// minutes at most.
 const tallyTime = int64(DuplicateWindow / 1e6)
 
 // foldTally adds the counts of a tally, unless it is a repetition.
@@ -98,10 +99,10 @@ func (i *Intake) foldTally(tally *protos.Tally) {
 	i.forgetTallies(tally.AtMs)
 }
 
-// maxTallySources is how many sources are remembered before those without tallies for long are forgotten.
+// maxTallySources is the number of remembered sources from which sources without recent tallies are dropped.
 const maxTallySources = 4096
 
-// forgetTallies drops the sources that have sent nothing for long.
+// forgetTallies drops the sources that have sent nothing for tallyTime.
 func (i *Intake) forgetTallies(nowMs int64) {
 	if len(i.sources) < maxTallySources {
 		return

@@ -12,7 +12,7 @@ import (
 	"svc/protos"
 )
 
-// origin is where a row comes from: the record, and its item's place among those of its kind.
+// origin is the origin of a row: the record, and the index of its item among the items of its kind.
 type origin struct {
 	partition int32
 	item      int32
@@ -36,7 +36,7 @@ func (o *origins) of(kind svc.LetterKind) *[]origin {
 	return &o.events
 }
 
-// add notes the origins of rows of one record.
+// add adds the origins of the rows of one record.
 func (o *origins) add(record recordRange, rows *svc.Rows) {
 	rows.Each(func(kind svc.LetterKind, item int) {
 		of := o.of(kind)
@@ -44,12 +44,12 @@ func (o *origins) add(record recordRange, rows *svc.Rows) {
 	})
 }
 
-// reset removes all and keeps the memory.
+// reset removes all origins and reuses the memory.
 func (o *origins) reset() {
 	o.events, o.occurrences, o.points, o.billings = o.events[:0], o.occurrences[:0], o.points[:0], o.billings[:0]
 }
 
-// without takes rows out of the block.
+// without removes rows from the block.
 func (b *openBlock) without(refused []svc.RefusedRow) {
 	rows := map[svc.LetterKind][]int{}
 	for _, r := range refused {
@@ -66,9 +66,9 @@ func (b *openBlock) without(refused []svc.RefusedRow) {
 	}
 }
 
-// sift takes the rows out of a block that the store refuses and parks them. It reports false
-// where there are none: the store is to blame. A block that is made again loses the same rows, and
-// the rest goes under the token of the whole, so it does not matter after which step a crash was.
+// sift parks the rows of a block that the store refuses, and removes them from the block. It returns false if there are
+// none: then the store is to blame. A block that is made again loses the same rows. The rest is stored under the token
+// of the whole block, so the step at which a crash happens does not matter.
 func (s *Sink) sift(ctx context.Context, block *openBlock) (bool, error) {
 	refused, err := s.config.Store.Sift(ctx, block.id, block.rows)
 	if err != nil || len(refused) == 0 {
@@ -107,7 +107,7 @@ func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.Re
 	return letters, nil
 }
 
-// letterOf completes a letter with an item of a record.
+// letterOf adds an item of a record to a letter.
 func letterOf(kind svc.LetterKind, record []byte, item int, letter svc.DeadLetter) svc.DeadLetter {
 	letter.Kind, letter.Item = kind, item
 	letter.Payload = bytes.Clone(protos.ItemOf(record, fieldOf(kind), item))
@@ -129,7 +129,7 @@ func fieldOf(kind svc.LetterKind) protos.Field {
 	return protos.EventField
 }
 
-// park stores dead letters of a block and says so.
+// park stores the dead letters of a block and logs them.
 func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) error {
 	for i := range letters {
 		letters[i].Block = id
@@ -152,16 +152,16 @@ func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) er
 	return nil
 }
 
-// DeadLetterStore keeps dead letters.
+// DeadLetterStore stores dead letters.
 type DeadLetterStore interface {
 	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
 	ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error)
-	// Letters returns letters that wait, with their ids; those that do not are missing.
+	// Letters returns waiting letters with their ids; letters that do not wait are missing.
 	Letters(ctx context.Context, ids []string) ([]svc.DeadLetter, []string, error)
 	EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error
 }
 
-// DeadLetterLog takes what is sent again.
+// DeadLetterLog accepts letters that are sent again.
 type DeadLetterLog interface {
 	Produce(ctx context.Context, parts []svc.Part) error
 }
@@ -170,9 +170,9 @@ type DeadLetterLog interface {
 type DeadLetters struct {
 	Store DeadLetterStore
 	Log   DeadLetterLog
-	// Place returns the application and the environment of a number, empty where nobody knows it.
+	// Place returns the application and the environment of a number; both are empty if the number is unknown.
 	Place func(environment uint64) (app, env string)
-	// Shape says how the log is divided; Now is the clock.
+	// Shape is the division of the log; Now is the clock.
 	Shape svc.LogShape
 	Now   func() time.Time
 }
@@ -180,7 +180,7 @@ type DeadLetters struct {
 // lettersShown bounds a list.
 const lettersShown = 1000
 
-// Count returns how many letters wait, by environment and kind, the most first.
+// Count returns the number of waiting letters by environment and kind, the highest first.
 func (l *DeadLetters) Count(ctx context.Context) ([]svc.LetterCount, error) {
 	counts, err := l.Store.CountLetters(ctx)
 	for i := range counts {
@@ -189,7 +189,7 @@ func (l *DeadLetters) Count(ctx context.Context) ([]svc.LetterCount, error) {
 	return counts, err
 }
 
-// List returns the newest letters that wait: of one environment, or of all where it is 0.
+// List returns the newest waiting letters of one environment, or of all environments for 0.
 func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]svc.LetterRow, error) {
 	rows, err := l.Store.ListLetters(ctx, environment, lettersShown)
 	for i := range rows {
@@ -198,7 +198,7 @@ func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]svc.Lette
 	return rows, err
 }
 
-// Show returns a letter that waits.
+// Show returns a waiting letter.
 func (l *DeadLetters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
 	letters, _, err := l.Store.Letters(ctx, []string{id})
 	if err != nil {
@@ -210,9 +210,9 @@ func (l *DeadLetters) Show(ctx context.Context, id string) (svc.DeadLetter, erro
 	return letters[0], nil
 }
 
-// Replay sends letters through the log and the fold again, and Drop gives them up. Both return how
-// many there were; letters that do not wait are passed over. A letter that is replayed again, since
-// the first time could not be noted, counts once.
+// Replay sends letters through the log and the fold again. Drop gives them up. Both return the number of letters; they
+// skip letters that do not wait. If the first replay of a letter could not be noted and it is replayed again, it counts
+// once.
 func (l *DeadLetters) Replay(ctx context.Context, ids []string) (int, error) {
 	letters, found, err := l.Store.Letters(ctx, ids)
 	if err != nil {
@@ -247,12 +247,12 @@ func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 	return len(letters), l.Store.EndLetters(ctx, letters, found, svc.LetterDropped)
 }
 
-// giveUp moves a letter from the count of those that wait to that of those that were given up. The tally that says so is named
-// after the letter, so it counts once however often it is sent.
+// giveUp moves a letter from the count of waiting letters to the count of dropped ones. The tally that does this is
+// named after the letter, so it counts once however often it is sent.
 func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id string) error {
 	var record protos.Record
 	if readable := letter.Kind != svc.LetterRecord && record.UnmarshalVT(letter.Payload) == nil; !readable {
-		return nil // nobody knows whose items it holds, and they were not counted
+		return nil // the environment of its items is unknown, and they were not counted
 	}
 	var receivedMs int64
 	switch {

@@ -9,45 +9,43 @@ import (
 	"svc/actors/attempt"
 )
 
-// Listener lets a module follow what is stored. The sink has a list of listeners, and runs them in its order
-// for every block, whether this node gathered the block or completes one that an earlier generation left.
+// Listener lets a module follow the stored blocks. The sink runs its list of listeners in order for every block: blocks
+// that this node gathered, and blocks that an earlier generation left and this node completes.
 type Listener interface {
-	// Assigned prepares for a generation in which this node owns some partitions, once for each shard of
-	// the store. It returns before the first record of a shard's partitions is folded, and is repeated if
-	// it fails. It asks no store but that of the shard and that of shard 0.
+	// Assigned prepares for a generation in which this node owns some partitions, once for each shard of the store. It
+	// returns before the first record of a shard's partitions is folded, and is repeated if it fails. It asks no store
+	// but the one of the shard and the one of shard 0.
 	Assigned(ctx context.Context, shard int, partitions []int) error
 	// Open begins to listen to one block. Several may be open at a time.
 	Open() BlockListener
-	// Deliveries returns, by the kind of the actors that they are for, what delivers the notes
-	// that the listener leaves in the outbox. A delivery may be repeated.
+	// Deliveries returns the deliveries of the notes that the listener leaves in the outbox, by the kind of the
+	// receiving actors. A delivery may be repeated.
 	Deliveries() map[string]Delivery
 }
 
-// Delivery hands the content of a note to its actor. It fails with [ErrUnreadable] where no repetition can.
+// Delivery passes the content of a note to its actor. It fails with [ErrUnreadable] if a retry cannot help.
 type Delivery func(ctx context.Context, note Note) error
 
-// BlockListener listens to one block. Its methods are called in the order in which they stand
-// here, and not concurrently. A block may be dropped after any of them: its records are then
-// read again, in another block.
+// BlockListener listens to one block. Its methods are called in the order of their declaration, and not concurrently. A
+// block may be dropped after any of them: its records are then read again, in another block.
 type BlockListener interface {
-	// Saw is shown the rows of one record that enter the block, and the record's offset. The
-	// whole node waits for it, so it does no I/O. The rows are valid until it returns; their
-	// texts belong to the record, so a text that is kept must be cloned.
+	// Saw receives the rows of one record that enter the block, and the record's offset. The whole node waits for it,
+	// so it does no I/O. The rows are valid until it returns. Their texts belong to the record, so a text that is
+	// retained must be cloned.
 	Saw(offset int64, rows *svc.Rows)
-	// Refused names rows that the store refused and that are not part of the block any more, by
-	// their places, in ascending order, among the rows of their kind that are in the block.
+	// Refused names rows that the store refused and that no longer belong to the block. rows are their indexes, in
+	// ascending order, among the rows of their kind in the block.
 	Refused(kind svc.LetterKind, rows []int)
-	// Stored is called between the insert of the block and the commit of the offsets after it.
-	// What it decides is durable when it returns nil, so that no crash loses it. It is repeated
-	// until it returns nil, and called for the same block again after a crash: being called
-	// twice must change nothing. The block waits for it, so it bounds how long it waits for one
-	// actor or one look-up, and leaves the rest to the outbox ([StoredBlock.Later]).
+	// Stored is called between the insert of the block and the commit of the offsets after it. Its decisions are
+	// durable when it returns nil, so that no crash loses them. It is repeated until it returns nil, and called again
+	// for the same block after a crash: a second call must change nothing. The block waits for it. So it bounds its
+	// wait for one actor or one look-up, and leaves the rest to the outbox ([StoredBlock.Later]).
 	Stored(ctx context.Context, block *StoredBlock) error
-	// Committed is called after the commit. A crash may leave it out.
+	// Committed is called after the commit. A crash may skip it.
 	Committed(block uint64)
 }
 
-// NopListener ignores everything. Listeners embed it, and implement what they need.
+// NopListener ignores everything. Listeners embed it and implement the methods they need.
 type NopListener struct{}
 
 // Assigned does nothing.
@@ -56,7 +54,7 @@ func (NopListener) Assigned(context.Context, int, []int) error { return nil }
 // Deliveries returns none.
 func (NopListener) Deliveries() map[string]Delivery { return nil }
 
-// NopBlockListener ignores everything. Block listeners embed it, and implement what they need.
+// NopBlockListener ignores everything. Block listeners embed it and implement the methods they need.
 type NopBlockListener struct{}
 
 // Saw ignores rows.
@@ -80,8 +78,8 @@ func NewStoredBlock(sink *Sink, generation int32, id uint64, recovered []int) *S
 type StoredBlock struct {
 	// ID is the number of the block.
 	ID uint64
-	// Recovered holds the places of the partitions of a block that an earlier generation left and that
-	// this node completes, though it may not own all of them; nil for a block that this node gathered.
+	// Recovered holds the partitions, as places in their shard, of a block that an earlier generation left and that
+	// this node completes. This node may not own all of them. It is nil for a block that this node gathered.
 	Recovered []int
 
 	generation int32
@@ -97,8 +95,7 @@ func (b *StoredBlock) Retry(ctx context.Context, doing string, work func() error
 	return b.sink.retry(ctx, b.generation, doing, work)
 }
 
-// Later keeps notes for actors that did not answer; the outbox delivers them. They are durable
-// when it returns nil.
+// Later stores notes for actors that did not answer; the outbox delivers them. They are durable when it returns nil.
 func (b *StoredBlock) Later(ctx context.Context, notes []Note) error {
 	if len(notes) == 0 {
 		return nil
@@ -111,7 +108,7 @@ func (b *StoredBlock) Later(ctx context.Context, notes []Note) error {
 	})
 }
 
-// assigned has the listeners prepare for a generation, and takes notes over that other nodes left.
+// assigned lets the listeners prepare for a generation, and takes over notes that other nodes left.
 func (s *Sink) assigned(ctx context.Context, shard int, partitions []int) error {
 	for _, listener := range s.config.Listeners {
 		if err := listener.Assigned(ctx, shard, partitions); err != nil {
@@ -130,7 +127,7 @@ func (s *Sink) openListeners() []BlockListener {
 	return open
 }
 
-// each calls tell with every listener. A listener that panics misses that call; the others do not.
+// each calls tell for every listener. A listener that panics misses that call; the others do not.
 func (b *openBlock) each(when string, tell func(listener BlockListener)) {
 	for _, listener := range b.listeners {
 		if err := attempt.Contained(func() error { tell(listener); return nil }); err != nil {
@@ -148,9 +145,9 @@ func (s *Sink) peek(show func(listener BlockListener)) {
 	}
 }
 
-// finish inserts a block, runs its listeners in their order, commits the offsets after it and
-// tells the listeners so. After an error it may be called again: it continues with the step that
-// failed. Both the sink and the recovery after a crash store blocks with it.
+// finish inserts a block, runs its listeners in order, commits the offsets after the block and notifies the listeners.
+// After an error it may be called again: it continues with the step that failed. Both the sink and the recovery after a
+// crash store blocks with it.
 func (s *Sink) finish(ctx context.Context, block *openBlock, commit func() error) error {
 	began := s.config.Now()
 	if !block.inserted {
@@ -173,8 +170,8 @@ func (s *Sink) finish(ctx context.Context, block *openBlock, commit func() error
 	return nil
 }
 
-// runListener runs one listener of an inserted block until it has decided. One that panics
-// would panic at every repetition: it is passed over, so that it stops nobody else.
+// runListener runs one listener of an inserted block until it succeeds. A listener that panics would panic at every
+// retry, so it is skipped and does not stop the others.
 func (s *Sink) runListener(ctx context.Context, listener BlockListener, stored *StoredBlock) error {
 	return stored.Retry(ctx, "running a listener of a block", func() error {
 		err := attempt.Contained(func() error { return listener.Stored(ctx, stored) })

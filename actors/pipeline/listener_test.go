@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// brokenListener panics wherever it is called.
+// brokenListener panics in every method.
 type brokenListener struct{ NopListener }
 
 type brokenBlock struct{}
@@ -20,7 +20,7 @@ func (brokenBlock) Refused(svc.LetterKind, []int)              { panic("refused"
 func (brokenBlock) Stored(context.Context, *StoredBlock) error { panic("stored") }
 func (brokenBlock) Committed(uint64)                           { panic("committed") }
 
-// TestAListenerThatPanicsStopsNobody puts one before a listener that works.
+// TestAListenerThatPanicsStopsNobody puts a listener that panics before one that works.
 func TestAListenerThatPanicsStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
@@ -49,7 +49,7 @@ func (l *countingListener) Refused(svc.LetterKind, []int)              {}
 func (l *countingListener) Stored(context.Context, *StoredBlock) error { l.stored++; return nil }
 func (l *countingListener) Committed(uint64)                           { l.committed++ }
 
-// TestAListenerIsRepeatedAlone has a listener fail several times between two others.
+// TestAListenerIsRepeatedAlone lets a listener fail several times between two others.
 func TestAListenerIsRepeatedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
@@ -69,7 +69,7 @@ func TestAListenerIsRepeatedAlone(t *testing.T) {
 
 var errFails = errors.New("the listener fails")
 
-// failingListener fails so many times.
+// failingListener fails a number of times.
 type failingListener struct {
 	countingListener
 	times int

@@ -36,7 +36,7 @@ type SinkMetrics struct {
 	Seconds  prometheus.Histogram
 	// Letters counts dead letters by kind.
 	Letters *prometheus.CounterVec
-	// Uneven counts interrupted blocks of which the store has another number of rows than they were made of.
+	// Uneven counts interrupted blocks with a different number of rows in the store than they were made of.
 	Uneven prometheus.Counter
 }
 

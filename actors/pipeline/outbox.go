@@ -23,23 +23,22 @@ import (
 const AnswerTime = time.Second
 
 const (
-	// kindNote is the kind of the entities of notes; noteOwner begins their owner, which the kind
-	// and the identity of the actor complete.
+	// kindNote is the entity kind of notes. noteOwner is the prefix of their owner; the kind and the identity of the
+	// actor follow.
 	kindNote  = "toldLater"
 	noteOwner = "toldLater/"
-	// deliverAtOnce bounds the actors to which notes are delivered at the same time, deliverTime
-	// one delivery.
+	// deliverAtOnce bounds the actors that receive notes at the same time. deliverTime bounds one delivery.
 	deliverAtOnce = 64
 	deliverTime   = 5 * time.Second
-	// outboxEvery is the pause between two rounds of deliveries, maxRounds the most rounds for which an
-	// actor that did not answer is passed over.
+	// outboxEvery is the pause between two rounds of deliveries. maxRounds bounds the rounds for which an actor that
+	// did not answer is skipped.
 	outboxEvery = time.Second
 	maxRounds   = 60
-	// maxNotes bounds the notes for one actor; beyond it the oldest but one is given up.
+	// maxNotes bounds the notes for one actor; beyond it, the second oldest is dropped.
 	maxNotes = 1000
 )
 
-// OutboxStore keeps notes.
+// OutboxStore stores notes.
 type OutboxStore interface {
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
@@ -49,7 +48,7 @@ type OutboxStore interface {
 type Note struct {
 	// Kind and Identity name the actor.
 	Kind, Identity string
-	// Block and Environment name the note among those for the actor.
+	// Block and Environment identify the note among the notes for the actor.
 	Block, Environment uint64
 	// Payload is encoded by the listener that left the note.
 	Payload json.RawMessage
@@ -61,10 +60,9 @@ type Note struct {
 // owner is the owner of the note's entity.
 func (n *Note) owner() string { return noteOwner + n.Kind + "/" + n.Identity }
 
-// id names the note among those of its owner. It depends on the payload: a block that is handled again may
-// leave a note with another payload, which must not replace the first. A stored note keeps its id. One that
-// an earlier version stored under another hash may so be left once more; it is delivered twice, which
-// changes nothing.
+// id identifies the note among the notes of its owner. It depends on the payload: a block that is handled again may
+// leave a note with another payload, which must not replace the first. A stored note retains its id. A note that an
+// earlier version stored under another hash may be left once more; it is delivered twice, which changes nothing.
 func (n *Note) id() string {
 	return cmp.Or(n.stored, fmt.Sprintf("%d-%d-%016x", n.Block, n.Environment, xxh3.Hash(n.Payload)))
 }
@@ -89,19 +87,19 @@ var errNote = errors.New("no note")
 // the node that hosts the actor then takes the note over.
 type Outbox struct {
 	Store OutboxStore
-	// Owns says whether this node hosts an actor.
+	// Owns reports whether this node hosts an actor.
 	Owns   func(kind, identity string) bool
 	Logger *slog.Logger
 
-	// writing holds a token while the store is written to, so that versions are written in their order.
+	// writing holds a token during a write to the store, so that versions are written in order.
 	writing chan struct{}
 	mu      sync.Mutex
-	waiting map[string]*noteQueue // by the owner
-	// deliveries are those of the sink's listeners.
+	waiting map[string]*noteQueue // by owner
+	// deliveries are the deliveries of the sink's listeners.
 	deliveries map[string]Delivery
 }
 
-// NewOutbox returns an empty outbox over a store; owns says whether this node hosts an actor.
+// NewOutbox returns an empty outbox with a store; owns reports whether this node hosts an actor.
 func NewOutbox(store OutboxStore, owns func(kind, identity string) bool, logger *slog.Logger) *Outbox {
 	return &Outbox{Store: store, Owns: owns, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*noteQueue{}, deliveries: map[string]Delivery{}}
 }
@@ -109,16 +107,16 @@ func NewOutbox(store OutboxStore, owns func(kind, identity string) bool, logger 
 // noteQueue holds the notes that wait for one actor, in the order of the blocks.
 type noteQueue struct {
 	notes []waitingNote
-	// rest counts the rounds to pass over, rounds is how many that will be after the next failure.
+	// rest counts the rounds that are still to be skipped; rounds is the number to skip after the next failure.
 	rest, rounds int
 }
 
-// waitingNote is a note with its version in the store. What is stored of it never changes until it
-// is deleted, so it does not matter which node deletes it.
+// waitingNote is a note with its version in the store. Its stored form never changes until it is deleted, so any node
+// may delete it.
 type waitingNote struct {
 	Note
 	version svc.Version
-	own     bool // written here
+	own     bool // written by this node
 }
 
 // Has reports whether a note waits for an actor. If so, a further note is left for it instead of
@@ -132,15 +130,15 @@ func (o *Outbox) Has(kind, identity string) bool {
 	return o.waiting[(&Note{Kind: kind, Identity: identity}).owner()] != nil
 }
 
-// Len returns for how many actors notes wait.
+// Len returns the number of actors with waiting notes.
 func (o *Outbox) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.waiting)
 }
 
-// put stores notes; they are durable when it returns nil. If more than maxNotes wait for an actor, the second
-// is given up: the first may have been handled already, and its repetition must reach the actor.
+// put stores notes; they are durable when it returns nil. If more than maxNotes wait for an actor, the second is
+// dropped: the first may have been handled already, and its repetition must reach the actor.
 func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error {
 	release, err := o.write(ctx)
 	if err != nil {
@@ -178,7 +176,7 @@ func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error 
 	return nil
 }
 
-// write waits until nobody else writes.
+// write waits until no other write is under way.
 func (o *Outbox) write(ctx context.Context) (release func(), err error) {
 	select {
 	case o.writing <- struct{}{}:
@@ -188,7 +186,7 @@ func (o *Outbox) write(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// add puts a note in its place in memory, unless it is there; the caller holds the lock.
+// add inserts a note in order into memory, unless it is there; the caller holds the lock.
 func (o *Outbox) add(n waitingNote) {
 	queue := o.waiting[n.owner()]
 	if queue == nil {
@@ -204,7 +202,7 @@ func (o *Outbox) add(n waitingNote) {
 	slices.SortStableFunc(queue.notes, func(x, y waitingNote) int { return cmp.Compare(x.Block, y.Block) })
 }
 
-// remove takes a note out of memory; the caller holds the lock.
+// remove removes a note from memory; the caller holds the lock.
 func (o *Outbox) remove(owner, id string) {
 	queue := o.waiting[owner]
 	if queue == nil {
@@ -278,7 +276,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// round delivers the notes of every actor whose time has come.
+// round delivers the notes of every actor that is due.
 func (o *Outbox) round(ctx context.Context) {
 	var group errgroup.Group
 	group.SetLimit(deliverAtOnce)
@@ -291,10 +289,10 @@ func (o *Outbox) round(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what failed waits
+	_ = group.Wait() // failed notes wait
 }
 
-// due returns the notes to deliver now, by their owner.
+// due returns the notes to deliver now, by owner.
 func (o *Outbox) due() map[string][]waitingNote {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -311,11 +309,11 @@ func (o *Outbox) due() map[string][]waitingNote {
 	return due
 }
 
-// ErrUnreadable is the error of a note that no attempt can deliver.
+// ErrUnreadable is the error of a note that cannot be delivered by any attempt.
 var ErrUnreadable = errors.New("the note cannot be read")
 
-// deliver delivers the notes for one actor, one block after another, as long as it answers. A note
-// that cannot be read is passed over and stays in the store.
+// deliver delivers the notes for one actor, one block after another, as long as it answers. A note that cannot be read
+// is skipped and stays in the store.
 func (o *Outbox) deliver(ctx context.Context, notes []waitingNote) error {
 	patient, cancel := context.WithTimeout(ctx, deliverTime)
 	defer cancel()

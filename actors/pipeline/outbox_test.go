@@ -15,7 +15,7 @@ import (
 	"svc/actors/actorstest"
 )
 
-// deafListener leaves a note for one actor as long as that does not answer. Finding out takes AnswerTime.
+// deafListener leaves a note for one actor as long as the actor does not answer. Finding out takes AnswerTime.
 type deafListener struct {
 	NopListener
 	outbox *Outbox
@@ -56,9 +56,9 @@ func (b deafBlock) Stored(ctx context.Context, block *StoredBlock) error {
 	return block.Later(ctx, []Note{{Kind: "shop", Identity: "o/a", Block: block.ID, Payload: json.RawMessage("{}")}})
 }
 
-// TestADeafActorDelaysNobody has an actor not answer. Blocks are committed all the same, and when
-// the node has died and the actor answers, the notes of all blocks are delivered to it, each once and in the
-// order of the blocks. An unreadable note does not keep the others from delivery.
+// TestADeafActorDelaysNobody stops an actor from answering. Blocks are committed all the same. When the node has died
+// and the actor answers, the notes of all blocks are delivered to it, each once and in the order of the blocks. An
+// unreadable note does not block the delivery of the others.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		notes := actorstest.NewStore()
@@ -78,7 +78,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 			}
 			took, bound := time.Since(began), 2*AnswerTime
 			if n > 0 {
-				bound = AnswerTime / 2 // nobody waits for an actor that is known not to answer
+				bound = AnswerTime / 2 // an actor that is known not to answer is not waited for
 			}
 			if took > bound || log.committed[0].Offset != int64(n+1) {
 				t.Errorf("block %d took %s and is committed at %d", n, took, log.committed[0].Offset)
@@ -112,8 +112,8 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 	})
 }
 
-// TestNotesOfOneBlockStayApart leaves two notes of one block for one actor, as two attempts at the block
-// do, and has another node take them over.
+// TestNotesOfOneBlockStayApart leaves two notes of one block for one actor, as two attempts at the block do. Another
+// node then takes them over.
 func TestNotesOfOneBlockStayApart(t *testing.T) {
 	t.Parallel()
 	store, told := actorstest.NewStore(), []string{}
@@ -143,8 +143,8 @@ func TestNotesOfOneBlockStayApart(t *testing.T) {
 	}
 }
 
-// TestANewGenerationAsksAgainAtOnce has an actor not answer for so long that it is asked once a minute, and
-// then live on another node.
+// TestANewGenerationAsksAgainAtOnce has an actor that does not answer until it is asked only once a minute. Then the
+// actor moves to another node.
 func TestANewGenerationAsksAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deaf atomic.Bool

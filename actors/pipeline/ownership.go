@@ -2,19 +2,18 @@ package pipeline
 
 import "sync/atomic"
 
-// Ownership is which partitions of the log this node owns, as the group
-// coordinator last said. It is the cluster's placement.
+// Ownership holds the partitions of the log that this node owns, as the group coordinator last assigned them. It is the
+// cluster's placement.
 type Ownership struct {
-	// Lease says until when a generation may be trusted; nil trusts every one
-	// until the next begins.
+	// Lease limits the time for which a generation is trusted. Nil trusts every generation until the next begins.
 	Lease   Lease
 	current atomic.Pointer[ownedPartitions]
 }
 
-// Lease is this member's standing with the group coordinator.
+// Lease is the membership of this node in the consumer group.
 type Lease interface {
-	// Holds reports whether no other node can own what this one owns in a
-	// generation, as far as the coordinator was heard of lately.
+	// Holds reports whether no other node can own the partitions of this node in a generation, judged by the last
+	// contact with the coordinator.
 	Holds(generation int32) bool
 }
 
@@ -32,7 +31,7 @@ func (o *Ownership) Owned(partition int) (uint32, bool) {
 	return uint32(current.generation), true
 }
 
-// Generation returns the present generation, and whether there is one.
+// Generation returns the current generation, and whether there is one.
 func (o *Ownership) Generation() (int32, bool) {
 	current := o.present()
 	if current == nil {
@@ -41,7 +40,7 @@ func (o *Ownership) Generation() (int32, bool) {
 	return current.generation, true
 }
 
-// Partitions returns how many partitions this node owns.
+// Partitions returns the number of partitions that this node owns.
 func (o *Ownership) Partitions() int {
 	if current := o.present(); current != nil {
 		return len(current.partitions)
@@ -49,7 +48,7 @@ func (o *Ownership) Partitions() int {
 	return 0
 }
 
-// present returns what is owned while the lease holds, else nil.
+// present returns the owned partitions while the lease holds, else nil.
 func (o *Ownership) present() *ownedPartitions {
 	current := o.current.Load()
 	if current == nil || o.Lease != nil && !o.Lease.Holds(current.generation) {

@@ -36,28 +36,26 @@ func (b *openBlock) boundaries(id uint64) []svc.LogPosition {
 	return positions
 }
 
-// pendingBlock is read from the text beside committed offsets: a block whose
-// insert may or may not have happened.
+// pendingBlock is read from the text next to committed offsets: a block with an insert that may or may not have
+// happened.
 type pendingBlock struct {
 	id    uint64
 	spans []recordRange
 }
 
-// pendingVersion begins the text; digits are in base 36 to keep it short.
+// pendingVersion begins the text; digits are in base 36, which is short.
 const pendingVersion = "block1"
 
 const (
-	// maxPendingText bounds the text in bytes, below the 4,096 that a Kafka cluster accepts as shipped.
+	// maxPendingText bounds the text in bytes, below the default limit of 4,096 of a Kafka cluster.
 	maxPendingText = 4000
-	// pendingHead is the room for what comes before the spans: the version and the number.
+	// pendingHead is the room for the version and the number before the spans.
 	pendingHead = len(pendingVersion) + 1 + 13
-	// pendingGrowth is the room for the length of a span, which grows with the block: two
-	// billion records.
+	// pendingGrowth is the room for the length of a span, which grows with the block: up to two billion records.
 	pendingGrowth = 6
 )
 
-// pendingRoom returns the room that a span of a partition takes in the text, however long the
-// span becomes.
+// pendingRoom returns the room that the span of a partition takes in the text, for any length of the span.
 func pendingRoom(partition int, first int64) int {
 	room := len("  ,") + pendingGrowth
 	for _, number := range [...]int64{int64(partition), first} {
@@ -84,10 +82,10 @@ func (p pendingBlock) String() string {
 	return string(text)
 }
 
-// errPendingText is the error of a text that is no block's.
+// errPendingText is the error of a text that does not describe a block.
 var errPendingText = errors.New("unknown text beside a committed offset")
 
-// parsePending reads such a text.
+// parsePending reads the text of a block.
 func parsePending(text string) (pendingBlock, error) {
 	fields := strings.Fields(text)
 	if len(fields) < 3 || fields[0] != pendingVersion {
@@ -114,16 +112,15 @@ func parsePending(text string) (pendingBlock, error) {
 	return pending, nil
 }
 
-// verdict says what became of a pending block.
+// verdict is the state of a pending block.
 type verdict int
 
 const (
-	// nonePending: no text of the block stands beside any offset.
+	// nonePending: no text of the block stands next to any offset.
 	nonePending verdict = iota
-	// notBegun: the boundaries were not written everywhere, so the insert did not
-	// begin. The texts must be removed, and the records are read as if new. No
-	// partition may go past the block before all texts are gone, or the block
-	// would look stored.
+	// notBegun: the boundaries were not written everywhere, so the insert did not begin. The texts must be removed, and
+	// the records are read as new. No partition may go past the block before all texts are gone: the block would look
+	// stored.
 	notBegun
 	// undecided: the boundaries stand everywhere; the insert must be repeated
 	// under the same token.
@@ -133,9 +130,8 @@ const (
 	stored
 )
 
-// decide returns what became of a block, from the positions of all partitions.
-// Writing the positions of several partitions is not atomic, and after a crash
-// several nodes commit them, each its own, so each of them may be before, in, or
+// decide returns the state of a block from the positions of all partitions. Writing the positions of several partitions
+// is not atomic, and after a crash several nodes commit them, each its own. So each position may be before, in, or
 // after the block.
 func (p pendingBlock) decide(at map[int]svc.LogPosition) verdict {
 	result := undecided
@@ -163,8 +159,7 @@ func (p pendingBlock) carriedBy(position svc.LogPosition) bool {
 	return err == nil && found.id == p.id
 }
 
-// pendingBlocks returns the blocks whose text stands beside any of the positions,
-// in the order of their numbers.
+// pendingBlocks returns the blocks that have a text next to any of the positions, in the order of their numbers.
 func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
 	var found []pendingBlock
 	for _, position := range positions {
@@ -183,9 +178,8 @@ func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
 	return found, nil
 }
 
-// resolve returns those of this node's positions that carry the block's text as
-// they must be committed: after a block that was stored, before one that was not
-// begun, and without the text.
+// resolve returns the positions of this node that carry the block's text, as they must be committed: without the text,
+// and after the block if it was stored, or before it if it was not begun.
 func (p pendingBlock) resolve(v verdict, positions []svc.LogPosition) []svc.LogPosition {
 	var out []svc.LogPosition
 	for _, position := range positions {
@@ -211,7 +205,7 @@ func (p pendingBlock) after(partition int) int64 {
 	return 0
 }
 
-// partitions returns those that the block has records of.
+// partitions returns the partitions of the block's records.
 func (p pendingBlock) partitions() []int {
 	partitions := make([]int, 0, len(p.spans))
 	for _, span := range p.spans {

@@ -40,7 +40,7 @@ func FuzzParsePending(f *testing.F) {
 	})
 }
 
-// TestDecide lists what a crash may leave of a block over partitions 0 and 1.
+// TestDecide lists the positions that a crash may leave of a block over partitions 0 and 1.
 func TestDecide(t *testing.T) {
 	block := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	text := block.String()
@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestPendingBlocks lists what several nodes may have left.
+// TestPendingBlocks lists the texts that several nodes may have left.
 func TestPendingBlocks(t *testing.T) {
 	one := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	two := pendingBlock{id: 3, spans: []recordRange{{2, 0, 5}}}

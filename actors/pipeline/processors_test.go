@@ -26,9 +26,8 @@ type tally struct{ records atomic.Int64 }
 
 func (b *tally) append(int32, recordRange, *folded) { b.records.Add(1) }
 
-// TestFoldingTakesOneProcessorAtATime has many partitions fold with one processor: nothing is folded while
-// another keeps it, and a caller waits for one record of each partition that asked before, not
-// for all that they have.
+// TestFoldingTakesOneProcessorAtATime lets many partitions fold with one processor. Nothing is folded while another
+// caller holds it. A caller waits for one record of each partition that asked before, not for all their records.
 func TestFoldingTakesOneProcessorAtATime(t *testing.T) {
 	const partitions, records = 16, 40
 	synctest.Test(t, func(t *testing.T) {

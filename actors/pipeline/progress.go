@@ -7,25 +7,24 @@ import (
 	"svc"
 )
 
-// Progress measures how long the oldest record has been in the log that this node has read and not
-// yet stored and committed.
+// Progress measures the age of the oldest record in the log that this node has read but not yet stored and committed.
 type Progress struct {
 	mu sync.Mutex
-	// marks are, by partition, the records that were read, the first ones first.
+	// marks are the records that were read, by partition, the first ones first.
 	marks map[int][]progressMark
 }
 
 // progressMark is a group of records that were read together.
 type progressMark struct {
 	last int64
-	// at is when the first of them was appended to the log.
+	// at is the time at which the first of them was appended to the log.
 	at time.Time
 }
 
-// markGap is the least time between two marks of a partition that are kept apart.
+// markGap is the least time between two separate marks of a partition.
 const markGap = 20 * time.Millisecond
 
-// Read notes records of a partition that are about to be folded.
+// Read adds records of a partition that are about to be folded.
 func (p *Progress) Read(partition int, records []svc.LogRecord) {
 	if len(records) == 0 {
 		return
@@ -44,7 +43,7 @@ func (p *Progress) Read(partition int, records []svc.LogRecord) {
 	p.marks[partition] = append(marks, progressMark{last: last, at: records[0].Time})
 }
 
-// Stored notes positions that were committed.
+// Stored removes the records before positions that were committed.
 func (p *Progress) Stored(positions []svc.LogPosition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,15 +60,15 @@ func (p *Progress) Stored(positions []svc.LogPosition) {
 	}
 }
 
-// Forget drops everything: another generation reads again.
+// Forget drops everything, since another generation reads again.
 func (p *Progress) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.marks = nil
 }
 
-// Age returns the age of the oldest record that is not stored among the partitions from one to before
-// another, 0 if all are.
+// Age returns the age of the oldest record that is not stored, in the partitions from <= partition < to. It is 0 if all
+// are stored.
 func (p *Progress) Age(now time.Time, from, to int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

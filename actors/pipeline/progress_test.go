@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// TestProgress tells the age of the oldest record that is not committed, over partitions.
+// TestProgress checks the age of the oldest record that is not committed, over partitions.
 func TestProgress(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
@@ -26,7 +26,7 @@ func TestProgress(t *testing.T) {
 	p.Read(2, []svc.LogRecord{{Offset: 1, Time: at(300)}})
 	p.Read(1, []svc.LogRecord{{Offset: 8, Time: at(400)}})
 	check(500, 400*time.Millisecond)
-	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 7}}) // in the midst of what was read together
+	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 7}}) // in the middle of records that were read together
 	check(500, 400*time.Millisecond)
 	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 8}})
 	check(500, 200*time.Millisecond)

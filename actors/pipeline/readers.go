@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// readTime is how long after a read somebody is taken to read on, as a page does that asks one question after the other.
+	// readTime is how long a read counts as continuing: a page asks one question after the other.
 	readTime = 500 * time.Millisecond
-	// firstReadTime bounds how long the first readers wait for the blocks that are not stored.
+	// firstReadTime bounds how long the first readers wait for blocks that are not stored.
 	firstReadTime = time.Second
 )
 
-// readers knows whether anybody reads what the sinks of a node store.
+// readers tracks whether the stored rows of a node are being read.
 type readers struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// Somebody reads since and until then.
+	// Reads have been going on since then, and count as going on until then.
 	since, until time.Time
-	// unstored are closed once the blocks are stored that the first reader found open; over is closed
-	// when nobody waits for them any more.
+	// unstored are the blocks that the first reader found open; each is closed once its block is stored. over is closed
+	// when the wait for them ends.
 	unstored []<-chan struct{}
 	over     chan struct{}
 }
 
-// readFor says whether somebody reads and has done so for a time.
+// readFor reports whether reads are going on, and have been for at least a time.
 func (r *readers) readFor(atLeast time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,8 @@ func (r *readers) readFor(atLeast time.Duration) bool {
 	return now.Before(r.until) && now.Sub(r.since) >= atLeast
 }
 
-// enter notes somebody who reads for a time. The first for a while has hurry store what was folded so far, and name it.
+// enter adds a reader for a time. For the first one after a pause, it calls hurry, which stores the folded records
+// early and returns their blocks.
 func (r *readers) enter(lasting time.Duration, hurry func() []<-chan struct{}) (unstored []<-chan struct{}, over <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +51,8 @@ func (r *readers) enter(lasting time.Duration, hurry func() []<-chan struct{}) (
 	return r.unstored, r.over
 }
 
-// wait returns once what the first reader found open is stored, or is waited for no longer. Readers who come meanwhile, as
-// those of one page do, wait for the same.
+// wait returns once the blocks that the first reader found open are stored, or the wait for them ends. Later readers
+// within that time, such as the other questions of one page, wait for the same blocks.
 func (r *readers) wait(ctx context.Context, lasting time.Duration, hurry func() []<-chan struct{}) {
 	unstored, over := r.enter(lasting, hurry)
 	for _, concluded := range unstored {
@@ -65,8 +66,8 @@ func (r *readers) wait(ctx context.Context, lasting time.Duration, hurry func() 
 	}
 }
 
-// unstored returns what the blocks that hold records close once they are stored or given up; none of a store that takes
-// nothing or hangs, nor of one that takes less than arrives: there the end of a block says little about what was accepted.
+// unstored returns the channels that the blocks with records close once they are stored or given up. It returns none if
+// the store fails or hangs, or takes less than arrives: then the end of a block says little about the accepted records.
 func (s *Sink) unstored() (concluded []<-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +83,7 @@ func (s *Sink) unstored() (concluded []<-chan struct{}) {
 	return concluded
 }
 
-// elapses waits for the end of an interval. It is false where the next block is to be begun before it.
+// elapses waits for the end of an interval. It returns false if the next block must begin earlier.
 func (s *Sink) elapses(ctx context.Context, interval <-chan time.Time) bool {
 	select {
 	case <-interval:
@@ -94,7 +95,7 @@ func (s *Sink) elapses(ctx context.Context, interval <-chan time.Time) bool {
 	return false
 }
 
-// interval is the time between the beginnings of the latest two blocks, at most.
+// interval returns the longest time between the beginnings of the latest two blocks.
 func (s *Sink) interval() time.Duration {
 	if s.config.readers.readFor(s.config.Unread) {
 		return s.config.Interval

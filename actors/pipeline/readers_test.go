@@ -15,7 +15,7 @@ import (
 	"svc"
 )
 
-// timedStore notes when blocks are stored; none is once it hangs.
+// timedStore records when blocks are stored. Once it hangs, none is stored.
 type timedStore struct {
 	blocksStored
 
@@ -42,7 +42,7 @@ func (s *timedStore) Insert(ctx context.Context, token string, id uint64, block 
 	return nil
 }
 
-// storedAt returns the rows that are stored, and how many blocks were since an instant.
+// storedAt returns the number of stored rows, and the number of blocks stored since an instant.
 func (s *timedStore) storedAt(since time.Duration) (rows, blocks int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,10 +55,10 @@ func (s *timedStore) storedAt(since time.Duration) (rows, blocks int) {
 	return rows, blocks
 }
 
-// usual is the configuration of a node alone, but for its dependencies.
+// usual is the configuration of a node alone, without its dependencies.
 var usual = SinkConfig{MaxRows: 200_000, MaxBytes: 64 << 20, Interval: 500 * time.Millisecond, Unread: 2 * time.Second}
 
-// readSinks runs sinks of a shard for each store into which a row is folded every 50 ms.
+// readSinks runs one sink for each store and folds a row into it every 50 ms.
 func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 	t.Helper()
 	config.Log, config.Now, config.Logger = &boundedLog{committed: map[int]svc.LogPosition{}}, time.Now, slog.New(slog.DiscardHandler)
@@ -81,15 +81,15 @@ func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 	return sinks
 }
 
-// TestBlocksAreFewerWhileNobodyReads counts the blocks of half a minute before anybody reads, while
-// a stream is open, after it, while questions are asked all the time, and while they are asked every five seconds.
+// TestBlocksAreFewerWhileNobodyReads counts the blocks of half a minute: before any read, while a stream is open, after
+// it, while questions are asked all the time, and while they are asked every five seconds.
 func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &timedStore{}
 		sinks := readSinks(t, usual, store)
 		const never = time.Hour
 		count := func(every time.Duration) (blocks int) {
-			time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
+			time.Sleep(100 * time.Millisecond) // no block is stored at the ends of the counted time
 			from := time.Since(store.began)
 			reading, end := context.WithTimeout(t.Context(), 30*time.Second)
 			defer end()
@@ -115,8 +115,9 @@ func TestBlocksAreFewerWhileNobodyReads(t *testing.T) {
 	})
 }
 
-// TestTheFirstReadFindsWhatWasFolded begins to read at many moments between two blocks: all that was folded before is
-// stored when the read goes on, also where a block is under way, and when the others of the same page do. The next reads wait for nothing.
+// TestTheFirstReadFindsWhatWasFolded begins to read at many moments between two blocks. All records folded before are
+// stored when the read continues, also while a block is under way, and when the others of the same page continue. The
+// next reads do not wait.
 func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 	for moment := time.Duration(0); moment < 2*time.Second; moment += 7 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 			sinks := readSinks(t, usual, store)
 			time.Sleep(10*time.Second + moment)
 			synctest.Wait()
-			// As many questions as a page asks come at once.
+			// As many questions as a page asks arrive at once.
 			folded := int((10*time.Second+moment)/(50*time.Millisecond)) + 1
 			began := time.Now()
 			var page sync.WaitGroup
@@ -149,8 +150,8 @@ func TestTheFirstReadFindsWhatWasFolded(t *testing.T) {
 	}
 }
 
-// TestTheFirstReadWaitsForNoStoreThatIsAway has one of two shards begin to hang, or refuse connections: the first read waits for it
-// at most, and none that comes later, though all are the first for a while.
+// TestTheFirstReadWaitsForNoStoreThatIsAway lets one of two shards hang or refuse connections. At most the first read
+// waits for it. Later reads do not, though each is the first after a pause.
 func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		away   *timedStore
@@ -172,7 +173,7 @@ func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 					time.Sleep(2 * time.Second)
 				}
 				sinks.Read(t.Context(), time.Minute)
-				time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
+				time.Sleep(100 * time.Millisecond) // no block is stored at the ends of the counted time
 				from := time.Since(serving.began)
 				time.Sleep(10 * time.Second)
 				if _, blocks := serving.storedAt(from); blocks != 20 {
@@ -183,7 +184,7 @@ func TestTheFirstReadWaitsForNoStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored has a block under way of a sink whose streams wait for room.
+// TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored has a block under way in a sink with waiting streams.
 func TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, config := &timedStore{hangs: time.Second}, usual
@@ -197,8 +198,8 @@ func TestAReadWaitsForNoBlockWhileMoreArrivesThanIsStored(t *testing.T) {
 	})
 }
 
-// TestTheIntervalCountsForBlocksThatWereBegun asks for the interval as those do who judge how old a record may be: one that is
-// shorter from now on says nothing about the blocks before.
+// TestTheIntervalCountsForBlocksThatWereBegun reads the interval as callers do that judge how old a record may be. An
+// interval that becomes shorter now does not apply to the blocks before.
 func TestTheIntervalCountsForBlocksThatWereBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sinks := readSinks(t, usual, &timedStore{})
@@ -220,13 +221,14 @@ func TestTheIntervalCountsForBlocksThatWereBegun(t *testing.T) {
 	})
 }
 
-// TestAReadHurriesNothingWhereBlocksAreAlwaysSoon counts the blocks of a node of a cluster while questions are asked every 0.7 s.
+// TestAReadHurriesNothingWhereBlocksAreAlwaysSoon counts the blocks of a node of a cluster, with a question every 0.7
+// s.
 func TestAReadHurriesNothingWhereBlocksAreAlwaysSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, config := &timedStore{}, usual
 		config.Unread = config.Interval
 		sinks := readSinks(t, config, store)
-		time.Sleep(100 * time.Millisecond) // no block is stored at the ends of what is counted
+		time.Sleep(100 * time.Millisecond) // no block is stored at the ends of the counted time
 		for range 10 {
 			began := time.Now()
 			if sinks.Read(t.Context(), 0); time.Since(began) != 0 {

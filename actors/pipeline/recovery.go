@@ -12,23 +12,23 @@ import (
 	"svc/protos"
 )
 
-// What a crash left of a block is found by every node that owns one of its partitions
-// next, and those may be several. They agree without talking:
+// After a crash, every node that owns one of a block's partitions next finds the remains of the block. There may be
+// several such nodes. They agree without communicating:
 //
 //   - All read the same text, which names the whole block, and the positions of
-//     all its partitions; decide gives all of them the same verdict, for a block that
+//     all its partitions. decide gives all of them the same verdict: a block that
 //     is stored stays stored, and one that was not begun stays so as long as any
 //     of its texts is there.
 //   - Each node commits the partitions that it owns, and no others.
-//   - An undecided block is made again by the owner of its first partition alone,
+//   - Only the owner of its first partition makes an undecided block again,
 //     whole, from the log. The others wait until that shows in its positions.
-//   - Nobody goes past a block that was not begun before all its texts are gone.
+//   - No node goes past a block that was not begun before all its texts are gone.
 
-// lookTime is the pause between two looks at what other nodes have committed.
+// lookTime is the pause between two reads of the positions that other nodes have committed.
 const lookTime = 100 * time.Millisecond
 
-// survey finds the pending blocks of a generation's partitions, resolves those
-// whose verdict is certain, and returns where to start reading.
+// survey finds the pending blocks of a generation's partitions, resolves the blocks that have a certain verdict, and
+// returns the offsets at which to start reading.
 func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
 	all := own
 	if len(own) > 0 && len(own) < s.config.Shape.Partitions {
@@ -58,9 +58,8 @@ func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPo
 	return starts, nil
 }
 
-// resolve commits this node's part of a block whose verdict is certain, and notes
-// what must be done about the others. It moves the starts after the block where
-// its records need not be read again.
+// resolve commits this node's part of a block with a certain verdict, and adds the other blocks to the generation. It
+// moves the starts past the block if its records need not be read again.
 func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
 	switch v {
 	case nonePending:
@@ -86,11 +85,11 @@ func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingB
 	return nil
 }
 
-// prepare waits for the claims of the partitions, so that what it reads of their actors is the
-// last state of their former owners, completes the interrupted blocks, has the listeners prepare, and gives every intake its
-// state. It is repeated when it fails, and continues with the block that it failed at.
+// prepare waits for the claims of the partitions, so that it reads the last state that the former owners of their
+// actors left. It completes the interrupted blocks, lets the listeners prepare, and gives every intake its state. It is
+// repeated if it fails, and continues with the block at which it failed.
 func (s *shardStream) prepare(ctx context.Context, g *generation) error {
-	// What this generation stores goes where the moves before it say.
+	// This generation must store its rows where the earlier moves placed the environments.
 	if err := s.noteMoves(ctx, g); err != nil {
 		return err
 	}
@@ -133,8 +132,8 @@ func (s *shardStream) prepare(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// keep tells the intakes of kept partitions to go on in the new generation. It
-// returns the partitions whose state must be read.
+// keep asks the intakes of kept partitions to resume in the new generation. It returns the partitions that need their
+// state read.
 func (s *shardStream) keep(ctx context.Context, g *generation) (missing []int, err error) {
 	for _, partition := range g.partitions {
 		if !slices.Contains(g.kept, partition) {
@@ -157,7 +156,7 @@ func (s *shardStream) keep(ctx context.Context, g *generation) (missing []int, e
 	return missing, nil
 }
 
-// append adds what became of one record to a block that is made again.
+// append adds the result of folding one record to a block that is made again.
 func (b *openBlock) append(_ int32, record recordRange, made *folded) { b.add(record, made) }
 
 // follow waits until the owner of a block's first partition has stored it.
@@ -177,7 +176,7 @@ func (s *shardStream) commitAfter(ctx context.Context, g *generation, block pend
 	return s.sink.commit(ctx, g.number, block.resolve(stored, own))
 }
 
-// await looks at a block's positions until its verdict is as wanted.
+// await reads a block's positions until they give the wanted verdict.
 func (s *shardStream) await(ctx context.Context, block pendingBlock, enough verdict) error {
 	for {
 		positions, err := s.config.Log.Committed(ctx, block.partitions())
@@ -195,8 +194,7 @@ func (s *shardStream) await(ctx context.Context, block pendingBlock, enough verd
 	}
 }
 
-// states reads the states of partitions as the store has them, without the rows
-// of one block.
+// states reads the stored states of partitions, without the rows of one block.
 func (s *shardStream) states(ctx context.Context, g *generation, partitions []int, exceptBlock uint64) (map[int]*begin, error) {
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
@@ -253,7 +251,7 @@ func (s *shardStream) remember(ctx context.Context, states map[int]*begin, excep
 	return s.rememberSessions(ctx, states, exceptBlock)
 }
 
-// rememberSessions fills what the states know of sessions from the store.
+// rememberSessions fills the sessions of the states from the store.
 func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
 	query := svc.SessionsQuery{
@@ -281,7 +279,7 @@ func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begi
 	return nil
 }
 
-// rememberMetrics fills what the states know of metrics from the store.
+// rememberMetrics fills the metrics of the states from the store.
 func (s *shardStream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
 	err := s.history.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Shape.Partitions, func(metric uint64, key [2]uint64) {
@@ -315,7 +313,7 @@ func byPartition(positions []svc.LogPosition) map[int]svc.LogPosition {
 // partition returns the partition at a place among those of the shard.
 func (s *shardStream) partition(place int) int { return s.shard*s.config.Shape.Partitions + place }
 
-// partitions returns those of the shard.
+// partitions returns the partitions of the shard.
 func (s *shardStream) partitions() []int {
 	all := make([]int, s.config.Shape.Partitions)
 	for place := range all {

@@ -14,9 +14,9 @@ type openSession struct {
 	number  uint64
 	origin  *svc.Origin
 	heardMs int64
-	// turns is the turn in which the session was last heard of.
+	// turns is the turn in which the last event of the session arrived.
 	turns uint64
-	// counted is the visitor for whom the session counts. known is the person of the session, and device is another id
+	// counted is the visitor to which the session counts. known is the person of the session, and device is another id
 	// of the person. known and device are 0 while unknown.
 	counted, known, device uint64
 }
@@ -27,7 +27,7 @@ func (s *openSession) begun() bool { return s.Deeds&svc.Unbegun == 0 }
 // over reports whether an event that arrives now comes too late for the session.
 func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
 
-// join adds another state of the session. If the session was given up and resumed, the state that was heard of last
+// join adds another state of the session. If the session was given up and resumed, the state with the later arrival
 // counts. A state from before the session began contributes only its person.
 func (s *openSession) join(from *svc.OpenSession) {
 	resumed, begun := from.Deeds&svc.Resumed, from.Deeds&svc.Unbegun == 0

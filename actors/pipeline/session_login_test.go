@@ -9,7 +9,7 @@ import (
 	"svc/protos"
 )
 
-// visitStep is an event of the tests of logins, and the visit that it must be in.
+// visitStep is an event of the login tests, and the visit to which it must belong.
 type visitStep struct {
 	name                string
 	session, anon, user string
@@ -32,8 +32,8 @@ func arrivedOf(step *visitStep) *arrived {
 	}
 }
 
-// TestAVisitSurvivesTheLogin folds logins in every place of a visit. Visits are named by their first event. The source
-// of an event that is in no visit yet is empty.
+// TestAVisitSurvivesTheLogin folds logins at every position of a visit. Visits are named by their first event. The
+// source of an event that is in no visit yet is empty.
 func TestAVisitSurvivesTheLogin(t *testing.T) {
 	const view, identify, alias = svc.PageView, svc.IdentifyEvent, svc.AliasEvent
 	tests := map[string][]visitStep{

@@ -13,28 +13,27 @@ import (
 )
 
 const (
-	// sessionsPerThread bounds the sessions of one thread among which an event is placed
-	// that names none: those that were heard of last.
+	// sessionsPerThread bounds the sessions of one thread that are candidates for an event without a session name. The
+	// ones with the latest arrivals are retained.
 	sessionsPerThread = 32
-	// openSessions bounds the sessions of a partition that are heard of between two turns.
+	// openSessions bounds the sessions of a partition that receive events between two turns.
 	openSessions = 1 << 17
-	// endedSessions is how many sessions a partition remembers at least that it gave up: as
-	// many as a table of 2^17 slots holds.
+	// endedSessions is the least number of ended sessions that a partition remembers: as many as a table of 2^17 slots
+	// holds.
 	endedSessions = 98_000
 )
 
-// openTime is how long a session is kept after an event of it arrived last, in
-// milliseconds: the gap that ends a session and some minutes for late ones.
+// openTime is how long a session stays open after its last event arrived, in milliseconds: the gap that ends a session
+// and some minutes for late events.
 const openTime = svc.SessionGap + 5*60*1000
 
-// sessionizer cuts the threads of one partition into sessions. A session is known by
-// its thread and its id until openTime after an event of it arrived last. Those that were
-// not heard of are given up in two turns, so nothing is ever searched; their names are
-// remembered, since a session that is resumed must not be counted twice.
+// sessionizer divides the threads of one partition into sessions. A session is known by its thread and its id until
+// openTime after its last event arrived. Sessions without events are given up after two turns, so no search is needed.
+// Their names are remembered, since a session that is resumed must not be counted twice.
 //
-// The state is in the rows: each carries its session as of its event, and where the visit
-// came from. A row and its state are stored together or not at all, so a new owner, which
-// reads them without the pending block, makes the same rows again.
+// The state is in the rows: each carries its session as of its event, and the origin of the visit. A row and its state
+// are stored together or not at all. So a new owner, which reads them without the pending block, makes the same rows
+// again.
 type sessionizer struct {
 	newest, previous sessionTurn
 	ended            *dedup
@@ -43,11 +42,11 @@ type sessionizer struct {
 	limit            int
 }
 
-// sessionTurn holds the sessions and threads that were heard of between two turns.
+// sessionTurn holds the sessions and threads that received events between two turns.
 type sessionTurn struct {
 	sessions map[sessionKey]*openSession
-	// threads are the sessions among which events are placed that name none, the one that
-	// was heard of last at the end.
+	// threads holds the sessions among which events without a session name are placed. The one with the latest arrival
+	// is last.
 	threads map[uint64][]*openSession
 }
 
@@ -58,7 +57,7 @@ func keyOfSession(thread uint64, id string) sessionKey {
 	return sessionKey{thread, protos.SessionHash(id)}
 }
 
-// numberOfSession names a session by 64 bits.
+// numberOfSession returns 64 bits that name a session.
 func numberOfSession(key sessionKey) uint64 { return key[1] ^ spreadOf(key[0]) }
 
 // spreadOf spreads the bits of a number.
@@ -81,7 +80,7 @@ func newSessionizer() *sessionizer {
 	return &sessionizer{newest: newSessionTurn(), ended: newDedup(endedSessions), turns: 1, limit: openSessions}
 }
 
-// Restore puts a session back that was read from the store, or more of one that was put back before.
+// Restore adds a session that was read from the store, or another part of a session that was added before.
 func (s *sessionizer) Restore(from svc.OpenSession) {
 	key := keyOfStored(&from.SessionName)
 	session := s.newest.sessions[key]
@@ -104,15 +103,15 @@ func (s *sessionizer) Restore(from svc.OpenSession) {
 	s.newest.threads[key[0]] = latest(slices.Insert(sessions, at, session))
 }
 
-// end remembers the name of a session that is given up, if it began.
+// end remembers the name of an ended session, if it began.
 func (s *sessionizer) end(key sessionKey, begun bool) {
 	if begun {
 		s.ended.add(key)
 	}
 }
 
-// restored ends a restoration. The store yields sessions of spans that begin long before the open ones; those that would have
-// been given up in two turns are, by when the partition was heard of last.
+// restored ends a restoration. The store yields sessions of spans that begin long before the open ones. restored gives
+// up the sessions that two turns would have given up, judged by the last arrival in the partition.
 func (s *sessionizer) restored(nowMs int64) {
 	lastMs := int64(math.MinInt64)
 	for _, session := range s.newest.sessions {
@@ -135,11 +134,10 @@ func (s *sessionizer) restored(nowMs int64) {
 	s.turnMs, s.newest = nowMs, kept
 }
 
-// restoreEnded puts the name of a session back that was given up.
+// restoreEnded restores the name of an ended session.
 func (s *sessionizer) restoreEnded(name svc.SessionName) { s.ended.add(keyOfStored(&name)) }
 
-// threadOf tells the bots that call themselves a visitor from that visitor: they make
-// visits of their own.
+// threadOf separates bots that use the ids of a visitor from that visitor: they make visits of their own.
 func threadOf(thread uint64, bot bool) uint64 {
 	if bot {
 		return ^thread
@@ -147,32 +145,32 @@ func threadOf(thread uint64, bot bool) uint64 {
 	return thread
 }
 
-// arrived is an event as the sessionizer sees it.
+// arrived is an event in the form that the sessionizer needs.
 type arrived struct {
 	environment uint64
 	thread      uint64
-	// visitor is the number of the event's visitor. known and device are those of its ids, 0 for none.
+	// visitor is the number of the event's visitor. known and device are the numbers of its ids, 0 for none.
 	visitor, known, device uint64
 	bot                    bool
-	session                string // as the client names it, empty where it does not
+	session                string // as the client names it, empty without a name
 	receivedMs             int64
 	step                   svc.SessionStep
 	origin                 svc.Origin
 }
 
-// placed is the session of one event and what the event changed in it.
+// placed is the session of one event and the changes that the event made in it.
 type placed struct {
 	id      string
 	number  uint64
-	guest   uint64 // the visitor for whom the session counts, 0 if it is the event's own
+	guest   uint64 // the visitor to which the session counts, 0 if it is the event's own
 	started int64
 	delta   svc.SessionDelta
 	state   svc.SessionState
 	origin  svc.Origin
 }
 
-// add folds an event into a session of its thread: the one that the client names,
-// else the latest one that covers its time, else a new one.
+// add folds an event into a session of its thread: the session that the client names, else the latest one that covers
+// its time, else a new one.
 func (s *sessionizer) add(event *arrived) placed {
 	s.turn(event.receivedMs)
 	thread := threadOf(event.thread, event.bot)
@@ -206,8 +204,8 @@ func (s *sessionizer) add(event *arrived) placed {
 	return out
 }
 
-// covering returns the latest of a thread's sessions that covers an event's time and takes its ids, nil for
-// none.
+// covering returns the latest session of a thread that covers the event's time and accepts its ids. It returns nil if
+// there is none.
 func covering(sessions []*openSession, event *arrived) (best *openSession) {
 	for _, session := range sessions {
 		if !session.over(event.receivedMs) && session.Covers(event.step.TsMs) && session.takes(event.known, event.device) && (best == nil || session.later(best)) {
@@ -217,15 +215,13 @@ func covering(sessions []*openSession, event *arrived) (best *openSession) {
 	return best
 }
 
-// later reports whether the session ends after another, whatever the order in which the two
-// were heard of.
+// later reports whether the session ends after another, independent of the order of their arrival.
 func (s *openSession) later(other *openSession) bool {
 	return cmp.Or(cmp.Compare(s.Last, other.Last), cmp.Compare(s.key[1], other.key[1])) > 0
 }
 
-// named returns the session of the name that the client gives, or that a session has which
-// begins with the event. Where it is not open, it begins; where it was open before, it goes
-// on without counting.
+// named returns the session with the name that the client gives, or the name of a session that begins with the event.
+// If it is not open, it begins. If it was open before, it continues without counting again.
 func (s *sessionizer) named(thread uint64, event *arrived) *openSession {
 	id := event.session
 	if id == "" {
@@ -253,7 +249,7 @@ func (s *sessionizer) named(thread uint64, event *arrived) *openSession {
 	return fresh
 }
 
-// find returns the session of a key, nil for none. It may be over.
+// find returns the session of a key, or nil. It may be over.
 func (s *sessionizer) find(key sessionKey) *openSession {
 	if session := s.newest.sessions[key]; session != nil {
 		return session
@@ -261,7 +257,7 @@ func (s *sessionizer) find(key sessionKey) *openSession {
 	return s.previous.sessions[key]
 }
 
-// latest returns those of a thread's sessions that were heard of last.
+// latest returns the sessions of a thread with the latest arrivals.
 func latest(sessions []*openSession) []*openSession {
 	if beyond := len(sessions) - sessionsPerThread; beyond > 0 {
 		return slices.Delete(sessions, 0, beyond)
@@ -269,7 +265,7 @@ func latest(sessions []*openSession) []*openSession {
 	return sessions
 }
 
-// turn ages the sessions once every openTime, and earlier where there are too many.
+// turn ages the sessions once every openTime, and earlier if there are too many.
 func (s *sessionizer) turn(nowMs int64) {
 	if nowMs-s.turnMs < openTime && len(s.newest.sessions) < s.limit {
 		return
@@ -283,13 +279,12 @@ func (s *sessionizer) turn(nowMs int64) {
 	s.turns++
 }
 
-// direct is the origin of a visit that nothing brought.
+// direct is the origin of a visit without a source.
 func direct() svc.Origin {
 	return svc.Origin{Attribution: svc.Attribution{Source: svc.SourceDirect, Medium: svc.MediumNone}}
 }
 
-// originOf returns what a session keeps of where it came from: nothing of a visit that
-// nothing brought, which most are.
+// originOf returns the origin that a session stores. It is nil for a direct visit, as most visits are.
 func originOf(origin svc.Origin) *svc.Origin {
 	if origin == direct() {
 		return nil
@@ -298,7 +293,7 @@ func originOf(origin svc.Origin) *svc.Origin {
 	return &owned
 }
 
-// sessionID names a session by its thread and its beginning.
+// sessionID derives the name of a session from its thread and its beginning.
 func sessionID(thread uint64, startedMs int64) string {
 	var buffer [32]byte
 	id := append(buffer[:0], protos.DerivedSession...)

@@ -13,7 +13,7 @@ import (
 
 const minute = int64(60 * 1000)
 
-// arrival is one event and the session that it must get.
+// arrival is one event and its expected session.
 type arrival struct {
 	name    string
 	session string // as the client names it
@@ -149,14 +149,14 @@ func TestSessionIDsNameVisitorAndBeginning(t *testing.T) {
 	}
 }
 
-// TestVisitorsAreKeptForTheGap lets time pass: a session is known for exactly openTime
-// after the last event arrived, whenever the generations turn.
+// TestVisitorsAreKeptForTheGap lets time pass: a session is known for exactly openTime after the last event arrived, at
+// any position of the turns.
 func TestVisitorsAreKeptForTheGap(t *testing.T) {
 	for _, quiet := range []struct {
 		ms    int64
 		known bool
 	}{{0, true}, {openTime - 1, true}, {openTime, true}, {openTime + 1, false}, {2*openTime + 1, false}} {
-		// Another visitor's events turn the generations every minute.
+		// The events of another visitor turn the generations every minute.
 		for offset := int64(0); offset < openTime; offset += 7 * minute {
 			s := newSessionizer()
 			view := svc.SessionStep{TsMs: 1, Pageview: true}
@@ -179,8 +179,7 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 	}
 }
 
-// TestSumsOfDeltasAreRight adds events in random orders and recomputes every
-// session from the events that were put into it.
+// TestSumsOfDeltasAreRight adds events in random orders and recomputes every session from its events.
 func TestSumsOfDeltasAreRight(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -236,13 +235,13 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 	}
 }
 
-// viewed is a page view of the session that the client names c.
+// viewed is a page view of the session that the client calls c.
 func viewed(visitor uint64, minutes int64) *arrived {
 	return &arrived{thread: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
 }
 
-// TestGivenUpSessionsAreNotJudgedAgain has sessions go on after they were silent for longer
-// than they are kept, or fell out because there were too many, also at a new owner.
+// TestGivenUpSessionsAreNotJudgedAgain continues sessions that were silent for longer than openTime, or dropped because
+// there were too many, also on a new owner.
 func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	late := int64(openTime)/minute + 1
 	s := newSessionizer()
@@ -274,8 +273,8 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	}
 }
 
-// TestRestoredSessionsGoOn restores sessions as the store yields them, in parts and in any
-// order, and compares what follows with a sessionizer that has been there all the time.
+// TestRestoredSessionsGoOn restores sessions as the store yields them, in parts and in any order. It compares the
+// result with a sessionizer that has run all the time.
 func TestRestoredSessionsGoOn(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -322,8 +321,8 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 	}
 }
 
-// TestAVisitHasOneOrigin cuts long words, keeps nothing of the record, and gives all events
-// of a visit what its first one said.
+// TestAVisitHasOneOrigin checks that long texts are cut, that no memory of the record is retained, and that all events
+// of a visit have the origin of the first.
 func TestAVisitHasOneOrigin(t *testing.T) {
 	s := newSessionizer()
 	first := viewed(1, 0)

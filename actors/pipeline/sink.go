@@ -14,66 +14,60 @@ import (
 	"svc/actors/attempt"
 )
 
-// BlockStore takes blocks of rows.
+// BlockStore stores blocks of rows.
 type BlockStore interface {
 	NewBlock() Block
-	// Insert stores a block so that queries see it. The same token never stores
-	// anything twice, and completes what an interrupted attempt left undone.
-	// It fails with [svc.ErrRefused] where the rows may be to blame.
+	// Insert stores a block so that queries see it. The same token never stores anything twice, and completes an
+	// interrupted attempt. It fails with [svc.ErrRefused] if the rows may be to blame.
 	Insert(ctx context.Context, token string, id uint64, block Block) error
-	// Sift returns the rows of a block that the store refuses, and stores nothing; none where it
-	// refuses any.
+	// Sift returns the rows of a block that the store refuses, and stores nothing. It returns none if the store refuses
+	// any rows at present.
 	Sift(ctx context.Context, id uint64, block Block) ([]svc.RefusedRow, error)
-	// CountRows returns how many rows of a block are stored.
+	// CountRows returns the number of stored rows of a block.
 	CountRows(ctx context.Context, id uint64, block Block) (int, error)
-	// Park stores dead letters; one that is stored again is the same.
+	// Park stores dead letters; storing one again does not duplicate it.
 	Park(ctx context.Context, letters []svc.DeadLetter) error
 }
 
-// Block is a batch of rows in the form in which the store takes them. It copies
-// nothing that a row's strings point to.
+// Block is a batch of rows in the format of the store. It does not copy the strings of a row.
 type Block interface {
 	Add(rows *svc.Rows)
-	// Rows counts the rows of all kinds but the counts, Bytes is about what occurrences and points
-	// take. Counts counts the counts.
+	// Rows counts the rows of all kinds except counts, and Counts counts those. Bytes estimates the size of occurrences
+	// and points.
 	Rows() int
 	Counts() int
 	Bytes() int
-	// Without takes rows of a kind out, by their places among those.
+	// Without removes rows of a kind, by their indexes in that kind.
 	Without(kind svc.LetterKind, rows []int)
 	Reset()
 }
 
-// Committer stores positions of the log; those of an ended generation are refused.
+// Committer stores positions of the log; positions of an ended generation are refused.
 type Committer interface {
 	Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error
 }
 
 // RecordReader reads the log.
 type RecordReader interface {
-	// Read returns the records of a partition from the offset first through last,
-	// whichever node owns it.
+	// Read returns the records of a partition from the offset first through last. Any node may own the partition.
 	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
 }
 
-// Sink gathers the rows of this node's partitions of one shard into blocks and stores
-// each block exactly once:
+// Sink gathers the rows of this node's partitions of one shard into blocks and stores each block exactly once:
 //
 //  1. the block's boundaries (for each partition the first and last offset) are
-//     written beside the committed offsets, in one durable request;
-//  2. the block is inserted under a token made of its number, and the listeners decide
-//     what follows from it;
+//     written next to the committed offsets, in one durable request;
+//  2. the block is inserted under a token made of its number, and the listeners make
+//     their decisions;
 //  3. the offsets after the block are committed, without boundaries.
 //
-// A crash between 1 and 3 leaves the boundaries: the next owner of the block's first
-// partition makes the same block of the same records, inserts it under the same
-// token, so what was already stored is not stored again, and runs the listeners
+// A crash between 1 and 3 leaves the boundaries. The next owner of the block's first partition makes the same block of
+// the same records, inserts it under the same token, so that stored rows are not stored again, and runs the listeners
 // again. A crash before 1 leaves nothing.
 //
-// One block is under way at a time. It is begun once per interval, however many partitions
-// there are, since many small parts are what a column store suffers from most; the interval is
-// longer while nobody reads. It is begun earlier where streams wait for room, where somebody
-// begins to read, and where [Sinks.Hurry] is called, which alert rules do at most every 200 ms.
+// One block is under way at a time. It begins once per interval, for any number of partitions, since a column store
+// suffers most from many small parts. The interval is longer while there are no reads. A block begins earlier if
+// streams wait for room, if a read begins, and if [Sinks.Hurry] is called, which alert rules do at most every 200 ms.
 type Sink struct {
 	config SinkConfig
 
@@ -82,14 +76,14 @@ type Sink struct {
 
 	mu   sync.Mutex
 	open *openBlock
-	// storing is the block under way; failing says that the store did not take it at the last attempt.
+	// storing is the block under way; failing says that the last attempt to store it failed.
 	storing *openBlock
 	failing bool
-	// ended is the last generation that was found to be over.
+	// ended is the last generation that is known to be over.
 	ended  int32
 	spare  *openBlock
 	filled chan struct{} // holds a token while the open block has records
-	// hurried holds a token while the open block is to be stored without waiting for the interval's end.
+	// hurried holds a token if the open block is to be stored before the end of the interval.
 	hurried chan struct{}
 	room    room
 }
@@ -98,29 +92,29 @@ type Sink struct {
 type SinkConfig struct {
 	Store BlockStore
 	Log   Committer
-	// Records reads what became of rows that the store refuses.
+	// Records reads the records of rows that the store refuses.
 	Records RecordReader
-	// Interval is the least time between the beginnings of two blocks, Unread the one while nobody
-	// reads; zero is the same.
+	// Interval is the least time between the beginnings of two blocks. Unread replaces it while there are no reads;
+	// zero means Interval.
 	Interval, Unread time.Duration
-	// MaxRows is the size of the open block from which the streams wait.
+	// MaxRows is the number of rows in the open block from which the streams wait.
 	MaxRows int
 	Now     func() time.Time
-	// MaxBytes is the same for the bytes of occurrences.
+	// MaxBytes is the same limit for the bytes of occurrences and points.
 	MaxBytes int
-	// MaxRecords bounds the bytes of the records in the open block together with those that are being folded;
-	// 0 bounds only the latter. As many again are in the block that is being stored.
+	// MaxRecords bounds the bytes of the records in the open block together with the records that are being folded; 0
+	// bounds only the latter. The block that is being stored may hold as many again.
 	MaxRecords int
-	// NewBlockID returns a number that no block has had, as NewBlockNumber makes them.
+	// NewBlockID returns a unique block number, as NewBlockNumber does.
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
 	Logger     *slog.Logger
-	// Listeners learn of every block, in this order.
+	// Listeners are notified of every block, in this order.
 	Listeners []Listener
-	// Outbox takes the notes of listeners; it may be nil where none of them leaves any.
+	// Outbox stores the notes of listeners; it may be nil if no listener leaves any.
 	Outbox *Outbox
 
-	// readers is shared by the sinks of a node; one alone has its own.
+	// readers is shared by the sinks of a node; a single sink has its own.
 	readers *readers
 }
 
@@ -160,8 +154,7 @@ func (s *Sink) append(generation int32, record recordRange, made *folded) {
 	signal(s.filled)
 }
 
-// begin makes the open block one of a generation, dropping what an earlier one
-// left in it.
+// begin moves the open block to a generation and drops the rows that an earlier generation left in it.
 func (s *Sink) begin(generation int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,15 +184,15 @@ func (s *Sink) full() bool {
 	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes || s.config.MaxRecords > 0 && s.open.bytes >= s.config.MaxRecords
 }
 
-// busy says that what is to be stored waits for the store.
+// busy reports whether rows wait for the store.
 func (s *Sink) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.full()
 }
 
-// take returns the open block, if it holds any record, and opens another. The
-// caller holds flushing and gives the block back.
+// take returns the open block, if it holds any record, and opens another. The caller holds flushing and gives the block
+// back.
 func (s *Sink) take() *openBlock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +207,8 @@ func (s *Sink) take() *openBlock {
 	return taken
 }
 
-// giveBack returns a stored block's memory. The block is emptied, which takes time, when nobody finds it any more.
+// giveBack returns the memory of a stored block. The block is emptied, which takes time, once it is no longer
+// reachable.
 func (s *Sink) giveBack(block *openBlock) {
 	s.mu.Lock()
 	s.storing = nil
@@ -273,8 +267,7 @@ func (s *Sink) flush(ctx context.Context) error {
 	return err
 }
 
-// drain stores everything that was folded in a generation. It fails where some of
-// it was not, or could not be.
+// drain stores everything that was folded in a generation. It fails if any of it was not or could not be stored.
 func (s *Sink) drain(ctx context.Context, generation int32) error {
 	if err := s.flush(ctx); err != nil {
 		return err
@@ -307,9 +300,8 @@ func (s *Sink) store(ctx context.Context, block *openBlock) error {
 // errOver ends the work on a block whose generation has ended.
 var errOver = errors.New("the generation has ended")
 
-// insert repeats the insert until it succeeds or the generation or ctx ends: nothing that was
-// accepted is given up because the store is away. What could not be folded, and rows that the store
-// refuses for good, become dead letters first.
+// insert repeats the insert until it succeeds or the generation or ctx ends: accepted rows are not given up because the
+// store is away. Items that could not be folded, and rows that the store refuses for good, become dead letters first.
 func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 	token := "block-" + strconv.FormatUint(block.id, 36)
 	return s.retry(ctx, block.generation, "storing a block", func() (err error) {
@@ -344,15 +336,16 @@ func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 	})
 }
 
-// note notes whether the store took a block.
+// note stores whether the last attempt to store a block failed.
 func (s *Sink) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = err != nil
 }
 
-// recount holds the stored rows of a completed block to what it was made of. The store knows what it has by the
-// block's token; where it lost that, as by a loss of power, the rows are there twice now, and nobody else would notice.
+// recount compares the stored rows of a completed block with the rows that it was made of. The store recognizes a block
+// by its token. If it lost the tokens, for example by a loss of power, the rows are stored twice, and no other check
+// would notice.
 func (s *Sink) recount(ctx context.Context, block *openBlock) {
 	stored, err := s.config.Store.CountRows(ctx, block.id, block.rows)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"svc"
 )
 
-// openBlock collects rows until it is stored, with the listeners that learn of it.
+// openBlock collects rows until it is stored, with the listeners of the block.
 type openBlock struct {
 	generation int32
-	// id is the number of the block, 0 until it is stored; recovered holds the places of the partitions of a
+	// id is the number of the block, 0 until it is stored. recovered holds the partitions, as places in the shard, of a
 	// block that an earlier generation left.
 	id        uint64
 	recovered []int
@@ -21,7 +21,7 @@ type openBlock struct {
 	// origins are the items that the rows were made of; letters are the items that could not be folded.
 	origins origins
 	letters []svc.DeadLetter
-	// inserted says that the rows are in the store, heard is how many listeners have decided.
+	// inserted says that the rows are in the store; heard is the number of listeners that are done.
 	inserted bool
 	heard    int
 	logger   *slog.Logger
@@ -40,7 +40,7 @@ func (s *Sink) newBlock(generation int32) *openBlock {
 	}
 }
 
-// add adds what was made of a record.
+// add adds the result of folding a record.
 func (b *openBlock) add(record recordRange, made *folded) {
 	b.rows.Add(&made.Rows)
 	b.bytes += made.bytes
@@ -49,7 +49,7 @@ func (b *openBlock) add(record recordRange, made *folded) {
 	b.each("at rows", func(listener BlockListener) { listener.Saw(record.first, &made.Rows) })
 }
 
-// clear empties a block and keeps its memory.
+// clear empties a block and reuses its memory.
 func (b *openBlock) clear() {
 	b.rows.Reset()
 	clear(b.ranges)
@@ -58,7 +58,7 @@ func (b *openBlock) clear() {
 	b.id, b.recovered, b.bytes, b.inserted, b.heard, b.wasFull = 0, nil, 0, false, 0, false
 }
 
-// conclude lets those go on that wait for the block; the caller holds the lock of its sink.
+// conclude releases the readers that wait for the block; the caller holds the lock of its sink.
 func (b *openBlock) conclude() {
 	close(b.concluded)
 	b.concluded = make(chan struct{})

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// blockRows bounds the rows of a block: above a million the engine would cut it into several,
-	// and a block that is made again might be cut elsewhere.
+	// blockRows bounds the rows of a block. Above a million the engine would cut it into several parts, and a block
+	// that is made again might be cut elsewhere.
 	blockRows = 900_000
 	// foldingBytes bounds the records that are folded at the same time, unless one delivery
 	// alone has more.
 	foldingBytes = 64 << 20
 )
 
-// ticket is the right to fold some records into the open block, or into the one that follows
-// where that is taken meanwhile.
+// ticket is the right to fold some records into the open block, or into the next one if the open block is taken
+// meanwhile.
 type ticket struct {
 	generation int32
 	partition  int
 	first      int64
-	rows       int // at most so many come of the records
+	rows       int // the most rows that the records make
 	bytes      int
 	// granted is closed once the ticket is valid or over is set.
 	granted chan struct{}
@@ -39,19 +39,19 @@ func newTicket(generation int32, partition int, records []svc.LogRecord) *ticket
 	return t
 }
 
-// room holds the deliveries that may fold into the open block and those that wait for it, first come first served. The
-// sink's lock guards it.
+// room holds the deliveries that may fold into the open block and the ones that wait for it, first come first served.
+// The sink's lock guards it.
 type room struct {
 	folding map[*ticket]bool
 	waiting []*ticket
-	// wanted holds a token while somebody waits.
+	// wanted holds a token while a delivery waits.
 	wanted chan struct{}
 }
 
 func newRoom() room { return room{folding: map[*ticket]bool{}, wanted: make(chan struct{}, 1)} }
 
-// enter waits until records have room in the open block. The caller leaves once the records are folded. It
-// fails where the generation has ended, so that the records are read again in another.
+// enter waits until records have room in the open block. The caller calls leave once the records are folded. It fails
+// if the generation has ended, so that the records are read again in another.
 func (s *Sink) enter(ctx context.Context, t *ticket) error {
 	s.mu.Lock()
 	s.room.waiting = append(s.room.waiting, t)
@@ -69,7 +69,7 @@ func (s *Sink) enter(ctx context.Context, t *ticket) error {
 	return nil
 }
 
-// leave gives room back, or the place in the queue.
+// leave returns the room, or the place in the queue.
 func (s *Sink) leave(t *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Sink) leave(t *ticket) {
 	s.grant()
 }
 
-// grant lets in those that have room, in the order of arrival; the caller holds the lock. Where
-// somebody has to wait, the open block is to be stored without waiting for more.
+// grant admits waiting deliveries in the order of arrival while there is room; the caller holds the lock. If one has to
+// wait, the open block is stored without waiting for more rows.
 func (s *Sink) grant() {
 	for len(s.room.waiting) > 0 {
 		next := s.room.waiting[0]
@@ -101,8 +101,8 @@ func (s *Sink) grant() {
 	}
 }
 
-// fits reports whether the open block has room for what a ticket brings beside all that is being
-// folded: any of it may come into this block or into the one after it. The caller holds the lock.
+// fits reports whether the open block has room for the records of a ticket in addition to all records that are being
+// folded: any of them may enter this block or the next one. The caller holds the lock.
 func (s *Sink) fits(t *ticket) bool {
 	if s.full() {
 		return false

@@ -16,7 +16,7 @@ import (
 	"svc/protos"
 )
 
-// boundedLog takes positions as a Kafka cluster does, and keeps the last of each partition.
+// boundedLog accepts positions like a Kafka cluster, and stores the last one of each partition.
 type boundedLog struct {
 	mu        sync.Mutex
 	committed map[int]svc.LogPosition
@@ -36,13 +36,13 @@ func (l *boundedLog) Commit(_ context.Context, _ int32, positions []svc.LogPosit
 	return nil
 }
 
-// blocksStored takes blocks and notes how many rows each has.
+// blocksStored stores the number of rows of each block.
 type blocksStored struct {
 	mu   sync.Mutex
 	rows []int
 }
 
-// numberBlock counts its rows and keeps none.
+// numberBlock counts its rows and drops them.
 type numberBlock struct{ n int }
 
 func (b *numberBlock) Add(rows *svc.Rows) { b.n += rows.Len() }
@@ -67,7 +67,7 @@ func (b *blocksStored) Sift(context.Context, uint64, Block) ([]svc.RefusedRow, e
 	return nil, nil
 }
 
-// CountRows counts each insert, also a repeated one.
+// CountRows counts every insert, also repeated ones.
 func (b *blocksStored) CountRows(context.Context, uint64, Block) (sum int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...List
 	})
 }
 
-// TestACompletedBlockIsRecounted completes a block that a store without tokens takes each time.
+// TestACompletedBlockIsRecounted completes a block in a store without tokens, which stores it each time.
 func TestACompletedBlockIsRecounted(t *testing.T) {
 	t.Parallel()
 	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)
@@ -111,8 +111,8 @@ func TestACompletedBlockIsRecounted(t *testing.T) {
 	}
 }
 
-// TestABlockSpansNoMorePartitionsThanItsTextHolds has every partition of the largest log deliver
-// at once, far into its offsets. All is stored within the time of a few blocks.
+// TestABlockSpansNoMorePartitionsThanItsTextHolds lets every partition of the largest log deliver at once, at high
+// offsets. All is stored within the time of a few blocks.
 func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, first, records = 4096, int64(1) << 40, 5
@@ -163,8 +163,7 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 	})
 }
 
-// TestABlockStaysBelowWhatTheStoreCuts has many partitions deliver more than a block holds at
-// the same time.
+// TestABlockStaysBelowWhatTheStoreCuts lets many partitions deliver more than a block holds at the same time.
 func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, rows = 40, 60_000

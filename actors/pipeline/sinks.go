@@ -9,15 +9,14 @@ import (
 	"svc"
 )
 
-// Sinks are the sinks of a node, one for each shard of the store. Each stores and commits blocks of the
-// partitions of its shard, at its own pace: one whose shard is away holds up no other.
+// Sinks are the sinks of a node, one for each shard of the store. Each stores and commits blocks of the partitions of
+// its shard at its own pace: a shard that is away delays no other.
 type Sinks struct {
 	shape svc.LogShape
 	all   []*Sink
 }
 
-// NewSinks returns the sinks of a log of a shape. They share a configuration, but for the store of their
-// shard.
+// NewSinks returns the sinks of a log of a shape. They share a configuration, except for the store of their shard.
 func NewSinks(config SinkConfig, shape svc.LogShape, store func(shard int) BlockStore) *Sinks {
 	s := &Sinks{shape: shape}
 	config.readers = &readers{now: config.Now}
@@ -28,7 +27,7 @@ func NewSinks(config SinkConfig, shape svc.LogShape, store func(shard int) Block
 	return s
 }
 
-// of returns the sink that stores what is folded of a partition.
+// of returns the sink of a partition.
 func (s *Sinks) of(partition int) *Sink { return s.all[partition/s.shape.Partitions] }
 
 // Run runs the sinks until ctx ends; see [Sink.Run].
@@ -42,7 +41,7 @@ func (s *Sinks) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Busy says that what is to be stored waits for the store.
+// Busy reports whether rows wait for the store.
 func (s *Sinks) Busy() bool {
 	for _, sink := range s.all {
 		if sink.busy() {
@@ -52,8 +51,8 @@ func (s *Sinks) Busy() bool {
 	return false
 }
 
-// Pause returns once no block is under way, and has none begin before resume is called: what was
-// stored is committed. What comes in meanwhile is folded into the open blocks.
+// Pause returns once no block is under way and everything stored is committed. No block begins before resume is called.
+// Records that arrive meanwhile are folded into the open blocks.
 func (s *Sinks) Pause(ctx context.Context) (resume func(), err error) {
 	var paused []func()
 	resume = func() {
@@ -72,27 +71,26 @@ func (s *Sinks) Pause(ctx context.Context) (resume func(), err error) {
 	return resume, nil
 }
 
-// Peek shows what listens to the open blocks. Nothing of it may be kept.
+// Peek calls show with the listeners of the open blocks. show must retain nothing of them.
 func (s *Sinks) Peek(show func(listener BlockListener)) {
 	for _, sink := range s.all {
 		sink.peek(show)
 	}
 }
 
-// Hurry has what was folded so far stored without waiting for the end of the interval. It does not wait
-// for that.
+// Hurry stores the folded records before the end of the interval. It does not wait for that.
 func (s *Sinks) Hurry() {
 	for _, sink := range s.all {
 		signal(sink.hurried)
 	}
 }
 
-// Interval is the time between the beginnings of the latest two blocks, at most.
+// Interval returns the longest time between the beginnings of the latest two blocks.
 func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
 
-// Read says that somebody reads what is stored, and how long at least. Who is the first for a while, and who comes meanwhile,
-// waits until what was folded until then is stored, for a second at most; for nothing where blocks are as frequent while nobody
-// reads.
+// Read notes a read of stored rows that lasts at least for a time. The first read after a pause, and reads that begin
+// while it waits, wait until the records folded by then are stored, for a second at most. Read does not wait if blocks
+// are as frequent without reads.
 func (s *Sinks) Read(ctx context.Context, lasting time.Duration) {
 	config := &s.all[0].config
 	if config.Unread <= config.Interval {

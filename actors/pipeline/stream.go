@@ -15,40 +15,37 @@ import (
 
 // History reads the recent past from the store, for a beginning generation.
 type History interface {
-	// RecentIDs yields the events that arrived since an instant, except those of
-	// one block, by the hash of their visitor and the key of their id, roughly in
-	// the order in which they arrived; of more than limit it yields the newest.
+	// RecentIDs yields the events that arrived since an instant, except the events of one block. It yields the hash of
+	// their visitor and the key of their id, roughly in the order of their arrival. If there are more than limit, it
+	// yields the newest.
 	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(thread uint64, key [2]uint64)) error
-	// RecentErrors is RecentIDs for errors, by the number of their issue.
+	// RecentErrors does the same for errors, by the number of their issue.
 	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
-	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
-	// hash of their metric's name.
+	// RecentMetrics does the same for metric points that can be recognized as repetitions, by the hash of their
+	// metric's name.
 	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
-	// RecentBillings is RecentIDs for billing items, by the hash of their subject and with the rate that holds.
+	// RecentBillings does the same for billing items, by the hash of their subject, with the rate that is valid.
 	RecentBillings(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(subject uint64, name [2]uint64, rate int64)) error
-	// RecentTallies yields the last tally of every source of which one arrived since an instant,
-	// without those of one block.
+	// RecentTallies yields the last tally of every source with a tally since an instant, without the tallies of one
+	// block.
 	RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error
-	// Cumulatives yields what the cumulative series had reached of which a point
-	// arrived since an instant, without the points of one block.
+	// Cumulatives yields the totals of the cumulative series with a point that arrived since an instant, without the
+	// points of one block.
 	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
-	// Sessions calls open with the sessions of which an event arrived within a span
-	// before the last arrival, as of their events except those of one block, and ended
-	// with the visitors of those that were heard of since an instant and not within the
-	// span, whether they are bots, and the hashes of the sessions' ids. It may call open
-	// several times for a session, with what different rows know of it. Of more than so
-	// many it leaves those out that were heard of first.
+	// Sessions calls open with the sessions that had an arrival within a span before the last arrival. Their state is
+	// that of their events, except the events of one block. It calls ended with the names of sessions that had an
+	// arrival since an instant but not within the span: thread, whether it is a bot, and the hash of the id. It may
+	// call open several times for a session, with parts that different rows carry. If there are more than the limits,
+	// it leaves out the ones with the earliest arrivals.
 	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error
 }
 
-// DuplicateWindow is how long an event's id is remembered, unless RecentIDs
-// newer ones of its partition came in since.
+// DuplicateWindow is how long an event's id is remembered, unless RecentIDs newer ones of its partition arrived since.
 const DuplicateWindow = 24 * time.Hour
 
-// Stream carries the records of this node's partitions to their intakes. It is
-// told by the log's consumer which partitions the node owns; a block that a
-// crash left pending is completed before anything else of its shard is read (recovery.go).
-// The shards of the store go their ways: one that is away holds up its own partitions.
+// Stream passes the records of this node's partitions to their intakes. The consumer of the log notifies it of the
+// partitions that the node owns. A block that a crash left pending is completed before anything else of its shard is
+// read (recovery.go). The shards are independent: a store that is away delays only its own partitions.
 type Stream struct {
 	config StreamConfig
 	shards []*shardStream
@@ -67,8 +64,8 @@ type shardStream struct {
 
 	// door is closed while the shard is held.
 	door door
-	// completing holds a token while a generation completes blocks, and guards completions, which
-	// are kept by the numbers of their blocks.
+	// completing holds a token while a generation completes blocks, and guards completions, a map by the numbers of the
+	// blocks.
 	completing  chan struct{}
 	completions map[uint64]*completion
 	// working are the goroutines of the stream.
@@ -82,41 +79,41 @@ type StreamConfig struct {
 	Actors    teller
 	Sinks     *Sinks
 	Log       RecordLog
-	// History returns what a shard's store knows of the recent past.
+	// History returns the recent past in the store of a shard.
 	History func(shard int) History
 	// Intakes configures the intakes that make the rows of a completed block.
 	Intakes IntakeConfig
 	Evict   func(partition int)
-	// Claims are those of the partitions' actors.
+	// Claims are the claims of the partitions' actors.
 	Claims Claims
-	// Moves knows which environments do not live where their numbers say.
+	// Moves knows the environments that do not live on the shard that their numbers name.
 	Moves  Moves
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Moves are the environments that live on another shard than their numbers name.
+// Moves holds the environments that live on another shard than the one that their numbers name.
 type Moves interface {
-	// Hear has this node know on which shard an environment lives.
+	// Hear makes this node use the shard of an environment.
 	Hear(environment uint64, shard int)
-	// Note notes that durably. It may be repeated, and needs the stores of both shards.
+	// Note stores the shard of an environment durably. It may be repeated, and needs the stores of both shards.
 	Note(ctx context.Context, environment uint64, shard int) error
-	// Learn has this node know where the environments live whose numbers name a shard.
+	// Learn makes this node read the places of the environments that have numbers of a shard.
 	Learn(ctx context.Context, shard int) error
 }
 
 // Claims are the rights to write the state of partitions' actors.
 type Claims interface {
-	// Assign begins a generation, in which this node is to have the claims of some partitions.
+	// Assign begins a generation in which this node is to hold the claims of some partitions.
 	Assign(generation uint32, partitions []int)
-	// Await returns once this node has the claim of a partition.
+	// Await returns once this node holds the claim of a partition.
 	Await(ctx context.Context, partition int) error
 }
 
-// RecordLog is the log as far as recovery needs it.
+// RecordLog is the part of the log that recovery needs.
 type RecordLog interface {
 	Committer
-	// Committed returns the positions of partitions, no matter which node owns them.
+	// Committed returns the positions of partitions, including partitions of other nodes.
 	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
 	RecordReader
 }
@@ -133,8 +130,8 @@ func NewStream(config StreamConfig) *Stream {
 	return s
 }
 
-// Run waits until ctx ends, which is to be after the last generation, and then ends what the stream
-// began and waits for it.
+// Run waits until ctx ends, which must be after the last generation. Then it ends the work of the stream and waits for
+// it.
 func (s *Stream) Run(ctx context.Context) error {
 	<-ctx.Done()
 	for _, shard := range s.shards {
@@ -143,14 +140,14 @@ func (s *Stream) Run(ctx context.Context) error {
 	return nil
 }
 
-// stop ends what the stream began and waits for it.
+// stop ends the work of the stream and waits for it.
 func (s *shardStream) stop() {
 	s.mu.Lock()
 	if s.generation != nil {
 		s.generation.cancel()
 	}
 	s.mu.Unlock()
-	s.completing <- struct{}{} // no generation takes it any more
+	s.completing <- struct{}{} // no generation can take it any more
 	for _, c := range s.completions {
 		c.cancel()
 	}
@@ -163,19 +160,18 @@ type generation struct {
 	partitions []int
 	// starts are the offsets from which the partitions are read.
 	starts map[int]int64
-	// undecided are the blocks whose insert may or may not have happened, unbegun
-	// those whose texts must be gone before anything goes past them.
+	// undecided are the blocks with an insert that may or may not have happened. unbegun are the blocks with texts that
+	// must be gone before anything goes past them.
 	undecided, unbegun []pendingBlock
-	// moves are those that an earlier generation decided and may not have noted, words the positions of this node
-	// that say so, without their text.
+	// moves are the moves that an earlier generation decided and may not have noted. words are the positions of this
+	// node that carried their texts, without the texts.
 	moves []moved
 	words []svc.LogPosition
-	// states are those of partitions that were read, until their intakes have them.
+	// states are the states of partitions that were read, until their intakes have them.
 	states map[int]*begin
-	// kept are the partitions whose intakes go on with the state they have.
+	// kept are the partitions with intakes that continue with their state.
 	kept []int
-	// cancel ends the reading of the states; loaded is closed once every intake
-	// has its own and nothing is pending.
+	// cancel ends the reading of the states. loaded is closed once every intake has its state and nothing is pending.
 	cancel context.CancelFunc
 	loaded chan struct{}
 	// clean says that everything that was folded is stored and committed.
@@ -184,7 +180,7 @@ type generation struct {
 
 func (g *generation) owns(partition int) bool { return slices.Contains(g.partitions, partition) }
 
-// ready reports whether every intake has had its state.
+// ready reports whether every intake has received its state.
 func (g *generation) ready() bool {
 	select {
 	case <-g.loaded:
@@ -194,10 +190,9 @@ func (g *generation) ready() bool {
 	}
 }
 
-// Assigned begins a generation: it resolves what a crash left pending, as far as
-// that takes no time, and returns where to start reading. Blocks are completed and
-// the intakes' states are read from the store meanwhile; records wait for that,
-// everything else does not.
+// Assigned begins a generation: it resolves the pending blocks of a crash as far as that takes no time, and returns the
+// offsets at which to start reading. Afterwards blocks are completed and the intakes' states are read from the store;
+// records wait for that, everything else does not.
 func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
 	starts := map[int]int64{}
 	begun := make([]*generation, len(s.shards))
@@ -229,7 +224,7 @@ func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (ma
 	return starts, nil
 }
 
-// start makes a generation the present one.
+// start makes a generation the current one.
 func (s *shardStream) start(ctx context.Context, g *generation) {
 	ctx, g.cancel = context.WithCancel(ctx)
 	s.mu.Lock()
@@ -247,8 +242,8 @@ func (s *shardStream) start(ctx context.Context, g *generation) {
 // errNoGeneration is the answer for records outside a generation.
 var errNoGeneration = errors.New("no generation is under way")
 
-// Records carries records of one partition to its intake and waits until they
-// are in a block. Those of a shard that this node does not know wait for one that does.
+// Records passes records of one partition to its intake and waits until they are in a block. Records of a shard that
+// this node does not know wait for a node that does.
 func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRecord, _ int64) error {
 	if shard := partition / s.config.Shape.Partitions; shard < len(s.shards) {
 		return s.shards[shard].records(ctx, partition, records)
@@ -257,7 +252,7 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	return ctx.Err()
 }
 
-// records is Records of the partitions of a shard.
+// records implements Records for the partitions of a shard.
 func (s *shardStream) records(ctx context.Context, partition int, records []svc.LogRecord) error {
 	s.mu.Lock()
 	g := s.generation
@@ -292,7 +287,7 @@ func (s *Stream) Ending(ctx context.Context, number int32) {
 	ending.Wait()
 }
 
-// ending is Ending of the partitions of a shard.
+// ending implements Ending for the partitions of a shard.
 func (s *shardStream) ending(ctx context.Context, number int32) {
 	s.mu.Lock()
 	g := s.generation
@@ -307,28 +302,27 @@ func (s *shardStream) ending(ctx context.Context, number int32) {
 	g.clean = true
 }
 
-// Revoked ends the generation: nothing is folded any more. Its actors serve on
-// until the next generation names their owners, or the lease runs out.
+// Revoked ends the generation: nothing is folded any more. Its actors continue to serve until the next generation names
+// their owners, or the lease ends.
 func (s *Stream) Revoked(int32) {
 	for _, shard := range s.shards {
 		shard.revoked()
 	}
 }
 
-// revoked is Revoked of the partitions of a shard.
+// revoked implements Revoked for the partitions of a shard.
 func (s *shardStream) revoked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.generation == nil {
-		return // it never began, and what is kept follows from the generation before
+		return // it never began; the kept partitions follow from the previous generation
 	}
 	s.last, s.generation = s.generation, nil
 	s.last.cancel()
 }
 
-// release stops the actors of partitions that this node does not keep. Where a
-// generation passed without this node, others may have written, and nothing is
-// kept.
+// release stops the actors of partitions that this node loses. If a generation passed without this node, others may
+// have written, and no partition is kept.
 func (s *shardStream) release(next *generation) {
 	s.mu.Lock()
 	last := s.last
