@@ -11,8 +11,7 @@ import (
 	"svc/actors/grain"
 )
 
-// KindAlerting is the kind of the alerting actor, and begins the names of the owners of its
-// entities.
+// KindAlerting is the kind of the alerting actor, and the prefix of the owners of its entities.
 //
 //	identity   org/app, the two slugs
 //	rank       1
@@ -21,10 +20,10 @@ import (
 //	woken by   calls, blocks of the stream, and the schedule of the node: when time alone ends a
 //	           state or changes a value, when a notice is due
 //	limits     1,000 rules, 100 channels, 200 silences
-//	stops      after ten minutes without a message; the schedule brings it back
+//	stops      after ten minutes without a message; the schedule activates it again
 //
-// The state of a rule that fires and its notices are stored in one write, so a restart neither
-// repeats nor loses a notice.
+// The state of a rule that fires and its notices are stored in one write, so a restart neither repeats nor loses a
+// notice.
 const KindAlerting = "alerting"
 
 // The kinds of its entities.
@@ -37,7 +36,7 @@ const (
 	kindChannel  = "channel"
 	kindDelivery = "delivery"
 	kindSilence  = "silence"
-	// kindNotice keeps what became of deliveries; like incidents, these are never loaded.
+	// kindNotice records the outcome of deliveries; like incidents, these are never loaded.
 	kindNotice = "notice"
 )
 
@@ -65,17 +64,17 @@ type alerting struct {
 	checked   map[string]time.Time
 	evaluated map[string]time.Time
 	measured  time.Time
-	// windows hold what rules count, divided names the session-rate rules of each counter, and pending those
-	// of them to measure at once (alerting_window.go).
+	// windows hold the counts of rules. divided names the session-rate rules of each counter, and pending the ones to
+	// measure at once (alerting_window.go).
 	windows map[svc.AlertCounter]*window
 	divided map[svc.AlertCounter][]string
 	pending map[string]bool
-	// reading is when the latest reading of windows was asked for.
+	// reading is when the latest reading of windows was requested.
 	reading time.Time
 	// seenBlocks is when each stored block was reported; pruned is when old ones were last removed.
 	seenBlocks map[uint64]time.Time
 	pruned     time.Time
-	// started is when the node began to take in data, flush how long a block may be open.
+	// started is when the node began to take in data; flush is how long a block may be open.
 	started time.Time
 	flush   time.Duration
 	now     func() time.Time
@@ -158,11 +157,11 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// storedState is the stored form of a rule's state. What a rule counted and the names of what it received are
-// one entity, so that a write which arrives after the actor has moved replaces both or neither.
+// storedState is the stored form of a rule's state. The counts of a rule and the names of its received issues are one
+// entity. So a write that arrives after the actor has moved replaces both or neither.
 type storedState struct {
 	svc.AlertState
-	// Reported is nil of rules that are not about issues.
+	// Reported is nil for rules that are not about issues.
 	Reported *reportedIssues `json:"reported,omitempty"`
 }
 
@@ -196,10 +195,10 @@ type putRule struct {
 	ID    string         `json:"id"`
 	New   bool           `json:"new"`
 	Patch svc.AlertPatch `json:"patch"`
-	// SetRecovery and Recovery are those of the patch, for nodes of earlier versions.
+	// SetRecovery and Recovery repeat the fields of the patch, for nodes of earlier versions.
 	SetRecovery bool     `json:"setRecovery"`
 	Recovery    *float64 `json:"recovery"`
-	// Environment is empty where a change does not name it.
+	// Environment is empty if a change does not name it.
 	Environment string `json:"environment"`
 	Number      uint64 `json:"number"`
 }

@@ -39,7 +39,7 @@ func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Ti
 	a.transition(into, rule, next, events, now)
 }
 
-// evaluateDue evaluates the rules whose state or value the passing of time has changed.
+// evaluateDue evaluates the rules that change their state or value by the passing of time.
 func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 	for counter, w := range a.windows {
 		for _, id := range w.rules {
@@ -116,7 +116,7 @@ func (a *alerting) toMeasure(now time.Time) []svc.AlertRule {
 	return a.sorted(func(r svc.AlertRule) bool { return r.Condition.Per != "" })
 }
 
-// toMeasureSoon returns the session-rate rules whose counters changed in a stored block.
+// toMeasureSoon returns the session-rate rules with counters that changed in a stored block.
 func (a *alerting) toMeasureSoon() (rules []svc.AlertRule) {
 	rules = a.sorted(func(r svc.AlertRule) bool { return a.pending[r.ID] })
 	clear(a.pending)

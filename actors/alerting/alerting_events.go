@@ -19,7 +19,7 @@ type (
 		Down      uint32    `json:"down"`
 		CheckedAt time.Time `json:"checkedAt"`
 	}
-	// unwatched names a monitor that is not checked any more.
+	// unwatched names a monitor that is no longer checked.
 	unwatched struct {
 		MonitorID string `json:"monitorId"`
 	}
@@ -28,8 +28,8 @@ type (
 		At     time.Time       `json:"at"`
 		Values []measuredValue `json:"values"`
 	}
-	// reportedIssues names what a rule has received, the oldest first: new issues and regressions. A
-	// repetition is recognised by it.
+	// reportedIssues names the issues that a rule has received, the oldest first: new issues and regressions. It
+	// identifies repeated reports.
 	reportedIssues struct {
 		// Blocks had new issues that an earlier version of the program reported without their names.
 		Blocks    []uint64 `json:"blocks,omitempty"`
@@ -46,13 +46,13 @@ type (
 		ID    string `json:"id"`
 		OK    bool   `json:"ok"`
 		Retry bool   `json:"retry"`
-		// Answer says in a sentence why the attempt failed.
+		// Answer explains in a sentence why the attempt failed.
 		Answer string `json:"answer,omitempty"`
 	}
 	plan struct {
-		// Measure lists the rules to measure because their interval has passed, Look those whose counts
-		// changed in the stream. Read lists the windows to read from the store, Asked is when the reading was
-		// asked for.
+		// Measure lists the rules to measure because their interval has passed. Look lists the rules with counts that
+		// changed in the stream. Read lists the windows to read from the store; Asked is when the reading was
+		// requested.
 		Measure []svc.AlertRule    `json:"measure"`
 		Look    []svc.AlertRule    `json:"look"`
 		Read    []svc.AlertCounter `json:"read"`
@@ -100,12 +100,12 @@ func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.
 	return result, nil
 }
 
-// blocksKept is how many blocks are remembered for each rule. A block is reported again until it is
+// blocksKept is the number of blocks that are remembered for each rule. A block is reported again until it is
 // committed; meanwhile only other nodes report blocks with new issues, each of them one at a time.
 const blocksKept = 128
 
-// issuesKept is how many new issues are remembered for each rule, for as long as their block may
-// be reported again.
+// issuesKept is the number of new issues that are remembered for each rule, for as long as their block may be reported
+// again.
 const issuesKept = 2048
 
 // onIssues receives issues that are new. Each rule skips issues that it received before; its resulting
@@ -131,21 +131,21 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain
 	return result, nil
 }
 
-// regressionsKept is how many regressions are remembered for each rule. A regression is reported again
-// until its issue has stored that it was received, which follows at once.
+// regressionsKept is the number of regressions that are remembered for each rule. A regression is reported again until
+// its issue has stored that it was received, which follows at once.
 const regressionsKept = 1024
 
-// issueOfBlock names an issue that was new in a block, or that regressed with it.
+// issueOfBlock returns a name for an issue that was new in a block, or that regressed with it.
 func issueOfBlock(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
 
-// unreported returns the issues of a block whose names are not among some.
+// unreported returns the issues of a block that are not among some names.
 func unreported(names []uint64, block uint64, issues []svc.TitledIssue) []svc.TitledIssue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i svc.TitledIssue) bool {
 		return slices.Contains(names, issueOfBlock(block, i.Issue))
 	})
 }
 
-// remember returns the newest names, at most as many as are kept, with those of issues of a block added.
+// remember adds the names of a block's issues, and returns at most the newest kept names.
 func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) []uint64 {
 	names = slices.Clone(names)
 	for _, issue := range issues {
@@ -154,8 +154,8 @@ func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) 
 	return names[max(0, len(names)-kept):]
 }
 
-// report applies issues to a rule. The clock of the node that hosted the actor before may have been ahead: a
-// measurement is never older than the rule's last one, since the rule would ignore it.
+// report applies issues to a rule. The clock of the actor's previous node may have been ahead. So a measurement is
+// never older than the rule's last one, since the rule would ignore it.
 func (a *alerting) report(effects *grain.Effects, rule svc.AlertRule, measured svc.Measurement, now time.Time) {
 	before := a.states[rule.ID]
 	measured.At = now
@@ -167,8 +167,8 @@ func (a *alerting) report(effects *grain.Effects, rule svc.AlertRule, measured s
 	a.store(effects, rule, before, events, now)
 }
 
-// onRegressions receives issues that regressed. Each rule skips those that it received before; its
-// resulting state is stored together with the names of the others.
+// onRegressions receives issues that regressed. Each rule skips regressions that it received before; its resulting
+// state is stored together with the names of the others.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.ReportsRegressions() && r.Number == m.Environment }) {
@@ -205,7 +205,7 @@ func (a *alerting) onMeasured(now time.Time, m measuredReport) (grain.Outcome[gr
 	return result, nil
 }
 
-// sorted returns the rules that are enabled and meet a condition, by id.
+// sorted returns the enabled rules that meet a condition, by id.
 func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
 		if rule := a.rules[id]; rule.Enabled && of(rule) {
@@ -215,7 +215,7 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 	return rules
 }
 
-// onPlan applies the passing of time to the rules, and returns what must be measured, read and sent now.
+// onPlan applies the passing of time to the rules, and returns the work that is due: measuring, reading and sending.
 func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
 	result, ahead := grain.Outcome[plan]{}, plan{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Reported() }) {
@@ -238,8 +238,8 @@ func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], err
 	return result, nil
 }
 
-// sendable returns the deliveries that may be sent: of each incident and channel the oldest, so that no channel
-// receives the end of an incident before its beginning.
+// sendable returns the deliveries that may be sent: the oldest of each incident and channel. So no channel receives the
+// end of an incident before its beginning.
 func (a *alerting) sendable() (out []svc.Delivery) {
 	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
@@ -273,7 +273,7 @@ func (a *alerting) onSent(now time.Time, m sentReport) (grain.Outcome[grain.None
 	return a.stored(grain.Put(kindDelivery, m.ID, next), a.record(&next, svc.NoticeWaiting, now, m.Answer)), nil
 }
 
-// stored returns the outcome of some writes.
+// stored returns an outcome with writes.
 func (a *alerting) stored(writes ...grain.Write) grain.Outcome[grain.None] {
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: a.changed}}
 }
@@ -354,7 +354,7 @@ func (a *alerting) onDeleteChannel(now time.Time, m findRule) (grain.Outcome[gra
 	return result, nil
 }
 
-// next returns when the actor must be asked for its next plan, the zero time for never.
+// next returns when the actor must make its next plan, or the zero time for never.
 func (a *alerting) next(now time.Time) (next time.Time) {
 	sooner := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {

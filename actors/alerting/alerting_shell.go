@@ -21,10 +21,10 @@ type Ports struct {
 	Schedule *Schedule
 	Measures Measures
 	Sender   Sender
-	// Rules is the node's index of what rules count in the stream.
+	// Rules is the node's index of the counters of rules in the stream.
 	Rules *RuleIndex
-	// Started is when this node began to take in data: measurements of earlier times lack what was not taken
-	// in. Flush is how long a block of the stream may be open.
+	// Started is when this node began to take in data: measurements of earlier times may lack data. Flush is how long a
+	// block of the stream may be open.
 	Started time.Time
 	Flush   time.Duration
 	Logger  *slog.Logger
@@ -32,8 +32,8 @@ type Ports struct {
 
 // Measures reads the values of rules' conditions from the store.
 type Measures interface {
-	// Read returns the stored count of each counter within its window, and which blocks from a number on it
-	// includes.
+	// Read returns the stored count of each counter within its window. It also returns the blocks that the count
+	// includes, from the number since on.
 	Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter
 	// Measure returns the value of each rule's condition in the window that ends at an instant.
 	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
@@ -65,26 +65,26 @@ const sendTime = 10 * time.Second
 // alertTimeout bounds the planning and measuring of an alerting actor.
 const alertTimeout = time.Minute
 
-// alertingShell is the shell of an alerting actor: a grain that also measures and sends, on goroutines beside
-// its mailbox. The node's workers await them at a stop.
+// alertingShell is the shell of an alerting actor: a grain that also measures and sends, on goroutines outside its
+// mailbox. The node's workers wait for them at a stop.
 type alertingShell struct {
 	*grain.Grain
 	core  *alerting
 	ports *Ports
 	node  *grain.Node
-	// running is set while a round is under way, again while one more is due.
+	// running is set while a round is under way; again is set while one more is due.
 	running, again bool
-	// measuring is set while a regular measurement runs; it takes long, so everything else goes on beside it.
+	// measuring is set while a regular measurement runs; it takes long, so everything else continues in parallel.
 	measuring atomic.Bool
 
 	mu sync.Mutex
-	// begun holds the number of the latest attempt of each delivery, ended the deliveries whose attempt was
-	// recorded since the last plan was asked for.
+	// begun holds the number of the latest attempt of each delivery. ended holds the deliveries with an attempt that
+	// was recorded since the last plan was requested.
 	begun map[string]int
 	ended map[string]bool
 }
 
-// roundEnded tells the mailbox that a round has ended.
+// roundEnded notifies the mailbox that a round has ended.
 type roundEnded struct{}
 
 // Kind returns the kind of alerting actors for the actors of a node.
@@ -182,7 +182,7 @@ func (s *alertingShell) round(ctx context.Context) {
 // readAtOnce bounds the windows of one message.
 const readAtOnce = 50
 
-// read reads windows from the store for the core, which asked for them at an instant.
+// read reads windows from the store for the core. asked is when the core requested them.
 func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, asked time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
@@ -225,7 +225,7 @@ func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
 	}
 }
 
-// pruneAttempts drops attempts whose end was recorded before this plan.
+// pruneAttempts drops attempts with an end that was recorded before this plan.
 func (s *alertingShell) pruneAttempts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (s *alertingShell) pruneAttempts() {
 	clear(s.ended)
 }
 
-// begin reports whether to make an attempt: not if the plan is older than the attempt that was made.
+// begin reports whether to make an attempt: not if the plan is older than the last attempt.
 func (s *alertingShell) begin(d *svc.Delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,8 +246,8 @@ func (s *alertingShell) begin(d *svc.Delivery) bool {
 	return true
 }
 
-// send makes an attempt to deliver a notice and has the core record it. If recording fails, the attempt is
-// repeated under the same id.
+// send makes an attempt to deliver a notice, and the core records it. If recording fails, the attempt is repeated under
+// the same id.
 func (s *alertingShell) send(item planned) {
 	d := &item.Delivery
 	if !s.begin(d) {
@@ -271,7 +271,7 @@ func (s *alertingShell) send(item planned) {
 	})
 }
 
-// answerOf says why an attempt failed, "" where it did not.
+// answerOf explains why an attempt failed; it returns "" if it succeeded.
 func answerOf(err error) string {
 	if err == nil {
 		return ""

@@ -17,8 +17,8 @@ type putSilence struct {
 	By    svc.LedgerActor  `json:"by"`
 }
 
-// audible returns those events that a rule's channels are told of now. The beginning of an incident that
-// a silence covers is put off until the end of the silence.
+// audible returns the events of which a rule's channels are notified now. If a silence covers the beginning of an
+// incident, the notice is postponed to the end of the silence.
 func (a *alerting) audible(rule string, events []svc.NoticeEvent, now time.Time) []svc.NoticeEvent {
 	state := a.states[rule]
 	if !slices.Contains(events, svc.NoticeOpen) {
@@ -32,7 +32,7 @@ func (a *alerting) audible(rule string, events []svc.NoticeEvent, now time.Time)
 	return slices.DeleteFunc(slices.Clone(events), func(event svc.NoticeEvent) bool { return event == svc.NoticeOpen })
 }
 
-// record returns the write of what became of a delivery.
+// record returns the write of a delivery's state.
 func (a *alerting) record(d *svc.Delivery, state svc.NoticeState, now time.Time, answer string) grain.Write {
 	channel := a.channels[d.ChannelID]
 	record := svc.RecordOf(d, &channel, state, now, answer)
@@ -76,8 +76,8 @@ func (a *alerting) onPutSilence(now time.Time, m putSilence) (grain.Outcome[svc.
 	return result, nil
 }
 
-// roomForSilence removes the silence that ended first where there are as many as there may be. It fails with
-// conflict where none has ended.
+// roomForSilence removes the silence that ended first if the limit is reached. It fails with conflict if none has
+// ended.
 func (a *alerting) roomForSilence(now time.Time) ([]grain.Write, error) {
 	if len(a.silences) < svc.MaxSilences {
 		return nil, nil
@@ -102,8 +102,8 @@ func (a *alerting) onDeleteSilence(now time.Time, m findRule) (grain.Outcome[gra
 	return result, nil
 }
 
-// judgeAgain makes the incidents that a silence kept quiet due for notices again. The next plan of their
-// rules decides whether to send them.
+// judgeAgain makes the incidents that a silence covered due for notices again. The next plan of their rules decides
+// whether to send them.
 func (a *alerting) judgeAgain(into *grain.Effects, silence string, now time.Time) {
 	for _, id := range slices.Sorted(maps.Keys(a.states)) {
 		next, concerned := a.states[id].Unquiet(silence, now)

@@ -24,7 +24,7 @@ type officeBlock struct {
 
 var errUnreadable = errors.New("unreadable")
 
-// Read counts what the stored blocks hold.
+// Read returns the counts of the stored blocks.
 func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
 	o.mu.Lock()
 	defer func(slow time.Duration) { o.mu.Unlock(); time.Sleep(slow) }(o.slow)
@@ -47,7 +47,7 @@ func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Ti
 	return out
 }
 
-// of counts what a block holds of what a counter counts.
+// of returns the counts of a block for a counter.
 func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 	counts := blockCounts{}
 	for i := range b.rows {
@@ -72,7 +72,7 @@ func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 	return counts[*c]
 }
 
-// count returns what rules count of the block.
+// count returns the counts of the block for the rules.
 func (b *officeBlock) count(rules *RuleIndex) *countedBlock {
 	block := (&CountListener{Rules: rules, Now: time.Now}).Open()
 	hurrying := (&issues.Listener{Rules: rules, Resolved: &issues.ResolvedSet{}}).Open()
@@ -82,14 +82,14 @@ func (b *officeBlock) count(rules *RuleIndex) *countedBlock {
 	return block.(*countedBlock)
 }
 
-// settle stores a block and tells of it.
+// settle stores a block and reports it.
 func (o *office) settle(b officeBlock) {
 	o.t.Helper()
 	o.set(func() { o.stored = append(o.stored, b) })
 	o.tell(b)
 }
 
-// tell tells of a block.
+// tell reports a block.
 func (o *office) tell(b officeBlock) {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
@@ -100,7 +100,7 @@ func (o *office) tell(b officeBlock) {
 	pass(0)
 }
 
-// preview tells of an open block, and says whether it is to be stored at once.
+// preview reports an open block, and returns whether it is to be stored at once.
 func (o *office) preview(b officeBlock) bool {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
@@ -114,7 +114,7 @@ func (o *office) preview(b officeBlock) bool {
 	return false
 }
 
-// block returns an empty block of now.
+// block returns an empty block with a number of the current time.
 func (o *office) block() officeBlock {
 	o.ids++
 	return officeBlock{number: pipeline.NewBlockNumber(time.Now(), uint32(o.ids)<<10)}
@@ -141,7 +141,7 @@ func (o *office) rush() {
 	pass(0)
 }
 
-// measurements returns how many there were since it was last called.
+// measurements returns the number of measurements since its last call.
 func (o *office) measurements() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,8 +150,8 @@ func (o *office) measurements() int {
 	return asked
 }
 
-// TestTheStreamSaysWhenToStore has a rule want an open block stored only where it would fire
-// with it, and fire only once it is.
+// TestTheStreamSaysWhenToStore checks that a rule wants an open block stored only if it would fire with it, and that it
+// fires only once the block is stored.
 func TestTheStreamSaysWhenToStore(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
@@ -176,8 +176,8 @@ func TestTheStreamSaysWhenToStore(t *testing.T) {
 	})
 }
 
-// TestABlockCountsOnce tells of blocks again, at once, after they were read from the store,
-// and after restarts; and not at all of one that the store holds.
+// TestABlockCountsOnce reports blocks again: at once, after they were read from the store, and after restarts. One
+// block that is stored is not reported at all.
 func TestABlockCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
@@ -212,8 +212,7 @@ func TestABlockCountsOnce(t *testing.T) {
 	})
 }
 
-// TestAnOldBlockIsReadFromTheStore completes a block after an hour, when it is not known any
-// more whether it was counted.
+// TestAnOldBlockIsReadFromTheStore completes a block after an hour, when it is no longer known whether it was counted.
 func TestAnOldBlockIsReadFromTheStore(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
@@ -229,7 +228,7 @@ func TestAnOldBlockIsReadFromTheStore(t *testing.T) {
 	})
 }
 
-// TestAnUnreadableStoreIsReadLater keeps reported blocks until the store can be read.
+// TestAnUnreadableStoreIsReadLater reports blocks before the store can be read.
 func TestAnUnreadableStoreIsReadLater(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.settle(o.orders(5))
@@ -244,8 +243,8 @@ func TestAnUnreadableStoreIsReadLater(t *testing.T) {
 	})
 }
 
-// TestALateReadingIsIgnored has the actor be loaded again while the store is read: what a block told
-// it meanwhile is in another reading, and the first one must not replace that.
+// TestALateReadingIsIgnored loads the actor again while the store is read. The counts of a block that was reported
+// meanwhile are in another reading, and the first one must not replace that.
 func TestALateReadingIsIgnored(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.set(func() { o.slow = 3 * time.Second })
@@ -265,8 +264,8 @@ func TestALateReadingIsIgnored(t *testing.T) {
 	})
 }
 
-// TestNobodyPolls counts the readings of rules of every mood in an hour: that of a new rule,
-// the one that makes sure, and then one in fifteen minutes.
+// TestNobodyPolls counts the readings of rules of every kind in an hour: the first of a new rule, the second that
+// confirms it, and then one in fifteen minutes.
 func TestNobodyPolls(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
@@ -286,7 +285,7 @@ func TestNobodyPolls(t *testing.T) {
 	})
 }
 
-// TestErrorsPerSession has a rule that divides measured when an error was stored.
+// TestErrorsPerSession checks that a session-rate rule is measured when an error was stored.
 func TestErrorsPerSession(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertErrorRate, func(p *svc.AlertPatch) { p.Condition = &svc.AlertCondition{Per: "session"} })
@@ -308,8 +307,8 @@ func TestErrorsPerSession(t *testing.T) {
 	})
 }
 
-// TestOurOwnOutageIsNoSilence has a rule wait for silence: after a start, what lies before
-// it is not silence but unknown, for one window.
+// TestOurOwnOutageIsNoSilence has a rule that waits for silence. The time before a start is unknown, not silence, for
+// one window.
 func TestOurOwnOutageIsNoSilence(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		below := "lt"
@@ -324,8 +323,8 @@ func TestOurOwnOutageIsNoSilence(t *testing.T) {
 	})
 }
 
-// TestANewIssueCountsOnce reports a block more than once, each time with other issues, as attempts at
-// it do that a crash divides: each issue counts once.
+// TestANewIssueCountsOnce reports a block more than once, each time with other issues, as attempts that a crash divides
+// do: each issue counts once.
 func TestANewIssueCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertNewIssue, nil)
@@ -352,7 +351,7 @@ func TestANewIssueCountsOnce(t *testing.T) {
 	})
 }
 
-// TestABlockOfNewIssuesCountsOnce tells of blocks again, at once and after a restart.
+// TestABlockOfNewIssuesCountsOnce reports blocks again, at once and after a restart.
 func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertNewIssue, nil)

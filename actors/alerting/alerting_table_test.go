@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// lifeStep is an event at a time after the beginning.
+// lifeStep is an event at a time after the beginning, with its values.
 type lifeStep struct {
 	at     time.Duration
 	values []float64
@@ -26,7 +26,7 @@ func after(pairs ...float64) (steps []lifeStep) {
 	return steps
 }
 
-// ruleLife is one rule and what it goes through.
+// ruleLife is one rule and the steps that it goes through.
 type ruleLife struct {
 	name       string
 	kind       svc.AlertKind
@@ -41,7 +41,7 @@ type ruleLife struct {
 	want []string
 }
 
-// condition returns what the rule looks at.
+// condition returns the condition of the rule.
 func (l *ruleLife) condition() svc.AlertCondition {
 	switch l.kind {
 	case svc.AlertMetric:
@@ -57,8 +57,8 @@ func (l *ruleLife) condition() svc.AlertCondition {
 	return svc.AlertCondition{}
 }
 
-// fill puts values into a block: as observations, or as so many events or errors. Beside
-// each lies one that the rule does not look at.
+// fill adds values to a block: as observations, or as a number of events or errors. Next to each of them it adds one
+// that does not count for the rule.
 func (l *ruleLife) fill(b *officeBlock, values []float64, now time.Time) {
 	for _, value := range values {
 		switch l.kind {
@@ -84,7 +84,7 @@ func (l *ruleLife) fill(b *officeBlock, values []float64, now time.Time) {
 	}
 }
 
-// make makes the rule; its window is a minute.
+// make creates the rule; its window is a minute.
 func (l *ruleLife) make(o *office) {
 	o.rule(l.kind, func(p *svc.AlertPatch) {
 		minute, condition := 1, l.condition()
@@ -102,8 +102,8 @@ func (l *ruleLife) make(o *office) {
 func ruleLives() []ruleLife {
 	const metric, vital, errors, events = svc.AlertMetric, svc.AlertVital, svc.AlertErrorRate, svc.AlertEventVolume
 	return []ruleLife{
-		// A slot of a second leaves the window of a minute 61 seconds after it began; the
-		// incident ends a window after the value came back.
+		// A slot of a second leaves the window of a minute 61 seconds after it began. The incident ends a window after
+		// the value returned to normal.
 		{name: "a sum over", kind: metric, agg: "sum", comparator: "gt", threshold: 10, noData: "ok", steps: after(10, 5, 20, 6), want: []string{"20s open Rule — 11 > 10", "2m11s resolved Rule — 11 > 10"}},
 		{name: "a sum at", kind: metric, agg: "sum", comparator: "gt", threshold: 11, steps: after(10, 5, 20, 6)},
 		{name: "a sum at or over", kind: metric, agg: "sum", comparator: "gte", threshold: 11, noData: "ok", steps: after(10, 5, 20, 6), want: []string{"20s open Rule — 11 ≥ 11", "2m11s resolved Rule — 11 ≥ 11"}},
@@ -135,9 +135,8 @@ func ruleLives() []ruleLife {
 	}
 }
 
-// TestLivesOfRules has rules of every kind go through what makes them fire and recover, on
-// time and without a question to the store; and again with a restart after every step, which
-// tells nothing twice.
+// TestLivesOfRules makes rules of every kind fire and recover, on time and without a query to the store. It repeats
+// that with a restart after every step, which sends no notice twice.
 func TestLivesOfRules(t *testing.T) {
 	for _, life := range ruleLives() {
 		for _, restarts := range []bool{false, true} {
@@ -164,8 +163,8 @@ func TestLivesOfRules(t *testing.T) {
 	}
 }
 
-// TestAReplayMakesTheSameIncidents has a stream of everything fold three times: as it is,
-// once more, and with restarts and repeated reports between its blocks.
+// TestAReplayMakesTheSameIncidents folds a stream of all kinds three times: twice as it is, and with restarts and
+// repeated reports between its blocks.
 func TestAReplayMakesTheSameIncidents(t *testing.T) {
 	replay := func(seed uint64, restarts bool) (states string, counts []uint64) {
 		inOffice(t, func(t *testing.T, o *office) {
@@ -199,7 +198,7 @@ func TestAReplayMakesTheSameIncidents(t *testing.T) {
 				if i := row.Seen.Incident; i != nil {
 					fired++
 					states += fmt.Sprintf("%s %s %s %s %s\n", row.ID, i.ID, i.Status, i.Title, i.StartedAt.Sub(o.begun))
-					if !restarts { // what is counted is stored from time to time
+					if !restarts { // counts are stored from time to time
 						counts = append(counts, i.Occurrences)
 					}
 				}

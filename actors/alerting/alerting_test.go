@@ -19,8 +19,7 @@ import (
 	"svc/cluster"
 )
 
-// office is where alerts are looked after: a store that outlives nodes, and channels that
-// may be down.
+// office is the test environment of alerts: a store that outlives nodes, and channels that may be down.
 type office struct {
 	t     *testing.T
 	begun time.Time
@@ -28,18 +27,17 @@ type office struct {
 	ids   int
 
 	mu sync.Mutex
-	// sent lists the notices that arrived, by seconds since the beginning; broken has channels refuse,
-	// final says that they do so for good.
+	// sent lists the notices that arrived, by seconds since the beginning. broken makes channels refuse; final makes
+	// them refuse for good.
 	sent          []string
 	broken, final bool
-	// titles are those of the incidents of what arrived.
+	// titles are the titles of the incidents of the notices that arrived.
 	titles []string
-	// ratio is what errors divided by sessions come to; asked counts the measurements and
-	// the readings of windows.
+	// ratio is the result of dividing errors by sessions. asked counts the measurements and the readings of windows.
 	ratio float64
 	asked int
-	// stored are the blocks of the stream, away says that they cannot be read, slow how long the
-	// answer takes. started is when the service began, where it is not when the node did.
+	// stored are the blocks of the stream; away makes them unreadable; slow is how long the answer takes. started is
+	// when the service began, if it is not when the node did.
 	stored  []officeBlock
 	slow    time.Duration
 	away    bool
@@ -71,7 +69,7 @@ func (o *office) set(change func()) {
 	change()
 }
 
-// take returns what arrived since it was last called.
+// take returns the notices that arrived since its last call.
 func (o *office) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,7 +89,7 @@ func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) 
 	return out
 }
 
-// open runs a node over the office's store.
+// open runs a node with the office's store.
 func (o *office) open() {
 	logger := slog.New(slog.DiscardHandler)
 	if o.rules = NewRuleIndex(); o.started.IsZero() {
@@ -125,7 +123,7 @@ func (o *office) open() {
 	o.t.Cleanup(func() { o.stop() })
 }
 
-// reopen ends the node and runs another one, which finds everything in the store.
+// reopen ends the node and runs another one with the same store.
 func (o *office) reopen(pause time.Duration) {
 	o.t.Helper()
 	o.stop()
@@ -145,13 +143,13 @@ func inOffice(t *testing.T, test func(t *testing.T, o *office)) {
 		}
 		test(t, o)
 		o.stop()
-		pass(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		pass(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
 func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
 
-// rule makes a rule that tells the pager.
+// rule makes a rule that notifies the pager.
 func (o *office) rule(kind svc.AlertKind, change func(*svc.AlertPatch)) svc.AlertRow {
 	o.t.Helper()
 	name, threshold, window, channels := "Rule", 1.0, 2, []string{"chn_1"}
@@ -167,7 +165,7 @@ func (o *office) rule(kind svc.AlertKind, change func(*svc.AlertPatch)) svc.Aler
 	return row
 }
 
-// failing tells the rules of a monitor that it has so many failures in a row.
+// failing reports a number of failures in a row to the rules of a monitor.
 func (o *office) failing(failures uint32) {
 	state := svc.MonitorState{LastCheckedAt: time.Now(), ConsecutiveFailures: failures}
 	if failures > 0 {
@@ -196,8 +194,8 @@ func (o *office) only() svc.AlertRow {
 	return rows[0]
 }
 
-// TestAnIncidentResolvesByItself has a monitor fail and pass once: nothing else is told,
-// and after one window the schedule ends the incident.
+// TestAnIncidentResolvesByItself lets a monitor fail and pass once: no other notice is sent, and after one window the
+// schedule ends the incident.
 func TestAnIncidentResolvesByItself(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertUptime, nil)
@@ -245,8 +243,8 @@ func TestRestartsTellNothingTwice(t *testing.T) {
 	})
 }
 
-// TestNothingIsLostWhileAChannelIsDown has the channel refuse for an hour: then it is told
-// of the beginning before the end.
+// TestNothingIsLostWhileAChannelIsDown lets the channel refuse for an hour: then it receives the beginning before the
+// end.
 func TestNothingIsLostWhileAChannelIsDown(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertUptime, nil)
@@ -301,7 +299,7 @@ func TestNewIssues(t *testing.T) {
 	})
 }
 
-// TestRegressions has issues come back, some with one block, some soon after each other.
+// TestRegressions lets issues regress, some with one block, some soon after each other.
 func TestRegressions(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertNewIssue, nil)
@@ -313,7 +311,7 @@ func TestRegressions(t *testing.T) {
 			for _, issue := range issues {
 				told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
 			}
-			for range 2 { // it may be told of again
+			for range 2 { // it may be reported again
 				if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
 					t.Fatal(err)
 				}
@@ -414,8 +412,7 @@ func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 	})
 }
 
-// TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident has nobody left who would say that
-// the monitor is up again.
+// TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident stops a monitor, so that no check can report it up again.
 func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertUptime, nil)

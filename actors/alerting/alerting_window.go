@@ -8,19 +8,19 @@ import (
 	"svc/actors/pipeline"
 )
 
-// A counting rule is evaluated by the window that its actor holds in memory. The window is read from the store
-// once; from then on every node reports the counts of each block that it stores. Blocks have numbers, so the
-// actor knows whether the window includes one: it was reported before, or the reading found it.
+// A counting rule is evaluated by the window that its actor holds in memory. The window is read from the store once;
+// from then on every node reports the counts of each block that it stores. Blocks have numbers, so the actor knows
+// whether the window includes a block: it was reported before, or the reading found it.
 
 const (
 	// rereadEvery bounds how long a window may be wrong: after it the window is rebuilt from the store, which
 	// repairs counts lost to a crash between two writes.
 	rereadEvery = 15 * time.Minute
-	// settleLag is how long after a rule was made a node may not count for it yet. What it did not count is
-	// stored after that and the flush interval.
+	// settleLag is how long a node may not yet count for a new rule. The rows that it did not count are stored after
+	// settleLag and the flush interval.
 	settleLag = 5 * time.Second
-	// recentTime is the age of the oldest block that a reading names. Whether it includes an older one is
-	// unknown, so a report of one causes another reading.
+	// recentTime is the age of the oldest block that a reading names. It is unknown whether the reading includes an
+	// older block, so a report of one causes another reading.
 	recentTime = 2 * time.Minute
 	// readPause is the least time between the beginnings of two readings.
 	readPause = 10 * time.Second
@@ -32,14 +32,14 @@ const (
 type window struct {
 	rules []string
 	slots svc.AlertSlots
-	// read is when the reading that the slots are based on began, zero before the first; found are the recent
-	// blocks that it includes.
+	// read is when the reading that the slots are based on began, zero before the first. found holds the recent blocks
+	// that it includes.
 	read  time.Time
 	found map[uint64]bool
-	// due is when the store is read next, again when it is read once more after that; asked is when the
-	// reading under way was asked for.
+	// due is when the store is read next; again is when it is read once more after that. asked is when the reading
+	// under way was requested.
 	due, again, asked time.Time
-	// waiting are the blocks reported since then.
+	// waiting holds the blocks reported since asked.
 	waiting []blockReport
 }
 
@@ -52,7 +52,7 @@ type blockReport struct {
 // recentBlock returns the lowest block number that a reading of an instant names.
 func recentBlock(read time.Time) uint64 { return pipeline.NewBlockNumber(read.Add(-recentTime), 0) }
 
-// receive takes the counts of a block.
+// receive adds the counts of a block.
 func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockReport) {
 	if !w.asked.IsZero() {
 		w.waiting = append(w.waiting, told)
@@ -82,7 +82,7 @@ func (w *window) reread(now time.Time) {
 	w.again = now
 }
 
-// applyReading replaces the slots by those of a reading that began at an instant, and adds the blocks reported
+// applyReading replaces the slots by the result of a reading that began at an instant, and adds the blocks reported
 // since.
 func (w *window) applyReading(counter *svc.AlertCounter, now, began time.Time, reading *readWindow) {
 	waiting := w.waiting
@@ -113,11 +113,11 @@ type (
 	openBlockReport struct {
 		Counts []counted `json:"counts"`
 	}
-	// openBlockAnswer answers toldStream: whether a rule waits for the block to be stored.
+	// openBlockAnswer answers openBlockReport. Look says whether a rule waits for the block to be stored.
 	openBlockAnswer struct {
 		Look bool `json:"look"`
 	}
-	// readReport is a reading of the store: Asked is when it was asked for, At when it began.
+	// readReport is a reading of the store: Asked is when it was requested, At when it began.
 	readReport struct {
 		Asked   time.Time    `json:"asked"`
 		At      time.Time    `json:"at"`
@@ -131,8 +131,8 @@ type (
 	}
 )
 
-// align keeps the windows that the rules use, drops others and adds missing ones. New windows of changed rules
-// are read twice, since other nodes begin to count a little later.
+// align retains the windows that the rules use, drops others and adds missing ones. New windows of changed rules are
+// read twice, since other nodes begin to count a little later.
 func (a *alerting) align(now time.Time, changed bool) {
 	before := a.windows
 	a.windows, a.divided = map[svc.AlertCounter]*window{}, map[svc.AlertCounter][]string{}
@@ -183,7 +183,7 @@ func (a *alerting) onCounted(now time.Time, m countReport) (grain.Outcome[grain.
 	return result, nil
 }
 
-// markSeen records that a block was reported, and removes those of long ago.
+// markSeen records that a block was reported, and removes old blocks.
 func (a *alerting) markSeen(now time.Time, block uint64) {
 	a.seenBlocks[block] = now
 	if now.Sub(a.pruned) < time.Minute {
@@ -217,7 +217,7 @@ func (a *alerting) onStream(now time.Time, m openBlockReport) (grain.Outcome[ope
 			answer.Look = answer.Look || a.wouldFire(id, counter, now, w.slots, m.Counts[i].Slots)
 		}
 	}
-	// An actor that has just been activated has windows to read.
+	// A new activation has windows to read.
 	return grain.Outcome[openBlockAnswer]{Answer: answer, Effects: grain.Effects{After: a.changed}}, nil
 }
 
@@ -249,8 +249,8 @@ func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.No
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}, nil
 }
 
-// onRead receives a reading of the store. One that no window waits for is ignored: the actor was activated or
-// loaded again since it asked, and only a later reading includes the blocks reported meanwhile.
+// onRead receives a reading of the store. A reading that no window waits for is ignored: the actor was activated or
+// loaded again since the request, and only a later reading includes the blocks reported meanwhile.
 func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	for i := range m.Windows {
@@ -264,7 +264,7 @@ func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None
 }
 
 // toRead returns the windows to read from the store now: all that are due, once the last reading has ended and
-// readPause has passed since it began. So many rules made in a row cost few queries.
+// readPause has passed since it began. So many new rules in a row cost few queries.
 func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
 	if now.Sub(a.reading) < readPause || a.readingStill(now) {
 		return nil
@@ -281,7 +281,7 @@ func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
 	return counters
 }
 
-// readingStill reports whether a reading is under way. One without an answer is given up.
+// readingStill reports whether a reading is under way. A reading without an answer is given up after a while.
 func (a *alerting) readingStill(now time.Time) bool {
 	for _, w := range a.windows {
 		if !w.asked.IsZero() && now.Sub(w.asked) <= 2*alertTimeout {

@@ -17,15 +17,14 @@ type Alerts struct {
 	uptimes batcher
 }
 
-// Rules returns the alert rules of an application by id, with what they have seen.
+// Rules returns the alert rules of an application by id, with their states.
 func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
 	return alertingRules.Ask(ctx, a.Actors, ref.String(), grain.None{})
 }
 
-// PutRule makes a rule of an environment, or changes the one of an id. It fails with
-// not_found where there is none of the id, and with invalid_request where a rule is broken
-// or belongs to another environment than the one that a change names; the zero environment
-// names none.
+// PutRule makes a rule of an environment, or changes the one with an id. It fails with not_found if no rule has the id.
+// It fails with invalid_request if the rule is not valid, or belongs to another environment than a change names; the
+// zero environment names none.
 func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	message := putRule{ID: id, New: id == "", Patch: patch, SetRecovery: patch.SetRecovery, Recovery: patch.Recovery, Environment: env.Slug, Number: env.Number}
 	if message.New {
@@ -40,7 +39,7 @@ func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) erro
 	return err
 }
 
-// Acknowledge records that a person looks after an incident.
+// Acknowledge records that a member handles an incident.
 func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
 	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), incidentCommand{ID: id, By: by})
 }
@@ -66,18 +65,18 @@ func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) e
 	return err
 }
 
-// ChangeChannel replaces a channel. It fails with not_found where there is none of the id.
+// ChangeChannel replaces a channel. It fails with not_found if no channel has the id.
 func (a *Alerts) ChangeChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
 	return alertingChangeChannel.Ask(ctx, a.Actors, ref.String(), channel)
 }
 
-// Silences returns the silences of an application, those that end last first.
+// Silences returns the silences of an application, the ones that end last first.
 func (a *Alerts) Silences(ctx context.Context, ref svc.AppRef) ([]svc.Silence, error) {
 	return alertingSilences.Ask(ctx, a.Actors, ref.String(), grain.None{})
 }
 
-// PutSilence makes a silence, or changes the one of an id. It fails with not_found where there is none of the
-// id, and with invalid_request where the silence is broken or names a rule that does not exist.
+// PutSilence makes a silence, or changes the one with an id. It fails with not_found if no silence has the id, and with
+// invalid_request if the silence is not valid or names a rule that does not exist.
 func (a *Alerts) PutSilence(ctx context.Context, ref svc.AppRef, id string, patch svc.SilencePatch, by svc.LedgerActor) (svc.Silence, error) {
 	message := putSilence{ID: id, New: id == "", Patch: patch, By: by}
 	if message.New {
@@ -86,7 +85,7 @@ func (a *Alerts) PutSilence(ctx context.Context, ref svc.AppRef, id string, patc
 	return alertingPutSilence.Ask(ctx, a.Actors, ref.String(), message)
 }
 
-// DeleteSilence removes a silence; people are told of the open incidents that it kept quiet.
+// DeleteSilence removes a silence. The notices about the open incidents that it covered are sent.
 func (a *Alerts) DeleteSilence(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := alertingDeleteSilence.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
 	return err

@@ -10,10 +10,10 @@ import (
 	"svc/actors/grain"
 )
 
-// batcher gathers the reports of an application's monitors for its alerting actor: reports that arrive while a
-// call is under way are sent with the next one. So ten thousand monitors that are checked for the first time,
-// or five hundred that fail together, cost a few messages and writes. There is no timer; a lone report is sent
-// at once. The zero value is ready. The calls run on the node's workers, which the node awaits at its stop.
+// batcher gathers the reports of an application's monitors for its alerting actor: reports that arrive during a call
+// are sent with the next one. So the first checks of ten thousand monitors, or five hundred monitors that fail
+// together, cost a few messages and writes. There is no timer; a single report is sent at once. The zero value is
+// ready. The calls run on the node's workers, which the node awaits at its stop.
 type batcher struct {
 	mu sync.Mutex
 	// next holds, for each application with a call under way, the reports of the call that follows.
@@ -30,7 +30,7 @@ type batch struct {
 // maxReports bounds the reports of one call, at about 120 bytes each.
 const maxReports = 1000
 
-// add returns once send has sent an item, together with others, or ctx ended.
+// add returns once send has sent an item, together with others, or ctx has ended.
 func (b *batcher) add(ctx context.Context, workers *grain.Workers, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
 	b.mu.Lock()
 	mine, running := b.next[app]

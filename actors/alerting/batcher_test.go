@@ -24,7 +24,7 @@ func stopWorkers(t *testing.T, workers *grain.Workers) {
 	}
 }
 
-// TestABatcherGathers has many monitors tell while a call is under way.
+// TestABatcherGathers lets many monitors report while a call is under way.
 func TestABatcherGathers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestABatcherGathers(t *testing.T) {
 	})
 }
 
-// TestABatchEndsWithTheNode has a call hang that nobody waits for any more: the stop of the node ends it, and
-// waits until it has ended.
+// TestABatchEndsWithTheNode lets a call hang without a waiting caller: the stop of the node ends it, and waits until it
+// has ended.
 func TestABatchEndsWithTheNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestABatchEndsWithTheNode(t *testing.T) {
 	})
 }
 
-// TestOneApplicationDoesNotWaitForAnother has the call of one hang.
+// TestOneApplicationDoesNotWaitForAnother lets the call of one application hang.
 func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

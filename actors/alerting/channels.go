@@ -12,26 +12,26 @@ import (
 
 // TargetChecker checks addresses that this service is asked to call.
 type TargetChecker interface {
-	// CheckTarget returns why a URL must not be called, also where its name stands for an address
-	// that is not public; nil where it may.
+	// CheckTarget returns the reason for not calling a URL, or nil. It also refuses a name that resolves to an address
+	// that is not public.
 	CheckTarget(ctx context.Context, url string) *svc.FieldError
 }
 
-// Sealer encrypts what channels lead to.
+// Sealer encrypts the targets of channels.
 type Sealer interface {
 	// Seal encrypts a text under a name.
 	Seal(name string, clear []byte) []byte
-	// Open decrypts; it fails for a text that was not sealed under the name.
+	// Open decrypts; it fails if the text was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
 // Notifier sends notices.
 type Notifier interface {
-	// Send makes one attempt; retry reports whether another one may succeed where it fails.
+	// Send makes one attempt. If it fails, retry reports whether another attempt may succeed.
 	Send(ctx context.Context, kind svc.ChannelKind, target svc.ChannelTarget, delivery svc.Delivery) (retry bool, err error)
 }
 
-// SealedSender is a Sender for channels whose targets are sealed.
+// SealedSender is a Sender for channels with sealed targets.
 type SealedSender struct {
 	Notifier Notifier
 	Sealer   Sealer
@@ -53,7 +53,8 @@ func (s SealedSender) Send(ctx context.Context, channel svc.Channel, delivery sv
 // Channels makes, lists, tests and deletes the channels of applications.
 type Channels struct {
 	*Alerts
-	// Allowed are the addresses that a channel may lead to, Targets checks what a URL's name stands for.
+	// Allowed holds the addresses to which a channel may lead. Targets checks the addresses that a URL's name resolves
+	// to.
 	Allowed svc.Targets
 	Targets TargetChecker
 	Sealer  Sealer
@@ -64,7 +65,7 @@ type Channels struct {
 // secretBytes is the length of the secret that signs a webhook's notices.
 const secretBytes = 32
 
-// CreateChannel seals the target of a new channel. Webhooks get a secret, which is returned this once.
+// CreateChannel seals the target of a new channel. Webhooks get a secret, which is returned only this time.
 func (c *Channels) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error) {
 	problems := spec.Validate(c.Allowed)
 	if len(problems) == 0 && spec.Kind != svc.ChannelEmail {
@@ -89,8 +90,8 @@ func (c *Channels) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.C
 	return made, target.Secret, err
 }
 
-// UpdateChannel changes the name of a channel, or where it leads; nil leaves a thing as it is. A webhook keeps its
-// secret. It fails with not_found where there is no such channel, and with invalid_request as CreateChannel does.
+// UpdateChannel changes the name or the target of a channel; nil leaves a field as it is. A webhook retains its secret.
+// It fails with not_found if no channel has the id, and with invalid_request as CreateChannel does.
 func (c *Channels) UpdateChannel(ctx context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error) {
 	channels, err := c.Channels(ctx, ref)
 	if err != nil {
@@ -130,8 +131,8 @@ func (c *Channels) UpdateChannel(ctx context.Context, ref svc.AppRef, id string,
 // testTime bounds the test of a channel.
 const testTime = 10 * time.Second
 
-// TestChannel sends one notification about a made-up incident and returns why it failed, "" where it did
-// not. It fails with not_found where there is no such channel.
+// TestChannel sends one notification about an invented incident. It returns the reason if that failed, otherwise "". It
+// fails with not_found if no channel has the id.
 func (c *Channels) TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error) {
 	channels, err := c.Channels(ctx, ref)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// street is where channels lead: addresses that may be called or not, and a post that may fail.
+// street is the target of channels: addresses that may be called or not, and a post that may fail.
 type street struct {
 	sent   []string
 	refuse error
@@ -81,7 +81,7 @@ func TestChannelsAreMadeAndTested(t *testing.T) {
 	})
 }
 
-// monitorList has the monitors that exist.
+// monitorList lists the monitors that exist.
 type monitorList []string
 
 func (l monitorList) Monitors(_ context.Context, _ svc.AppRef, id string, _ time.Time) (rows []svc.MonitorRow, err error) {
@@ -93,7 +93,7 @@ func (l monitorList) Monitors(_ context.Context, _ svc.AppRef, id string, _ time
 	return rows, nil
 }
 
-// TestRulesNameMonitorsThatExist makes rules of two monitors, of which one exists.
+// TestRulesNameMonitorsThatExist makes rules of two monitors; only one of them exists.
 func TestRulesNameMonitorsThatExist(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		var synced []string

@@ -96,7 +96,7 @@ func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
 	}
 }
 
-// count adds one to the counters of a word and of all words, and reports whether there are any.
+// count adds one to the counters of a word and to the counters of all words, and reports whether there are any.
 func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
 	found := false
 	for _, of := range [2]string{word, ""} {
@@ -156,7 +156,7 @@ func labelled(labels, wanted []svc.Label) bool {
 	return true
 }
 
-// byApp groups the counts by application. Counts whose rules are gone are left out.
+// byApp groups the counts by application. It leaves out counts of rules that no longer exist.
 func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
 	out := map[svc.AppRef][]counted{}
 	for counter, slots := range b.counts {
@@ -175,9 +175,9 @@ func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.App
 // countTime bounds how long a block waits for the alerting actors to take its counts.
 const countTime = time.Second
 
-// Stored reports the counts of a stored block to the alerting actors. It runs between the insert and the
-// commit and may be repeated; an actor knows the blocks that it received, so each counts once. An actor that
-// does not answer in time delays the block no longer: it is noted, and later has to read the store again.
+// Stored reports the counts of a stored block to the alerting actors. It runs between the insert and the commit and may
+// be repeated; an actor knows the blocks that it received, so each counts once. The block stops waiting for an actor
+// that does not answer in time: the application is noted, and the actor later has to read the store again.
 func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	told := b.byApp(func(svc.AppRef) bool { return true }, false)
 	if len(told) == 0 {
@@ -202,8 +202,8 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 			return nil
 		})
 	}
-	_ = group.Wait() // those that failed are noted
-	// What came while the block was being stored was compared with counts that lack it.
+	_ = group.Wait() // applications that failed are noted
+	// Rows that arrived while the block was stored were compared with counts that lack it.
 	for counter := range b.counts {
 		if set := b.listener.Rules.find(counter.Environment); set != nil {
 			b.listener.Rules.touch(set)
@@ -212,15 +212,15 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 	return nil
 }
 
-// missedApps lists applications whose alerting actors missed a block. Blocks do not wait for such an actor
-// until it knows that it must read the store.
+// missedApps lists applications with alerting actors that missed a block. Blocks do not wait for such an actor until it
+// knows that it must read the store.
 type missedApps struct {
 	mu sync.Mutex
-	// apps is true for those to notify, false for those being notified.
+	// apps is true for applications to notify, false for the ones being notified.
 	apps map[svc.AppRef]bool
 }
 
-// again notes that an application in the list missed another block, and reports whether it is there.
+// again notes that an application in the list missed another block, and reports whether it is in the list.
 func (m *missedApps) again(app svc.AppRef) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -253,7 +253,7 @@ func (m *missedApps) take() (apps []svc.AppRef) {
 	return apps
 }
 
-// told takes an application off the list, unless it missed another block meanwhile.
+// told removes an application from the list, unless it missed another block meanwhile.
 func (m *missedApps) told(app svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

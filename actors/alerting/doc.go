@@ -1,4 +1,4 @@
-// Package alerting has the actors of monitors and of alert rules with their incidents, channels and
-// notices. CountListener counts for the rules what each block holds, RuleIndex indexes the rules of all
-// applications by environment, and Schedule tells the actors of a node when they are due.
+// Package alerting implements the actors of monitors and of alert rules with their incidents, channels and notices.
+// CountListener counts the rows of each block for the rules. RuleIndex indexes the rules of all applications by
+// environment. Schedule notifies the actors of a node when they are due.
 package alerting

@@ -9,15 +9,15 @@ import (
 	"svc/actors/grain"
 )
 
-// quotation is a stored incident of an application, or a record of a notice, that quotes an erased person. The actor has neither in
-// memory.
+// quotation is a stored incident of an application, or a record of a notice, that quotes an erased person. The actor
+// has neither in memory.
 type quotation struct {
 	Kind    string          `json:"kind"`
 	ID      string          `json:"id"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// forgetPerson asks that words of an erased person be blanked in the incidents of an environment.
+// forgetPerson blanks words of an erased person in the incidents of an environment.
 type forgetPerson struct {
 	Environment string      `json:"environment"`
 	Words       []string    `json:"words"`
@@ -26,8 +26,8 @@ type forgetPerson struct {
 
 var alertingForget = grain.On(alertingKind, "forget", (*alerting).onForget, grain.Repeatable)
 
-// Forget blanks words in the incidents of an environment and in what tells of them, and returns how many texts were changed. The
-// entities are those of the actor that quote any of the words. It may be repeated.
+// Forget blanks words in the incidents of an environment and in their notices. It returns the number of changed texts.
+// quoting holds the actor's entities that quote any of the words. It may be repeated.
 func (a *Alerts) Forget(ctx context.Context, ref svc.AppRef, environment string, words []string, quoting []svc.Entity) (changed int, err error) {
 	if len(quoting) == 0 {
 		return 0, nil
@@ -41,8 +41,8 @@ func (a *Alerts) Forget(ctx context.Context, ref svc.AppRef, environment string,
 	return alertingForget.Ask(ctx, a.Actors, ref.String(), m)
 }
 
-// onForget blanks the incidents of the rules and the notices on their way, and then what is only stored: incidents that are not the
-// latest of a rule, and notices that wait no more, which nobody changes any longer.
+// onForget blanks the incidents of the rules and the waiting notices. Then it blanks entities that are only stored and
+// no longer change: incidents that are not the latest of a rule, and notices that no longer wait.
 func (a *alerting) onForget(_ time.Time, m forgetPerson) (grain.Outcome[int], error) {
 	var writes []grain.Write
 	changed, held := 0, map[string]bool{}
@@ -79,7 +79,7 @@ func (a *alerting) onForget(_ time.Time, m forgetPerson) (grain.Outcome[int], er
 	return grain.Outcome[int]{Answer: changed, Effects: grain.Effects{Writes: writes, After: a.changed}}, nil
 }
 
-// forget returns an incident of the environment without the words, and whether it had any.
+// forget returns an incident of the environment without the words, and whether it contained any.
 func (m *forgetPerson) forget(incident svc.Incident) (svc.Incident, bool) {
 	if incident.Environment != m.Environment {
 		return incident, false
@@ -87,8 +87,8 @@ func (m *forgetPerson) forget(incident svc.Incident) (svc.Incident, bool) {
 	return incident.Without(m.Words)
 }
 
-// forgetStored returns the write of a quotation without the words, and whether there is one. The incidents that are held are written
-// as the actor has them.
+// forgetStored returns the write of a quotation without the words, and whether one is needed. It skips the incidents in
+// held: the actor has them in memory and writes them itself.
 func (m *forgetPerson) forgetStored(one quotation, held map[string]bool) (write grain.Write, had bool, err error) {
 	if one.Kind == kindNotice {
 		var record svc.NoticeRecord

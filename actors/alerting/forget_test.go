@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// TestForgetBlanksWhatQuotesAPerson has a rule with an incident, a notice on its way, and stored incidents and notices of before: all of them
-// quote somebody, and one incident is of another environment.
+// TestForgetBlanksWhatQuotesAPerson has a rule with an incident, a waiting notice, and earlier stored incidents and
+// notices. All of them quote a person, and one incident belongs to another environment.
 func TestForgetBlanksWhatQuotesAPerson(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -37,7 +37,7 @@ func TestForgetBlanksWhatQuotesAPerson(t *testing.T) {
 	before, elsewhere := quoting("inc_1", "production", svc.IncidentResolved), quoting("inc_2", "staging", svc.IncidentResolved)
 	message := forgetPerson{Environment: "production", Words: []string{"Ada Lovelace"}, Quotations: []quotation{
 		stored(kindIncident, "inc_1", before), stored(kindIncident, "inc_2", elsewhere),
-		stored(kindIncident, "inc_3", quoting("inc_3", "production", svc.IncidentResolved)), // older than what the actor has
+		stored(kindIncident, "inc_3", quoting("inc_3", "production", svc.IncidentResolved)), // older than the version in the actor
 		stored(kindNotice, "inc_1.ntc_1", svc.NoticeRecord{ID: "ntc_1", IncidentID: "inc_1", State: svc.NoticeFailed, Answer: "500 no Ada Lovelace"}),
 		stored(kindNotice, "inc_3.ntc_2", svc.NoticeRecord{ID: "ntc_2", IncidentID: "inc_3", State: svc.NoticeWaiting, Answer: "500 no Ada Lovelace"}),
 	}}

@@ -11,7 +11,7 @@ import (
 	"svc/actors/grain"
 )
 
-// versioned is a store of entities in which the higher version wins, as in any.
+// versioned is a store of entities in which the higher version wins, as in any store.
 type versioned map[string]svc.Entity
 
 // put stores the writes of an outcome under a version.
@@ -42,8 +42,8 @@ func (s versioned) activate(t *testing.T, now time.Time) *alerting {
 	return a
 }
 
-// TestALateWriteCountsNoIssueTwice has the owner before store what it made of issues after the next
-// owner has loaded, and after that has written something else, and then tells of the same issues again.
+// TestALateWriteCountsNoIssueTwice stores the writes of the previous owner about issues late. They arrive after the
+// next owner has loaded, and again after it has written something else. Then the same issues are reported again.
 func TestALateWriteCountsNoIssueTwice(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -130,8 +130,7 @@ func TestALateWriteCountsNoIssueTwice(t *testing.T) {
 	}
 }
 
-// TestWhatAnEarlierVersionWasToldOfIsKnown restores an actor whose rules have no names of issues of their
-// own.
+// TestWhatAnEarlierVersionWasToldOfIsKnown restores an actor with rules that have no issue names of their own.
 func TestWhatAnEarlierVersionWasToldOfIsKnown(t *testing.T) {
 	t.Parallel()
 	now, store := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), versioned{}

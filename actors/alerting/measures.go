@@ -7,10 +7,10 @@ import (
 	"svc"
 )
 
-// Volumes counts in the store what rules look at.
+// Volumes counts the rows of rules in the store.
 type Volumes interface {
-	// AlertVolumes returns by word what counters of events, or of errors, that differ in their words alone
-	// count, and which blocks hold any of it from a number on.
+	// AlertVolumes counts for counters of events, or of errors, that differ only in their words. It returns the counts
+	// by word, and the blocks that contribute to them, from a number on.
 	AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
 	// AlertPoints does the same for counters of metrics.
 	AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
@@ -20,11 +20,11 @@ type Volumes interface {
 	SessionVolume(ctx context.Context, environment uint64, from, to time.Time) (uint64, error)
 }
 
-// StoredMeasures are Measures over the store, with one query for all rules that it can answer.
+// StoredMeasures implements Measures with the store. It uses one query for all rules that the query can answer.
 type StoredMeasures struct{ Store Volumes }
 
-// Read returns what counters count within their windows. Counters that differ in their words
-// alone are answered by one query, unless they ask for labels.
+// Read returns the counts of counters within their windows. One query answers counters that differ only in their words,
+// unless they ask for labels.
 func (m StoredMeasures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
 	out := make([]ReadCounter, len(counters))
 	together := map[svc.AlertCounter][]int{}

@@ -17,17 +17,17 @@ import (
 //
 //	identity   org/app/id, two slugs and the monitor's id
 //	rank       2
-//	owns       what is checked, and what the checks led to
+//	owns       the definition of the check, and the state that follows from the results
 //	persists   entity monitor; checks are appended to the store in batches, and the
-//	           latest of them is the state that a later activation begins with
+//	           latest of them is the state with which a later activation begins
 //	woken by   calls, and the schedule of the node whenever it is due
 //	limits     one check at a time
-//	stops      with the ownership of its partition; where it is disabled, after ten
+//	stops      with the ownership of its partition; if it is disabled, after ten
 //	           minutes without a message
 const kindMonitor = "monitor"
 
-// monitorIdle is how long a monitor without a message stays; one that is checked more
-// seldom is loaded for each check.
+// monitorIdle is how long a monitor stays activated without a message. A monitor with a longer interval is loaded for
+// each check.
 const monitorIdle = 10 * time.Minute
 
 // MonitorPorts holds the dependencies of a node's monitors.
@@ -38,15 +38,15 @@ type MonitorPorts struct {
 	Schedule   *Schedule
 	Prefetched *PrefetchedStates
 	Rules      svc.MonitorRules
-	// Report is called with every check of a monitor that is down, and with the first check after that and of
-	// an activation, again until it returns nil. It may be nil.
+	// Report is called with every check of a monitor that is down, with the first check after that, and with the first
+	// check of an activation. It is repeated until it returns nil. It may be nil.
 	Report func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
 	Logger *slog.Logger
 }
 
 // States reads the stored states of monitors.
 type States interface {
-	// MonitorState returns the state that the checks of a monitor led to, the zero state if there were none.
+	// MonitorState returns the state after the checks of a monitor, or the zero state if there were none.
 	MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error)
 }
 
@@ -61,14 +61,13 @@ type Checks interface {
 	Append(check svc.Check)
 }
 
-// monitor is the core: what is checked and what the checks led to.
+// monitor is the core: the definition of the check, and the state that follows from the results.
 type monitor struct {
 	app     svc.AppRef
 	rules   svc.MonitorRules
 	monitor *svc.Monitor
 	state   svc.MonitorState
-	// begun is when somebody last asked for a check; fresh is a check that somebody asked for and that the
-	// shell has yet to take.
+	// begun is when a caller last asked for a check. fresh is a requested check that the shell has not taken yet.
 	begun time.Time
 	fresh *checked
 	// changed runs after the monitor was saved or deleted.
@@ -92,7 +91,7 @@ var (
 	monitorChecked = grain.On(monitorKind, "check.end", (*monitor).onCheckedNow)
 )
 
-// Restore takes the monitor's entity, and its state as an entity of kind monitor.state.
+// Restore reads the monitor's entity, and its state as an entity of kind monitor.state.
 func (m *monitor) Restore(entities []svc.Entity) (err error) {
 	m.monitor, m.state = nil, svc.MonitorState{}
 	for _, entity := range entities {
@@ -138,14 +137,14 @@ func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], er
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindMonitor, id)}, After: m.changed}}, nil
 }
 
-// monitorShell is the shell of a monitor: a grain that also checks, on goroutines beside its mailbox. The
-// node's workers await them at a stop.
+// monitorShell is the shell of a monitor: a grain that also checks, on goroutines outside its mailbox. The node's
+// workers wait for them at a stop.
 type monitorShell struct {
 	*grain.Grain
 	core  *monitor
 	node  *grain.Node
 	ports *MonitorPorts
-	// checking is set while a check is under way, pending while one is due once the monitor is loaded.
+	// checking is set while a check is under way; pending is set while a check is due and the monitor is not loaded.
 	checking, pending bool
 	// life ends with the activation, by stop; both are nil before the first check.
 	life context.Context //nolint:containedctx // it is the activation's
@@ -154,7 +153,7 @@ type monitorShell struct {
 	recovered bool
 }
 
-// reportTaken tells the mailbox that Report took a state.
+// reportTaken notifies the mailbox that Report took a state.
 type reportTaken struct{ recovered bool }
 
 // checked brings the result of a check into the mailbox.
@@ -180,7 +179,7 @@ func newMonitor(node *grain.Node, ports *MonitorPorts, identity string) *monitor
 	return shell
 }
 
-// splitIdentity cuts an identity of the form org/app/id.
+// splitIdentity splits an identity of the form org/app/id.
 func splitIdentity(identity string) (app svc.AppRef, id string, ok bool) {
 	parts := strings.Split(identity, "/")
 	if len(parts) != 3 {
@@ -243,7 +242,7 @@ func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 	m.apply(c, message)
 }
 
-// apply folds a check into the state, stores and reports it.
+// apply folds a check into the state, then stores and reports it.
 func (m *monitorShell) apply(c actor.Context, message *checked) {
 	definition := m.core.monitor
 	if definition == nil || definition.MonitorSpec != message.spec || message.result.At.Before(m.core.state.LastCheckedAt) {
@@ -256,7 +255,7 @@ func (m *monitorShell) apply(c actor.Context, message *checked) {
 	m.reschedule()
 }
 
-// report calls Report with the state, beside the mailbox.
+// report calls Report with the state, outside the mailbox.
 func (m *monitorShell) report(c actor.Context) {
 	calm := m.core.state.Down() == 0
 	if m.ports.Report == nil || calm && m.recovered {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TestAnIdleMonitorIsSmall weighs monitors between two checks: the actor, its appointment and
-// what it knows; the definitions and checks that this test's store holds are in the sum.
+// TestAnIdleMonitorIsSmall measures the memory of monitors between two checks: the actor, its appointment and its
+// state. The sum includes the definitions and checks in this test's store.
 func TestAnIdleMonitorIsSmall(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
-		const monitors, most = 2000, 15_000 // bytes, as the goal has it
+		const monitors, most = 2000, 15_000 // bytes, as the goal demands
 		weigh := func() uint64 {
 			pass(10 * time.Second) // the idle workers have ended
 			runtime.GC()

@@ -8,13 +8,13 @@ import (
 	"svc/actors/grain"
 )
 
-// checkedNow brings the result of a check that somebody asked for.
+// checkedNow brings the result of a check that a caller asked for.
 type checkedNow struct {
 	Spec   svc.MonitorSpec `json:"spec"`
 	Result svc.CheckResult `json:"result"`
 }
 
-// onBegin answers what is to be checked. It fails with rate_limited within svc.CheckPause of the latest check.
+// onBegin returns the definition to check. It fails with rate_limited within svc.CheckPause of the latest check.
 func (m *monitor) onBegin(now time.Time, _ grain.None) (grain.Outcome[svc.MonitorSpec], error) {
 	if m.monitor == nil {
 		return grain.Outcome[svc.MonitorSpec]{}, svc.NotFound("monitor")
@@ -30,8 +30,9 @@ func (m *monitor) onBegin(now time.Time, _ grain.None) (grain.Outcome[svc.Monito
 	return grain.Answer(m.monitor.MonitorSpec), nil
 }
 
-// onCheckedNow applies a check that somebody asked for, and answers the state. One of a definition that was
-// replaced meanwhile changes nothing, and neither does one of a disabled monitor: nobody would report it up.
+// onCheckedNow applies a check that a caller asked for, and returns the state. A check of a definition that was
+// replaced meanwhile changes nothing. A check of a disabled monitor changes nothing either: no later check would report
+// it up.
 func (m *monitor) onCheckedNow(_ time.Time, c checkedNow) (grain.Outcome[svc.MonitorState], error) {
 	switch {
 	case m.monitor == nil:
@@ -43,9 +44,8 @@ func (m *monitor) onCheckedNow(_ time.Time, c checkedNow) (grain.Outcome[svc.Mon
 	return grain.Answer(m.state), nil
 }
 
-// CheckNow checks a monitor at once and returns what the check found, and the state that it led to. The check
-// counts like any other. It fails with not_found where there is none of the id, and with rate_limited where it was
-// checked a moment ago.
+// CheckNow checks a monitor at once. It returns the result and the state after it. The check counts like any other. It
+// fails with not_found if no monitor has the id, and with rate_limited shortly after another check.
 func (m *Monitors) CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error) {
 	identity := monitorIdentity(ref, id)
 	spec, err := monitorBegin.Ask(ctx, m.Actors, identity, grain.None{})
@@ -57,8 +57,8 @@ func (m *Monitors) CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc
 	return check, err
 }
 
-// Monitor returns one monitor with what its checks found, and its checks on each of some days. It fails with
-// not_found where there is none of the id.
+// Monitor returns one monitor with the results of its checks, and its checks on each of some days. It fails with
+// not_found if no monitor has the id.
 func (m *Monitors) Monitor(ctx context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error) {
 	found, err := m.Store.Monitors(ctx, ref, id, m.Now())
 	if err == nil && (len(found) != 1 || id == "" || found[0].ID != id) {

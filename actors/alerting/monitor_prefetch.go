@@ -8,26 +8,25 @@ import (
 	"svc/actors/grain"
 )
 
-// PrefetchedStates holds the monitors that a node read when it began to own partitions. Each is handed to the
-// first activation of its monitor, so that thousands that are due within a second do not read the store again.
+// PrefetchedStates caches the monitors that a node read when it began to own partitions. Each is given to the first
+// activation of its monitor, so that thousands that are due within a second do not read the store again.
 //
-// An entry is as good as a load: no other node writes what this node owns in the generation of the reading,
-// and what this node has loaded or stored since the reading began is not handed out. Entries are dropped once
-// they are as old as a load may be. A nil PrefetchedStates hands out nothing.
+// An entry is as good as a load. No other node writes the monitors that this node owns in the generation of the
+// reading. A monitor that this node has loaded or stored since the reading began is not given out. Entries are dropped
+// once they are as old as a load may be. A nil PrefetchedStates gives out nothing.
 type PrefetchedStates struct {
-	// Generation returns the present generation of the ownership, and whether there is one.
+	// Generation returns the current generation of the ownership, and whether there is one.
 	Generation func() (int32, bool)
 
 	mu         sync.Mutex
 	generation int32
 	read       time.Time
 	monitors   map[string]svc.StoredMonitor // by owner
-	// touched are the owners that were loaded or stored since a reading began, nil where
-	// none is under way.
+	// touched holds the owners that were loaded or stored since a reading began; it is nil if no reading is under way.
 	touched map[string]bool
 }
 
-// begin marks the beginning of a reading, and returns the function that takes its result.
+// begin marks the beginning of a reading. It returns the function that takes the result.
 func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
 	if f == nil {
 		return func(map[string]svc.StoredMonitor) {}
@@ -66,7 +65,7 @@ func (f *PrefetchedStates) note(owner string) {
 	}
 }
 
-// hand returns the entry of an owner, once.
+// hand returns the entry of an owner and removes it.
 func (f *PrefetchedStates) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
 	if f == nil {
 		return svc.StoredMonitor{}, false

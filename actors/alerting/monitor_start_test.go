@@ -11,7 +11,7 @@ import (
 	"svc/actors/grain"
 )
 
-// checkTimes returns when each monitor was checked since the last call, by id.
+// checkTimes returns the times of the checks of each monitor since its last call, by id.
 func (w *watchedSite) checkTimes() map[string][]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -23,10 +23,9 @@ func (w *watchedSite) checkTimes() map[string][]time.Time {
 	return times
 }
 
-// TestAStartCatchesUp stops a node for a while and starts another: all monitors are checked
-// within one interval, those that missed a check within half of one, never two checks of one
-// closer than half an interval, in every interval of its one, and never more than twice as
-// many as usual at a time.
+// TestAStartCatchesUp stops a node for a while and starts another. All monitors are checked within one interval, and
+// the ones that missed a check within half of one. Two checks of a monitor are never closer than half an interval, and
+// every interval has a check. There are never more than twice as many checks at a time as usual.
 func TestAStartCatchesUp(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -92,8 +91,8 @@ func (w *watchedSite) catchesUp(seconds int, down time.Duration) {
 	}
 }
 
-// TestWhatWasFoundIsNotLoaded begins over three monitors, one of which was changed while the
-// store was read: the two others are not loaded again, and go on from their stored states.
+// TestWhatWasFoundIsNotLoaded begins with three monitors, one of which was changed while the store was read. The two
+// others are not loaded again and continue from their stored states.
 func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		w.story = func(time.Duration) string { return "down" }

@@ -27,17 +27,16 @@ type watchedSite struct {
 	checks  []svc.Check
 	latest  map[string]svc.MonitorState
 	failing []string
-	// stopped are the monitors whose rules were told that they are not checked any more; deaf has them
-	// not answer.
+	// stopped lists the monitors that were reported to their rules as no longer checked. deaf makes the rules not
+	// answer.
 	stopped []string
 	deaf    bool
-	// story says what a check meets, by the time since the beginning; hang has checks
-	// wait for their end.
+	// story returns the result of a check, by the time since the beginning. hang makes checks wait for their end.
 	story func(after time.Duration) string
 	hang  bool
 
 	ids int
-	// generation is that of the node's ownership.
+	// generation is the generation of the node's ownership.
 	generation int32
 	store      *actorstest.Store
 	schedule   *Schedule
@@ -79,7 +78,7 @@ func (w *watchedSite) learn(_ context.Context, _ svc.AppRef, monitor svc.Monitor
 	return nil
 }
 
-// take returns the checks since it was last called, as second and status.
+// take returns the checks since its last call, as second and status.
 func (w *watchedSite) take() (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +89,7 @@ func (w *watchedSite) take() (out []string) {
 	return out
 }
 
-// start runs a node over what the watchedSite has stored.
+// start runs a node with the stored state of watchedSite.
 func (w *watchedSite) start() {
 	logger := slog.New(slog.DiscardHandler)
 	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
@@ -117,7 +116,7 @@ func (w *watchedSite) start() {
 	w.t.Cleanup(func() { w.stop() })
 }
 
-// fill schedules what is stored, as a node does that begins.
+// fill schedules the stored monitors, as a starting node does.
 func (w *watchedSite) fill() {
 	w.t.Helper()
 	fill := ScheduleMonitors(w.schedule, w.found, w.all)
@@ -126,7 +125,7 @@ func (w *watchedSite) fill() {
 	}
 }
 
-// all yields the monitors that are stored.
+// all yields the stored monitors.
 func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +146,7 @@ func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
 		w.start()
 		test(t, w)
 		w.stop()
-		pass(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		pass(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
@@ -165,17 +164,17 @@ func named(name string, seconds int) svc.MonitorPatch {
 	return svc.MonitorPatch{Name: &name, URL: &url, IntervalSeconds: &seconds}
 }
 
-// pass lets time pass and everything come to rest.
+// pass lets time pass until nothing runs any more.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// TestAMonitorsDay is a story of a target and the checks that it leads to: at once when
-// the monitor is made, then every minute, sooner while a failure is not confirmed.
+// TestAMonitorsDay checks the times of the checks for a script of a target: at once when the monitor is made, then
+// every minute, and sooner while a failure is not confirmed.
 func TestAMonitorsDay(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
-		// The regular times are those of the id; the test is about the distances.
+		// The regular times depend on the id; the test is about the distances.
 		w.story = func(after time.Duration) string {
 			if after > 130*time.Second && after < 250*time.Second {
 				return "down"
@@ -257,7 +256,7 @@ func TestMonitorsAreSpread(t *testing.T) {
 	})
 }
 
-// TestACheckThatDoesNotRunIsNoticed has checks hang.
+// TestACheckThatDoesNotRunIsNoticed lets checks hang.
 func TestACheckThatDoesNotRunIsNoticed(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		w.hang = true

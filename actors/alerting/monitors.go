@@ -18,7 +18,7 @@ type monitorStore struct {
 	now    func() time.Time
 }
 
-// Load returns the entities of a monitor, and its state as one more.
+// Load returns the entities of a monitor, and its state as an additional one.
 func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	if found, known := s.found.hand(owner, s.now()); known {
 		return withState([]svc.Entity{found.Entity}, owner, found.Monitor.ID, found.State)
@@ -57,13 +57,13 @@ func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) 
 	return append(entities, svc.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
 }
 
-// Monitors makes, changes, lists and deletes monitors. Definitions are changed by their actors and read,
-// with what the checks found, from the store.
+// Monitors makes, changes, lists and deletes monitors. Their actors change the definitions. Reads use the store, with
+// the results of the checks.
 type Monitors struct {
 	Actors grain.Caller
 	Random grain.Random
 	Store  MonitorStore
-	// Alerts learn of monitors that are not checked any more.
+	// Alerts is notified of monitors that are no longer checked.
 	Alerts  stopReceiver
 	Targets TargetChecker
 	Prober  Probe
@@ -71,21 +71,20 @@ type Monitors struct {
 	Now     func() time.Time
 }
 
-// stopReceiver has alert rules learn that a monitor is not checked any more.
+// stopReceiver notifies alert rules that a monitor is no longer checked.
 type stopReceiver interface {
 	MonitorStopped(ctx context.Context, ref svc.AppRef, monitor string) error
 }
 
 func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
 
-// Monitors returns the monitors of an application with what their checks found.
+// Monitors returns the monitors of an application with the results of their checks.
 func (m *Monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
 	return m.Store.Monitors(ctx, ref, "", m.Now())
 }
 
-// PutMonitor makes a monitor, or changes the one of an id, and ends the incidents of one that is
-// disabled. It fails with not_found where there is none of the id, and with invalid_request where the
-// definition is not valid.
+// PutMonitor makes a monitor, or changes the one with an id. If the monitor is disabled, its incidents end. It fails
+// with not_found if no monitor has the id, and with invalid_request if the definition is not valid.
 func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	message := putMonitor{ID: id, New: id == "", Patch: patch}
 	if message.New {
@@ -107,9 +106,8 @@ func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pa
 	return row, err
 }
 
-// DeleteMonitor removes a monitor and ends its incidents. It fails with not_found where there is none.
-// Where ending the incidents failed, the deletion is repeated by the caller; so they are ended for a
-// monitor that is gone already, too.
+// DeleteMonitor removes a monitor and ends its incidents. It fails with not_found if there is none. If ending the
+// incidents failed, the caller repeats the deletion. So the incidents of a monitor that is already gone are ended too.
 func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})
 	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
@@ -121,8 +119,7 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 	return err
 }
 
-// CheckMonitor returns every problem of a definition, those of the addresses that its URL stands for
-// among them.
+// CheckMonitor returns every problem of a definition, including the addresses that the name in its URL resolves to.
 func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
 	problems := spec.Validate(m.Rules)
 	for _, problem := range problems {
@@ -136,9 +133,9 @@ func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc
 	return problems
 }
 
-// ScheduleMonitors returns a function that schedules every stored monitor, as of the function's start: one
-// that becomes due while the store is read is checked at once. So a monitor that missed a check is checked
-// within half an interval, and every one within one. The states of those that are due soon are prefetched.
+// ScheduleMonitors returns a function that schedules every stored monitor, as of the function's start: a monitor that
+// becomes due while the store is read is checked at once. So a monitor that missed a check is checked within half an
+// interval, and every one within one. The states of monitors that are due soon are prefetched.
 func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()

@@ -26,7 +26,7 @@ func (w *watchedSite) Monitors(_ context.Context, _ svc.AppRef, id string, _ tim
 	return []svc.MonitorRow{{Monitor: svc.Monitor{ID: id}, Checks30d: 10, Up30d: 9}}, nil
 }
 
-// CheckTarget refuses the names of inner addresses.
+// CheckTarget refuses names that contain "inner".
 func (w *watchedSite) CheckTarget(_ context.Context, url string) *svc.FieldError {
 	if strings.Contains(url, "inner") {
 		return &svc.FieldError{Field: "url", Code: "url_not_public"}
@@ -63,7 +63,7 @@ func TestRulesLearnOfMonitorsThatStop(t *testing.T) {
 	})
 }
 
-// TestMonitorsOfInnerAddressesAreRefused checks definitions by what their names stand for.
+// TestMonitorsOfInnerAddressesAreRefused checks definitions by the addresses that their names resolve to.
 func TestMonitorsOfInnerAddressesAreRefused(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		for url, want := range map[string]string{"https://site.example/": "", "https://inner.example/": "url_not_public", "ftp://inner.example/": "url_not_public"} {

@@ -15,10 +15,9 @@ import (
 	"svc/actors/pipeline"
 )
 
-// OpenBlockPublisher shows the alerting actors the counts of this node's open block, so that rules fire
-// without waiting for the end of a flush interval. Where a rule may fire, or an issue may be new, it has the
-// block stored at once. Its reports change no state: the actor receives the counts again when the block is
-// stored.
+// OpenBlockPublisher reports the counts of this node's open block to the alerting actors, so that rules fire without
+// waiting for the end of a flush interval. If a rule may fire, or an issue may be new, it makes the sink store the
+// block at once. Its reports change no state: the actor receives the counts again when the block is stored.
 type OpenBlockPublisher struct {
 	Rules  *RuleIndex
 	Actors grain.Caller
@@ -28,17 +27,17 @@ type OpenBlockPublisher struct {
 
 // OpenBlocks are the blocks of a node that are not stored yet.
 type OpenBlocks interface {
-	// Peek shows what listens to the open blocks. Nothing of it may be kept.
+	// Peek calls show with the listeners of the open blocks. show must retain nothing of them.
 	Peek(show func(listener pipeline.BlockListener))
-	// Hurry has what was folded so far stored without waiting for the end of the interval.
+	// Hurry stores the folded records before the end of the interval.
 	Hurry()
 }
 
 const (
 	// gatherTime is how long changes of the open block are gathered before they are reported.
 	gatherTime = 20 * time.Millisecond
-	// flushPause is the least time between two blocks that are stored early: many small
-	// parts are what a column store suffers from most.
+	// flushPause is the least time between two blocks that are stored early: a column store suffers most from many
+	// small parts.
 	flushPause = 200 * time.Millisecond
 	// reportsAtOnce bounds the actors that are called at the same time.
 	reportsAtOnce = 64
@@ -73,7 +72,8 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 	}
 }
 
-// round reports the open blocks to the actors, and has them stored early where they are to be. It returns whether the next round is to wait for longer.
+// round reports the open blocks to the actors, and makes the sink store them early if a rule or an issue needs it. It
+// returns whether the next round must wait for longer.
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 	soon, apps, touched := false, map[svc.AppRef]bool{}, l.Rules.take()
 	for _, set := range touched {
@@ -84,7 +84,7 @@ func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 		look, failed := l.publish(ctx, l.peek(apps))
 		for _, set := range touched {
 			if slices.Contains(failed, set.app) {
-				l.Rules.touch(set) // nothing else may arrive that has it reported
+				l.Rules.touch(set) // no further row may arrive that causes a report
 			}
 		}
 		if !look {
@@ -108,8 +108,8 @@ func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]cou
 	return brought
 }
 
-// publish reports counts to the actors of applications, and returns whether any of them waits for the block to
-// be stored, and which did not answer.
+// publish reports counts to the actors of applications. It returns whether any of them waits for the block to be
+// stored, and the applications that did not answer.
 func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) (stored bool, failed []svc.AppRef) {
 	var look atomic.Bool
 	failed = l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
@@ -122,7 +122,7 @@ func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef
 	return look.Load(), failed
 }
 
-// reportMissed has actors that missed a block read the store again. An actor that misses a block meanwhile is
+// reportMissed asks actors that missed a block to read the store again. An actor that misses a block meanwhile is put
 // on the list again.
 func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()

@@ -18,7 +18,7 @@ import (
 	"svc/protos"
 )
 
-// openOrders is an open block with orders, and counts how often it is to be stored at once.
+// openOrders is an open block with orders. It counts how often it is to be stored at once.
 type openOrders struct {
 	listener *CountListener
 	hurried  atomic.Int64
@@ -35,7 +35,7 @@ func (o *openOrders) Peek(show func(listener pipeline.BlockListener)) {
 
 func (o *openOrders) Hurry() { o.hurried.Add(1) }
 
-// order has an order arrive.
+// order adds an order.
 func (o *openOrders) order() {
 	row := svc.EventRow{EnvironmentNumber: 1}
 	row.Name, row.Ts = "order", time.Now()
@@ -44,7 +44,7 @@ func (o *openOrders) order() {
 	o.block.Saw(1, &svc.Rows{Events: []svc.EventRow{row}})
 }
 
-// next opens a block, and returns the one before.
+// next opens a block and returns the previous one.
 func (o *openOrders) next() pipeline.BlockListener {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,7 +53,7 @@ func (o *openOrders) next() pipeline.BlockListener {
 	return before
 }
 
-// publishing has orders of open blocks counted for a rule, and reported to an alerting actor.
+// publishing counts orders of open blocks for a rule and reports them to an alerting actor.
 func publishing(t *testing.T, alerting grain.Caller, test func(t *testing.T, blocks *openOrders)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ type taken struct{}
 
 func (taken) ReportCounts(context.Context, svc.AppRef, countReport) error { return nil }
 
-// lateAlerting answers reports only after some that failed.
+// lateAlerting fails the first reports and answers the later ones.
 type lateAlerting struct {
 	failures int64
 	asked    atomic.Int64
@@ -94,8 +94,8 @@ func (l *lateAlerting) Call(context.Context, *protos.Call) (*protos.Answer, erro
 	return &protos.Answer{Payload: []byte(`{"look":true}`)}, nil
 }
 
-// TestAReportThatFailedIsMadeAgain has the alerting actor answer the third report of an open block. Nothing else arrives, and the block is
-// stored early all the same, once.
+// TestAReportThatFailedIsMadeAgain has an alerting actor that answers only the third report of an open block. Nothing
+// else arrives, and the block is still stored early, once.
 func TestAReportThatFailedIsMadeAgain(t *testing.T) {
 	alerting := &lateAlerting{failures: 2}
 	publishing(t, alerting, func(t *testing.T, blocks *openOrders) {
@@ -107,7 +107,7 @@ func TestAReportThatFailedIsMadeAgain(t *testing.T) {
 	})
 }
 
-// countingAlerting has a block stored early where it makes three orders with what is stored.
+// countingAlerting asks for an early store of a block if it makes three orders together with the stored ones.
 type countingAlerting struct{ stored atomic.Int64 }
 
 func (c *countingAlerting) Call(_ context.Context, call *protos.Call) (*protos.Answer, error) {
@@ -124,8 +124,8 @@ func (c *countingAlerting) Call(_ context.Context, call *protos.Call) (*protos.A
 	return &protos.Answer{Payload: fmt.Appendf(nil, `{"look":%t}`, orders >= 3)}, nil
 }
 
-// TestWhatCameWhileABlockWasStored has a third order arrive while the block with the first two is being stored. Nothing else arrives: that
-// the block is stored has the third one reported once more, with which the rule fires.
+// TestWhatCameWhileABlockWasStored adds a third order while the block with the first two is stored. Nothing else
+// arrives. Since the block is stored, the third order is reported once more, and the rule fires.
 func TestWhatCameWhileABlockWasStored(t *testing.T) {
 	alerting := &countingAlerting{}
 	publishing(t, alerting, func(t *testing.T, blocks *openOrders) {

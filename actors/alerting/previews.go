@@ -8,27 +8,27 @@ import (
 	"svc"
 )
 
-// History reads what rules would have looked at.
+// History reads the past measurements of rules.
 type History interface {
-	// AlertHistory returns what a counter counts from an instant on.
+	// AlertHistory returns the counts of a counter from an instant on.
 	AlertHistory(ctx context.Context, counter svc.AlertCounter, since time.Time) (svc.AlertSlots, error)
 	// RateHistory returns the errors of a level and the sessions of an environment in spans of one width.
 	RateHistory(ctx context.Context, environment uint64, level string, width time.Duration, since, until time.Time) ([]svc.RateSlot, error)
-	// CheckHistory returns what a rule about a monitor would have been told of since an instant.
+	// CheckHistory returns the measurements that a rule about a monitor would have received since an instant.
 	CheckHistory(ctx context.Context, app svc.AppRef, monitor string, since time.Time) ([]svc.Measurement, error)
-	// BegunIssues returns what a rule about new issues would have been told of since an instant.
+	// BegunIssues returns the measurements that a rule about new issues would have received since an instant.
 	BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]svc.Measurement, error)
 }
 
-// Previews plays the past to rules.
+// Previews applies past measurements to rules.
 type Previews struct {
 	Alerts   *Alerts
 	Monitors MonitorStore
 	History  History
 }
 
-// Preview returns what a rule of an environment would have done in the last svc.PreviewTime: a new one, or the
-// one of an id with a patch. It fails as Rules.PutRule does, and changes nothing.
+// Preview returns the events that a rule of an environment would have caused in the last svc.PreviewTime. The rule is a
+// new one, or the one with an id and a patch. It fails as Rules.PutRule does, and changes nothing.
 func (p *Previews) Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error) {
 	rule := svc.AlertRule{ID: "preview", AlertSpec: svc.DefaultAlert(), Environment: env.Slug, Number: env.Number}
 	if id != "" {
@@ -60,8 +60,8 @@ func (p *Previews) Preview(ctx context.Context, ref svc.AppRef, id string, env s
 	return preview, nil
 }
 
-// measured returns what a rule would have looked at in a span, the oldest first, and how often; the step is 0 for
-// rules that are told.
+// measured returns the past measurements of a rule in a span, the oldest first, and the step between them. The step is
+// 0 for rules that receive reports.
 func (p *Previews) measured(ctx context.Context, ref svc.AppRef, rule *svc.AlertRule, from, to time.Time) ([]svc.Measurement, time.Duration, error) {
 	switch {
 	case rule.Kind == svc.AlertNewIssue:

@@ -9,17 +9,16 @@ import (
 	"svc/actors/grain"
 )
 
-// RuleIndex is this node's snapshot of the alert rules that the stream can make fire: what is counted in each
-// environment, and whether rules wait for new issues. It is read for every row without a lock, and replaced by
-// the alerting actors when their rules change. An environment without such rules costs one look-up in a map, a
-// node without any costs nothing.
+// RuleIndex is this node's snapshot of the alert rules that the stream can make fire: the counters of each environment,
+// and whether rules wait for new issues. It is read for every row without a lock. The alerting actors replace it when
+// their rules change. An environment without such rules costs one look-up in a map; a node without any costs nothing.
 type RuleIndex struct {
 	sets  sync.Map // the number of an environment → *ruleset
 	count atomic.Int64
 
 	mu    sync.Mutex
 	ofApp map[svc.AppRef]indexedRules
-	// touched are the sets with changes to report; wake holds a token while there are any.
+	// touched lists the sets with changes to report; wake holds a token while there are any.
 	touched []*envRules
 	wake    chan struct{}
 
@@ -39,17 +38,17 @@ type envRules struct {
 	environment uint64
 	newIssues   bool
 	regressions bool
-	// events and errors hold the counters by name and level; those of the empty word count all. points holds
-	// them by the name of a metric.
+	// events and errors hold the counters by name and level; the counters of the empty word count all. points holds
+	// counters by the name of a metric.
 	events, errors map[string][]svc.AlertCounter
 	points         map[string][]pointCounter
 	// flushSoon is set when an issue occurred that may be new, or may regress.
 	flushSoon atomic.Bool
-	// queued is set while the set is among the touched.
+	// queued is set while the set is in touched.
 	queued atomic.Bool
 }
 
-// pointCounter counts the points of a metric that have labels.
+// pointCounter counts the points of a metric that have some labels.
 type pointCounter struct {
 	svc.AlertCounter
 	labels []svc.Label
@@ -83,7 +82,7 @@ func (b *RuleIndex) Awaited(environment uint64) (app svc.AppRef, newIssues, regr
 	return set.app, set.newIssues, set.regressions
 }
 
-// FlushSoon has the open block stored without waiting for the end of the interval.
+// FlushSoon makes the sink store the open block before the end of the interval.
 func (b *RuleIndex) FlushSoon(environment uint64) {
 	if set := b.find(environment); set != nil {
 		set.flushSoon.Store(true)
@@ -149,8 +148,8 @@ func (s *envRules) want(rule *svc.AlertRule) {
 	}
 }
 
-// counterOf returns what the stream counts for a rule. For a rule that no sum of blocks can answer, the count
-// only shows that it must be measured.
+// counterOf returns the counter of a rule in the stream. If no sum of blocks can answer the rule, the count only shows
+// that it must be measured.
 func counterOf(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
 	counter, _ = rule.Counter()
 	if rule.Kind == svc.AlertNewIssue {
@@ -194,8 +193,8 @@ func (b *RuleIndex) take() []*envRules {
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (b *RuleIndex) EntityKinds() []string { return []string{KindRule} }
 
-// PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that
-// cannot be decoded is left out.
+// PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that cannot
+// be decoded is skipped.
 func (b *RuleIndex) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	identity, version, rules, ours := grain.DecodeOwned[svc.AlertRule](entities, KindAlerting, KindRule, skipped)
 	if !ours {

@@ -7,13 +7,13 @@ import (
 	"svc"
 )
 
-// MonitorStore reads the definitions of monitors with what their checks found.
+// MonitorStore reads the definitions of monitors with the results of their checks.
 type MonitorStore interface {
-	// Monitors returns the monitors of an application, or the one of an id.
+	// Monitors returns the monitors of an application, or the one with an id.
 	Monitors(ctx context.Context, app svc.AppRef, id string, now time.Time) ([]svc.MonitorRow, error)
 }
 
-// Rules is Alerts for people, whose requests it checks and whose changes it makes visible on this node.
+// Rules is Alerts for members: it checks requests and makes changes visible on this node.
 type Rules struct {
 	*Alerts
 	Monitors MonitorStore
@@ -22,8 +22,8 @@ type Rules struct {
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
-// PutRule is Alerts.PutRule, and fails with invalid_request where the rule names a monitor that does not
-// exist: it would never fire. This node's stream follows the rule once PutRule has returned.
+// PutRule calls Alerts.PutRule. It also fails with invalid_request if the rule names a monitor that does not exist: it
+// would never fire. This node's stream follows the rule once PutRule has returned.
 func (r *Rules) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	if patch.Condition != nil && patch.Condition.MonitorID != "" {
 		found, err := r.Monitors.Monitors(ctx, ref, patch.Condition.MonitorID, r.Now())

@@ -12,10 +12,10 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Schedule notifies actors of this node when they are due, to the millisecond. It is in memory only: when a
-// node begins to own partitions, it is filled from the store, and due times depend on stored state alone.
+// Schedule notifies actors of this node when they are due, to the millisecond. It is in memory only: when a node begins
+// to own partitions, it is filled from the store, and due times depend on stored state alone.
 //
-// A notified actor sets when it is due next. One that does not within its timeout is notified again, and that
+// A notified actor sets its next due time. An actor that does not do so within its timeout is notified again, and that
 // is counted, so a check that did not run is noticed.
 type Schedule struct {
 	Actors  teller
@@ -37,17 +37,17 @@ type teller interface {
 
 type scheduled struct{ kind, identity string }
 
-// appointment is when an actor is notified next.
+// appointment is the next notification of an actor.
 type appointment struct {
 	scheduled
 	at      time.Time
 	timeout time.Duration
-	// notified is set from a notification until the actor has set when it is due next.
+	// notified is set from a notification until the actor has set its next due time.
 	notified bool
 	place    int
 }
 
-// due is the message to an actor whose time has come.
+// due is the message to an actor that is due.
 type due struct{ at time.Time }
 
 // NewSchedule returns an empty schedule.
@@ -55,7 +55,7 @@ func NewSchedule(actors teller, now func() time.Time, metrics *ScheduleMetrics, 
 	return &Schedule{Actors: actors, Now: now, Metrics: metrics, Logger: logger, entries: map[scheduled]*appointment{}, wake: make(chan struct{}, 1)}
 }
 
-// Set replaces when an actor is due. The actor must call Set again within the timeout after that.
+// Set replaces the due time of an actor. The actor must call Set again within the timeout after that time.
 func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Durati
 	}
 }
 
-// Add is Set for an actor that is not in the schedule; it leaves others as they are.
+// Add calls Set for an actor that is not in the schedule; it leaves others as they are.
 func (s *Schedule) Add(kind, identity string, at time.Time, patience time.Duration) {
 	s.mu.Lock()
 	known := s.entries[scheduled{kind, identity}] != nil
@@ -83,7 +83,7 @@ func (s *Schedule) Add(kind, identity string, at time.Time, patience time.Durati
 	}
 }
 
-// Remove takes an actor out.
+// Remove removes an actor.
 func (s *Schedule) Remove(kind, identity string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Schedule) remove(key scheduled) {
 	}
 }
 
-// Len returns how many actors are scheduled.
+// Len returns the number of scheduled actors.
 func (s *Schedule) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Schedule) round() time.Duration {
 	}
 }
 
-// appointments is a heap, the soonest first.
+// appointments is a heap with the soonest first.
 type appointments []*appointment
 
 func (a appointments) Len() int           { return len(a) }
@@ -205,9 +205,9 @@ func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
 // ScheduleLoader fills a schedule from the store whenever the node begins to own partitions.
 type ScheduleLoader struct {
 	Ownership *pipeline.Ownership
-	// Load functions schedule what is stored, no matter which node owns the actors.
+	// Load functions schedule the stored actors. They need not know which node owns an actor.
 	Load []func(ctx context.Context) error
-	// Every is the time between two looks at the ownership.
+	// Every is the time between two checks of the ownership.
 	Every  time.Duration
 	Logger *slog.Logger
 }

@@ -310,7 +310,7 @@ func byPartition(positions []svc.LogPosition) map[int]svc.LogPosition {
 	return at
 }
 
-// partition returns the partition at a place among those of the shard.
+// partition returns the partition at a place of the shard.
 func (s *shardStream) partition(place int) int { return s.shard*s.config.Shape.Partitions + place }
 
 // partitions returns the partitions of the shard.
