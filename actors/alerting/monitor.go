@@ -76,7 +76,7 @@ type monitor struct {
 
 type putMonitor struct {
 	ID string `json:"id"`
-	// New makes the monitor if there is none.
+	// New makes the monitor if it does not exist.
 	New   bool             `json:"new"`
 	Patch svc.MonitorPatch `json:"patch"`
 }

@@ -106,7 +106,7 @@ func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pa
 	return row, err
 }
 
-// DeleteMonitor removes a monitor and ends its incidents. It fails with not_found if there is none. If ending the
+// DeleteMonitor removes a monitor and ends its incidents. It fails with not_found if it does not exist. If ending the
 // incidents failed, the caller repeats the deletion. So the incidents of a monitor that is already gone are ended too.
 func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})

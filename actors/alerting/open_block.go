@@ -139,7 +139,7 @@ func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	}
 }
 
-// each runs work for applications and returns those for which it failed.
+// each runs work for applications and returns the applications for which it failed.
 func (l *OpenBlockPublisher) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

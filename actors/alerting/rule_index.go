@@ -62,7 +62,7 @@ func NewRuleIndex() *RuleIndex {
 // any reports whether any rule counts in the stream.
 func (b *RuleIndex) any() bool { return b != nil && b.count.Load() > 0 }
 
-// find returns the rules of an environment, nil if there are none.
+// find returns the rules of an environment, or nil.
 func (b *RuleIndex) find(environment uint64) *envRules {
 	if !b.any() {
 		return nil

@@ -15,10 +15,10 @@ import (
 //	identity   the organization's slug
 //	rank       2
 //	owns       the organization's rules for the assistant, its provider credential
-//	           (sealed), what was spent this month, the tools that members always allow
+//	           (sealed), the tokens spent this month, the tools that members always allow
 //	persists   entities policy, credential, spent, always
 //	woken by   calls only
-//	limits     30 questions an hour and member, counted in memory
+//	limits     30 questions per hour and member, counted in memory
 //	stops      after two hours without a message, so that it remembers an hour
 const kindAI = "ai"
 
@@ -116,7 +116,7 @@ func (a *aiSettings) onGet(now time.Time, m aiUser) (grain.Outcome[aiState], err
 	return grain.Answer(state), nil
 }
 
-// onAdmit counts a question of a member, or says how long to wait for the next one.
+// onAdmit counts a question of a member, or returns the time to wait before the next one.
 func (a *aiSettings) onAdmit(now time.Time, m aiUser) (grain.Outcome[aiAdmission], error) {
 	recent := slices.DeleteFunc(a.asked[m.User], func(at time.Time) bool { return now.Sub(at) >= time.Hour })
 	if len(recent) >= svc.QuestionsPerHour {
@@ -141,7 +141,7 @@ func (a *aiSettings) onPolicy(_ time.Time, policy svc.AIPolicy) (grain.Outcome[g
 	return grain.Answer(grain.None{}, grain.Put("policy", "policy", policy)), nil
 }
 
-// onCredential keeps a credential; one without a sealed key removes it.
+// onCredential stores a credential. One without a sealed key removes it.
 func (a *aiSettings) onCredential(_ time.Time, m aiCredential) (grain.Outcome[grain.None], error) {
 	if len(m.Sealed) == 0 {
 		a.credential = nil
@@ -161,11 +161,11 @@ func (a *aiSettings) onMark(_ time.Time, m aiMark) (grain.Outcome[grain.None], e
 	return grain.Answer(grain.None{}, grain.Put("always", id, grain.None{})), nil
 }
 
-// Sealer hides secrets from the store.
+// Sealer encrypts secrets for the store.
 type Sealer interface {
-	// Seal hides a secret under a name.
+	// Seal encrypts a secret under a name.
 	Seal(name string, clear []byte) []byte
-	// Open fails with what was not sealed under the name.
+	// Open decrypts; it fails if the text was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
@@ -175,8 +175,8 @@ type AI struct {
 	Sealer Sealer
 }
 
-// Settings returns an organization's rules, what it spent this month, and the tools
-// that a member always allows.
+// Settings returns an organization's rules, the tokens that it spent this month, and the tools that a member always
+// allows.
 func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, error) {
 	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{User: user})
 	settings := svc.AISettings{Policy: state.Policy, Spent: state.Spent, Always: state.Always}
@@ -209,8 +209,7 @@ func (a *AI) PutPolicy(ctx context.Context, org string, policy svc.AIPolicy) err
 	return err
 }
 
-// PutCredential keeps an organization's provider credential, sealed; an empty key
-// removes it.
+// PutCredential stores an organization's provider credential, sealed; an empty key removes it.
 func (a *AI) PutCredential(ctx context.Context, org string, credential svc.AICredential, key svc.Secret) error {
 	message := aiCredential{AICredential: credential}
 	if key != "" {
@@ -220,8 +219,7 @@ func (a *AI) PutCredential(ctx context.Context, org string, credential svc.AICre
 	return err
 }
 
-// Credential returns an organization's provider credential with its key; it is nil
-// where there is none.
+// Credential returns an organization's provider credential with its key, or nil if it has none.
 func (a *AI) Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error) {
 	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{})
 	if err != nil || state.Credential == nil {
@@ -231,7 +229,7 @@ func (a *AI) Credential(ctx context.Context, org string) (*svc.AICredential, svc
 	return &state.Credential.AICredential, svc.Secret(clear), err
 }
 
-// Mark has a tool always or no longer allowed by a member.
+// Mark sets whether a member always allows a tool.
 func (a *AI) Mark(ctx context.Context, org, user, tool string, always bool) error {
 	_, err := aiSettingsMark.Ask(ctx, a.Actors, org, aiMark{User: user, Tool: tool, Always: always})
 	return err

@@ -14,24 +14,24 @@ import (
 //
 //	identity   the organization's slug
 //	rank       2
-//	owns       the organization's approval queue: which requests to the outside there
-//	           are, of which member and conversation
+//	owns       the organization's approval queue: the requests to the outside, with
+//	           their members and conversations
 //	persists   entities approval
 //	woken by   calls only
-//	limits     keeps the 1,000 newest requests, and those that wait
+//	limits     retains the 1,000 newest requests, and all waiting ones
 //	stops      after five minutes without a message
 //
-// It is written after the conversations, which decide: a conversation grants the only claim
-// to send, and the queue's copy of a waiting request may be old.
+// It is written after the conversations, which decide: a conversation grants the only claim to send, and the queue's
+// copy of a waiting request may be old.
 const kindApprovals = "approvals"
 
-// maxApprovals is how many requests a queue remembers; the ledger has all.
+// maxApprovals is the number of requests that a queue retains; the ledger has all.
 const maxApprovals = 1000
 
 type approvals struct {
 	entries map[string]svc.Approval
-	// skipped receives requests that cannot be decoded. They are left out, so that one of them
-	// does not hide the whole queue; their conversations still have them.
+	// skipped receives requests that cannot be decoded. They are skipped, so that one of them does not hide the whole
+	// queue; their conversations still have them.
 	skipped grain.Skipped
 }
 
@@ -124,7 +124,7 @@ func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Appr
 	return grain.Answer(entry), nil
 }
 
-// enqueue puts the external requests of a conversation into its organization's queue.
+// enqueue adds the external requests of a conversation to its organization's queue.
 func (c *Conversations) enqueue(ctx context.Context, view *conversationView) error {
 	of := view.Conversation
 	var message putApprovals
@@ -140,8 +140,7 @@ func (c *Conversations) enqueue(ctx context.Context, view *conversationView) err
 	return err
 }
 
-// Approvals returns the external requests of an organization, the newest last. Copies that are old are brought
-// up to date.
+// Approvals returns the external requests of an organization, the newest last. It updates old copies.
 func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
 	listed, err := approvalsList.Ask(ctx, c.Actors, org, grain.None{})
 	if err != nil {
@@ -161,7 +160,7 @@ func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approv
 		list = append(list, entry)
 	}
 	if len(ended.Entries) > 0 {
-		// Where it fails, the next call reads the requests again.
+		// If it fails, the next call reads the requests again.
 		_, _ = approvalsPut.Ask(ctx, c.Actors, org, ended)
 	}
 	return list, nil
@@ -183,8 +182,8 @@ func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Appro
 	return entry, exchange, err
 }
 
-// refresh reads a request from its conversation again. One whose conversation is purged stays as the queue has
-// it.
+// refresh reads a request again from its conversation. If the conversation is purged, the request stays as the queue
+// has it.
 func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
 	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
 	if svc.CodeOf(err) == svc.CodeNotFound {

@@ -15,7 +15,7 @@ import (
 // outside reports whether an action is a request to the outside.
 func outside(action string) bool { return strings.HasPrefix(action, "act_ext") }
 
-// sent is how far a request has got in a status, after an equals sign.
+// sent is the progress of sending a request in a status, after an equals sign.
 func sent(id string, status svc.ActionStatus) string {
 	states := map[svc.ActionStatus]svc.Sending{svc.ActionExecuting: svc.SendingClaimed, svc.ActionExecuted: svc.SendingSent, svc.ActionFailed: svc.SendingUncertain}
 	if !outside(id) || states[status] == "" {
@@ -24,8 +24,8 @@ func sent(id string, status svc.ActionStatus) string {
 	return "=" + string(states[status])
 }
 
-// queued compares the organization's queue with what the conversation says. A request
-// whose proposal the proposer was not told of may be missing.
+// queued compares the organization's queue with the conversation. A request may be missing if its proposer did not
+// receive the answer to the proposal.
 func (h *talk) queued(exchange *svc.Transcript) {
 	h.t.Helper()
 	queue, err := h.Conversations.Approvals(context.Background(), "acme")
@@ -46,7 +46,7 @@ func (h *talk) queued(exchange *svc.Transcript) {
 	}
 }
 
-// TestOneBadRequestDoesNotHideTheQueue restores a queue of which one request cannot be decoded.
+// TestOneBadRequestDoesNotHideTheQueue restores a queue with one request that cannot be decoded.
 func TestOneBadRequestDoesNotHideTheQueue(t *testing.T) {
 	t.Parallel()
 	good, err := json.Marshal(svc.Approval{Action: svc.Action{ID: "act_2", Status: svc.ActionExecuted}})

@@ -17,7 +17,7 @@ import (
 	"svc/actors/grain"
 )
 
-// seen gathers what a follower of a turn has seen so far.
+// seen gathers the frames that a follower of a turn has seen so far.
 type seen struct {
 	mu     sync.Mutex
 	events []string
@@ -30,7 +30,7 @@ func (s *seen) String() string {
 	return strings.Join(s.events, " ")
 }
 
-// watching follows a turn beside the test.
+// watching follows a turn in parallel with the test.
 func watching(turn *assistant.Turn) *seen {
 	s := &seen{}
 	go turn.Frames(context.Background(), func(frame svc.TurnFrame) bool {
@@ -48,16 +48,16 @@ func watching(turn *assistant.Turn) *seen {
 	return s
 }
 
-// answers is a model that says yes.
+// answers is a model that answers yes.
 func answers(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
 	text("Yes.")
 	return svc.ModelReply{Text: "Yes."}, nil
 }
 
-// allow has the model call the tool, which its member always allows, and then thank.
+// allow makes the model call the tool, which its member always allows, and then thank.
 func (o *counter) allow() { o.always, o.model = []string{"goals_create"}, proposes }
 
-// TestNothingIsShownBeforeTheClaimIsStored has the store take its time.
+// TestNothingIsShownBeforeTheClaimIsStored uses a slow store.
 func TestNothingIsShownBeforeTheClaimIsStored(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -109,14 +109,14 @@ func TestNothingIsShownBeforeTheClaimIsStored(t *testing.T) {
 	}
 }
 
-// TestAQuestionThatIsNotStoredLeavesNothing has the store fail under a new conversation
-// and one that goes on, without a trace of the write and with one.
+// TestAQuestionThatIsNotStoredLeavesNothing makes the store fail for a new conversation and for one that continues,
+// with the write stored and with the write lost.
 func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		first bool
 		fault func(o *counter)
-		// view is the conversation right after the failure, late after the lease.
+		// view is the conversation right after the failure; late is the conversation after the lease.
 		view, late string
 	}{
 		{"a new one", true, func(o *counter) { o.store.FailPuts(1, errors.New("away")) }, "not_found", "not_found"},
@@ -147,7 +147,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 			if got := frames(turn); got != begun+"error unavailable" || !cancelled || o.spent != spent {
 				t.Errorf("%s: %s, cancelled %v, spent %v", c.name, got, cancelled, o.spent)
 			}
-			// A question right after it is refused before anything begins, and succeeds soon.
+			// A question right after it is refused before anything begins. It succeeds soon.
 			question.ConversationID = turn.Conversation()
 			if c.view == "not_found" {
 				question.ConversationID = ""
@@ -175,8 +175,8 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAPlaceIsKeptForOneQuestion has two nodes ask, and the place be given back, lost with
-// its activation, and kept for too long.
+// TestAPlaceIsKeptForOneQuestion lets two nodes ask. The reservation is released, lost with its activation, or held for
+// too long.
 func TestAPlaceIsKeptForOneQuestion(t *testing.T) {
 	ctx := context.Background()
 	kept := func(id string) *svc.TurnRequest {
@@ -187,7 +187,7 @@ func TestAPlaceIsKeptForOneQuestion(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		between func(h *talk, first *svc.TurnRequest)
-		// second and store are how the second place and the first claim are refused.
+		// second and store are the errors of the second reservation and of the first claim.
 		second, store string
 	}{
 		{"nothing", func(*talk, *svc.TurnRequest) {}, "conflict turn_running 0", ""},
@@ -230,8 +230,8 @@ func TestAPlaceIsKeptForOneQuestion(t *testing.T) {
 	}
 }
 
-// TestALostPlaceGoesToWhoIsFirst has the activation of a kept place end, and another question
-// be stored, answered and finished before the claim of the first one comes.
+// TestALostPlaceGoesToWhoIsFirst ends the activation of a reservation. Another question is stored, answered and
+// finished before the claim of the first one arrives.
 func TestALostPlaceGoesToWhoIsFirst(t *testing.T) {
 	talking(t, func(h *talk) {
 		ctx := context.Background()
@@ -254,7 +254,7 @@ func TestALostPlaceGoesToWhoIsFirst(t *testing.T) {
 	})
 }
 
-// silent is a node that stands still: the conversation does not hear of its turns.
+// silent is a node that stands still: the conversation receives no heartbeats of its turns.
 type silent struct {
 	assistant.Conversations
 	// claimed runs after the claim of an action.
@@ -288,8 +288,8 @@ func (s *silent) stand(still bool) {
 	s.still = still
 }
 
-// TestATurnLivesWhileItsNodeIsHeardOf has a turn run for as long as one may, while its
-// conversation moves, is looked at, and is asked again.
+// TestATurnLivesWhileItsNodeIsHeardOf runs a turn for the longest allowed time, while its conversation moves, is read,
+// and is asked again.
 func TestATurnLivesWhileItsNodeIsHeardOf(t *testing.T) {
 	atCounter(t, func(o *counter) {
 		node := &silent{Conversations: &o.talk.Conversations}
@@ -313,8 +313,8 @@ func TestATurnLivesWhileItsNodeIsHeardOf(t *testing.T) {
 	})
 }
 
-// TestATurnOfALostNodeEnds has the node of a turn stand still, for a while or for good, and
-// its conversation be looked at meanwhile or not, also in a new activation.
+// TestATurnOfALostNodeEnds lets the node of a turn stand still, for a while or for good. Meanwhile its conversation is
+// read or not, also in a new activation.
 func TestATurnOfALostNodeEnds(t *testing.T) {
 	const alive = "running | user: What?"
 	const ended = "idle | note: " + lostNote
@@ -322,8 +322,7 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 		name  string
 		still time.Duration
 		moves bool
-		// view is the conversation as read at the end of the stand-still, after what the frames in the
-		// end are.
+		// view is the conversation as read at the end of the stand-still; after lists the frames at the end.
 		view, after string
 	}{
 		{"a pause", svc.TurnLease - 6*time.Second, false, alive, "start status text text status done"},
@@ -358,7 +357,7 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 	}
 }
 
-// TestANewActivationCountsAnew has a node be lost together with the conversation's actor.
+// TestANewActivationCountsAnew loses a node together with the conversation's actor.
 func TestANewActivationCountsAnew(t *testing.T) {
 	talking(t, func(h *talk) {
 		exchange := h.mustBegin(true)
@@ -379,7 +378,7 @@ func TestANewActivationCountsAnew(t *testing.T) {
 	})
 }
 
-// TestASlowStoreLosesNoTurn has the conversation be deaf while it saves.
+// TestASlowStoreLosesNoTurn has a conversation that receives nothing while it saves.
 func TestASlowStoreLosesNoTurn(t *testing.T) {
 	talking(t, func(h *talk) {
 		exchange := h.mustBegin(true)
@@ -400,8 +399,8 @@ func TestASlowStoreLosesNoTurn(t *testing.T) {
 	})
 }
 
-// TestAReturningNodeDoesNotExecute has a node stand still between the claim of an approved
-// action and its execution, for longer than the conversation waits.
+// TestAReturningNodeDoesNotExecute lets a node stand still between the claim of an approved action and its execution,
+// for longer than the conversation waits.
 func TestAReturningNodeDoesNotExecute(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		at := map[bool]func(*testing.T, func(*counter)){false: atCounter, true: atDesk}[outside]
@@ -452,8 +451,8 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 	}
 }
 
-// TestTheLedgerHasWhatExpired has nobody decide, and the sweep, the next question and the
-// next place notice it.
+// TestTheLedgerHasWhatExpired leaves an action undecided. The sweep, the next question and the next reservation notice
+// the expiry.
 func TestTheLedgerHasWhatExpired(t *testing.T) {
 	for name, notice := range map[string]func(h *talk){
 		"the sweep":         func(h *talk) { h.sweep(); h.sweep() },

@@ -19,18 +19,18 @@ import (
 //	identity   org/app/conversation, the slugs and the id
 //	rank       3
 //	owns       the conversation, its messages and proposed actions, and the claim that
-//	           one turn runs at a time
+//	           allows one turn at a time
 //	persists   entities conversation, message, action
 //	woken by   calls; when the time of a turn or an action is over; after 90 days
-//	limits     one running turn, of which it must hear every 15 s; pending actions are
+//	limits     one running turn, which must report every 15 s; pending actions are
 //	           decided before the next question
 //	stops      after two minutes without a message
 //
-// The turn itself runs beside the mailbox (actors/assistant). What it brings carries
-// the number of the turn, and is refused once the turn is over.
+// The turn itself runs outside the mailbox (actors/assistant). Its messages carry the number of the turn, and are
+// refused once the turn is over.
 const kindConversation = "conversation"
 
-// turnSlack is how long after its time limit a turn may still record its end.
+// turnSlack is the time after its deadline in which a turn may still record its end.
 const turnSlack = 20 * time.Second
 
 // The wake-ups of a conversation.
@@ -45,8 +45,8 @@ type conversation struct {
 	conversation *svc.Conversation
 	messages     []svc.Message
 	actions      map[string]svc.Action
-	// reserved is the reservation of the next turn, nil if there is none; lastHeartbeat is when the node
-	// running the turn last reported. Both are in memory only.
+	// reserved is the reservation of the next turn, or nil. lastHeartbeat is the time of the last report of the node
+	// that runs the turn. Both are in memory only.
 	reserved      *reservation
 	lastHeartbeat time.Time
 }
@@ -58,8 +58,7 @@ type (
 		Create       bool             `json:"create"`
 		Question     string           `json:"question"`
 		ContextPath  string           `json:"contextPath"`
-		// Reservation is the id of the turn's reservation, Turn the number of the turn; both are empty without
-		// one.
+		// Reservation is the id of the turn's reservation; Turn is the number of the turn. Both are empty without one.
 		Reservation string `json:"reservation,omitempty"`
 		Turn        int    `json:"turn,omitempty"`
 	}
@@ -121,12 +120,12 @@ var (
 	_                   = grain.On(conversationKind, "wake", (*conversation).onWake, grain.Repeatable)
 )
 
-// Admit refuses methods that need a conversation before there is one.
+// Admit refuses methods that need a conversation before one exists.
 func (c *conversation) Admit(now time.Time, method string) error {
 	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
 		return svc.NotFound("conversation")
 	}
-	if c.lastHeartbeat.IsZero() { // a new activation does not know the heartbeats of the former one
+	if c.lastHeartbeat.IsZero() { // a new activation does not know the heartbeats of the previous one
 		c.lastHeartbeat = now
 	}
 	return nil
@@ -134,7 +133,7 @@ func (c *conversation) Admit(now time.Time, method string) error {
 
 var _ grain.Creator = (*conversation)(nil)
 
-// Creates reports that a question without a conversation creates one under a new id.
+// Creates reports whether a question creates a conversation under a new id.
 func (c *conversation) Creates(method string, payload []byte) bool {
 	var message struct {
 		Create bool `json:"create"`
@@ -166,7 +165,7 @@ func (c *conversation) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// messageID is the id of the n-th message; ids sort as their numbers.
+// messageID is the id of the n-th message; ids sort by number.
 func messageID(n int) string { return fmt.Sprintf("%06d", n) }
 
 // change gathers the writes of one message to the actor.
@@ -175,7 +174,7 @@ type change struct {
 	now     time.Time
 	writes  []grain.Write
 	wakeups []svc.Wakeup
-	// expired are the ledger entries of proposals that the change has ended.
+	// expired holds the ledger entries of proposals that the change has ended.
 	expired []svc.LedgerEntry
 }
 
@@ -250,7 +249,7 @@ func (c *conversation) view(now time.Time) conversationView {
 	return view
 }
 
-// pending lists the actions that wait for a decision, the first to expire first.
+// pending lists the actions that wait for a decision, ordered by expiry.
 func (c *conversation) pending(now time.Time) (out []svc.Action) {
 	for _, action := range c.actions {
 		if action.Pending(now) {
@@ -277,7 +276,7 @@ func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conver
 	return c.ask(h, &m), nil
 }
 
-// checkQuestion refuses a question of another person, or while no turn may begin.
+// checkQuestion refuses a question of another member, or while no turn may begin.
 func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
 	if c.conversation == nil && m.Create {
 		if c.takenBefore(now, reservation) {
@@ -305,7 +304,7 @@ func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationVi
 	return h.outcome()
 }
 
-// turnRunning is the error of a turn that is refused because another one runs or has reserved its place.
+// turnRunning is the error of a refused turn: another one runs or has reserved its place.
 func turnRunning(id string) error {
 	return &svc.Error{
 		Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &svc.TurnProblem{ConversationID: id},

@@ -28,8 +28,8 @@ func (c *conversation) onClaim(now time.Time, m claimAction) (grain.Outcome[conv
 	return h.outcome(), nil
 }
 
-// decidable returns an action that a person may claim. For everyone but the member the action is not found,
-// unless it is an external request and the person decides as its second operator.
+// decidable returns an action that a member may claim. For every other user the action is not found, unless it is an
+// external request and the user decides as its second operator.
 func (c *conversation) decidable(now time.Time, m claimAction) (svc.Action, error) {
 	action, known := c.actions[m.Action]
 	if !known || !c.addressed(&action, m.By, m.Second) {
@@ -44,13 +44,13 @@ func (c *conversation) decidable(now time.Time, m claimAction) (svc.Action, erro
 	return action, nil
 }
 
-// addressed reports whether a person may decide on an action: its member, or another person as the second
-// operator of an external request.
+// addressed reports whether a user may decide on an action: its member, or another user as the second operator of an
+// external request.
 func (c *conversation) addressed(action *svc.Action, by svc.User, second bool) bool {
 	return second == (by.ID != c.conversation.Member.ID) && (!second || action.Effect == svc.EffectExternal)
 }
 
-// refusedContent is the result that the model reads of an action that was not executed.
+// refusedContent is the result that the model reads for an action that was not executed.
 func refusedContent(status svc.ActionStatus, reason string) string {
 	words := map[svc.ActionStatus]string{
 		svc.ActionRejected: "The member refused the action. Nothing was written. The reason: ",

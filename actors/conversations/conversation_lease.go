@@ -7,7 +7,7 @@ import (
 	"svc/actors/grain"
 )
 
-// reservation holds the next turn for a question whose claim is not stored yet. It is in memory only: if it is
+// reservation reserves the next turn for a question with a claim that is not stored yet. It is in memory only: if it is
 // lost, the claim checks again whether a turn may begin.
 type reservation struct {
 	id   string
@@ -23,8 +23,8 @@ type (
 	}
 )
 
-// onReserve reserves the next turn for a question, and answers with the conversation as it will be once the
-// question is stored. It does not store the question.
+// onReserve reserves the next turn for a question, and returns the conversation as it will be once the question is
+// stored. It does not store the question.
 func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
@@ -62,7 +62,7 @@ func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.
 	return grain.Answer(grain.None{}), nil
 }
 
-// Saved restarts the time without a heartbeat: while it saved, the actor could not receive one.
+// Saved resets the time without a heartbeat, because the actor could not receive one while it saved.
 func (c *conversation) Saved(now time.Time) { c.lastHeartbeat = now }
 
 // running reports whether a turn runs: its time is not over, and its node has reported in time.
@@ -83,7 +83,7 @@ func (c *conversation) current(now time.Time, turn int) error {
 	return nil
 }
 
-// onGet returns the conversation. It ends a turn whose node is lost.
+// onGet returns the conversation. It ends the turn if its node is lost.
 func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
 	if c.conversation.State != svc.ConversationRunning || c.running(now) {
 		return grain.Answer(c.view(now)), nil

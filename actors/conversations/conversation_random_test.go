@@ -17,7 +17,7 @@ import (
 	"svc/actors/grain"
 )
 
-// talks is how many random conversations are lived through; 2000 by hand.
+// talks is the number of random conversations; 2000 by hand.
 var talks = flag.Int("talks", 150, "random histories of a conversation")
 
 // deed is something that may happen to a conversation.
@@ -28,7 +28,7 @@ type deed struct {
 	by     svc.User
 	action string
 	turn   int
-	// reservation is that of a place that is kept, which has the turn.
+	// reservation is the reservation that holds the turn.
 	reservation string
 }
 
@@ -36,14 +36,14 @@ func (d deed) String() string {
 	return fmt.Sprintf("%s %s %s%s %d", d.kind, d.by.ID, d.action, d.reservation, d.turn)
 }
 
-// law is a conversation as the tables of the specification have it: a second writing
-// down of the rules, without messages and without a store.
+// law is a conversation according to the tables of the specification: a second implementation of the rules, without
+// messages and without a store.
 type law struct {
 	turn    int
 	running bool
 	ends    time.Time
-	// heard is when the running turn was heard of last; a write and a new activation count
-	// as well. kept is whose place is kept, and until when.
+	// heard is when the running turn was last reported; a write and a new activation count as well. kept is the id of
+	// the present reservation, and keeps is its end.
 	heard   time.Time
 	kept    string
 	keeps   time.Time
@@ -61,7 +61,7 @@ func (l *law) clone() *law {
 	return &other
 }
 
-// at is the status of an action at an instant, empty for one that there is not.
+// at returns the status of an action at an instant, empty if it does not exist.
 func (l *law) at(now time.Time, id string) svc.ActionStatus {
 	if l.status[id] == svc.ActionProposed && !now.Before(l.expires[id]) {
 		return svc.ActionExpired
@@ -69,7 +69,7 @@ func (l *law) at(now time.Time, id string) svc.ActionStatus {
 	return l.status[id]
 }
 
-// busy is the refusal of a turn, empty where one may begin.
+// busy returns the refusal of a turn, empty if one may begin.
 func (l *law) busy(now time.Time, questions bool, reservation string) string {
 	if l.alive(now) || l.kept != "" && l.kept != reservation && now.Before(l.keeps) {
 		return "conflict turn_running 0"
@@ -91,15 +91,14 @@ func (l *law) alive(now time.Time) bool {
 	return l.running && now.Before(l.ends) && now.Sub(l.heard) < svc.TurnLease
 }
 
-// lose ends a turn whose time is over, or of which nobody has heard; what it was executing
-// has failed.
+// lose ends a turn if its time is over or its heartbeats are missing; the action that it was executing has failed.
 func (l *law) lose(now time.Time) {
 	if l.running && !l.alive(now) {
 		l.end()
 	}
 }
 
-// end ends a turn; what it was executing and did not settle has failed.
+// end ends a turn; an action that it was executing and did not settle has failed.
 func (l *law) end() {
 	l.running = false
 	for _, id := range l.ids {
@@ -114,7 +113,7 @@ func (l *law) begin(now time.Time) {
 	l.turn, l.running, l.ends, l.heard = l.turn+1, true, now.Add(svc.TurnTime+turnSlack), now
 }
 
-// decide is the refusal of a decision on an action.
+// decide returns the refusal of a decision on an action.
 func (l *law) decide(now time.Time, d deed) string {
 	second := d.kind == "second" || d.kind == "refuse"
 	switch status := l.at(now, d.action); {
@@ -130,7 +129,7 @@ func (l *law) decide(now time.Time, d deed) string {
 	return ""
 }
 
-// do says how a deed is refused, empty where it is not, and what is then.
+// do applies a deed and returns its refusal, empty if it is accepted.
 func (l *law) do(now time.Time, d deed) (refused string) {
 	switch d.kind {
 	case "ask":
@@ -199,7 +198,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		l.lose(now)
 	}
 	if refused == "" && d.kind != "reserve" && d.kind != "release" && d.kind != "sweep" {
-		l.heard = now // of the others each is stored, or says so itself
+		l.heard = now // each of the others is stored, or reports itself
 	}
 	return refused
 }
@@ -223,7 +222,7 @@ func (l *law) view(now time.Time) string {
 	return fmt.Sprintf("turn %d %s%s", l.turn, state, line)
 }
 
-// do does a deed for real.
+// do executes a deed on the real actor.
 func (h *talk) do(d deed) error {
 	ctx := context.Background()
 	of := seed(d.by)
@@ -231,7 +230,7 @@ func (h *talk) do(d deed) error {
 	var err error
 	switch d.kind {
 	case "ask":
-		// Who makes a conversation draws a new id for it; this one is made once.
+		// A caller draws a new id for a new conversation; this one is made once.
 		_, err = h.begin(d.by, d.by.ID == member().ID && d.first)
 	case "reserve":
 		question := asking(d.by, d.first)
@@ -281,8 +280,8 @@ func (h *talk) do(d deed) error {
 	return err
 }
 
-// seen is the conversation as its member sees it, and whether the record is sound: every
-// call has one result, and that of a decided action says so.
+// seen returns the conversation as its member sees it. It checks that the record is sound: every call has one result,
+// and the result of a decided action states the decision.
 func (h *talk) seen() string {
 	h.t.Helper()
 	exchange, err := h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
@@ -322,9 +321,9 @@ type history struct {
 	told []string
 	// claimed counts the successful approvals of each action.
 	claimed map[string]int
-	// broken is when the store failed last.
+	// broken is the time of the last failure of the store.
 	broken time.Time
-	// places are the questions for which a place was kept once.
+	// places holds the questions that once had a reservation.
 	places []deed
 }
 
@@ -356,14 +355,14 @@ func (h *history) deed() deed {
 		kind := d.kind
 		d = h.places[max(0, len(h.places)-1-h.rng.IntN(2))]
 		if d.kind = kind; d.first && h.law.turn > 0 {
-			d.first = false // who drew the id of a conversation makes it once
+			d.first = false // the caller that drew the id of a conversation makes it once
 		}
 	case "second", "refuse":
 		if d.by = stranger(); h.rng.IntN(10) == 0 {
 			d.by = member()
 		}
 	}
-	if d.kind == "settle" { // a turn settles what it executes
+	if d.kind == "settle" { // a turn settles the action that it executes
 		at := slices.IndexFunc(h.law.ids, func(id string) bool { return h.law.status[id] == svc.ActionExecuting })
 		if at < 0 {
 			d.kind = "finish"
@@ -381,7 +380,7 @@ func refusalOf(err error) string {
 	return refusal(err)
 }
 
-// together does deeds at once and says how each was refused.
+// together executes deeds concurrently and returns the refusal of each.
 func (h *history) together(deeds ...deed) []string {
 	refused := make([]string, len(deeds))
 	var all sync.WaitGroup
@@ -397,7 +396,7 @@ func (h *history) together(deeds ...deed) []string {
 	return refused
 }
 
-// settles compares what happened with the law, for some order of the deeds.
+// settles compares the result with the law, for some order of the deeds.
 func (h *history) settles(deeds []deed, refused []string) bool {
 	now, view := time.Now(), h.seen()
 	orders := map[int][][]int{0: {{}}, 1: {{0}}, 2: {{0, 1}, {1, 0}}}[len(deeds)]
@@ -407,11 +406,11 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 		fits := true
 		for _, i := range order {
 			if refused[i] == "unavailable " && deeds[i].kind == "reserve" && now.Sub(h.broken) < grain.FailedTime {
-				continue // the store was known to be away, and nothing was kept
+				continue // the store was known to be away, and no reservation was made
 			}
 			fits = ruled.do(now, deeds[i]) == refused[i] && fits
 		}
-		ruled.lose(now) // by the look
+		ruled.lose(now) // because of the read
 		if fits && ruled.view(now) == view {
 			fitting = append(fitting, ruled)
 		}
@@ -419,7 +418,7 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 	if len(fitting) > 0 {
 		h.law = fitting[0]
 		if other := fitting[len(fitting)-1]; other.kept != h.law.kept || other.heard != h.law.heard {
-			h.restart() // both orders explain it, and they differ in what nobody sees
+			h.restart() // both orders explain it, and they differ in invisible state
 		}
 		return true
 	}
@@ -427,7 +426,7 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 	return false
 }
 
-// step lets something happen; it says whether the law holds.
+// step executes one random event; it returns whether the law holds.
 func (h *history) step() bool {
 	switch h.rng.IntN(12) {
 	case 0, 1:
@@ -441,7 +440,7 @@ func (h *history) step() bool {
 		h.told = append(h.told, "restart: ")
 		h.restart()
 		return h.settles(nil, nil)
-	case 3: // a write whose answer is lost, or which does not happen
+	case 3: // a write with a lost answer, or one that does not happen
 		return h.faulty(h.deed())
 	case 4, 5, 6:
 		deeds := []deed{h.deed(), h.deed()}
@@ -454,13 +453,13 @@ func (h *history) step() bool {
 	return h.settles(deeds, h.together(deeds...))
 }
 
-// restart ends the activation, and with it what it keeps in memory.
+// restart ends the activation and its state in memory.
 func (h *history) restart() {
 	h.EvictAll()
 	h.law.kept, h.law.heard = "", time.Now()
 }
 
-// faulty does a deed while the store fails: it has happened or not, and nothing between.
+// faulty executes a deed while the store fails: it has happened completely or not at all.
 func (h *history) faulty(d deed) bool {
 	if d.kind == "sweep" || d.kind == "reserve" && time.Since(h.broken) < grain.FailedTime {
 		return true
@@ -494,9 +493,9 @@ func (h *history) faulty(d deed) bool {
 	return false
 }
 
-// TestRandomConversationsKeepTheLaw has people ask, approve, reject and revoke, turns
-// propose, settle and end, time pass, activations end and writes fail in random orders,
-// two at a time as well, and compares every answer and every state with the law.
+// TestRandomConversationsKeepTheLaw executes random events, also two at a time. Users ask, approve, reject and revoke;
+// turns propose, settle and end; time passes; activations end and writes fail. It compares every answer and every state
+// with the law.
 func TestRandomConversationsKeepTheLaw(t *testing.T) {
 	met := map[string]int{}
 	for n := range *talks {

@@ -17,7 +17,7 @@ import (
 	"svc/protos"
 )
 
-// talk is a host of conversations with a sweeper's hand.
+// talk is a host of conversations with a manual sweeper.
 type talk struct {
 	*actorstest.Host
 	t     *testing.T
@@ -27,7 +27,7 @@ type talk struct {
 	faulted bool
 }
 
-// Two people of the tests.
+// Two users of the tests.
 func member() svc.User   { return svc.User{ID: "usr_ada", Email: "ada@acme.example", Name: "Ada"} }
 func stranger() svc.User { return svc.User{ID: "usr_eve", Email: "eve@acme.example", Name: "Eve"} }
 
@@ -57,12 +57,12 @@ func seed(person svc.User) svc.Conversation {
 	return svc.Conversation{ID: "cnv_1", Org: "acme", App: "web", Member: person}
 }
 
-// begin asks; a new conversation is made by its first question.
+// begin asks a question; the first question makes a new conversation.
 func (h *talk) begin(person svc.User, create bool) (svc.Transcript, error) {
 	return h.Begin(context.Background(), asking(person, create))
 }
 
-// asking is a person's question.
+// asking is a user's question.
 func asking(person svc.User, create bool) *svc.TurnRequest {
 	return &svc.TurnRequest{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
 }
@@ -76,7 +76,7 @@ func (h *talk) mustBegin(create bool) svc.Transcript {
 	return exchange
 }
 
-// propose has the running turn propose an action and end.
+// propose makes the running turn propose an action and end.
 func (h *talk) propose(exchange svc.Transcript, id string) {
 	h.t.Helper()
 	now := time.Now()
@@ -96,7 +96,7 @@ func (h *talk) propose(exchange svc.Transcript, id string) {
 	}
 }
 
-// sweep delivers what is due.
+// sweep delivers the wake-ups that are due.
 func (h *talk) sweep() {
 	h.t.Helper()
 	due, err := h.store.Due(context.Background(), time.Now(), 100)
@@ -111,7 +111,7 @@ func (h *talk) sweep() {
 	}
 }
 
-// stored says what the store has of the conversation, in one line.
+// view returns the stored conversation in one line.
 func (h *talk) view() string {
 	h.t.Helper()
 	exchange, err := h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
@@ -182,8 +182,8 @@ func TestAConversationRunsOneTurnAndBelongsToItsMember(t *testing.T) {
 	})
 }
 
-// TestWhatAnActionMeets goes through the decisions on an action, each also after the
-// end of the activation that made it.
+// TestWhatAnActionMeets goes through the decisions on an action, each also after the end of the activation that made
+// the action.
 func TestWhatAnActionMeets(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		talking(t, func(h *talk) {

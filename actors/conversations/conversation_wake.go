@@ -9,8 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// endOverdue ends what time has ended: a turn whose time is over or whose node is lost, and undecided
-// proposals.
+// endOverdue ends everything that is overdue: a turn if its time is over or its node is lost, and undecided proposals.
 func (c *conversation) endOverdue(h *change) {
 	if c.conversation != nil {
 		c.endLostTurn(h)
@@ -30,10 +29,10 @@ func (c *conversation) expire(h *change) {
 	}
 }
 
-// lostNote is the note in a conversation whose turn was lost with its node.
+// lostNote is the note in a conversation that lost its turn with its node.
 const lostNote = "The turn was cut off before its end."
 
-// endLostTurn ends a turn that is over its time, or whose node does not report.
+// endLostTurn ends a turn that is over its time, or without reports of its node.
 func (c *conversation) endLostTurn(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
@@ -81,7 +80,7 @@ func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
 		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},
 	}}}
 	if c.conversation == nil {
-		// A crash left the wake-up of a conversation that is gone.
+		// A crash left the wake-up of a conversation that no longer exists.
 		result.Writes = []grain.Write{grain.Delete("conversation", "purged")}
 		return result, nil
 	}

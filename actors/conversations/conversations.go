@@ -17,7 +17,7 @@ func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.A
 
 func inboxIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
 
-// tell sends a message to a conversation and puts the result into the member's inbox.
+// tell sends a message to a conversation and puts the resulting view into the member's inbox.
 func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Transcript, error) {
 	view, err := method.Ask(ctx, c.Actors, conversationIdentity(of), message)
 	if err == nil {
@@ -38,11 +38,10 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Transcript) error
 	return err
 }
 
-// Reserve reserves the next turn for a question under its reservation, a new id, for some seconds and in
-// memory only. It returns the conversation as it will be once Begin has stored the question; a new
-// conversation has a new id. It fails with not_found for a conversation of another person, with conflict while
-// a turn runs or is reserved or actions wait for a decision, and with unavailable while the store is known to
-// be away.
+// Reserve reserves the next turn for a question under its reservation, a new id, for some seconds and in memory only.
+// It returns the conversation as it will be once Begin has stored the question; a new conversation has a new id. It
+// fails with not_found for a conversation of another member. It fails with conflict while a turn runs or is reserved or
+// actions wait for a decision, and with unavailable while the store is known to be away.
 func (c *Conversations) Reserve(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error) {
 	return c.begin(ctx, conversationReserve, question)
 }
@@ -79,8 +78,8 @@ func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action 
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason})
 }
 
-// ClaimSecond claims an external request in the name of its second operator, and begins the turn that sends
-// it. Of several callers, one succeeds.
+// ClaimSecond claims an external request in the name of its second operator, and begins the turn that sends it. Only
+// one of several callers succeeds.
 func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason, Second: true})
 }
@@ -95,7 +94,7 @@ func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messag
 	return svc.Transcript(view), err
 }
 
-// Settle records how the execution of a claimed action ended; content is the result that the model reads.
+// Settle records the result of executing a claimed action; content is the result that the model reads.
 func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationSettle, settleAction{
 		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
@@ -178,7 +177,7 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 	return exchange, *action, nil
 }
 
-// inbox reads a member's inbox, and its undecided actions again from their conversations.
+// inbox reads a member's inbox, and reads its undecided actions again from their conversations.
 func (c *Conversations) inbox(ctx context.Context, ref svc.AppRef, member string) (inboxContent, error) {
 	list, err := inboxList.Ask(ctx, c.Actors, inboxIdentity(ref, member), grain.None{})
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"svc/actors/grain"
 )
 
-// forgetWords asks that words of an erased person be blanked wherever they are quoted.
+// forgetWords blanks words of an erased person in all texts that quote them.
 type forgetWords struct {
 	Words []string `json:"words"`
 }
 
-// The methods that forget; each answers how many texts it changed.
+// The methods that forget; each returns the number of changed texts.
 var (
 	conversationForget = grain.On(conversationKind, "forget", (*conversation).onForget, grain.Repeatable)
 	inboxForget        = grain.On(inboxKind, "forget", (*inbox).onForget, grain.Repeatable)
 )
 
-// Forget blanks words in the conversations and inboxes with some identities, and returns how many texts were
-// changed. It may be repeated.
+// Forget blanks words in the conversations and inboxes with some identities, and returns the number of changed texts.
+// It may be repeated.
 func Forget(ctx context.Context, actors grain.Caller, conversations, inboxes, words []string) (changed int, err error) {
 	for _, identity := range conversations {
 		n, err := conversationForget.Ask(ctx, actors, identity, forgetWords{words})
@@ -42,7 +42,7 @@ func Forget(ctx context.Context, actors grain.Caller, conversations, inboxes, wo
 	return changed, nil
 }
 
-// blanked returns a value without words, and whether it had any.
+// blanked returns a value without words, and whether it contained any.
 func blanked[T any](value T, words []string) (T, bool, error) {
 	before, err := json.Marshal(value)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 
 // The inbox actor, of the kind "desk".
 //
-//	identity   org/app/user, the slugs and the person's id
+//	identity   org/app/user, the slugs and the user's id
 //	rank       2
-//	owns       which conversations a member has about an application, and which
-//	           conversation an action belongs to
+//	owns       the list of a member's conversations about an application, and the
+//	           conversation of each action
 //	persists   entities conversation, action
 //	woken by   calls only
-//	limits     forgets conversations that are purged
+//	limits     drops purged conversations
 //	stops      after five minutes without a message
 //
-// It is written after the conversations, which decide: its copy of one that runs or waits
-// for a decision may be old.
+// It is written after the conversations, which decide: its copy of one that runs or waits for a decision may be old.
 const kindInbox = "desk"
 
 type inbox struct {

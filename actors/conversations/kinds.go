@@ -6,8 +6,8 @@ import (
 	"svc/cluster"
 )
 
-// Kinds returns the kinds of this package for the actors of a node. Ledgers keep
-// their entries in a store of their own.
+// Kinds returns the kinds of this package for the actors of a node. Ledgers store their entries in a store of their
+// own.
 func Kinds(node *grain.Node, ledgers grain.Entities) []cluster.Kind {
 	skipped := func(entity svc.Entity, err error) {
 		node.Logger.Error("a request to the outside cannot be decoded and is left out of its queue", "owner", entity.Owner, "id", entity.ID, "error", err)

@@ -13,16 +13,15 @@ import (
 //
 //	identity   the organization's slug
 //	rank       2
-//	owns       the head of the organization's ledger, so that every entry follows the one before, and
-//	           up to where in each partition of the log of state the entries that changes left are sealed
+//	owns       the head of the organization's ledger, so that every entry follows the previous one, and
+//	           the position in each partition of the log of state up to which entries of changes are sealed
 //	persists   entries, each once, in their own table; entity source, one for each partition
 //	woken by   calls only
 //	limits     none of its own; entries come in batches
 //	stops      after five minutes without a message
 //
-// A change leaves its entry in the partition where it was saved. The owner of that partition hands
-// the entries on in their order, again where it did not hear that they arrived, and the ledger
-// gives them their places.
+// A change leaves its entry in the partition in which it was saved. The owner of that partition passes the entries on
+// in order, again if it received no answer, and the ledger gives them their places.
 const kindLedger = "ledger"
 
 // The kinds of the entities that a ledger writes: entries by their sequences, sources by their partitions.
@@ -34,7 +33,7 @@ const (
 type ledger struct {
 	org  string
 	head svc.LedgerHead
-	// next is, by partition, the offset after the last entry that was sealed.
+	// next holds, by partition, the offset after the last sealed entry.
 	next map[string]int64
 }
 
@@ -42,14 +41,14 @@ var ledgerKind = grain.NewKind[*ledger](kindLedger, 2, 5*time.Minute)
 
 type (
 	sealEntries struct {
-		// Left is in the order of the offsets of each partition.
+		// Left is ordered by the offsets of each partition.
 		Left []svc.LeftEntry `json:"left"`
 		// Unknown says that no entry of the ledger has the id of any of these.
 		Unknown bool `json:"unknown"`
 	}
 	sealedEntries struct {
-		// Doubtful are entries before the last one sealed of their partition. They are sealed
-		// already, unless the log has begun again.
+		// Doubtful holds entries before the last sealed one of their partition. They are already sealed, unless the log
+		// has begun again.
 		Doubtful []svc.LeftEntry `json:"doubtful"`
 	}
 )
@@ -60,7 +59,7 @@ var (
 	ledgerSeal   = grain.On(ledgerKind, "seal", (*ledger).onSeal)
 )
 
-// Restore takes the last entry, which is the only one that the store hands over, and the sources.
+// Restore reads the last entry, which is the only one that the store returns, and the sources.
 func (l *ledger) Restore(entities []svc.Entity) error {
 	l.head, l.next = svc.LedgerHead{}, map[string]int64{}
 	for _, entity := range entities {
@@ -124,7 +123,7 @@ func (l *ledger) onSeal(now time.Time, m sealEntries) (grain.Outcome[sealedEntri
 // Ledgers is the client of the ledger actors.
 type Ledgers struct {
 	Actors grain.Caller
-	// Known returns those of some ids of entries that an organization's ledger has.
+	// Known returns which of some entry ids an organization's ledger has.
 	Known func(ctx context.Context, org string, ids []string) (map[string]bool, error)
 }
 
@@ -135,9 +134,9 @@ func (l *Ledgers) Record(ctx context.Context, entry svc.LedgerEntry) error {
 	return err
 }
 
-// Seal gives the entries that changes left their places in the ledger of an organization. Those of one
-// partition are in the order of their offsets, and none is left out of which Seal did not return nil
-// before. Those that have a place keep it.
+// Seal gives the entries of changes their places in the ledger of an organization. The entries of one partition are in
+// the order of their offsets. No entry may be skipped until Seal has returned nil for it. Entries that have a place
+// retain it.
 func (l *Ledgers) Seal(ctx context.Context, org string, left []svc.LeftEntry) error {
 	message := sealEntries{Left: left}
 	sealed, err := ledgerSeal.Ask(ctx, l.Actors, org, message)

@@ -12,7 +12,7 @@ import (
 	"svc/actors/grain"
 )
 
-// appendTo gives a ledger one entry and returns what it stores.
+// appendTo appends one entry to a ledger and returns the stored entity.
 func appendTo(t *testing.T, l *ledger, entry svc.LedgerEntry) svc.Entity {
 	t.Helper()
 	payload, err := json.Marshal(entry)
@@ -30,8 +30,8 @@ func appendTo(t *testing.T, l *ledger, entry svc.LedgerEntry) svc.Entity {
 	return svc.Entity{Kind: kindEntry, ID: result.Writes[0].ID, Payload: stored}
 }
 
-// Entries follow each other also where the actor was forgotten in between, and an
-// entry's organization is the ledger's own, whatever the caller says.
+// Entries follow each other, also if the actor was unloaded in between. An entry's organization is always the ledger's
+// own, not the caller's.
 func TestEntriesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	var check svc.LedgerCheck
@@ -59,7 +59,7 @@ func TestEntriesFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestLeftEntriesAreSealedOnce hands entries over, again, in parts, and after the log began again.
+// TestLeftEntriesAreSealedOnce passes entries: once, again, in parts, and after the log began again.
 func TestLeftEntriesAreSealedOnce(t *testing.T) {
 	t.Parallel()
 	l := &ledger{org: "acme"}
@@ -79,7 +79,7 @@ func TestLeftEntriesAreSealedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What is known is what is saved.
+		// The saved entries are the known ones.
 		var stored []svc.Entity
 		for _, write := range result.Writes {
 			value, err := json.Marshal(write.Value)

@@ -17,10 +17,10 @@ import (
 	"svc/actors/assistant"
 )
 
-// requests is how many random histories of a request are lived through; 2000 by hand.
+// requests is the number of random histories of a request; 2000 by hand.
 var requests = flag.Int("requests", 100, "random histories of a request to the outside")
 
-// atDesk is atCounter with a tool that reaches outside, and two people who sit.
+// atDesk is atCounter with a tool that reaches the outside, and two members.
 func atDesk(t *testing.T, test func(o *counter)) {
 	t.Helper()
 	atCounter(t, func(o *counter) {
@@ -38,7 +38,7 @@ func (o *counter) second(role svc.Role) svc.Principal {
 	}
 }
 
-// request has the member's assistant ask for the tool and returns the action's id.
+// request makes the member's assistant ask for the tool and returns the action's id.
 func (o *counter) request() (id string, turn *assistant.Turn) {
 	o.t.Helper()
 	turn = o.ask("Send it.")
@@ -70,10 +70,10 @@ func fate(entry *svc.Approval) string {
 	return line
 }
 
-// queueing is the port under a name that differs from its methods'.
+// queueing is the port under another name than its methods.
 type queueing = assistant.Approvals
 
-// claiming is the queue with something that happens right after a claim.
+// claiming is the queue with a function that runs right after a claim.
 type claiming struct {
 	queueing
 	then func()
@@ -85,8 +85,7 @@ func (c claiming) ClaimSecond(ctx context.Context, of *svc.Conversation, action 
 	return exchange, err
 }
 
-// TestWhatASecondOperatorsApprovalChecks has an approval meet a world that has changed,
-// before the claim and after it.
+// TestWhatASecondOperatorsApprovalChecks changes the world before an approval: before the claim and after it.
 func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	const waits = "awaiting proposed | tool: Requested. Nothing was sent; a second operator of the organization decides."
 	const sent = "executed sent: true goals_create answered 201"
@@ -157,7 +156,7 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	}
 }
 
-// TestWhatTheAnswerToARequestMeans goes through what a route may say.
+// TestWhatTheAnswerToARequestMeans goes through the possible answers of a route.
 func TestWhatTheAnswerToARequestMeans(t *testing.T) {
 	unsure := "; whether it was delivered is not known, and it is not sent again"
 	for _, c := range []struct {
@@ -196,8 +195,8 @@ func TestWhatTheAnswerToARequestMeans(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsCutOffIsUncertain has the node stand still between the claim and the
-// end of the sending, for longer than the claim lives.
+// TestARequestThatIsCutOffIsUncertain lets the node stand still between the claim and the end of the sending, for
+// longer than the claim lives.
 func TestARequestThatIsCutOffIsUncertain(t *testing.T) {
 	atDesk(t, func(o *counter) {
 		id, turn := o.request()
@@ -237,7 +236,7 @@ type outsider struct {
 	told   []string
 }
 
-// act lets one of the people, the store or time do something.
+// act lets one of the users, the store or time do something.
 func (o *outsider) act() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -270,10 +269,9 @@ func (o *outsider) act() {
 	o.told = append(o.told, what+" "+refusalOf(err))
 }
 
-// TestRequestsAreSentAtMostOnce has people approve, reject and withdraw in random orders
-// and at once, the store fail, activations end, nodes stand still after the claim and
-// time pass. Whatever happens, a request leaves once at most, and what is said of it
-// fits what left.
+// TestRequestsAreSentAtMostOnce runs random histories: users approve, reject and withdraw in random orders and
+// concurrently, the store fails, activations end, nodes stand still after the claim, and time passes. In all of them, a
+// request is sent at most once, and its state agrees with the sending.
 func TestRequestsAreSentAtMostOnce(t *testing.T) {
 	met := map[string]int{}
 	for n := range *requests {
@@ -327,7 +325,7 @@ func TestRequestsAreSentAtMostOnce(t *testing.T) {
 	}
 }
 
-// TestTheQueueKeepsTheNewest fills a queue beyond what it remembers.
+// TestTheQueueKeepsTheNewest fills a queue beyond its limit.
 func TestTheQueueKeepsTheNewest(t *testing.T) {
 	queue := &approvals{entries: map[string]svc.Approval{}}
 	now := time.Unix(1_800_000_000, 0)

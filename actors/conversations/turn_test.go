@@ -18,15 +18,15 @@ import (
 	"svc/actors/assistant"
 )
 
-// counter is everything that a turn reaches but its conversation: a model by a script,
-// one tool that writes, and what the organization says.
+// counter is the environment of a turn without its conversation: a scripted model, one tool that writes, and the
+// settings of the organization.
 type counter struct {
 	*talk
 	*assistant.Assistant
 	cancel context.CancelFunc
 
 	mu sync.Mutex
-	// model answers a round; it is asked without the lock.
+	// model answers a round; it is called without the lock.
 	model   func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
 	rounds  int
 	policy  svc.AIPolicy
@@ -39,13 +39,13 @@ type counter struct {
 	revoked int
 	writes  int
 	apart   []svc.LedgerEntry
-	// effect is that of the tool where it is no write, outcome what it answers where it
-	// is no 201; execute runs before it does, without the lock.
+	// effect replaces the effect of the tool if it is not a write. outcome replaces its answer if that is not 201.
+	// execute runs before the tool, without the lock.
 	effect  svc.Effect
 	outcome *svc.ToolOutcome
 	execute func()
 	roles   map[string]svc.Role
-	// environment is the one that the tool's target belongs to.
+	// environment is the environment of the tool's target.
 	environment string
 }
 
@@ -88,17 +88,17 @@ func (o *counter) asker() svc.Principal {
 	return svc.Principal{User: member(), Grant: o.grant(), App: app, Ref: svc.AppRef{Org: "acme", App: "web"}}
 }
 
-// Settings is assistant.Settings.
+// Settings implements assistant.Settings.
 func (o *counter) Settings(context.Context, string, string) (svc.AISettings, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return svc.AISettings{Policy: o.policy, Spent: o.spent, Always: o.always}, nil
 }
 
-// Admit is assistant.Settings.
+// Admit implements assistant.Settings.
 func (o *counter) Admit(context.Context, string, string) error { return nil }
 
-// Spend is assistant.Settings.
+// Spend implements assistant.Settings.
 func (o *counter) Spend(_ context.Context, _ string, usage svc.Usage) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +106,7 @@ func (o *counter) Spend(_ context.Context, _ string, usage svc.Usage) error {
 	return nil
 }
 
-// Tool is assistant.Tools.
+// Tool implements assistant.Tools.
 func (o *counter) Tool(name string) (svc.Tool, bool) { return o.tool(), name == theTool().Name }
 
 func (o *counter) tool() svc.Tool {
@@ -117,7 +117,7 @@ func (o *counter) tool() svc.Tool {
 	return tool
 }
 
-// Role is assistant.Roles.
+// Role implements assistant.Roles.
 func (o *counter) Role(_ context.Context, _, user string) (svc.Role, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -128,13 +128,13 @@ func (o *counter) Role(_ context.Context, _, user string) (svc.Role, error) {
 	return role, nil
 }
 
-// Starters is assistant.Tools.
+// Starters implements assistant.Tools.
 func (o *counter) Starters(*svc.Audience) []svc.Tool { return []svc.Tool{o.tool()} }
 
-// Find is assistant.Tools.
+// Find implements assistant.Tools.
 func (o *counter) Find(*svc.Audience, string, int) []svc.Tool { return nil }
 
-// Execute is assistant.Tools.
+// Execute implements assistant.Tools.
 func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.ToolOutcome, error) {
 	o.mu.Lock()
 	o.writes++
@@ -150,7 +150,7 @@ func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.
 	return svc.ToolOutcome{Status: 201, Body: []byte(`{}`), RequestID: "req_1"}, nil
 }
 
-// Target is assistant.Tools.
+// Target implements assistant.Tools.
 func (o *counter) Target(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.Target, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,10 +161,10 @@ func (o *counter) Target(context.Context, svc.Secret, svc.AppRef, string, json.R
 	return svc.Target{Effect: effect, Shown: state, Before: state}, nil
 }
 
-// Model is assistant.Models.
+// Model implements assistant.Models.
 func (o *counter) Model(context.Context, string) (assistant.Model, error) { return o, nil }
 
-// Round is assistant.Model.
+// Round implements assistant.Model.
 func (o *counter) Round(ctx context.Context, _ *svc.ModelRequest, text func(string), reply *svc.ModelReply) (err error) {
 	o.mu.Lock()
 	o.rounds++
@@ -175,7 +175,7 @@ func (o *counter) Round(ctx context.Context, _ *svc.ModelRequest, text func(stri
 	return err
 }
 
-// MintAssistant is assistant.Tokens.
+// MintAssistant implements assistant.Tokens.
 func (o *counter) MintAssistant(context.Context, svc.User, string, []svc.Scope, time.Duration) (svc.Token, svc.Secret, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -183,7 +183,7 @@ func (o *counter) MintAssistant(context.Context, svc.User, string, []svc.Scope, 
 	return svc.Token{ID: "tok_1"}, "svc_agt_secret", nil
 }
 
-// EndAssistant is assistant.Tokens.
+// EndAssistant implements assistant.Tokens.
 func (o *counter) EndAssistant(context.Context, svc.Token) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +191,7 @@ func (o *counter) EndAssistant(context.Context, svc.Token) error {
 	return nil
 }
 
-// Authorize is assistant.Tokens.
+// Authorize implements assistant.Tokens.
 func (o *counter) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,7 +201,7 @@ func (o *counter) Authorize(context.Context, string, svc.RateClass, string) (svc
 	return o.grant(), svc.RateState{}, nil
 }
 
-// Record is assistant.Ledger; it takes the entries that no change takes along.
+// Record implements assistant.Ledger; it stores the entries that are not saved with a change.
 func (o *counter) Record(_ context.Context, entry svc.LedgerEntry) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,7 +209,7 @@ func (o *counter) Record(_ context.Context, entry svc.LedgerEntry) error {
 	return nil
 }
 
-// recorded returns the entries that changes took along, then those that came apart.
+// recorded returns the entries that were saved with changes, then the separate ones.
 func (o *counter) recorded() (lines []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -219,7 +219,7 @@ func (o *counter) recorded() (lines []string) {
 	return lines
 }
 
-// Get is assistant.Apps.
+// Get implements assistant.Apps.
 func (o *counter) Get(context.Context, svc.AppRef) (svc.Application, error) {
 	return svc.Application{Modules: []svc.Module{svc.ModuleAI, svc.ModuleAnalytics}}, nil
 }
@@ -234,20 +234,20 @@ func (o *counter) ask(question string) *assistant.Turn {
 	return turn
 }
 
-// frames follows a turn to its end and writes its frames in short.
+// frames follows a turn to its end and returns its frames in short form.
 func frames(turn *assistant.Turn) string {
 	var line []string
 	turn.Frames(context.Background(), func(frame svc.TurnFrame) bool {
 		encoded, _ := json.Marshal(frame.Data) // frames are JSON
 		var data struct{ State, Text, Status, Code string }
-		_ = json.Unmarshal(encoded, &data) // the fields that there are
+		_ = json.Unmarshal(encoded, &data) // the fields that it has
 		line = append(line, strings.TrimRight(strings.Join([]string{frame.Event, data.State, data.Text, data.Status, data.Code}, " "), " "))
 		return true
 	})
 	return strings.Join(strings.Fields(strings.Join(line, ", ")), " ")
 }
 
-// waits is a model that says a word and then nothing until its turn is over.
+// waits is a model that writes a word and then nothing until its turn is over.
 func waits(ctx context.Context, _ int, text func(string)) (svc.ModelReply, error) {
 	text("Well")
 	<-ctx.Done()
@@ -327,7 +327,7 @@ func TestHowTurnsEnd(t *testing.T) {
 	}
 }
 
-// TestATokenIsMadeForWhoNeedsIt has turns answer at once, look for tools, and propose.
+// TestATokenIsMadeForWhoNeedsIt lets turns answer at once, look for tools, and propose.
 func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
 	says := func(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
 		text("Yes.")
@@ -354,7 +354,7 @@ func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
 	}
 }
 
-// viewOf is the conversation in one line, once everything that was begun has come to rest.
+// viewOf returns the conversation in one line, once nothing runs any more.
 func (o *counter) viewOf(id string) string {
 	o.t.Helper()
 	synctest.Wait()
@@ -374,7 +374,7 @@ func (o *counter) viewOf(id string) string {
 	return line
 }
 
-// TestATurnWaitsForItsReader covers the time for which a turn goes on alone.
+// TestATurnWaitsForItsReader covers the time for which a turn continues without a reader.
 func TestATurnWaitsForItsReader(t *testing.T) {
 	for alone, want := range map[time.Duration]string{
 		svc.DisconnectGrace - time.Second: "start status text text status done",
@@ -415,7 +415,7 @@ func TestATurnWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// TestWhatAnApprovalChecks has an approval meet a world that has changed.
+// TestWhatAnApprovalChecks approves after the world has changed.
 func TestWhatAnApprovalChecks(t *testing.T) {
 	weak := func(o *counter, who *svc.Principal) { who.Grant.Permissions = []svc.Permission{svc.PermAIUse} }
 	for _, c := range []struct {
@@ -462,8 +462,7 @@ func TestWhatAnApprovalChecks(t *testing.T) {
 	}
 }
 
-// TestTwoApprovalsExecuteOnce has a member approve and reject from several windows at
-// once.
+// TestTwoApprovalsExecuteOnce lets a member approve and reject from several windows concurrently.
 func TestTwoApprovalsExecuteOnce(t *testing.T) {
 	for range 20 {
 		atCounter(t, func(o *counter) {
@@ -504,12 +503,12 @@ func TestTwoApprovalsExecuteOnce(t *testing.T) {
 	}
 }
 
-// TestTheTargetDecidesWhetherACallRuns has a member who always allows the tool.
+// TestTheTargetDecidesWhetherACallRuns has a member that always allows the tool.
 func TestTheTargetDecidesWhetherACallRuns(t *testing.T) {
 	for environment, c := range map[string]struct {
 		frames string
 		writes int
-		// approve is the refusal of an approval over the API.
+		// approve is the error of an approval over the API.
 		approve string
 	}{
 		"":           {"tool_call, tool_result, action executed, text Thanks., status done, done", 1, ""},
@@ -537,8 +536,7 @@ func TestTheTargetDecidesWhetherACallRuns(t *testing.T) {
 	}
 }
 
-// TestATargetThatIsReachedDeeperIsAnother has production begin to depend on what a proposal
-// would change.
+// TestATargetThatIsReachedDeeperIsAnother makes production depend on the target of a proposal.
 func TestATargetThatIsReachedDeeperIsAnother(t *testing.T) {
 	atCounter(t, func(o *counter) {
 		o.model = proposes

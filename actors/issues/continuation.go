@@ -18,7 +18,7 @@ import (
 type FormerIssues interface {
 	// FormerEnvironments returns the environments that have any.
 	FormerEnvironments(ctx context.Context) ([]uint64, error)
-	// Merged returns how many issues of an environment are part of others.
+	// Merged returns the number of issues of an environment that are part of others.
 	Merged(ctx context.Context, environment uint64) (int, error)
 }
 
@@ -29,16 +29,15 @@ const maxMergedIssues = 5000
 // formerTime is how long the list of environments with issues of the former grouping is reused.
 const formerTime = time.Hour
 
-// Continuation continues issues of the former grouping: the first issue of the present grouping whose
-// occurrences the former grouping would have put into a stored issue becomes part of that issue, for good.
-// Further issues that the former grouping would have put there too stay apart.
+// Continuation continues issues of the former grouping. Some issues of the present grouping have occurrences that the
+// former grouping would have put into a stored issue. The first of them becomes part of that issue, for good. Further
+// ones stay separate.
 //
-// It runs between a block's insert and its commit. An issue is new in the block that holds all of its
-// occurrences, and only a new one can continue an old one. After a crash before the commit the same block
-// comes again, and deciding twice changes nothing. So it needs neither a table of its own nor a lock over
-// partitions: the old issue's actor stores which issue continues it. The store and the actors have AnswerTime
-// to answer, together; where one does not, it is asked again when the new issue next occurs on this node;
-// until then that issue stands alone.
+// It runs between a block's insert and its commit. An issue is new in the block that holds all of its occurrences, and
+// only a new one can continue an old one. After a crash before the commit, the same block comes again, and deciding
+// twice changes nothing. So it needs neither a table of its own nor a lock over partitions: the actor of the old issue
+// stores the issue that continues it. The store and the actors together have AnswerTime to answer. If one does not
+// answer, it is asked again when the new issue next occurs on this node; until then, the new issue stands alone.
 type Continuation struct {
 	Former FormerIssues
 	Totals Totals
@@ -51,7 +50,7 @@ type Continuation struct {
 	mu           sync.Mutex
 	environments map[uint64]bool
 	until        time.Time
-	// waiting are the issues for which the store or an actor did not answer.
+	// waiting holds the issues for which the store or an actor did not answer.
 	waiting map[issueKey]unanswered
 }
 
@@ -59,13 +58,13 @@ type Continuation struct {
 type unanswered struct {
 	// isNew says that the issue is known to have been new.
 	isNew bool
-	// block is the last block that it occurred in since, last how often; before is how often it
-	// occurred in the blocks before.
+	// block is the last block in which the issue occurred since then, and last is the number of its occurrences in it.
+	// before counts the occurrences in earlier blocks.
 	block        uint64
 	last, before uint64
 }
 
-// except returns how often the issue occurred in other blocks than one.
+// except returns the number of occurrences in other blocks than one.
 func (u unanswered) except(block uint64) uint64 {
 	if u.block == block {
 		return u.before
@@ -73,11 +72,11 @@ func (u unanswered) except(block uint64) uint64 {
 	return u.before + u.last
 }
 
-// candidate is an issue of a block with the one that the former grouping would have made.
+// candidate is an issue of a block with the issue that the former grouping would have made.
 type candidate struct{ environment, issue, former uint64 }
 
-// continueIssues returns the issues of a block that continue one of the former grouping. The result is
-// durable; it may be repeated.
+// continueIssues returns the issues of a block that continue an issue of the former grouping. The result is durable;
+// the call may be repeated.
 func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
 	occurred := c.undecided(hits)
 	if len(occurred) == 0 {
@@ -111,7 +110,7 @@ func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits bl
 	return continued
 }
 
-// undecided returns how often issues occurred in a block that have a former one and may be new.
+// undecided counts the occurrences in a block of issues that have a former issue and may be new.
 func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
 	occurred := map[issueKey]uint64{}
 	if c == nil {
@@ -122,7 +121,7 @@ func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
 			occurred[issueKey{key.environment, key.issue}] = 0
 		}
 	}
-	for key, hit := range hits { // those of occurrences without a former issue count as well
+	for key, hit := range hits { // occurrences without a former issue count as well
 		if count, undecided := occurred[issueKey{key.environment, key.issue}]; undecided {
 			occurred[issueKey{key.environment, key.issue}] = count + hit.occurrences
 		}
@@ -130,7 +129,7 @@ func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
 	return occurred
 }
 
-// find returns the candidates of a block, and how often they and their former issues occurred in all.
+// find returns the candidates of a block, and the total occurrences of them and of their former issues.
 func (c *Continuation) find(ctx context.Context, hits blockHits) ([]candidate, map[issueKey]uint64, error) {
 	candidates, err := c.candidates(ctx, hits)
 	if err != nil || len(candidates) == 0 {
@@ -143,8 +142,8 @@ func (c *Continuation) find(ctx context.Context, hits blockHits) ([]candidate, m
 	return candidates, totals, nil
 }
 
-// join makes an issue part of its former one, unless too many issues of the environment are merged,
-// which merged counts.
+// join makes an issue part of its former one, unless too many issues of the environment are merged. merged counts the
+// merged issues by environment.
 func (c *Continuation) join(ctx context.Context, one candidate, merged map[uint64]int) (bool, error) {
 	count, counted := merged[one.environment]
 	if !counted {
@@ -159,16 +158,16 @@ func (c *Continuation) join(ctx context.Context, one candidate, merged map[uint6
 	return c.Issues.Continue(ctx, one.environment, one.former, one.issue)
 }
 
-// continues reports whether an issue is new in a block, or was new before and waits for an answer, and the
-// issue that it would continue exists.
+// continues reports whether the former issue exists and the issue is new in a block, or was new before and waits for an
+// answer.
 func (c *Continuation) continues(one candidate, block uint64, totals, occurred map[issueKey]uint64) bool {
 	issue := issueKey{one.environment, one.issue}
 	c.mu.Lock()
 	waits := c.waiting[issue]
 	c.mu.Unlock()
 	if !waits.isNew && totals[issue] != occurred[issue]+waits.except(block) {
-		// Only issues that are not new are remembered: before the commit the block may come again, and must
-		// then report the same new issues.
+		// Only issues that are not new are remembered: before the commit the block may come again, and must then report
+		// the same new issues.
 		c.known.add([]uint64{one.issue})
 		c.answered(issue)
 		return false
@@ -200,8 +199,8 @@ func (c *Continuation) answered(issue issueKey) {
 	delete(c.waiting, issue)
 }
 
-// candidates returns the issues of a block that may be new and have a former one, in an
-// order that is the same whenever the block is made.
+// candidates returns the issues of a block that may be new and have a former one. Their order is the same whenever the
+// block is made.
 func (c *Continuation) candidates(ctx context.Context, hits blockHits) ([]candidate, error) {
 	found := map[candidate]bool{}
 	for key := range hits {
@@ -222,8 +221,8 @@ func (c *Continuation) candidates(ctx context.Context, hits blockHits) ([]candid
 	}), nil
 }
 
-// formerEnvironments returns the environments that have issues of the former grouping. The store is
-// asked without the lock: it may take long, and others only look up what is waiting.
+// formerEnvironments returns the environments that have issues of the former grouping. The store is asked without the
+// lock, since it may take long and the others only look up waiting issues.
 func (c *Continuation) formerEnvironments(ctx context.Context) (map[uint64]bool, error) {
 	now := c.Now()
 	c.mu.Lock()
@@ -267,9 +266,8 @@ func (c *Continuation) totals(ctx context.Context, candidates []candidate) (map[
 	return out, nil
 }
 
-// Continue makes an issue part of one of the former grouping, or of the issue that that one is merged into,
-// and reports whether it did. Only one issue ever continues an old one: for another it returns false. It may
-// be repeated.
+// Continue makes an issue part of an issue of the former grouping, or of the issue into which that one is merged. It
+// reports whether it did. Only one issue ever continues an old one: for another it returns false. It may be repeated.
 func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64) (bool, error) {
 	id := svc.IssueID(issue)
 	claim, err := issueContinue.Ask(ctx, i.Actors, issueIdentity(environment, former), issuePart{ID: id})
@@ -282,7 +280,7 @@ func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64
 	}
 	switch err := i.Merge(ctx, environment, root, issue, svc.IssueAuthor{}); {
 	case svc.CodeOf(err) == svc.CodeConflict:
-		return false, nil // a person merged either meanwhile, or the root is full
+		return false, nil // a member merged either meanwhile, or the root is full
 	case err != nil:
 		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
 	}

@@ -13,22 +13,21 @@ import (
 	"svc/protos"
 )
 
-// The world was upgraded: issues of the former grouping are stored, and errors come that the
-// present grouping puts into others, two of them for each old one. In the end one of the two
-// goes on with it, and the other one stands for itself, whatever died meanwhile.
+// The world was upgraded. Issues of the former grouping are stored, and errors arrive that the present grouping puts
+// into other issues, two of them for each old one. In the end one of the two continues the old issue, and the other one
+// stands alone, whichever nodes die meanwhile.
 
 const formerIssues = 3
 
 // formerIssue is the number of an issue that the former grouping made.
 func formerIssue(n int) uint64 { return svc.IssueNumber(1, fmt.Sprintf("v1-old-%d", n)) }
 
-// presentIssue is the number of one of the two that the present grouping makes of its errors.
+// presentIssue is the number of one of the two issues that the present grouping makes of its errors.
 func presentIssue(n, half int) uint64 {
 	return svc.IssueNumber(1, fmt.Sprintf("v2-new-%d-%d", n, half))
 }
 
-// storeFormer stores the issues of the former grouping, as a node of the version before did.
-// One of them is resolved.
+// storeFormer stores the issues of the former grouping, as a node of the previous version did. One of them is resolved.
 func (w *world) storeFormer() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +59,7 @@ func (w *world) produceContinued() {
 	w.acts = append(w.acts, &act{issue: number, at: now, moment: now})
 }
 
-// decision returns what is stored of an issue.
+// decision returns the stored record of an issue.
 func (w *world) decision(t *testing.T, number uint64) issueRecord {
 	t.Helper()
 	entity, known := w.decisions[kindIssue+"/"+issueIdentity(1, number)]
@@ -74,16 +73,15 @@ func (w *world) decision(t *testing.T, number uint64) issueRecord {
 	return record
 }
 
-// heir returns the issue that goes on with a former one, 0 where none does; the caller
-// holds the lock.
+// heir returns the issue that continues a former one, 0 if there is no such issue; the caller holds the lock.
 func (w *world) heir(t *testing.T, n int) uint64 {
 	t.Helper()
 	number, _ := svc.ParseIssueID(w.decision(t, formerIssue(n)).ContinuedBy)
 	return number
 }
 
-// checkContinued looks who goes on with each former issue: nobody where none of the two
-// occurred, else one of them at most, and each side knows the other.
+// checkContinued checks the issue that continues each former issue. There is no such issue if neither of the two
+// occurred, else at most one, and each side knows the other.
 func (w *world) checkContinued(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -121,8 +119,8 @@ func (p *process) FormerEnvironments(context.Context) ([]uint64, error) {
 
 func (p *process) Merged(context.Context, uint64) (int, error) { return 0, p.done() }
 
-// TestContinuationAsksOnce has a block whose issues are known, and environments without
-// issues of the former grouping: neither asks the store.
+// TestContinuationAsksOnce has a block with known issues, and environments without issues of the former grouping:
+// neither asks the store.
 func TestContinuationAsksOnce(t *testing.T) {
 	t.Parallel()
 	asked := &askedFormer{environments: []uint64{7}}
@@ -144,7 +142,7 @@ func TestContinuationAsksOnce(t *testing.T) {
 	}
 }
 
-// askedFormer counts what it is asked; it has no issues.
+// askedFormer counts the queries; it has no issues.
 type askedFormer struct {
 	environments   []uint64
 	occurred       []svc.IssueTotal

@@ -22,34 +22,33 @@ import (
 	"svc/protos"
 )
 
-// The world of exactlyonce_test.go has issues as well: errors occur, people
-// resolve, ignore and reopen through any node while blocks are under way, actors
-// are passivated at any moment, and their nodes die or stand still before and after
-// every load, save, call and look at the coordinator. The actors are hosted by the
-// cluster as it is; only its wire, its directory and the coordinator are the world's.
+// The world of exactlyonce_test.go also has issues. Errors occur. Members resolve, ignore and reopen issues through any
+// node while blocks are under way. Actors are passivated at any moment. Their nodes die or stand still before and after
+// every load, save, call and query of the coordinator. The real cluster hosts the actors; only its wire, its directory
+// and the coordinator belong to the world.
 
 type storedOccurrence struct {
 	svc.OccurrenceRow
 	block uint64
 }
 
-// act is one thing that an issue went through.
+// act is one occurrence or patch of an issue.
 type act struct {
 	issue uint64
-	// at is when it was accepted, for a patch when its actor executed it.
+	// at is when it was accepted, or for a patch when its actor executed it.
 	at time.Time
 	// patch is nil for an occurrence, which has a moment and a release.
 	patch   *svc.IssuePatch
 	moment  time.Time
 	release string
-	// sure says that the person who asked for the patch was told that it is durable.
+	// sure says that the caller of the patch received the answer that it is durable.
 	sure bool
-	// asked is when a person asked for the patch: what was accepted between then and its
-	// execution may be newer than it, or not.
+	// asked is when the patch was requested. An occurrence that was accepted between then and the execution may be
+	// newer than the patch, or not.
 	asked time.Time
 }
 
-// worldIssues is how many issues a world has.
+// worldIssues is the number of issues in a world.
 const worldIssues = 4
 
 func worldIssue(n int) (fingerprint string, number uint64) {
@@ -57,12 +56,12 @@ func worldIssue(n int) (fingerprint string, number uint64) {
 	return fingerprint, svc.IssueNumber(1, fingerprint)
 }
 
-// releasesSeen says that alpha came before beta, and anything else never.
+// releasesSeen returns alpha before beta; other releases were never seen.
 func releasesSeen() map[string]time.Time {
 	return map[string]time.Time{"alpha": time.Unix(0, 0), "beta": time.Unix(1, 0)}
 }
 
-// tick returns the next instant, which nobody else gets.
+// tick returns the next instant, which is unique.
 func (w *world) tick() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +76,8 @@ func (w *world) tickLocked() time.Time {
 	return w.last
 }
 
-// produceError appends a record with an error that occurs now to the log; some
-// happened long before, some are sent twice, some are accepted by a node whose clock is wrong.
+// produceError appends a record with an error that occurs now to the log. Some errors happened long before, some are
+// sent twice, and some are accepted by a node with a wrong clock.
 func (w *world) produceError() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +155,7 @@ func (p *process) WatchedIssues(_ context.Context, partitions int, owned []int) 
 	if p.w.away {
 		return nil, errStoreAway
 	}
-	out := []svc.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // a stranger's
+	out := []svc.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // of an unknown owner
 	for _, entity := range p.w.decisions {
 		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
@@ -179,10 +178,10 @@ func (p *process) FirstSeen(_ context.Context, _ uint64, releases []string) (map
 	return seen, p.done()
 }
 
-// errNotOwner is why a process cannot write what another one has taken.
+// errNotOwner is the error of a write by a process after another one has taken the partition.
 var errNotOwner = errors.New("another process has taken the partition")
 
-// worldClaim is the claim of a partition: whoever took it last has it.
+// worldClaim is the claim of a partition: the last process that took it has it.
 type worldClaim struct {
 	p         *process
 	partition int
@@ -200,7 +199,7 @@ func (c *worldClaim) Close() {
 	}
 }
 
-// Take takes a claim away from whoever has it, who hears of it some time later.
+// Take takes a claim away from its present holder, which notices some time later.
 func (p *process) Take(_ context.Context, partition int) (cluster.Claim, error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -231,8 +230,8 @@ func (p *process) await(ctx context.Context, owner string) error {
 	return p.claim.Await(ctx, p.partitionOf(owner))
 }
 
-// Load and Put are the store of the issues' entities. A write counts where its writer has the
-// claim when it arrives, however long it was on its way.
+// Load and Put implement the store of the issues' entities. A write counts if its writer has the claim when it arrives,
+// however long it was on its way.
 func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -278,8 +277,8 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, 
 	return p.done()
 }
 
-// recorded is an issue whose patches are noted as acts when they are executed, and of which is
-// kept with which blocks the alert rules know it to have regressed.
+// recorded is an issue that records its patches as acts when they are executed. It also records the blocks with which
+// it regressed as far as the alert rules know.
 type recorded struct {
 	issue
 	w *world
@@ -309,12 +308,12 @@ func recordedKind() *grain.Kind[*recorded] {
 	return kind
 }
 
-// ofIssue has a recorded issue handle a message as any issue does.
+// ofIssue makes a recorded issue handle a message as any issue does.
 func ofIssue[M, R any](handle grain.Handler[*issue, M, R]) grain.Handler[*recorded, M, R] {
 	return func(r *recorded, now time.Time, m M) (grain.Outcome[R], error) { return handle(&r.issue, now, m) }
 }
 
-// End is where the log of a partition ends.
+// End returns the end of the log of a partition.
 func (p *process) End(_ context.Context, partition int) (int64, error) {
 	if err := p.step(); err != nil {
 		return 0, err
@@ -323,7 +322,7 @@ func (p *process) End(_ context.Context, partition int) (int64, error) {
 	return int64(len(p.w.log[partition])), nil
 }
 
-// hostIssues has a node host the issues of its partitions.
+// hostIssues makes a node host the issues of its partitions.
 func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipeline.Ownership) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
@@ -351,10 +350,10 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	go func() { _ = p.claim.Run(ctx) }()
 	go func() { _ = schedule.Run(ctx) }()
 	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Shape: p.w.shape()}
-	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
+	go func() { _ = p.cluster.Run(ctx) }() // fails if a node dies while it stands still
 }
 
-// Holds reports whether no other node can own what this one does; see [Lease].
+// Holds reports whether no other node can own the partitions of this one; see [Lease].
 func (p *process) Holds(generation int32) bool {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -373,7 +372,7 @@ func (p *process) fence(_ context.Context, generation uint32) error {
 	return p.done()
 }
 
-// Owner, Refresh, Self, Serve and Call are the node's directory and wire.
+// Owner, Refresh, Self, Serve and Call implement the node's directory and wire.
 func (p *process) Owner(_ context.Context, partition int) (string, error) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -409,8 +408,8 @@ func (p *process) Call(ctx context.Context, address string, call *protos.Call) (
 	return answer, err
 }
 
-// change changes an issue as a person would, through this node. The name of the
-// assignee is the person's own, so the patch is found again among the acts.
+// change changes an issue as a member would, through this node. The name of the assignee is unique, so the patch is
+// found again among the acts.
 func (p *process) change() {
 	w := p.w
 	w.mu.Lock()
@@ -436,17 +435,17 @@ func (p *process) change() {
 	}
 }
 
-// life is one way in which an issue's acts can have come to a state: bound is the
-// number of the act before which no unsure one can take effect any more.
+// life is one possible history of an issue's acts with the resulting state. Unsure acts before the number bound can no
+// longer take effect.
 type life struct {
 	state svc.IssueState
 	bound int
 }
 
-// resolutions returns the states that a patch can have led to: one that resolves may already have
-// been undone by what was accepted while it was under way.
+// resolutions returns the states to which a patch can have led. A resolution may already have been undone by an
+// occurrence that was accepted while it was under way.
 func resolutions(after svc.IssueState, before []*act, patch *act) []svc.IssueState {
-	after.ResolvedEnd = nil // the lives go by time
+	after.ResolvedEnd = nil // the lives are ordered by time
 	possible := []svc.IssueState{after}
 	for _, a := range before {
 		if a.patch == nil && a.at.After(patch.asked) && a.moment.Equal(a.at) {
@@ -458,16 +457,15 @@ func resolutions(after svc.IssueState, before []*act, patch *act) []svc.IssueSta
 	return possible
 }
 
-// key tells lives apart.
+// key identifies a life.
 func (l life) key() string {
 	state, _ := json.Marshal(l.state) // a struct of strings and times
 	return fmt.Sprintf("%d %s", l.bound, state)
 }
 
-// lives returns how an issue may have fared through its acts in the order of time.
-// What a person was told is durable took effect, at its time. What a person was not
-// told may have taken effect at any later time, or never; not behind a later
-// write, which has a higher version.
+// lives returns the possible histories of an issue through its acts in the order of time. A patch that was answered as
+// durable took effect at its time. An unanswered patch may have taken effect at any later time, or never, but not after
+// a later write, which has a higher version.
 func lives(acts []*act) []life {
 	possible := []life{{}}
 	late := func(until int) {
@@ -505,8 +503,8 @@ func lives(acts []*act) []life {
 	return possible
 }
 
-// checkIssues compares every issue with what the acts in the order of their time
-// make of it, and counts the stored occurrences.
+// checkIssues compares every issue with the result of its acts in the order of their time, and counts the stored
+// occurrences.
 func (w *world) checkIssues(t *testing.T) {
 	t.Helper()
 	if w.overtaken > 0 {
@@ -543,7 +541,7 @@ func (w *world) checkIssues(t *testing.T) {
 	}
 }
 
-// checkIssue looks for what an issue is among the ways in which it can have fared.
+// checkIssue checks that an issue has one of its possible states.
 func (w *world) checkIssue(t *testing.T, n int, got issueRecord, possible []life) {
 	t.Helper()
 	var wanted []string

@@ -13,8 +13,7 @@ import (
 	"svc/actors/pipeline"
 )
 
-// toyListener notes durably which events were stored, as a module would that a listener
-// makes out of rows.
+// toyListener durably records the stored events, as a module would that makes data out of rows.
 type toyListener struct {
 	pipeline.NopListener
 	p *process
@@ -59,7 +58,7 @@ func (w *world) called() []string {
 	return slices.Clone(w.calls)
 }
 
-// checkListener compares what the toy listener noted with what is stored.
+// checkListener compares the records of the toy listener with the stored rows.
 func (w *world) checkListener(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -71,8 +70,7 @@ func (w *world) checkListener(t *testing.T) {
 	}
 }
 
-// TestRecoveryRunsTheListenersOfTheSink has a node complete a block that another left, and then
-// store one of its own.
+// TestRecoveryRunsTheListenersOfTheSink lets a node complete a block that another left, and then store one of its own.
 func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1, 2, 1)

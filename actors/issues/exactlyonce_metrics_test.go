@@ -11,10 +11,9 @@ import (
 	"svc/protos"
 )
 
-// The world of exactlyonce_test.go has counters as well: processes count, report what
-// they reached since they began, sometimes twice, and begin again. Others report what
-// they counted since they last did, in points whose repetitions are known by an id or by
-// their instant.
+// The world of exactlyonce_test.go also has counters. Processes count, report their total since they began, sometimes
+// twice, and begin again. Others report the difference since their last report, in points with repetitions that are
+// recognized by an id or by their instant.
 
 type storedPoint struct {
 	svc.MetricRow
@@ -35,10 +34,10 @@ const (
 	seriesRequests = iota // a cumulative counter
 	seriesLatency         // a cumulative histogram
 	seriesOrders          // a counter of differences with ids
-	seriesReadings        // a counter of differences with one point an instant
+	seriesReadings        // a counter of differences with one point per instant
 )
 
-// produceMetrics has one of the senders count and report.
+// produceMetrics makes one of the senders count and report.
 func (w *world) produceMetrics() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +74,7 @@ func (w *world) produceMetrics() {
 	}
 }
 
-// accumulate has a point say what its sender reached, who begins again now and then.
+// accumulate sets the total of the sender in a point. The sender begins again now and then.
 func (w *world) accumulate(s *sender, point *protos.MetricPoint, raised int) {
 	if s.startNs == 0 || w.rng.IntN(10) == 0 {
 		s.startNs, s.sum, s.buckets = uint64(point.TsMs)*uint64(time.Millisecond), 0, make([]uint64, 3)
@@ -89,7 +88,7 @@ func (w *world) accumulate(s *sender, point *protos.MetricPoint, raised int) {
 	}
 }
 
-// insertPoints stores points, and then what a materialized view makes of them.
+// insertPoints stores points, and then the rows of a materialized view of them.
 func (p *process) insertPoints(token string, id uint64, rows []svc.MetricRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -141,7 +140,7 @@ func (p *process) RecentTallies(context.Context, time.Time, uint64, func(svc.Tal
 	return nil
 }
 
-// Cumulatives yields all states, of which the newest must win.
+// Cumulatives yields all states; the newest must win.
 func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yield func(svc.CumulativeSeries)) error {
 	if err := p.step(); err != nil {
 		return err
@@ -155,7 +154,7 @@ func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yie
 	return nil
 }
 
-// checkMetrics compares the sums of the differences with what was counted.
+// checkMetrics compares the sums of the differences with the true counts.
 func (w *world) checkMetrics(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()

@@ -19,7 +19,7 @@ import (
 // movable are the environments that move between the two shards: two at home on each.
 func movable() []uint64 { return []uint64{1, 3, shardEnvironment, shardEnvironment + 128} }
 
-// shardOf returns where an environment lives, as far as a node knows; the caller holds the world's mutex.
+// shardOf returns the shard of an environment as far as a node knows; the caller holds the world's mutex.
 func (p *process) shardOf(environment uint64) int {
 	if shard, moved := p.places[environment]; moved {
 		return shard
@@ -35,10 +35,10 @@ func (w *world) home(environment uint64) int {
 	return 0
 }
 
-// finds reports whether a node reads a row: where its environment lives.
+// finds reports whether a node reads a row: only rows on the shard of their environment are read.
 func (p *process) finds(row *storedRow) bool { return row.shard == p.shardOf(row.EnvironmentNumber) }
 
-// placing knows, for a node, where moved environments live, and notes it in the stores.
+// placing holds the shards of moved environments for a node, and notes them in the stores.
 type placing struct{ *process }
 
 func (p placing) Hear(environment uint64, shard int) {
@@ -78,7 +78,7 @@ func (p placing) Learn(_ context.Context, shard int) error {
 	return nil
 }
 
-// movingStore is the stores as a move sees them.
+// movingStore implements the stores for a move.
 type movingStore struct{ *process }
 
 func (s movingStore) ShardCount() int { return s.w.shards }
@@ -96,7 +96,7 @@ func (s movingStore) NotePlace(ctx context.Context, environment uint64, shard in
 func (s movingStore) WithoutChanges(run func() error) error { return run() }
 func (s movingStore) WithoutRows(run func() error) error    { return run() }
 
-// ClearMoved removes the rows of a table after those of the other.
+// ClearMoved removes the rows of one table, then the rows of the other.
 func (s movingStore) ClearMoved(_ context.Context, environment uint64, shard int) error {
 	for _, table := range []*[]storedRow{&s.w.rows, &s.w.view} {
 		if err := s.step(); err != nil {
@@ -131,7 +131,7 @@ type movingCopy struct {
 	listed       []uint64
 }
 
-// look runs a step of which both stores are part. They answer nothing once the caller's time is over.
+// look runs a step that involves both stores. They do not answer once the caller's time is over.
 func (c *movingCopy) look(ctx context.Context, do func()) error {
 	if err := c.step(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *movingCopy) look(ctx context.Context, do func()) error {
 	return nil
 }
 
-// of returns the rows of the environment on a shard of some blocks, or of all.
+// of returns the rows of the environment on a shard, of some blocks or of all.
 func (c *movingCopy) of(table []storedRow, shard int, blocks []uint64) (found []storedRow) {
 	for _, row := range table {
 		if row.EnvironmentNumber == c.environment && row.shard == shard && (blocks == nil || slices.Contains(blocks, row.block)) {
@@ -225,7 +225,7 @@ func (c *movingCopy) Finish(ctx context.Context) error {
 	return err
 }
 
-// movers are the commands that move environments: one at a time, begun again on another node only where its node died.
+// movers are the commands that move environments: one at a time. One begins on another node only if its node died.
 type movers struct {
 	under   *process // guarded by the world's mutex
 	running sync.WaitGroup
@@ -252,7 +252,7 @@ func (p *process) command(environment uint64, to int, told func(step string)) er
 	return err
 }
 
-// strike has a node die or stand still, now and then, around the decision of a move.
+// strike makes a node die or stand still, now and then, around the decision of a move.
 func (p *process) strike(step string) {
 	if step != "decide" && step != "note" || p.w.n(3) > 0 {
 		return
@@ -262,7 +262,7 @@ func (p *process) strike(step string) {
 	p.steps, p.pause = p.w.rng.IntN(4), []time.Duration{0, 20 * time.Second}[p.w.rng.IntN(2)]
 }
 
-// begin has a node move an environment, unless another command is under way.
+// begin makes a node move an environment, unless another command is under way.
 func (m *movers) begin(p *process, environment uint64, to int) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -285,7 +285,7 @@ func (m *movers) begin(p *process, environment uint64, to int) {
 	})
 }
 
-// endOf names how a command ended.
+// endOf returns a name for the result of a command.
 func endOf(err error) string {
 	switch {
 	case err == nil:
@@ -306,9 +306,9 @@ func endOf(err error) string {
 	return "other"
 }
 
-// TestEnvironmentsMoveThroughFaults has environments move between two shards, while nodes die, stand still, leave and join at
-// any of their durable steps, also those of a move, and a store is away now and then. In the end every event is
-// on the shard where its environment lives, once, and on no other.
+// TestEnvironmentsMoveThroughFaults moves environments between two shards. Meanwhile nodes die, stand still, leave and
+// join at any of their durable steps, including the steps of a move, and a store is away now and then. In the end every
+// event is stored once, on the shard of its environment, and on no other.
 func TestEnvironmentsMoveThroughFaults(t *testing.T) {
 	m := newMovers()
 	for seed := range *worlds {
@@ -355,10 +355,10 @@ func moveThroughFaults(t *testing.T, seed uint64, all *movers) {
 		p.steps = -1
 	}
 	w.mu.Unlock()
-	time.Sleep(time.Minute) // those who stand still come back
+	time.Sleep(time.Minute) // nodes that stand still resume
 	m.running.Wait()
 	w.settle(t, nodes)
-	w.rebalance(w.alive(t, nodes)[:1]) // one node has all, as a move asks
+	w.rebalance(w.alive(t, nodes)[:1]) // one node owns everything, as a move requires
 	w.finishMoves(t, nodes[0])
 	for _, p := range nodes {
 		p.kill()
@@ -367,8 +367,8 @@ func moveThroughFaults(t *testing.T, seed uint64, all *movers) {
 	time.Sleep(time.Minute)
 }
 
-// TestANodeHoldsNoShardThatAnotherOwns has the coordinator begin a generation of another node without a word to the first: that
-// one holds nothing, for it does not know what was moved since, until it owns the shard again.
+// TestANodeHoldsNoShardThatAnotherOwns begins a generation of another node without notifying the first. The first does
+// not know which environments moved since, so it holds no shard until it owns one again.
 func TestANodeHoldsNoShardThatAnotherOwns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1, 2, 2)
@@ -415,8 +415,8 @@ func (w *world) produceMovable() {
 	}
 }
 
-// finishMoves has the last commands repeated, so that they remove what they left, and then moves each environment once
-// more: before and after, all rows are where they belong.
+// finishMoves repeats the last commands, so that they remove their remains, and then moves each environment once more.
+// Before and after, all rows are on the right shard.
 func (w *world) finishMoves(t *testing.T, p *process) {
 	t.Helper()
 	for _, elsewhere := range []int{0, 1} {

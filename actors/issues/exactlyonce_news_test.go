@@ -19,11 +19,11 @@ import (
 	"svc/protos"
 )
 
-// The world's rules wait for new issues, one of them for regressions as well. Their alerting
-// actor lives on whatever node owns its partition, and dies with it; in the end the incidents
-// count every issue that ever occurred, once, and every time that one came back, once.
+// The world's rules wait for new issues; one of them also waits for regressions. Their alerting actor lives on the node
+// that owns its partition, and dies with it. In the end the incidents count every issue that ever occurred once, and
+// every regression of an issue once.
 
-// alertStore keeps what alerting actors own.
+// alertStore stores the entities of alerting actors.
 type alertStore struct{ *process }
 
 func (s alertStore) Load(_ context.Context, owner string) (out []svc.Entity, err error) {
@@ -71,7 +71,7 @@ func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup
 	return s.done()
 }
 
-// IssueTotals counts what is stored.
+// IssueTotals counts the stored occurrences.
 func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) ([]svc.IssueTotal, error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 	return out, nil
 }
 
-// OccurrencesAfter counts what blocks after one brought.
+// OccurrencesAfter counts the occurrences in blocks after one.
 func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uin
 	return out, nil
 }
 
-// worldRules are the rules of the world: one waits for new issues, one for those that come
-// back too, and one sums up what the requests were raised by, and never fires.
+// worldRules are the rules of the world: one waits for new issues, one also waits for regressions, and one sums up the
+// raises of the requests and never fires.
 func worldRules() []svc.AlertRule {
 	return []svc.AlertRule{
 		{
@@ -142,7 +142,7 @@ func worldRules() []svc.AlertRule {
 	}
 }
 
-// hostAlerts returns the kind of alerting actors of a cluster, over the world's store, and their schedule.
+// hostAlerts returns the kind of alerting actors of a cluster with the world's store, and their schedule.
 func (p *process) hostAlerts(c *cluster.Cluster, logger *slog.Logger) (cluster.Kind, *alerting.Schedule) {
 	p.book = alerting.NewRuleIndex()
 	rules, err := settings{}.LoadKind(context.Background(), alerting.KindRule)
@@ -160,7 +160,7 @@ func (p *process) hostAlerts(c *cluster.Cluster, logger *slog.Logger) (cluster.K
 	return kind, schedule
 }
 
-// settings lists the rules of the world beside one of a stranger, which cannot be decoded.
+// settings lists the rules of the world and one of a stranger, which cannot be decoded.
 type settings struct{}
 
 func (settings) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
@@ -175,14 +175,14 @@ func (settings) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
 	return entities, nil
 }
 
-// skip notes whose settings were left out.
+// skip counts the skipped settings by owner.
 func (p *process) skip(entity svc.Entity, _ error) {
 	p.w.skipping.Lock()
 	defer p.w.skipping.Unlock()
 	p.w.skipped[entity.Owner]++
 }
 
-// worldPoints reads what the world's store holds of points.
+// worldPoints reads the points in the world's store.
 type worldPoints struct{ p *process }
 
 func (worldPoints) Measure(context.Context, []svc.AlertRule, time.Time) []alerting.Measured {
@@ -217,16 +217,16 @@ func (m worldPoints) Read(_ context.Context, counters []svc.AlertCounter, at tim
 	return out
 }
 
-// web is the application whose rules wait.
+// web is the application of the waiting rules.
 func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
 
-// checkCounts compares what the rule that counts knows with what was counted.
+// checkCounts compares the count of the counting rule with the true count.
 func (w *world) checkCounts(t *testing.T, nodes []*process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	through := w.alive(t, nodes)[0].cluster
-	// An actor that is not there is activated and reads the store; one that is there knows.
+	// An actor that is not active is activated and reads the store; an active one has the count.
 	stream := grain.Declare[grain.None, grain.None](alerting.KindAlerting, "stream")
 	if _, err := stream.Ask(ctx, through, web().String(), grain.None{}); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func (w *world) checkCounts(t *testing.T, nodes []*process) {
 	}
 }
 
-// produceNews appends a record with errors of issues, some of which nobody has seen.
+// produceNews appends a record with errors of issues, including new ones.
 func (w *world) produceNews() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -264,7 +264,7 @@ func (w *world) produceNews() {
 	w.acts = append(w.acts, &act{issue: number, at: now, moment: now})
 }
 
-// checkNews compares what the rule's incident counts with the issues that occurred.
+// checkNews compares the count of the rule's incident with the issues that occurred.
 func (w *world) checkNews(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -283,7 +283,7 @@ func (w *world) checkNews(t *testing.T) {
 	for n := range formerIssues {
 		delete(occurred, formerIssue(n))
 	}
-	// An heir is no new issue, unless the actor of its former issue did not answer in time.
+	// An heir is not a new issue, unless the actor of its former issue did not answer in time.
 	most := len(occurred)
 	for n := range formerIssues {
 		delete(occurred, w.heir(t, n))

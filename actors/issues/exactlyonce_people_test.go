@@ -12,10 +12,10 @@ import (
 	"svc/protos"
 )
 
-// The world of exactlyonce_test.go has people as well: devices identify themselves, ids are tied by aliases whose events go
-// through any partition, and members merge people through any node. The store is that of the people: links and aliases
-// are views of the stored rows, and roots are noted by nodes that read the aliases, find who is tied to whom, and
-// write, with anything between each of the three.
+// The world of exactlyonce_test.go also has people. Devices identify themselves. Aliases tie ids, with events that go
+// through any partition, and members merge people through any node. The store is the identity graph: links and aliases
+// are views of the stored rows. Nodes note the roots: they read the aliases, find the connected ids, and write.
+// Anything may happen between these three steps.
 
 // worldID is one id of an environment.
 type worldID struct {
@@ -29,25 +29,25 @@ type worldAlias struct {
 	svc.Alias
 }
 
-// worldLink says that an anonymous id is a known one.
+// worldLink ties an anonymous id to a known one.
 type worldLink struct {
 	environment      uint64
 	anonymous, known string
 }
 
-// worldPeople are what a world holds of people.
+// worldPeople is the part of a world that concerns people.
 type worldPeople struct {
-	// told are the ties that were sent, linked the links with their first instants.
+	// told holds the ties that were sent, linked the links with their first instants.
 	told   map[worldAlias]bool
 	linked map[worldLink]time.Time
-	// merges are the ties that members' merges stored, asked all that members asked for; sure are those of which a member was
-	// told that they hold.
+	// merges holds the ties that members' merges stored, and asked holds all requested ones. sure holds the ties that a
+	// member received as durable.
 	merges      map[worldAlias]bool
 	asked, sure map[worldAlias]bool
-	// roots are what nodes noted, promised the ties that some node found all noted.
+	// roots holds the roots that nodes noted. promised holds the ties that some node found completely noted.
 	roots    map[worldID]svc.Root
 	promised map[worldAlias]bool
-	// undone says which promises a write broke, united how often roots were looked at.
+	// undone lists the promises that a write broke; united counts the searches for roots.
 	undone []string
 	united int
 }
@@ -59,10 +59,10 @@ func newWorldPeople() worldPeople {
 	}
 }
 
-// worldIDs is how many ids of each kind an environment has.
+// worldIDs is the number of ids of each kind in an environment.
 const worldIDs = 14
 
-// idNumber is the number by which the store knows an id.
+// idNumber is the number of an id in the store.
 func idNumber(id string) uint64 { return protos.VisitorHash(1, id) }
 
 func aliasOf(environment uint64, one, other string) worldAlias {
@@ -97,7 +97,7 @@ func (w *world) produceIdentity(now time.Time) {
 	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 }
 
-// aliases returns the aliases of an environment that are stored; the caller holds the lock.
+// aliases returns the stored aliases of an environment; the caller holds the lock.
 func (w *world) aliases(environment uint64) map[worldAlias]bool {
 	found := map[worldAlias]bool{}
 	for _, row := range w.view {
@@ -113,7 +113,7 @@ func (w *world) aliases(environment uint64) map[worldAlias]bool {
 	return found
 }
 
-// uniter is the store of people as a node reaches it.
+// uniter is a node's access to the store of people.
 type uniter struct{ *process }
 
 // absent reports whether the store of an environment does not answer; the caller holds the lock.
@@ -125,7 +125,8 @@ func (u uniter) absent(environment uint64) bool {
 	return u.w.missing(shard)
 }
 
-// Unite reads the aliases of an environment and what is noted, and notes the roots that are made of more aliases, as the store does.
+// Unite reads the aliases of an environment and the noted roots, and notes the roots that are made of more aliases, as
+// the store does.
 func (u uniter) Unite(_ context.Context, environment uint64) error {
 	if err := u.step(); err != nil {
 		return err
@@ -174,7 +175,8 @@ func (u uniter) Unite(_ context.Context, environment uint64) error {
 	return nil
 }
 
-// noteRoots keeps of each id the root that is made of the most aliases; of as many, what came last. The caller holds the lock.
+// noteRoots stores for each id the root that is made of the most aliases, and the latest of equal ones. The caller
+// holds the lock.
 func (w *world) noteRoots(environment uint64, roots []svc.Root) {
 	for _, root := range roots {
 		if id := (worldID{environment, root.Visitor}); root.Edges >= w.people.roots[id].Edges {
@@ -184,7 +186,7 @@ func (w *world) noteRoots(environment uint64, roots []svc.Root) {
 	w.checkPromises()
 }
 
-// checkPromises looks whether all ties hold that a node found noted; the caller holds the lock.
+// checkPromises checks that all ties hold that a node found noted; the caller holds the lock.
 func (w *world) checkPromises() {
 	for alias := range w.people.promised {
 		low, high := w.people.roots[worldID{alias.environment, alias.Low}], w.people.roots[worldID{alias.environment, alias.High}]
@@ -194,7 +196,7 @@ func (w *world) checkPromises() {
 	}
 }
 
-// tieListener looks, when a block is committed, whether what its aliases tie is noted.
+// tieListener checks, when a block is committed, that the ties of its aliases are noted.
 type tieListener struct {
 	pipeline.NopListener
 	w *world
@@ -218,7 +220,7 @@ func (b *tieBlock) Committed(block uint64) {
 	b.w.checkPromises()
 }
 
-// UniteAll is Unite of every environment of a shard that has aliases.
+// UniteAll calls Unite for every environment of a shard that has aliases.
 func (u uniter) UniteAll(ctx context.Context, shard int) error {
 	if err := u.step(); err != nil {
 		return err
@@ -237,7 +239,7 @@ func (u uniter) UniteAll(ctx context.Context, shard int) error {
 	return nil
 }
 
-// merge makes one person of two ids as a member does, through this node.
+// merge merges two ids into one person as a member does, through this node.
 func (p *process) merge() {
 	w := p.w
 	w.mu.Lock()
@@ -264,7 +266,7 @@ func (p *process) merge() {
 	w.people.sure[alias] = true
 }
 
-// tied goes along ties from an id and returns the least number that it meets.
+// tied follows ties from an id and returns the least number that it meets.
 func tied(number uint64, ties map[uint64][]uint64) uint64 {
 	seen, least := map[uint64]bool{number: true}, number
 	for open := []uint64{number}; len(open) > 0; open = open[1:] {
@@ -278,7 +280,7 @@ func tied(number uint64, ties map[uint64][]uint64) uint64 {
 	return least
 }
 
-// checkPeople compares links and roots with what was sent and asked for, in whatever order it arrived.
+// checkPeople compares links and roots with the sent and requested ties, in any order of their arrival.
 func (w *world) checkPeople(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -339,7 +341,7 @@ func (w *world) checkTies(t *testing.T, environment uint64) {
 	}
 }
 
-// TestATieThatIsUndoneIsFound has a node overwrite what another one noted of more aliases.
+// TestATieThatIsUndoneIsFound lets a node overwrite the root that another one noted from more aliases.
 func TestATieThatIsUndoneIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, 1, 1)

@@ -12,14 +12,12 @@ import (
 	"svc"
 )
 
-// interrupted is the text beside the offsets of a block with the number 7 of the first two records
-// of two partitions.
+// interrupted is the text next to the offsets of a block with the number 7 of the first two records of two partitions.
 const interrupted = "block1 7 0,0,1 1,0,1"
 
-// TestNobodyGoesPastABlockThatWasNotBegun is the case that random faults meet too
-// seldom: a node died while it wrote the boundaries of a block, and its partitions
-// have two successors. The one whose partition has no text must not go past the
-// block before the other one has looked, or it would look stored.
+// TestNobodyGoesPastABlockThatWasNotBegun is a case that random faults meet too rarely. A node died while it wrote the
+// boundaries of a block, and its partitions have two successors. The successor with the partition without a text must
+// not go past the block before the other one has looked, or the block would look stored.
 func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1, 2, 1)
@@ -53,7 +51,7 @@ func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 	})
 }
 
-// TestWhatRecoveryStoresIsCounted has a node find a block whose boundaries stand everywhere.
+// TestWhatRecoveryStoresIsCounted lets a node find a block with boundaries that stand everywhere.
 func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1, 2, 1)
@@ -77,8 +75,8 @@ func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 	})
 }
 
-// TestAShortGenerationCompletesItsPart has a node find an interrupted block. It takes longer to read
-// the states of the block's partitions than any of its generations lasts.
+// TestAShortGenerationCompletesItsPart lets a node find an interrupted block. Reading the states of the block's
+// partitions takes longer than any of its generations lasts.
 func TestAShortGenerationCompletesItsPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1, 2, 1)
@@ -108,7 +106,7 @@ func TestAShortGenerationCompletesItsPart(t *testing.T) {
 	})
 }
 
-// countOf returns what a counter stands at.
+// countOf returns the value of a counter.
 func countOf(t *testing.T, counter prometheus.Counter) float64 {
 	t.Helper()
 	var out dto.Metric

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// TestAShardThatIsAwayDelaysNoOther has the store of one shard away for a minute, in which nodes are killed
-// and the partitions move. What is sent to the other shard is stored as soon as ever, and in the end
-// everything is stored once.
+// TestAShardThatIsAwayDelaysNoOther has the store of one shard away for a minute, in which nodes are killed and the
+// partitions move. Events of the other shard are stored as soon as otherwise, and in the end everything is stored once.
 func TestAShardThatIsAwayDelaysNoOther(t *testing.T) {
 	for _, away := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -20,7 +19,7 @@ func TestAShardThatIsAwayDelaysNoOther(t *testing.T) {
 			w.setAside(away == 1)
 			for second := range 60 {
 				w.send(t, 1-away, 5)
-				if away == 1 && second%13 == 12 { // with shard 0 away nobody knows what to look out for
+				if away == 1 && second%13 == 12 { // while shard 0 is away, no node can read the watched issues
 					w.mu.Lock()
 					nodes[second%2].dead = true
 					nodes[second%2].kill()
@@ -46,8 +45,8 @@ func TestAShardThatIsAwayDelaysNoOther(t *testing.T) {
 	}
 }
 
-// send sends some records to both shards in a second, and waits until the store of one has its own. That takes
-// a few intervals, and the preparation of a generation.
+// send sends some records to both shards in a second, and waits until the store of one shard has its records. That
+// takes a few intervals, and the preparation of a generation.
 func (w *world) send(t *testing.T, shard, records int) {
 	t.Helper()
 	for range records {

@@ -33,10 +33,9 @@ import (
 	"svc/protos"
 )
 
-// world is a log with its group coordinator and a store, all of which survive, and
-// nodes that do not. Everything durable happens in small steps that take a random
-// time, so that the steps of the nodes interleave in every order; at any of them a
-// node may die, or stand still for longer than its session.
+// world is a log with its group coordinator and a store, which all survive, and nodes that do not. Everything durable
+// happens in small steps that take a random time, so that the steps of the nodes interleave in every order. At any of
+// them a node may die, or stand still for longer than its session.
 type world struct {
 	mu         sync.Mutex
 	rng        *rand.Rand
@@ -46,66 +45,64 @@ type world struct {
 	sent       map[string]int
 	committed  []svc.LogPosition
 	rows       []storedRow
-	view       []storedRow     // what a materialized view of the rows holds
-	notes      map[string]bool // token and month whose part is stored
-	// forgetful worlds lie beyond the duplicate window: the history knows no id,
-	// and no event is sent twice, so only tokens and offsets can save the count.
+	view       []storedRow     // the rows of a materialized view
+	notes      map[string]bool // tokens and months with a stored part
+	// forgetful worlds are past the duplicate window: the history knows no id, and no event is sent twice, so only
+	// tokens and offsets can preserve the count.
 	forgetful bool
 	agents    *enrich.UserAgents
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
-	// alerts are the entities of the alerting actor, fresh is how many issues occurred
-	// beside those that people change.
+	// alerts holds the entities of the alerting actor. fresh is the number of issues that occurred in addition to the
+	// ones that members change.
 	alerts map[string]svc.Entity
 	fresh  int
-	// asked is when people asked for their patches.
+	// asked is when patches were requested.
 	asked map[string]time.Time
-	// noted are the regressions, by block and issue, of which their issues know that the rules
-	// know of them.
+	// noted holds the regressions, by block and issue, that were confirmed to their issues as received by the rules.
 	noted map[[2]uint64]bool
-	// points are stored like rows, and rollups are what a view holds of them; raised
-	// is by how much the senders counted up a series.
+	// points are stored like rows, and rollups are the rows of a view of them; raised is the sum by which the senders
+	// raised a series.
 	points  []storedPoint
 	rollups []storedPoint
 	senders []*sender
 	raised  map[uint64]float64
-	// acts lists the changes of the issues, and when the last of it was.
+	// acts lists the changes of the issues; last is the time of the last one.
 	acts []*act
 	last time.Time
 	// owners are the addresses of the nodes that own the partitions.
 	owners []string
 	nodes  map[string]*process
 
-	// generation is the present one, members who takes part in it.
+	// generation is the current one; members are its nodes.
 	generation int32
 	members    map[*process]bool
-	// away says that the store of shard 0 does not answer, aside that another one does not.
+	// away says that the store of shard 0 does not answer, aside that the store of another shard does not.
 	away, aside bool
-	// spoiled says that what actors load cannot be decoded, so they do not answer.
+	// spoiled makes the entities that actors load undecodable, so that the actors do not answer.
 	spoiled bool
-	// letters are the dead letters by id. Poison can be neither folded nor stored: poisoned counts
-	// it by what should have become of it.
-	// notes are what actors are to be told later.
+	// outboxNotes are the notes for actors. letters are the dead letters by id. Poison cannot be folded, stored or
+	// decoded: poisoned counts it by its expected end.
 	outboxNotes map[string]svc.Entity
 	letters     map[string]svc.DeadLetter
 	poisoned    map[string]int
-	// skipped counts what snapshots left out, by its owner; skipping guards it.
+	// skipped counts the entities that snapshots skipped, by owner; skipping guards it.
 	skipping sync.Mutex
 	skipped  map[string]int
-	// heard counts how often the toy listener was told that an event is stored, calls are its calls.
+	// heard counts the calls of the toy listener for each stored event; calls lists its calls.
 	heard map[string]int
 	calls []string
 	// slow is how long it takes to read the ids of the recent past.
 	slow   time.Duration
 	people worldPeople
-	// stale counts what was refused because it came from an ended generation.
+	// stale counts the commits that were refused because they came from an ended generation.
 	stale int
-	// claimed are the claims of the partitions. refused counts the writes of processes without
-	// the claim, overtaken those that counted although their writer did not know the last ones.
+	// claimed holds the claims of the partitions. refused counts the writes of processes without the claim. overtaken
+	// counts the writes that succeeded although their writer did not know the last ones.
 	claimed            map[int]*worldClaim
 	refused, overtaken int
-	// places are noted in the stores: where environments live that were moved.
+	// places are noted in the stores: the shards of environments that were moved.
 	places map[uint64]int
 }
 
@@ -145,7 +142,7 @@ func (w *world) setAside(aside bool) {
 
 func (w *world) shape() svc.LogShape { return svc.LogShape{Partitions: w.partitions, Shards: w.shards} }
 
-// shardEnvironment is an environment that lives on shard 1 where there is one.
+// shardEnvironment is an environment that lives on shard 1 if there is one.
 const shardEnvironment = 2
 
 func (w *world) spoil(spoiled bool) {
@@ -213,7 +210,7 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 	return table
 }
 
-// sessions returns what each stored row knows of its session, as a node finds the rows.
+// sessions returns the state of its session in each stored row, as a node finds the rows.
 func (p *process) sessions(except uint64) []svc.OpenSession {
 	var found []svc.OpenSession
 	for _, row := range p.w.rows {
@@ -247,7 +244,7 @@ func sessionFor(visitor, event string) string {
 	return []string{"", "", visitor, "shared", fmt.Sprint("c", n/5%60)}[n%5]
 }
 
-// shown folds the stored rows into sessions by what the rows show.
+// shown folds the stored rows into sessions by the events that the rows show.
 func (w *world) shown() map[string]*svc.Session {
 	found := map[string]*svc.Session{}
 	for _, row := range w.rows {
@@ -308,16 +305,16 @@ func (w *world) produceOf(environment uint64, now time.Time) {
 	}
 }
 
-// What makes an item poison: the store refuses rows of the one name, folding panics at the other
-// address, and a record of the bytes does not decode.
+// Poison items: the store refuses rows of poisonName, folding panics at the other address, and a record of the bytes
+// does not decode.
 const (
 	poisonName    = "poison"
 	poisonAddress = "203.0.113.66"
 	poisonBytes   = "\xff\xff"
 )
 
-// producePoison appends a record in which something is poison, beside what is not. It belongs to an
-// environment and a visitor of its own, whose sessions nobody counts.
+// producePoison appends a record with one poison item and other items. It belongs to an environment and a visitor of
+// its own, so that its sessions are not counted.
 func (w *world) producePoison(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -347,7 +344,7 @@ func (w *world) producePoison(now time.Time) {
 	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 }
 
-// checkPoison compares the dead letters with what was poison.
+// checkPoison compares the dead letters with the poison that was sent.
 func (w *world) checkPoison(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -379,7 +376,7 @@ func (w *world) checkPoison(t *testing.T) {
 	}
 }
 
-// Sift finds what the store refuses.
+// Sift finds the rows that the store refuses.
 func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc.RefusedRow, _ error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -425,7 +422,7 @@ func (p *process) CountRows(_ context.Context, id uint64, _ pipeline.Block) (sto
 	return stored, nil
 }
 
-// Park keeps dead letters.
+// Park stores dead letters.
 func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
 	if err := p.step(); err != nil {
 		return err
@@ -443,15 +440,15 @@ func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
 	return p.done()
 }
 
-// process is one life of a node over the world.
+// process is one life of a node in the world.
 type process struct {
 	w       *world
 	sinks   *pipeline.Sinks
 	metrics *pipeline.SinkMetrics
 	stream  *pipeline.Stream
 	intakes []*pipeline.Intake
-	mail    chan mail // what the intakes take, one message after another
-	// cluster hosts the issues, watch and issues are the node's.
+	mail    chan mail // the messages of the intakes, one after another
+	// cluster hosts the issues; watch and issues belong to the node.
 	name    string
 	cluster *cluster.Cluster
 	claim   *cluster.Claims
@@ -462,21 +459,20 @@ type process struct {
 	outbox  *pipeline.Outbox
 	kill    context.CancelFunc
 
-	// The rest is guarded by the world's mutex. steps counts down to the node's
-	// fate; negative never.
+	// The world's mutex guards the rest. steps counts down to the node's fate; a negative number means never.
 	steps  int
 	pause  time.Duration // the fate is a pause of this length, zero death
 	dead   bool
 	paused bool
 	taken  map[int]*worldClaim // the claims that the node took last
-	places map[uint64]int      // where environments live that were moved, as far as the node knows
-	// end ends the node's present generation, ended is closed when it has.
+	places map[uint64]int      // the shards of moved environments, as far as the node knows
+	// end ends the node's current generation; ended is closed when it has ended.
 	end   context.CancelFunc
 	ended chan struct{}
 }
 
-// step is one durable action, which may not happen because the node dies. The
-// caller holds the world's mutex afterwards, unless an error is returned.
+// step is one durable action, which does not happen if the node dies. Afterwards the caller holds the world's mutex,
+// unless an error is returned.
 func (p *process) step() error {
 	w := p.w
 	w.mu.Lock()
@@ -504,8 +500,8 @@ func (p *process) step() error {
 	return nil
 }
 
-// Commit writes one partition after the other, as the embedded broker does where
-// it dies in between; the coordinator refuses those of another generation.
+// Commit writes one partition after the other, like the embedded broker if it dies in between. The coordinator refuses
+// positions of another generation.
 func (p *process) Commit(_ context.Context, generation int32, positions []svc.LogPosition) error {
 	for _, i := range rand.Perm(len(positions)) {
 		if err := p.step(); err != nil {
@@ -522,7 +518,7 @@ func (p *process) Commit(_ context.Context, generation int32, positions []svc.Lo
 	return p.done()
 }
 
-// done is the way back of an answer.
+// done is the step that returns an answer.
 func (p *process) done() error {
 	if err := p.step(); err != nil {
 		return err
@@ -551,8 +547,7 @@ func (p *process) Read(_ context.Context, partition int, first, last int64) ([]s
 	return p.w.log[partition][first : last+1], nil
 }
 
-// Insert stores one part per month, each once per token. It does not ask who is
-// the owner, as no store does.
+// Insert stores one part per month, each once per token. It does not check the ownership, like any store.
 func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.Block) error {
 	type part struct {
 		month string
@@ -630,7 +625,7 @@ type mail struct {
 	message   any
 }
 
-// Tell puts a message into the mailbox, where it may lie for a while.
+// Tell puts a message into the mailbox, where it may wait for a while.
 func (p *process) Tell(_, identity string, message any) error {
 	partition, err := strconv.Atoi(identity)
 	if err == nil { // a message for an intake
@@ -639,8 +634,8 @@ func (p *process) Tell(_, identity string, message any) error {
 	return nil
 }
 
-// receive has the intakes take their messages until ctx ends. Now and then they are
-// busy longer than their caller waits.
+// receive makes the intakes take their messages until ctx ends. Now and then they are busy for longer than their caller
+// waits.
 func (p *process) receive(ctx context.Context) {
 	for {
 		select {
@@ -778,8 +773,8 @@ func (p *process) read(ctx context.Context, partition int, next int64) error {
 	return nil
 }
 
-// rebalance ends the generation and begins the next one, in which the given nodes
-// own everything. Nodes that are dead or stand still are not waited for.
+// rebalance ends the generation and begins the next one, in which the given nodes own everything. It does not wait for
+// nodes that are dead or stand still.
 func (w *world) rebalance(nodes []*process) {
 	w.mu.Lock()
 	var waiting []chan struct{}
@@ -807,7 +802,7 @@ func (w *world) rebalance(nodes []*process) {
 	for partition := range w.partitions {
 		at := w.rng.IntN(len(nodes))
 		if w.generation%3 != 0 {
-			at = partition % len(nodes) // stays where it is, as long as the nodes do
+			at = partition % len(nodes) // it stays in place as long as the set of nodes does not change
 		}
 		for shard := range w.shards {
 			shares[at] = append(shares[at], shard*w.partitions+partition)
@@ -829,7 +824,7 @@ func (w *world) rebalance(nodes []*process) {
 	}
 }
 
-// leave ends the life of a node whose generation has ended in order.
+// leave ends the life of a node after its generation ended in order.
 func (p *process) leave() {
 	p.kill()
 	p.w.mu.Lock()
@@ -837,8 +832,7 @@ func (p *process) leave() {
 	p.dead = true
 }
 
-// alive returns the nodes that take part in a rebalance, and starts new ones for
-// those that died.
+// alive returns the nodes that take part in a rebalance, and starts new ones in place of dead ones.
 func (w *world) alive(t *testing.T, nodes []*process) []*process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -856,11 +850,11 @@ func (w *world) alive(t *testing.T, nodes []*process) []*process {
 	return able
 }
 
-// worlds is how many random histories the simulation lives through; 200 by hand.
+// worlds is the number of random histories of the simulation; 200 by hand.
 var worlds = flag.Int("worlds", 40, "random histories of the simulation of faults")
 
-// TestEveryEventIsStoredOnceThroughFaults has nodes die, stand still, leave and
-// join at any of their durable steps, many times, and counts.
+// TestEveryEventIsStoredOnceThroughFaults lets nodes die, stand still, leave and join at any of their durable steps,
+// many times, and counts the stored events.
 func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
 	for seed := range *worlds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -920,7 +914,7 @@ func faults(t *testing.T, seed uint64) {
 	members.Wait()
 	w.setAside(false)
 	w.spoil(false)
-	time.Sleep(time.Minute) // those who stand still come back
+	time.Sleep(time.Minute) // nodes that stand still resume
 	w.settle(t, nodes)
 	w.check(t)
 	w.checkIssues(t)
@@ -941,7 +935,7 @@ func faults(t *testing.T, seed uint64) {
 	time.Sleep(time.Minute)
 }
 
-// doom draws after how many steps, up to a limit, each node dies, stands still, or neither.
+// doom draws the number of steps, up to a limit, after which each node dies, stands still, or neither.
 func (w *world) doom(nodes []*process, limit int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -959,7 +953,7 @@ func (w *world) doom(nodes []*process, limit int) {
 	}
 }
 
-// turn begins the next generation of those who are able, without one of them now and then.
+// turn begins the next generation of the nodes that are able, now and then without one of them.
 func (w *world) turn(t *testing.T, nodes []*process) {
 	able := w.alive(t, nodes)
 	var leaving *process
@@ -974,9 +968,9 @@ func (w *world) turn(t *testing.T, nodes []*process) {
 	}
 }
 
-// settle waits until everything is stored and committed and everybody knows, longer than an outbox rests
-// between two attempts at an actor. A node that stood still may leave a note, after the others have looked, about a
-// block that they complete: the next generation delivers it.
+// settle waits until everything is stored and committed and all actors know it. That is longer than the pause of an
+// outbox between two attempts at an actor. A node that stood still may leave a note about a block that others complete,
+// after they have looked: the next generation delivers it.
 func (w *world) settle(t *testing.T, nodes []*process) {
 	t.Helper()
 	for range 2 {
@@ -1034,7 +1028,7 @@ func (s shardStore) RecentIDs(ctx context.Context, since time.Time, except uint6
 	return s.process.RecentIDs(ctx, since, except, limit, yield)
 }
 
-// tellingStore keeps what actors are to be told later.
+// tellingStore stores the notes for actors.
 type tellingStore struct{ *process }
 
 func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
@@ -1071,8 +1065,7 @@ func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ err
 	return out, nil
 }
 
-// check compares the store with what was sent, and the sums of the deltas with
-// the sessions that the rows show.
+// check compares the store with the sent events, and the sums of the deltas with the sessions that the rows show.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	stored, viewed, seen := map[string]int{}, map[string]int{}, map[string]svc.EventRow{}

@@ -17,20 +17,19 @@ import (
 //
 //	identity   environment/issue: the environment's number and the issue's id
 //	rank       1
-//	owns       what was decided about the issue: status, assignee, what it is
-//	           merged with, of which regressions the alert rules must still hear;
-//	           what members and the service did with it, and comments
-//	persists   entity issue, once anybody touches the issue, and an entity activity
-//	           for each entry; what it counts comes from the stored occurrences
+//	owns       the decisions about the issue: status, assignee, merges, and the
+//	           regressions that are not yet reported to the alert rules; the activity
+//	           of members and of the service, and comments
+//	persists   entity issue, once the issue is changed for the first time, and an entity
+//	           activity for each entry; its counts come from the stored occurrences
 //	woken by   calls, and by the sink when a resolved or merged issue occurs
 //	limits     svc.MaxMerged parts, svc.MaxIssueActivity entries
 //	stops      after half a minute without a message
 //
-// It lives in the partition that carries the issue's occurrences, beside the
-// ResolvedSet that it keeps.
+// It lives in the partition that carries the issue's occurrences, on the same node as the ResolvedSet that it updates.
 const kindIssue = "issue"
 
-// issueIdle is how long an issue's actor is kept: most are asked once.
+// issueIdle is how long an issue's actor stays activated: most are asked once.
 const issueIdle = 30 * time.Second
 
 type issue struct {
@@ -40,7 +39,7 @@ type issue struct {
 	resolved   *ResolvedSet
 }
 
-// issueRecord is how an issue is stored. The numbers are for queries.
+// issueRecord is the stored form of an issue. The numbers are for queries.
 type issueRecord struct {
 	svc.IssueState
 	Issue         uint64 `json:"issue"`
@@ -58,7 +57,7 @@ type (
 		Hits []svc.IssueHit `json:"hits"`
 		// FirstSeen is nil before the releases were looked up.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
-		// Block is the number of the block, Tell the same if alert rules wait for regressions, else 0.
+		// Block is the number of the block. Tell is the same if alert rules wait for regressions, else 0.
 		Block uint64 `json:"block,omitempty"`
 		Tell  uint64 `json:"tell,omitempty"`
 	}
@@ -66,7 +65,7 @@ type (
 	occurredAnswer struct {
 		// MergedInto is the issue to ask instead.
 		MergedInto string `json:"mergedInto"`
-		// Need names the releases whose first occurrence decides.
+		// Need names the releases with a first occurrence that decides.
 		Need []string `json:"need"`
 		// Regressed is set if the issue regressed with the block of Tell.
 		Regressed bool `json:"regressed,omitempty"`
@@ -75,14 +74,14 @@ type (
 	notedRegression struct {
 		Block uint64 `json:"block"`
 	}
-	// issuePart names another issue. Noted says that the activity shall mention it.
+	// issuePart names another issue. If Noted is set, the activity mentions it.
 	issuePart struct {
 		ID    string          `json:"id"`
 		Noted bool            `json:"noted,omitempty"`
 		By    svc.IssueAuthor `json:"by"`
 	}
-	// issueClaimed answers continue: whether the asking issue continues this one, and the issue to become part
-	// of.
+	// issueClaimed answers continue: whether the asking issue continues this one, and the issue of which it becomes
+	// part.
 	issueClaimed struct {
 		Granted bool   `json:"granted"`
 		Root    string `json:"root"`
@@ -178,12 +177,12 @@ func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueCha
 	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}, happened...), nil
 }
 
-// dropResolved takes the issue out of the resolved set, as of a version.
+// dropResolved removes the issue from the resolved set, as of a version.
 func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
 
 // onOccurred decides whether occurrences reopen the issue.
 func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
-	// Rules may have come to wait for regressions, or cease to, since the block was reported first.
+	// Since the block was reported first, rules may have begun or ceased to wait for regressions.
 	if block := max(m.Block, m.Tell); slices.Contains(i.state.Owed, block) {
 		return grain.Answer(occurredAnswer{Regressed: true}), nil
 	}
@@ -197,7 +196,7 @@ func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occ
 	case next.Status != i.state.Status:
 		return issueChanged(i, next, occurredAnswer{}, regression(&next, now)), nil
 	case !i.state.Watched():
-		// The watch held too many.
+		// The set contained an issue that need not be watched.
 		return grain.Outcome[occurredAnswer]{Answer: occurredAnswer{Need: need}, Effects: grain.Effects{After: i.dropResolved}}, nil
 	}
 	return grain.Answer(occurredAnswer{Need: need}), nil
@@ -236,7 +235,7 @@ func (i *issue) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], er
 	return issueChanged(i, i.state.Leave(), grain.None{}), nil
 }
 
-// onContinue answers whether an issue of the present grouping continues this one.
+// onContinue decides whether an issue of the present grouping continues this one.
 func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
 	next, granted := i.state.Continue(m.ID)
 	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
@@ -261,7 +260,7 @@ func issueIdentity(environment, number uint64) string {
 	return strconv.FormatUint(environment, 10) + "/" + svc.IssueID(number)
 }
 
-// issueOfIdentity returns the number of an identity's issue, 0 for a strange one.
+// issueOfIdentity returns the number of an identity's issue, 0 for an invalid one.
 func issueOfIdentity(identity string) uint64 {
 	_, id, _ := strings.Cut(identity, "/")
 	number, _ := svc.ParseIssueID(id)

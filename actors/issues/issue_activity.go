@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// kindActivity is the kind of the entities that hold an issue's activity, one an entry.
+// kindActivity is the kind of the entities that hold an issue's activity, one per entry.
 const kindActivity = "activity"
 
 type (
@@ -17,10 +17,10 @@ type (
 	commentIssue struct {
 		Text string          `json:"text"`
 		By   svc.IssueAuthor `json:"by"`
-		// Call is the same for all repetitions of a call, empty where it cannot be repeated.
+		// Call is the same for all repetitions of a call, empty if it cannot be repeated.
 		Call string `json:"call,omitempty"`
 	}
-	// activityPage asks for entries below a number, 0 for the newest.
+	// activityPage requests entries below a number, or the newest for 0.
 	activityPage struct {
 		Before uint64 `json:"before"`
 		Limit  int    `json:"limit"`
@@ -32,8 +32,7 @@ type (
 	}
 )
 
-// note adds an entry to the activity and returns what must be stored. It fails with conflict where a
-// comment finds no room.
+// note adds an entry to the activity and returns the writes. It fails with conflict if there is no room for a comment.
 func (i *issue) note(entry svc.IssueActivity) ([]grain.Write, error) {
 	next, dropped, err := i.activities.Add(entry)
 	if err != nil || len(next) == 0 || dropped == 0 && len(next) == len(i.activities) {
@@ -48,7 +47,7 @@ func (i *issue) note(entry svc.IssueActivity) ([]grain.Write, error) {
 	return writes, nil
 }
 
-// regression is the entry of an issue that came back.
+// regression is the entry of an issue that regressed.
 func regression(next *svc.IssueState, now time.Time) svc.IssueActivity {
 	at := now
 	if next.RegressedAt != nil {
@@ -59,7 +58,7 @@ func regression(next *svc.IssueState, now time.Time) svc.IssueActivity {
 	}
 }
 
-// onComment adds a comment and answers its entry.
+// onComment adds a comment and returns its entry.
 func (i *issue) onComment(now time.Time, m commentIssue) (grain.Outcome[svc.IssueActivity], error) {
 	if problem := svc.CheckComment(m.Text); problem != nil {
 		return grain.Outcome[svc.IssueActivity]{}, svc.Invalid(*problem)
@@ -76,14 +75,14 @@ func (i *issue) onComment(now time.Time, m commentIssue) (grain.Outcome[svc.Issu
 	return grain.Answer(i.activities[len(i.activities)-1], writes...), nil
 }
 
-// onActivity answers a page of the activity.
+// onActivity returns a page of the activity.
 func (i *issue) onActivity(_ time.Time, m activityPage) (grain.Outcome[activityAnswer], error) {
 	page, more := i.activities.Page(m.Before, m.Limit)
 	return grain.Answer(activityAnswer{Page: page, More: more}), nil
 }
 
-// Comment adds a comment to an issue and returns its entry. It fails with conflict where the issue
-// has svc.MaxIssueActivity comments.
+// Comment adds a comment to an issue and returns its entry. It fails with conflict if the issue has
+// svc.MaxIssueActivity comments.
 func (i *Issues) Comment(ctx context.Context, environment, number uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error) {
 	call := svc.DrawID(ctx, "", func(string) string { return "" })
 	return issueComment.Ask(ctx, i.Actors, issueIdentity(environment, number), commentIssue{Text: text, By: by, Call: call})

@@ -10,8 +10,7 @@ import (
 // blockHits are the issues that occurred in a block, per issue and release.
 type blockHits map[hitKey]blockHit
 
-// blockHit is the moment of the latest occurrence, where the latest stands in the log, and how
-// many there were.
+// blockHit holds the moment of the latest occurrence, the latest offset in the log, and the number of occurrences.
 type blockHit struct {
 	moment      time.Time
 	offset      int64
@@ -40,7 +39,7 @@ func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
 	return key
 }
 
-// remove takes an occurrence out. The moment of the latest one stays, since it did occur.
+// remove removes an occurrence. The moment of the latest one stays, since it did occur.
 func (h blockHits) remove(key hitKey) {
 	hit := h[key]
 	if hit.occurrences--; hit.occurrences == 0 {
@@ -50,8 +49,8 @@ func (h blockHits) remove(key hitKey) {
 	h[key] = hit
 }
 
-// watched returns the hits of the issues that must decide on them: resolved and merged ones, and those that
-// were just merged.
+// watched returns the hits of the issues that must decide on them: resolved and merged ones, and issues that were just
+// merged.
 func (h blockHits) watched(watch *ResolvedSet, continued map[uint64]bool) []issueHits {
 	places := map[uint64]int{}
 	var out []issueHits
@@ -80,8 +79,7 @@ type issueSet struct {
 	issues map[uint64]struct{}
 }
 
-// knownIssues bounds the set; one that is full is forgotten, which costs a question to the
-// store for each issue that occurs again.
+// knownIssues bounds the set. A full set is dropped, which costs a query to the store for each issue that occurs again.
 const knownIssues = 1 << 20
 
 func (s *issueSet) has(issue uint64) bool {

@@ -19,7 +19,7 @@ func testIssue() (number uint64, other string) {
 	return svc.IssueNumber(1, "v1-a"), svc.IssueID(svc.IssueNumber(1, "v1-b"))
 }
 
-// TestIssueLife plays the lives of an issue; nothing is kept but what is stored.
+// TestIssueLife plays the lives of an issue; only the stored state survives each step.
 func TestIssueLife(t *testing.T) {
 	number, other := testIssue()
 	root, _ := svc.ParseIssueID(other)
@@ -32,7 +32,7 @@ func TestIssueLife(t *testing.T) {
 		}
 		return []grain.Write{grain.Put("issue", "issue", r)}
 	}
-	// and returns a step that adds an entry to the activity too.
+	// and returns a step that also adds an entry to the activity.
 	and := func(s actorstest.Step, entry svc.IssueActivity) actorstest.Step {
 		entry.At = entry.At.UTC()
 		s.Want.Writes = append(slices.Clip(s.Want.Writes), grain.Put("activity", strconv.FormatUint(entry.Number, 10), entry))
@@ -130,7 +130,7 @@ func TestIssueLife(t *testing.T) {
 	}
 }
 
-// TestIssuesAreWatchedBeforeTheyAreSaved holds a save and looks at the watch.
+// TestIssuesAreWatchedBeforeTheyAreSaved holds a save and checks the resolved set.
 func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	number, _ := testIssue()
 	watch := &ResolvedSet{}
@@ -156,8 +156,8 @@ func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	}
 }
 
-// TestIssuesSurviveAMove changes issues through a cluster whose actors are
-// evicted in between, and merges and parts them.
+// TestIssuesSurviveAMove changes issues through a cluster that evicts their actors in between, and merges and unmerges
+// them.
 func TestIssuesSurviveAMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()
@@ -214,7 +214,7 @@ func TestIssuesSurviveAMove(t *testing.T) {
 	})
 }
 
-// TestIssuesLiveBesideTheirOccurrences places an issue where its occurrences go.
+// TestIssuesLiveBesideTheirOccurrences checks that an issue and its occurrences share a partition.
 func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
 	for n := range uint64(100) {
 		number := svc.IssueNumber(n, "v1-x")
@@ -224,8 +224,7 @@ func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
 	}
 }
 
-// TestOneIssueDoesNotKeepOthersFromHearing has one that cannot be read, and one that is part of
-// what is no issue.
+// TestOneIssueDoesNotKeepOthersFromHearing has an issue that cannot be read, and one that is part of an invalid id.
 func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()

@@ -18,8 +18,8 @@ import (
 
 // ReleaseOrder knows the order of releases.
 type ReleaseOrder interface {
-	// FirstSeen returns when releases of an environment were announced or occurred for the first
-	// time in an error; one that never did is missing.
+	// FirstSeen returns when releases of an environment were announced or occurred for the first time in an error.
+	// Releases that never did are missing.
 	FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error)
 }
 
@@ -27,12 +27,12 @@ type ReleaseOrder interface {
 type Issues struct {
 	Actors   grain.Caller
 	Releases ReleaseOrder
-	// Log orders resolutions and occurrences; if it is nil, clocks do. Shape says how it is divided.
+	// Log orders resolutions and occurrences; if it is nil, clocks do. Shape is the division of the log.
 	Log   LogEnds
 	Shape svc.LogShape
 }
 
-// withoutOffsets returns hits for an issue whose occurrences have another log.
+// withoutOffsets returns hits for an issue with occurrences in another partition of the log.
 func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
 	hits = slices.Clone(hits)
 	for i := range hits {
@@ -43,17 +43,17 @@ func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
 
 // LogEnds knows where the log ends.
 type LogEnds interface {
-	// End returns the offset after the last record of a partition that was acknowledged.
+	// End returns the offset after the last acknowledged record of a partition.
 	End(ctx context.Context, partition int) (int64, error)
 }
 
 // endTime bounds the request for the end of the log.
 const endTime = 2 * time.Second
 
-// Change changes an issue and returns its status before and after. The wish must
-// be valid; the change is durable when Change returns. What is accepted after a resolution
-// has returned is newer than it, and what was accepted before Change was called is not,
-// whatever the clocks of the nodes say; where the log cannot be asked, the clocks decide.
+// Change changes an issue and returns its status before and after. The patch must be valid. The change is durable when
+// Change returns. An occurrence that is accepted after a resolution has returned is newer than the resolution. An
+// occurrence that was accepted before the call of Change is older, for any clocks of the nodes. If the log does not
+// answer, the clocks decide.
 func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error) {
 	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
 		asking, cancel := context.WithTimeout(ctx, endTime)
@@ -65,13 +65,13 @@ func (i *Issues) Change(ctx context.Context, environment, number uint64, patch s
 	return issuePatch.Ask(ctx, i.Actors, issueIdentity(environment, number), patchIssue{Patch: patch, By: by})
 }
 
-// Merge makes an issue part of another one of the same environment. It fails
-// with conflict where either is merged otherwise.
+// Merge makes an issue part of another issue of the same environment. It fails with conflict if either is merged with
+// another one.
 func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
 	if root == part {
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
 	}
-	// The root notes its part first, so that it cannot become a part itself.
+	// The root records its part first, so that it cannot become a part itself.
 	if err := i.tell(svc.WithCarrier(ctx, nil), environment, root, issueAdopt, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by s
 	return err
 }
 
-// Unmerge takes a part out of an issue. It fails with not_found where it is none.
+// Unmerge removes a part from an issue. It fails with not_found if the issue does not have the part.
 func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
 	if err := i.tell(ctx, environment, part, issueLeave, issuePart{ID: svc.IssueID(root)}); err != nil {
 		return err
@@ -110,15 +110,15 @@ const occurredAtOnce = 128
 // issueKey names an issue.
 type issueKey struct{ environment, issue uint64 }
 
-// unreported is an issue that did not take a report, and why.
+// unreported is an issue that did not take a report, with the error.
 type unreported struct {
 	issueHits
 	err error
 }
 
-// occurred reports their occurrences in a block to issues, one call each. It returns those that regressed with
-// the block, in environments for which tells is true, and those that did not answer. What was decided is
-// durable; it may be repeated.
+// occurred reports the occurrences in a block to the actors of issues, one call each. It returns the issues that
+// regressed with the block, in environments for which tells is true, and the issues that did not answer. The decisions
+// are durable; the call may be repeated.
 func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []unreported) {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)
@@ -147,13 +147,13 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 	slices.SortFunc(came, func(a, b issueKey) int {
 		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.issue, b.issue))
 	})
-	return slices.Compact(came), late // parts of one issue name it together
+	return slices.Compact(came), late // parts of one issue name the same issue
 }
 
-// reportOccurred reports to one issue, or to the one that it is merged into, and returns that if it regressed
-// and must be reported.
+// reportOccurred reports to one issue, or to the issue into which it is merged. It returns that issue if it regressed
+// and must be reported to alert rules.
 func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
-	// An issue is part of another, which may ask for releases: three questions.
+	// An issue is part of another, which may ask for releases: three calls.
 	for range 3 {
 		settled, err := issueOccurred.Ask(ctx, i.Actors, issueIdentity(issue.environment, issue.issue), message)
 		switch {
@@ -163,11 +163,11 @@ func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message is
 			return issueKey{issue.environment, issue.issue}, nil
 		case settled.MergedInto != "":
 			root, ok := svc.ParseIssueID(settled.MergedInto)
-			if !ok { // no repetition finds an issue under what is no name of one
+			if !ok { // no retry finds an issue under an invalid id
 				return issueKey{}, nil
 			}
 			issue.issue = root
-			message.Hits = withoutOffsets(message.Hits) // its occurrences have a log of their own
+			message.Hits = withoutOffsets(message.Hits) // its occurrences have another partition of the log
 		case len(settled.Need) > 0 && message.FirstSeen == nil:
 			if message.FirstSeen, err = i.Releases.FirstSeen(ctx, issue.environment, settled.Need); err != nil {
 				return issueKey{}, fmt.Errorf("ordering releases: %w", err)

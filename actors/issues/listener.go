@@ -13,11 +13,11 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Listener has resolved issues decide whether the occurrences of a block reopen them, and finds the issues
-// that are new in it. It reports both to the alert rules that wait for them.
+// Listener makes resolved issues decide whether the occurrences of a block reopen them, and finds the issues that are
+// new in it. It reports both to the alert rules that wait for them.
 type Listener struct {
 	pipeline.NopListener
-	// Resolved holds the issues whose occurrences are reported to their actors.
+	// Resolved holds the issues with occurrences that must be reported to their actors.
 	Resolved *ResolvedSet
 	Issues   occurredIssues
 	// Continuation continues issues of the former grouping; it may be nil.
@@ -25,20 +25,20 @@ type Listener struct {
 	Totals       Totals
 	Rules        issueRules
 	Alerts       alertReceiver
-	// Outbox has the notes for actors that did not answer.
+	// Outbox stores the notes for actors that did not answer.
 	Outbox *pipeline.Outbox
 	Logger *slog.Logger
 
-	// known are the issues that are not new.
+	// known holds the issues that are not new.
 	known issueSet
-	// lookingUp is set while the store does not answer which issues are new.
+	// lookingUp is set while the store does not answer the query for new issues.
 	lookingUp atomic.Bool
 }
 
 // occurredIssues are the actors of issues.
 type occurredIssues interface {
-	// occurred returns the issues that regressed and must be reported, and those that did not answer. What was
-	// decided is durable; it may be repeated.
+	// occurred returns the issues that regressed and must be reported, and the issues that did not answer. The
+	// decisions are durable; the call may be repeated.
 	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []unreported)
 	// noted confirms to issues that the alert rules received their regression.
 	noted(ctx context.Context, block uint64, issues []issueKey) error
@@ -49,20 +49,20 @@ type issueRules interface {
 	// Awaited returns the application of an environment, and whether rules of the environment
 	// wait for new issues, and for issues that regress.
 	Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool)
-	// FlushSoon has the open block stored without waiting for the end of the interval, since
-	// rules of an environment wait for an issue in it.
+	// FlushSoon makes the sink store the open block before the end of the interval, since rules of an environment wait
+	// for an issue in it.
 	FlushSoon(environment uint64)
 }
 
 // alertReceiver is the part of the alerting actors' client that receives issues.
 type alertReceiver interface {
-	// NewIssues returns once what the rules decided is durable; it may be repeated.
+	// NewIssues returns once the decisions of the rules are durable; it may be repeated.
 	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
 	// Regressed does the same for issues that regressed.
 	Regressed(ctx context.Context, app svc.AppRef, regressions svc.Regressions) error
 }
 
-// Assigned loads the issues of the partitions that are watched.
+// Assigned loads the watched issues of the partitions.
 func (l *Listener) Assigned(ctx context.Context, _ int, partitions []int) error {
 	return l.Resolved.load(ctx, partitions)
 }
@@ -76,7 +76,7 @@ func (l *Listener) Open() pipeline.BlockListener {
 // stored with the notes.
 const kindAlerting = "alerting"
 
-// Deliveries returns what delivers occurrences to issues, and new issues to alerting actors.
+// Deliveries returns the deliveries of occurrences to issues, and of new issues to alerting actors.
 func (l *Listener) Deliveries() map[string]pipeline.Delivery {
 	return map[string]pipeline.Delivery{kindIssue: l.deliver, kindAlerting: l.deliver}
 }
@@ -86,13 +86,13 @@ type issueBlock struct {
 	pipeline.NopBlockListener
 	listener *Listener
 	hits     blockHits
-	// keys are those of the occurrences, in their order.
+	// keys holds the keys of the occurrences, in order.
 	keys []hitKey
-	// continued are the issues that continue one of the former grouping since this block.
+	// continued holds the issues that continue an issue of the former grouping since this block.
 	continued map[uint64]bool
 }
 
-// Saw gathers the issues of occurrences, and has the block stored soon where a rule waits for one.
+// Saw gathers the issues of occurrences. If a rule waits for one of them, it makes the sink store the block soon.
 func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
 	attempt.Each(len(rows.Occurrences), func(n int) {
 		row := &rows.Occurrences[n]
@@ -106,7 +106,7 @@ func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
 	})
 }
 
-// Refused takes occurrences out that are not stored.
+// Refused removes occurrences that are not stored.
 func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
 	if kind != svc.LetterError {
 		return
@@ -117,8 +117,8 @@ func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
 	}
 }
 
-// Stored first continues issues of the former grouping, then has the resolved issues decide, and then reports
-// new issues: an issue that continues another is not new.
+// Stored first continues issues of the former grouping, then makes the resolved issues decide, and then reports new
+// issues. The order matters because an issue that continues another is not new.
 func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	if err := b.decide(ctx, block); err != nil {
 		return err
@@ -126,14 +126,14 @@ func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) er
 	return b.reportNew(ctx, block)
 }
 
-// decide has the resolved issues that occurred in a stored block decide whether they regressed, and reports
-// those that did to the alert rules. It runs between the insert and the commit: after a crash before the
-// commit the whole block comes again and every issue decides again, so no occurrence that queries see is
-// overlooked; deciding twice changes nothing. The resolved set is read after the insert: by then it holds
-// every resolution that an occurrence of the block followed.
+// decide makes the resolved issues that occurred in a stored block decide whether they regressed, and reports the
+// regressed ones to the alert rules. It runs between the insert and the commit: after a crash before the commit, the
+// whole block comes again and every issue decides again. So no occurrence that queries see is overlooked; deciding
+// twice changes nothing. The resolved set is read after the insert: by then it contains every resolution that preceded
+// an occurrence of the block.
 //
-// Each issue has AnswerTime to answer. One that does not gets a note later, with the same result: it compares
-// the moments of occurrences, which the note carries.
+// Each issue has AnswerTime to answer. An issue that does not answer gets a note later, with the same result: it
+// compares the moments of occurrences, which are in the note.
 func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
 	l := b.listener
 	b.continued = l.Continuation.continueIssues(ctx, block.ID, b.hits)
@@ -167,8 +167,8 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 	return block.Later(ctx, late)
 }
 
-// reportIssues reports a block to its issues, and those that regressed to the rules; it returns the issues for
-// which that failed. It may be repeated.
+// reportIssues reports a block to its issues, and the regressed issues to the rules. It returns the issues for which
+// that failed. It may be repeated.
 func (l *Listener) reportIssues(ctx context.Context, block uint64, hits []issueHits) []unreported {
 	regressed, late := l.Issues.occurred(ctx, block, hits, func(environment uint64) bool {
 		_, _, regressions := l.Rules.Awaited(environment)
@@ -189,7 +189,7 @@ type issueNote struct {
 	Block uint64          `json:"block"`
 	App   svc.AppRef      `json:"app,omitzero"`
 	News  []svc.NewIssues `json:"news,omitempty"`
-	// Unseen are issues that may be new: the store did not answer.
+	// Unseen lists issues that may be new, because the store did not answer.
 	Unseen      []issueCount   `json:"unseen,omitempty"`
 	Environment uint64         `json:"environment,omitempty"`
 	Issue       uint64         `json:"issue,omitempty"`

@@ -16,13 +16,13 @@ import (
 	"svc/actors/pipeline"
 )
 
-// hearing is a pair of applications' actors of which some do not answer.
+// hearing is a pair of applications' actors, some of which do not answer.
 type hearing struct {
 	mu   sync.Mutex
 	deaf map[string]bool
 	news map[string][]uint64
 	hits map[uint64]int
-	// stored are the occurrences of each block.
+	// stored holds the occurrences of each block.
 	stored map[uint64][]svc.OccurrenceRow
 }
 
@@ -60,7 +60,7 @@ func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ fu
 	return nil, late
 }
 
-// IssueTotals counts what was stored, unless the store does not answer.
+// IssueTotals counts the stored occurrences, unless the store does not answer.
 func (h *hearing) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
 	return h.OccurrencesAfter(ctx, environments, issues, 0)
 }
@@ -87,8 +87,8 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 	return out, nil
 }
 
-// TestADeafActorDelaysNobody has the alerting actor of one application and the actors of issues not
-// answer. Blocks are committed all the same, and every block is reported to the actors once they answer.
+// TestADeafActorDelaysNobody stops the alerting actor of one application and the actors of issues from answering.
+// Blocks are committed all the same, and every block is reported to the actors once they answer.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
@@ -119,7 +119,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 			}
 			took, bound := time.Since(began), 2*pipeline.AnswerTime
 			if n > 0 {
-				bound = pipeline.AnswerTime / 2 // nobody waits for an actor that is known not to answer
+				bound = pipeline.AnswerTime / 2 // an actor that is known not to answer is not waited for
 			}
 			if took > bound {
 				t.Errorf("block %d took %s", n, took)
@@ -147,7 +147,7 @@ type hurried struct{ soon int }
 func (h *hurried) Awaited(uint64) (svc.AppRef, bool, bool) { return svc.AppRef{}, true, false }
 func (h *hurried) FlushSoon(uint64)                        { h.soon++ }
 
-// TestAKnownIssueHurriesNobody has a new issue and a known one occur in the open block.
+// TestAKnownIssueHurriesNobody adds a new issue and a known one to the open block.
 func TestAKnownIssueHurriesNobody(t *testing.T) {
 	rules := &hurried{}
 	listener := &Listener{Rules: rules, Resolved: &ResolvedSet{}}
@@ -161,15 +161,15 @@ func TestAKnownIssueHurriesNobody(t *testing.T) {
 	}
 }
 
-// TestTheNoteKindIsThatOfAlertingActors compares the name in notes with that of the actors.
+// TestTheNoteKindIsThatOfAlertingActors compares the kind in notes with the kind of the actors.
 func TestTheNoteKindIsThatOfAlertingActors(t *testing.T) {
 	if kindAlerting != alerting.KindAlerting {
 		t.Errorf("notes are for %s, the actors are %s", kindAlerting, alerting.KindAlerting)
 	}
 }
 
-// TestNewIssuesAreLookedUpLater has the store not answer which issues are new. No block waits for it
-// more than once, and once it answers, exactly the issues that were new in each block are reported to the rules.
+// TestNewIssuesAreLookedUpLater stops the store from answering the query for new issues. No block waits for it more
+// than once. Once it answers, exactly the issues that were new in each block are reported to the rules.
 func TestNewIssuesAreLookedUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}

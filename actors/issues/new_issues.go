@@ -18,21 +18,20 @@ import (
 
 // Totals counts the stored occurrences of issues.
 type Totals interface {
-	// IssueTotals returns how often issues of some environments occurred in all that is
-	// stored; one that never did is missing.
+	// IssueTotals returns the stored occurrences of issues of some environments. Issues without any are missing.
 	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
-	// OccurrencesAfter returns how often they occurred in blocks with higher numbers than one.
+	// OccurrencesAfter returns the number of their occurrences in blocks with higher numbers than one.
 	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
 }
 
 // alertsAtOnce bounds the alerting actors that are called at the same time.
 const alertsAtOnce = 64
 
-// totalsAtOnce bounds the issues of one question to the store.
+// totalsAtOnce bounds the issues of one query to the store.
 const totalsAtOnce = 5000
 
-// unknown returns the issues of a block, by environment, that a rule waits for and that
-// are not known to have occurred before.
+// unknown returns the environments and issues of a block for which a rule waits, without issues that are known to have
+// occurred before.
 func (b *issueBlock) unknown() (environments, issues []uint64) {
 	places, wanted := map[uint64]bool{}, map[uint64]bool{}
 	for key := range b.hits {
@@ -44,12 +43,12 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 	return slices.Sorted(maps.Keys(places)), slices.Sorted(maps.Keys(wanted))
 }
 
-// reportNew reports the new issues of a stored block to the rules that wait for them. An issue is new in the
-// block that holds all of its occurrences. Like decide it runs between the insert and the commit and may be
-// repeated: the alerting actors know the issues that they received.
+// reportNew reports the new issues of a stored block to the rules that wait for them. An issue is new in the block that
+// holds all of its occurrences. Like decide, it runs between the insert and the commit and may be repeated: the
+// alerting actors know the issues that they received.
 //
-// The store has AnswerTime to say which issues are new. If it does not, the issues are looked up later, and
-// further blocks leave notes without asking until it answers again.
+// The store has AnswerTime to find the new issues. If it does not answer, the issues are looked up later, and further
+// blocks leave notes without asking until it answers again.
 func (b *issueBlock) reportNew(ctx context.Context, block *pipeline.StoredBlock) error {
 	environments, issues := b.unknown()
 	if len(issues) == 0 {
@@ -78,19 +77,19 @@ func (b *issueBlock) reportNew(ctx context.Context, block *pipeline.StoredBlock)
 	return nil
 }
 
-// issueCount is how often an issue occurred in a block.
+// issueCount is the number of an issue's occurrences in a block.
 type issueCount struct {
 	Issue       uint64 `json:"issue"`
 	Occurrences uint64 `json:"occurrences"`
 }
 
-// notesOfUnknown returns notes for the alerting actors of environments, of issues of which it is not known
-// whether they are new.
+// notesOfUnknown returns notes for the alerting actors of environments. They list the issues that may or may not be
+// new.
 func (l *Listener) notesOfUnknown(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
 	for _, environment := range environments {
 		app, awaited, _ := l.Rules.Awaited(environment)
 		if !awaited {
-			continue // its rules are gone
+			continue // its rules no longer exist
 		}
 		note := issueNote{Block: block, Environment: environment, App: app}
 		for _, issue := range issues {
@@ -132,7 +131,7 @@ func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, e
 
 var errUnsteady = errors.New("issues occurred while it was looked up whether they are new")
 
-// after returns how often issues occurred after a block.
+// after returns the number of occurrences of issues after a block.
 func (l *Listener) after(ctx context.Context, environments, issues []uint64, block uint64) (map[issueKey]uint64, error) {
 	out := map[issueKey]uint64{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
@@ -147,7 +146,7 @@ func (l *Listener) after(ctx context.Context, environments, issues []uint64, blo
 	return out, nil
 }
 
-// newIssues returns the messages that tell the rules of an environment which issues are new in a block.
+// newIssues returns the messages about the new issues of a block for the rules of an environment.
 func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) {
 	found = slices.SortedFunc(slices.Values(found), func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
 	for part := range slices.Chunk(found, issuesAtOnce) {
@@ -161,8 +160,8 @@ func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) 
 	return messages
 }
 
-// reportNewIssues tells the alerting actors of the new issues of a block, all at once, and returns the
-// notes for those that did not answer.
+// reportNewIssues notifies the alerting actors of the new issues of a block, all at once, and returns the notes for the
+// actors that did not answer.
 func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
@@ -172,7 +171,7 @@ func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[u
 	for environment, found := range news {
 		app, awaited, _ := l.Rules.Awaited(environment)
 		if !awaited {
-			continue // its rules are gone
+			continue // its rules no longer exist
 		}
 		messages := newIssues(block, found)
 		group.Go(func() error {
@@ -190,11 +189,11 @@ func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[u
 			return nil
 		})
 	}
-	_ = group.Wait() // those that failed are in late
+	_ = group.Wait() // failed reports are in late
 	return late
 }
 
-// notifyAlerts tells one alerting actor of new issues.
+// notifyAlerts notifies one alerting actor of new issues.
 func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
 	for _, message := range messages {
 		if err := l.Alerts.NewIssues(ctx, app, message); err != nil {
@@ -207,11 +206,10 @@ func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []
 // issuesAtOnce bounds the issues of one message.
 const issuesAtOnce = 500
 
-// reportRegressions has the rules that wait for regressions learn of issues that regressed with
-// a block, and the issues know that they did. An issue that does not know it says again that
-// it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
-// what they were told of. It returns the environments for which it failed; they do not keep the
-// others from hearing.
+// reportRegressions notifies the rules that wait for regressions of issues that regressed with a block, and then
+// confirms that to the issues. Without the confirmation, an issue reports the regression with the block again, so a
+// crash loses none; the alerting actors know the reports that they received. It returns the environments for which it
+// failed; they do not block the others.
 func (l *Listener) reportRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
 	failed := map[uint64]error{}
 	for len(came) > 0 {
@@ -234,11 +232,11 @@ func (l *Listener) reportRegressions(ctx context.Context, block uint64, came []i
 	return failed
 }
 
-// reportRegressionsOf tells the rules of one environment.
+// reportRegressionsOf notifies the rules of one environment.
 func (l *Listener) reportRegressionsOf(ctx context.Context, block, environment uint64, came []issueKey) error {
 	app, _, awaited := l.Rules.Awaited(environment)
 	if !awaited {
-		return nil // its rules are gone
+		return nil // its rules no longer exist
 	}
 	issues := make([]uint64, len(came))
 	for i, key := range came {
@@ -261,8 +259,8 @@ func (l *Listener) reportRegressionsOf(ctx context.Context, block, environment u
 	return l.Alerts.Regressed(ctx, app, told)
 }
 
-// firstSeen returns by environment the issues that occurred in a block, by environment and
-// issue, as often as in all.
+// firstSeen returns the issues, by environment, with as many occurrences in a block as in all. occurred counts the
+// occurrences in the block.
 func (l *Listener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
 	news := map[uint64][]svc.IssueTotal{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {

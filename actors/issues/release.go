@@ -17,16 +17,16 @@ import (
 //	owns       the releases that build tools announce, with their commits and deploys
 //	persists   entities release
 //	woken by   calls only
-//	limits     keeps the 1,000 newest releases, and 16 MiB of them
+//	limits     retains the 1,000 newest releases, and 16 MiB of them
 //	stops      after five minutes without a message
 //
-// It stands beside the organization's actor, which every request asks, so that neither loading
-// nor storing a long list of commits holds up anything else.
+// It is separate from the organization's actor, which every request asks, so that neither loading nor storing a long
+// list of commits delays anything else.
 const kindReleases = "releases"
 
 type releases struct {
 	releases map[string]svc.Release
-	// bytes is about what each release takes.
+	// bytes holds the approximate size of each release.
 	bytes map[string]int
 }
 
@@ -34,9 +34,9 @@ type (
 	putRelease struct {
 		Version string           `json:"version"`
 		Patch   svc.ReleasePatch `json:"patch"`
-		// App limits a change to releases of an application; empty for those of all.
+		// App limits a change to releases of an application; empty for all.
 		App string `json:"app"`
-		// Create makes the release where there is none.
+		// Create makes the release if it does not exist.
 		Create bool `json:"create"`
 	}
 	putAnswer struct {
@@ -49,7 +49,7 @@ type (
 	}
 	listReleases struct {
 		App string `json:"app"`
-		// After is the last release of the page before; nil begins with the newest.
+		// After is the last release of the previous page; nil begins with the newest.
 		After *svc.Release `json:"after"`
 		Limit int          `json:"limit"`
 	}
@@ -65,7 +65,7 @@ type (
 		Versions []string `json:"versions"`
 	}
 	previousRelease struct {
-		// Release is nil where no earlier one has commits.
+		// Release is nil if no earlier one has commits.
 		Release *svc.Release `json:"release"`
 	}
 )
@@ -78,7 +78,7 @@ var (
 	releasesGet      = grain.On(releasesKind, "get", (*releases).onGet, grain.Repeatable)
 	releasesList     = grain.On(releasesKind, "list", (*releases).onList)
 	releasesPrevious = grain.On(releasesKind, "previous", (*releases).onPrevious)
-	// releasesAnnounced says when releases were announced; those that were not are missing.
+	// releasesAnnounced returns when releases were announced; other releases are missing.
 	releasesAnnounced = grain.On(releasesKind, "announced", (*releases).onAnnounced, grain.Repeatable)
 	releasesDeploy    = grain.On(releasesKind, "deploy", (*releases).onDeploy)
 )
@@ -95,7 +95,7 @@ func (r *releases) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// find returns a release of an application, or of any where the application is empty.
+// find returns a release of an application, or of any if the application is empty.
 func (r *releases) find(version, app string) (svc.Release, error) {
 	release, found := r.releases[version]
 	if !found || app != "" && !slices.Contains(release.Apps, app) {
@@ -123,7 +123,7 @@ func (r *releases) onPut(now time.Time, m putRelease) (grain.Outcome[putAnswer],
 	return grain.Answer(putAnswer{Release: release}, r.keep(release)...), nil
 }
 
-// keep stores a release and gives up the oldest others beyond the bounds.
+// keep stores a release and deletes the oldest others beyond the limits.
 func (r *releases) keep(release svc.Release) []grain.Write {
 	r.releases[release.Version], r.bytes[release.Version] = release, release.Bytes()
 	writes := []grain.Write{grain.Put("release", release.Version, release)}
@@ -187,8 +187,8 @@ func (r *releases) onAnnounced(_ time.Time, m announcedReleases) (grain.Outcome[
 	return grain.Outcome[map[string]time.Time]{Answer: at}, nil
 }
 
-// onPrevious finds the newest release with commits that was announced before another one for
-// one of its applications. Build tools send the commits since then.
+// onPrevious finds the newest release with commits that was announced before another one for one of its applications.
+// Build tools send the commits since that release.
 func (r *releases) onPrevious(_ time.Time, m findRelease) (grain.Outcome[previousRelease], error) {
 	release, err := r.find(m.Version, "")
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *releases) onDeploy(_ time.Time, m addDeploy) (grain.Outcome[svc.Deploy]
 		return grain.Outcome[svc.Deploy]{}, err
 	}
 	release, deploy := before.WithDeploy(m.Deploy)
-	if slices.Equal(release.Deploys, before.Deploys) { // it was told before
+	if slices.Equal(release.Deploys, before.Deploys) { // the deploy was reported before
 		return grain.Answer(deploy), nil
 	}
 	return grain.Answer(deploy, r.keep(release)...), nil

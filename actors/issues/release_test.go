@@ -13,7 +13,7 @@ import (
 	"svc/actors/grain"
 )
 
-// TestReleasesOfAnOrganization leads releases through announcement, commits, deploys and lists.
+// TestReleasesOfAnOrganization takes releases through announcement, commits, deploys and lists.
 func TestReleasesOfAnOrganization(t *testing.T) {
 	announced := svc.ReleasePatch{Apps: []string{"web"}, URL: "https://acme.example"}
 	first := svc.NewRelease("1", announced, actorstest.At(0))
@@ -65,7 +65,7 @@ func TestReleasesOfAnOrganization(t *testing.T) {
 	}, true, steps)
 }
 
-// TestReleasesAreBounded announces more releases than are kept, and longer ones.
+// TestReleasesAreBounded announces more releases than are retained, and longer ones.
 func TestReleasesAreBounded(t *testing.T) {
 	r := &releases{}
 	if err := r.Restore(nil); err != nil {
@@ -95,7 +95,7 @@ func TestReleasesAreBounded(t *testing.T) {
 	commits := slices.Repeat([]svc.Commit{{ID: "a", Message: strings.Repeat("x", 5000)}}, 2*svc.MaxReleaseCommits)
 	for n := range 2 * svc.MaxReleasesBytes / svc.MaxCommitsBytes {
 		put(svc.MaxReleases+n, svc.ReleasePatch{Commits: &commits})
-		commits = svc.BoundedCommits(commits) // the first release was cut to its bounds; the others come with no more
+		commits = svc.BoundedCommits(commits) // the first release was cut to its bounds; the others have no more
 		size := 0
 		for _, release := range r.releases {
 			size += release.Bytes()

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// ReleaseTimes is a ReleaseOrder by when releases were first seen: announced by a build tool, or in an
-// error.
+// ReleaseTimes implements ReleaseOrder by the first sight of releases: announced by a build tool, or in an error.
 type ReleaseTimes struct {
 	// Store knows when releases first occurred in an error.
 	Store     ReleaseOrder
@@ -15,7 +14,7 @@ type ReleaseTimes struct {
 	Org func(environment uint64) string
 }
 
-// FirstSeen returns when releases of an environment were first seen; one that never was is missing.
+// FirstSeen returns when releases of an environment were first seen; other releases are missing.
 func (r *ReleaseTimes) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
 	known, err := r.Store.FirstSeen(ctx, environment, releases)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"svc/actors/grain"
 )
 
-// occurredReleases are when releases first occurred in an error.
+// occurredReleases holds the times of the first errors of releases.
 type occurredReleases map[string]time.Time
 
 func (o occurredReleases) FirstSeen(context.Context, uint64, []string) (map[string]time.Time, error) {

@@ -11,15 +11,15 @@ import (
 // Releases is the client of the releases actors.
 type Releases struct{ Actors grain.Caller }
 
-// PutRelease makes a release of an organization or changes it, and says whether it made it. It
-// fails with invalid_request where a new release names no application.
+// PutRelease makes a release of an organization or changes it, and reports whether it made it. It fails with
+// invalid_request if a new release names no application.
 func (r *Releases) PutRelease(ctx context.Context, org, version string, patch svc.ReleasePatch) (svc.Release, bool, error) {
 	answer, err := r.put(ctx, org, putRelease{Version: version, Patch: patch, Create: true})
 	return answer.Release, answer.Created, err
 }
 
-// ChangeRelease changes a release. It fails with not_found where there is none, or none of the
-// application that is named.
+// ChangeRelease changes a release. It fails with not_found if there is no such release, or if it does not belong to the
+// named application.
 func (r *Releases) ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error) {
 	answer, err := r.put(ctx, org, putRelease{Version: version, App: app, Patch: patch})
 	return answer.Release, err
@@ -40,31 +40,31 @@ func (r *Releases) put(ctx context.Context, org string, message putRelease) (put
 	return releasesPut.Ask(ctx, r.Actors, org, message)
 }
 
-// Release returns a release, of an application where one is named.
+// Release returns a release. If an application is named, the release must belong to it.
 func (r *Releases) Release(ctx context.Context, org, app, version string) (svc.Release, error) {
 	return releasesGet.Ask(ctx, r.Actors, org, findRelease{Version: version, App: app})
 }
 
-// Releases returns releases with the first commit of each, the newest first, from the one after
-// another on, and whether more follow.
+// Releases returns releases with the first commit of each, the newest first, beginning after a given one, and whether
+// more follow.
 func (r *Releases) Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error) {
 	list, err := releasesList.Ask(ctx, r.Actors, org, listReleases{App: app, After: after, Limit: limit})
 	return list.Releases, list.More, err
 }
 
-// PreviousRelease returns the newest earlier release of the same applications that has commits,
-// with the newest of them, nil where there is none.
+// PreviousRelease returns the newest earlier release of the same applications that has commits, with the newest of
+// them. It returns nil if there is no such release.
 func (r *Releases) PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error) {
 	answer, err := releasesPrevious.Ask(ctx, r.Actors, org, findRelease{Version: version})
 	return answer.Release, err
 }
 
-// Announced returns when releases of an organization were announced; those that were not are missing.
+// Announced returns when releases of an organization were announced; other releases are missing.
 func (r *Releases) Announced(ctx context.Context, org string, versions []string) (map[string]time.Time, error) {
 	return releasesAnnounced.Ask(ctx, r.Actors, org, announcedReleases{versions})
 }
 
-// AddDeploy notes that a release went to an environment.
+// AddDeploy records that a release was deployed to an environment.
 func (r *Releases) AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error) {
 	if problems := deploy.Validate(); len(problems) > 0 {
 		return svc.Deploy{}, svc.Invalid(problems...)

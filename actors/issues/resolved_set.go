@@ -10,24 +10,24 @@ import (
 	"svc/protos"
 )
 
-// ResolvedStore reads the issues whose occurrences must be reported to their actors.
+// ResolvedStore reads the issues with occurrences that must be reported to their actors.
 type ResolvedStore interface {
-	// WatchedIssues returns the entities of the issues that are resolved or merged and live in one of
-	// some partitions, of as many as the log has.
+	// WatchedIssues returns the entities of the resolved or merged issues in some of the log's partitions. partitions
+	// is the number of all partitions.
 	WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error)
 }
 
-// ResolvedSet holds the resolved and merged issues of this node's partitions. Only their occurrences are
-// reported to actors, so a stream of errors of other issues wakes none. The set may hold too many issues,
-// never too few: an actor puts its issue in before it saves, and takes it out after.
+// ResolvedSet holds the resolved and merged issues of this node's partitions. Only their occurrences are reported to
+// actors, so a stream of errors of other issues wakes no actor. The set may contain too many issues, never too few: an
+// actor adds its issue before it saves, and removes it after.
 type ResolvedSet struct {
 	Store      ResolvedStore
 	Partitions int
-	// Skipped receives issues that cannot be decoded; they are left out.
+	// Skipped receives issues that cannot be decoded and are skipped.
 	Skipped grain.Skipped
 
 	mu sync.RWMutex
-	// issues has the version that the store had of each issue that was loaded.
+	// issues holds the stored version of each issue that was loaded.
 	issues map[uint64]svc.Version
 }
 
@@ -39,7 +39,7 @@ func (w *ResolvedSet) has(issue uint64) bool {
 	return watched
 }
 
-// add puts an issue in.
+// add adds an issue.
 func (w *ResolvedSet) add(issue uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,8 +51,8 @@ func (w *ResolvedSet) add(issue uint64) {
 	}
 }
 
-// remove takes an issue out as of a version. If a later version was loaded, another node has written it
-// meanwhile, and the issue stays.
+// remove removes an issue as of a version. If a later version was loaded, another node has written it meanwhile, and
+// the issue stays.
 func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +61,8 @@ func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 	}
 }
 
-// load adds the stored issues of partitions and drops those of others. It drops none of the partitions, since
-// an actor that was kept from the generation before may have put an issue in meanwhile.
+// load adds the stored issues of partitions and drops issues of other partitions. It drops no issue of the partitions
+// themselves, since an actor that was kept from the previous generation may have added its issue meanwhile.
 func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil
@@ -78,9 +78,8 @@ func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	return nil
 }
 
-// with returns the set for a block's partitions, no matter which node owns them. The block was begun in an
-// earlier generation, so a resolution that an occurrence in it followed is stored, or its actor is still on
-// this node.
+// with returns the set for a block's partitions, on any node. The block was begun in an earlier generation. So a
+// resolution that preceded an occurrence in it is stored, or its actor is still on this node.
 func (w *ResolvedSet) with(ctx context.Context, partitions []int) (*ResolvedSet, error) {
 	if w == nil {
 		return nil, nil

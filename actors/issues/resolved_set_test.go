@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// TestWatchLeavesOutWhatIsUnreadable loads the watched issues beside one that cannot be decoded.
+// TestWatchLeavesOutWhatIsUnreadable loads the watched issues together with one that cannot be decoded.
 func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
 	resolved, err := json.Marshal(issueRecord{Issue: 7, IssueState: svc.IssueState{Status: svc.IssueResolved}})
 	if err != nil {

@@ -204,8 +204,7 @@ func (s *sessionizer) add(event *arrived) placed {
 	return out
 }
 
-// covering returns the latest session of a thread that covers the event's time and accepts its ids. It returns nil if
-// there is none.
+// covering returns the latest session of a thread that covers the event's time and accepts its ids, or nil.
 func covering(sessions []*openSession, event *arrived) (best *openSession) {
 	for _, session := range sessions {
 		if !session.over(event.receivedMs) && session.Covers(event.step.TsMs) && session.takes(event.known, event.device) && (best == nil || session.later(best)) {

@@ -344,8 +344,8 @@ func (s *Sink) note(err error) {
 }
 
 // recount compares the stored rows of a completed block with the rows that it was made of. The store recognizes a block
-// by its token. If it lost the tokens, for example by a loss of power, the rows are stored twice, and no other check
-// would notice.
+// by its token. If it lost the tokens, for example by a loss of power, the rows are stored twice. Only this check would
+// notice.
 func (s *Sink) recount(ctx context.Context, block *openBlock) {
 	stored, err := s.config.Store.CountRows(ctx, block.id, block.rows)
 	switch {
