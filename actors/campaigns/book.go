@@ -16,10 +16,10 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       what is decided about the campaigns of the application
+//	owns       the definitions of the application's campaigns and the decisions about them
 //	persists   entities campaign
 //	woken by   calls only
-//	limits     svc.MaxCampaigns campaigns, svc.MaxCampaignsSending of them sending
+//	limits     svc.MaxCampaigns campaigns; svc.MaxCampaignsSending of them at the same time in sending
 //	stops      after ten minutes without a message
 const kindBook = "campaigns"
 
@@ -32,7 +32,7 @@ type (
 	findCampaign struct {
 		ID string `json:"id"`
 	}
-	// editCampaign replaces what authors say. Revision is the one that they have read.
+	// editCampaign replaces the definition by authors. Revision is the one that they have read.
 	editCampaign struct {
 		ID            string           `json:"id"`
 		Spec          svc.CampaignSpec `json:"spec"`
@@ -57,7 +57,7 @@ type (
 		At       time.Time          `json:"at,omitzero"`
 		Revision uint64             `json:"revision"`
 	}
-	// finishCampaign is the word of the sender: completed, or failed where there is a problem.
+	// finishCampaign is the report of the sender: completed, or failed if there is a problem.
 	finishCampaign struct {
 		ID      string `json:"id"`
 		Problem string `json:"problem"`
@@ -107,7 +107,7 @@ func (b *book) onGet(_ time.Time, m findCampaign) (grain.Outcome[svc.Mailing], e
 	return grain.Answer(found), err
 }
 
-// find returns a campaign of a revision; zero is any.
+// find returns a campaign of a revision; zero means any.
 func (b *book) find(id string, revision uint64) (svc.Mailing, error) {
 	found, known := b.campaigns[id]
 	switch {
@@ -179,7 +179,8 @@ func (b *book) sending() (count int) {
 	return count
 }
 
-// onBegin has a scheduled campaign be sent whose time has come, where as many may be sent. It returns the campaign as it is.
+// onBegin starts the sending of a scheduled campaign if it is due and the limit allows it. It returns the current
+// campaign.
 func (b *book) onBegin(now time.Time, m findCampaign) (grain.Outcome[svc.Mailing], error) {
 	found, err := b.find(m.ID, 0)
 	if err != nil || found.Status != svc.CampaignScheduled || now.Before(found.ScheduledAt) || b.sending() >= svc.MaxCampaignsSending {
@@ -188,7 +189,7 @@ func (b *book) onBegin(now time.Time, m findCampaign) (grain.Outcome[svc.Mailing
 	return b.put(found.Moved(svc.CampaignSending, now), nil)
 }
 
-// onFinish ends the sending of a campaign; to repeat it changes nothing.
+// onFinish ends the sending of a campaign; repeating it changes nothing.
 func (b *book) onFinish(now time.Time, m finishCampaign) (grain.Outcome[svc.Mailing], error) {
 	found, err := b.find(m.ID, 0)
 	if err != nil || found.Status != svc.CampaignSending {
@@ -202,7 +203,7 @@ func (b *book) onFinish(now time.Time, m finishCampaign) (grain.Outcome[svc.Mail
 	return b.put(found.Moved(to, now), nil)
 }
 
-// put keeps a campaign, unless there is an error.
+// put stores a campaign, unless there is an error.
 func (b *book) put(m svc.Mailing, err error) (grain.Outcome[svc.Mailing], error) {
 	if err != nil {
 		return grain.Outcome[svc.Mailing]{}, err

@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Hasher makes hashes of addresses under a key that nobody else has.
+// Hasher makes hashes of addresses under a key that only this service has.
 type Hasher interface {
 	// AddressHash returns 32 hexadecimal digits for an address of an application.
 	AddressHash(ref svc.AppRef, address string) string
@@ -21,16 +21,16 @@ type Segments interface {
 	Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
 }
 
-// Campaigns makes, changes, decides about and controls campaigns, and counts what recipients do.
+// Campaigns makes, changes, decides about and controls campaigns, and counts the openings and clicks of recipients.
 type Campaigns struct {
 	Actors   grain.Caller
 	NewID    func(prefix string) string
 	Segments Segments
 	Hasher   Hasher
-	// Domains are those of senders; Ready reports whether a channel has a sender.
+	// Domains are the domains of senders; Ready reports whether a channel has a sender.
 	Domains svc.MailDomains
 	Ready   func(channel svc.CampaignChannel) bool
-	// Check returns what of a content cannot be sent.
+	// Check returns the problems that prevent the sending of a content.
 	Check func(content *svc.CampaignContent) []svc.FieldError
 	Now   func() time.Time
 }
@@ -45,7 +45,7 @@ func (c *Campaigns) List(ctx context.Context, ref svc.AppRef) ([]svc.Mailing, er
 // progressTime bounds how long an answer waits for the progress of campaigns.
 const progressTime = 3 * time.Second
 
-// Progress returns how far campaigns are, in their order.
+// Progress returns the progress of campaigns, in their order.
 func (c *Campaigns) Progress(ctx context.Context, ref svc.AppRef, campaigns []svc.Mailing) ([]svc.CampaignProgress, error) {
 	ctx, cancel := context.WithTimeout(ctx, progressTime)
 	defer cancel()
@@ -76,7 +76,7 @@ func (c *Campaigns) progress(ctx context.Context, ref svc.AppRef, id string) (sv
 	return progress, err
 }
 
-// Get returns a campaign with its content. It fails with not_found where there is none.
+// Get returns a campaign with its content. It fails with not_found if there is no such campaign.
 func (c *Campaigns) Get(ctx context.Context, ref svc.AppRef, id string) (svc.Mailing, error) {
 	found, err := bookGet.Ask(ctx, c.Actors, ref.String(), findCampaign{id})
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Campaigns) Create(ctx context.Context, app *svc.Application, spec svc.C
 		ID: svc.DrawID(ctx, "cmp_", c.NewID), CampaignSpec: spec, EnvironmentNumber: environment.Number, RetentionDays: app.RetentionDays, ContentHash: spec.Content.Hash(),
 		Status: svc.CampaignDraft, Revision: 1, Author: by, Editors: []string{by.ID}, CreatedAt: c.Now(), UpdatedAt: c.Now(),
 	}
-	// The texts are there before the campaign that names them.
+	// The texts are stored before the campaign that names them.
 	if _, err := senderWrite.Ask(ctx, c.Actors, senderIdentity(app.Ref(), made.ID), spec.Content); err != nil {
 		return made, err
 	}
@@ -135,8 +135,9 @@ func (c *Campaigns) Create(ctx context.Context, app *svc.Application, spec svc.C
 	return made, err
 }
 
-// Update changes a draft; revision is the one that the caller has read, 0 for any. It fails with precondition_failed where
-// the draft has another one, with conflict where the campaign is no draft, and with invalid_request as Create does.
+// Update changes a draft; revision is the one that the caller has read, 0 for any. It fails with precondition_failed if
+// the draft has another revision, with conflict if the campaign is not a draft, and with invalid_request as Create
+// does.
 func (c *Campaigns) Update(ctx context.Context, app *svc.Application, id string, patch svc.CampaignPatch, revision uint64, by svc.LedgerActor) (svc.Mailing, error) {
 	present, err := c.Get(ctx, app.Ref(), id)
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *Campaigns) Update(ctx context.Context, app *svc.Application, id string,
 		return present, err
 	}
 	if revision == 0 {
-		revision = present.Revision // the patch is applied to what was read here
+		revision = present.Revision // the patch is applied to the revision that was read here
 	}
 	if _, err := senderWrite.Ask(ctx, c.Actors, senderIdentity(app.Ref(), id), spec.Content); err != nil {
 		return present, err
@@ -162,7 +163,7 @@ func (c *Campaigns) Update(ctx context.Context, app *svc.Application, id string,
 	return changed, err
 }
 
-// ready refuses a campaign whose channel has no sender.
+// ready refuses a campaign if its channel has no sender.
 func (c *Campaigns) ready(campaign *svc.Mailing) error {
 	if channel := campaign.Channels[0]; !c.Ready(channel) {
 		message := "No sender is configured for the channel " + string(channel) + "."
@@ -174,8 +175,8 @@ func (c *Campaigns) ready(campaign *svc.Mailing) error {
 	return nil
 }
 
-// Submit has a draft wait for a second operator. It fails with invalid_request where something is missing, and with conflict
-// where the channel has no sender.
+// Submit makes a draft wait for a second operator. It fails with invalid_request if a part is missing, and with
+// conflict if the channel has no sender.
 func (c *Campaigns) Submit(ctx context.Context, ref svc.AppRef, id string, revision uint64, by svc.LedgerActor) (svc.Mailing, error) {
 	present, err := c.Get(ctx, ref, id)
 	if err != nil {
@@ -197,7 +198,7 @@ func (c *Campaigns) Submit(ctx context.Context, ref svc.AppRef, id string, revis
 	return changed, err
 }
 
-// Decide approves a campaign of a revision, or returns it as a draft. It fails with forbidden for those who wrote it.
+// Decide approves a campaign of a revision, or returns it as a draft. It fails with forbidden for its authors.
 func (c *Campaigns) Decide(ctx context.Context, ref svc.AppRef, id string, revision uint64, decision svc.CampaignDecision) (svc.Mailing, error) {
 	changed, err := bookDecide.Ask(ctx, c.Actors, ref.String(), decideCampaign{id, decision, revision})
 	if err != nil {
@@ -206,7 +207,7 @@ func (c *Campaigns) Decide(ctx context.Context, ref svc.AppRef, id string, revis
 	return c.Get(ctx, ref, id)
 }
 
-// Control has a campaign begin, pause, go on or end. It fails with conflict where its status does not permit that.
+// Control starts, pauses, resumes or ends a campaign. It fails with conflict if its status does not permit that.
 func (c *Campaigns) Control(ctx context.Context, ref svc.AppRef, id string, action svc.CampaignAction, at time.Time, revision uint64) (svc.Mailing, error) {
 	present, err := c.Get(ctx, ref, id)
 	if err != nil {
@@ -217,7 +218,7 @@ func (c *Campaigns) Control(ctx context.Context, ref svc.AppRef, id string, acti
 			return present, err
 		}
 	}
-	// If this call ends before the sender is told, the sender finds the change when it next reads the campaign.
+	// If this call ends before the sender is notified, the sender finds the change when it next reads the campaign.
 	if _, err := senderArm.Ask(ctx, c.Actors, senderIdentity(ref, id), grain.None{}); err != nil {
 		return present, err
 	}
@@ -243,13 +244,13 @@ func (c *Campaigns) SegmentUses(ctx context.Context, app svc.Application, id str
 	return uses, err
 }
 
-// Opened counts a recipient who opened the message.
+// Opened counts a recipient that opened the message.
 func (c *Campaigns) Opened(ctx context.Context, ref svc.AppRef, id string, number uint32) error {
 	_, err := tallySeen.Ask(ctx, c.Actors, senderIdentity(ref, id), seenRecipient{Number: number})
 	return err
 }
 
-// Clicked counts a recipient who followed a link, and returns where it leads. It fails with not_found where there is no such
+// Clicked counts a recipient that followed a link, and returns its target. It fails with not_found if there is no such
 // link.
 func (c *Campaigns) Clicked(ctx context.Context, ref svc.AppRef, id string, number uint32, link int) (string, error) {
 	seen, err := tallySeen.Ask(ctx, c.Actors, senderIdentity(ref, id), seenRecipient{Number: number, Clicked: true, Link: link})
@@ -258,7 +259,7 @@ func (c *Campaigns) Clicked(ctx context.Context, ref svc.AppRef, id string, numb
 
 func suppressionsIdentity(ref svc.AppRef, hash string) string { return ref.String() + "/" + hash[:1] }
 
-// Unsubscribe has the application send nothing more to the address of a hash.
+// Unsubscribe stops all further campaigns of the application to the address of a hash.
 func (c *Campaigns) Unsubscribe(ctx context.Context, ref svc.AppRef, hash, campaign string) error {
 	return suppress(ctx, c.Actors, ref, suppressAddress{hash, reasonUnsubscribed, campaign})
 }
@@ -268,7 +269,7 @@ func suppress(ctx context.Context, actors grain.Caller, ref svc.AppRef, m suppre
 	return err
 }
 
-// Subscribe takes back an unsubscription.
+// Subscribe reverts an unsubscription.
 func (c *Campaigns) Subscribe(ctx context.Context, ref svc.AppRef, hash string) error {
 	_, err := suppressionsLift.Ask(ctx, c.Actors, suppressionsIdentity(ref, hash), suppressAddress{Hash: hash})
 	return err

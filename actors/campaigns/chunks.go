@@ -22,13 +22,13 @@ type fetchedChunk struct {
 	err        error
 }
 
-// closedChunk tells that the outcomes of a chunk are stored and summed up.
+// closedChunk reports that the outcomes of a chunk are stored and summed up.
 type closedChunk struct {
 	first uint32
 	err   error
 }
 
-// fetch has the next chunk be read where recipients run out.
+// fetch starts to read the next chunk if the ready recipients run out.
 func (r *run) fetch(ctx context.Context) {
 	if r.fetching || len(r.ready) >= chunkSize || r.state.Next >= r.state.Rows || len(r.chunks) >= maxOpenChunks {
 		return
@@ -51,7 +51,7 @@ func (r *run) fetch(ctx context.Context) {
 	})
 }
 
-// take begins with a chunk that was read.
+// take starts with a chunk that was read.
 func (r *run) take(ctx context.Context, one fetchedChunk) error {
 	r.fetching = false
 	if one.err != nil {
@@ -66,7 +66,7 @@ func (r *run) take(ctx context.Context, one fetchedChunk) error {
 	return nil
 }
 
-// open has the recipients of a chunk be tried who are left.
+// open queues the remaining recipients of a chunk for attempts.
 func (r *run) open(c *chunk, recipients []svc.CampaignRecipient) {
 	opened := &openedChunk{chunk: *c, visitors: make([]uint64, len(c.Fates))}
 	present := make([]bool, len(c.Fates))
@@ -94,7 +94,7 @@ func (r *run) open(c *chunk, recipients []svc.CampaignRecipient) {
 	r.chunks[c.First] = opened
 }
 
-// finish notes what became of a recipient, and has the chunk be closed where that was the last one.
+// finish records the result of a recipient, and closes the chunk if it was the last one.
 func (r *run) finish(ctx context.Context, one *ask) {
 	for first, c := range r.chunks {
 		if one.job.Number < first || one.job.Number >= first+uint32(len(c.Fates)) {
@@ -112,7 +112,7 @@ func (r *run) finish(ctx context.Context, one *ask) {
 	}
 }
 
-// close stores the outcomes of a chunk whose recipients are all over, beside the loop.
+// close stores the outcomes of a chunk without remaining recipients, outside the loop.
 func (r *run) close(ctx context.Context, first uint32) {
 	c := r.chunks[first]
 	if c.left > 0 {
@@ -139,10 +139,10 @@ type pacer struct {
 	next time.Time
 }
 
-// pacerSlack is by how much a pacer may be behind: more is not caught up.
+// pacerSlack bounds the time by which a pacer may be behind: more is not caught up.
 const pacerSlack = 100 * time.Millisecond
 
-// wait returns how long it is until the next message.
+// wait returns the time until the next message.
 func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
 
 // spend counts a message.
@@ -150,8 +150,8 @@ func (p *pacer) spend(now time.Time) {
 	p.next = later(p.next, now.Add(-pacerSlack)).Add(time.Second / time.Duration(p.rate))
 }
 
-// brake keeps a run from a mail server that does not answer: it waits longer after every failure, and then one connection
-// tries.
+// brake holds a run back from a mail server that does not answer. It waits longer after every failure, and then one
+// connection tries.
 type brake struct {
 	failures int
 	until    time.Time
@@ -160,12 +160,12 @@ type brake struct {
 // longestBrake is the longest pause.
 const longestBrake = 30 * time.Second
 
-// holds reports whether nobody may be handed to a worker while so many are.
+// holds reports whether no recipient may be passed to a worker; handed is the number that workers have.
 func (b *brake) holds(now time.Time, handed int) bool {
 	return b.failures > 0 && (handed > 0 || now.Before(b.until))
 }
 
-// fail notes a failure and reports whether it is the first of its pause.
+// fail records a failure and reports whether it is the first of its pause.
 func (b *brake) fail(now time.Time) bool {
 	if now.Before(b.until) {
 		return false

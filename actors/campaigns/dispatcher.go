@@ -13,21 +13,21 @@ import (
 	"svc/cluster"
 )
 
-// again is the pause before a run that follows one that failed.
+// again is the pause between a failed run and the next one.
 const again = time.Second
 
-// dispatcher is the shell of a sender: a grain that has a run work for it, beside its mailbox.
+// dispatcher is the shell of a sender: a grain with a run that works for it, outside its mailbox.
 type dispatcher struct {
 	*grain.Grain
 	core  *sender
 	node  *grain.Node
 	ports *Ports
 
-	// nudge has the run look at the campaign; nil where none works.
+	// nudge makes the run read the campaign; it is nil if no run works.
 	nudge chan struct{}
 	stop  context.CancelFunc
 	timer *time.Timer
-	// pausing says that the last run failed a moment ago, ended that the activation ends.
+	// pausing says that the last run failed a moment ago; ended says that the activation ends.
 	pausing, ended bool
 }
 
@@ -79,7 +79,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	d.pump(c)
 }
 
-// pump has a run work where the sender is armed, and the present one look again where it was nudged.
+// pump starts a run if the sender is armed. If a run works and was nudged, it makes the run read the campaign again.
 func (d *dispatcher) pump(c actor.Context) {
 	if d.ended || d.pausing || !d.Loaded() || d.core.armed.IsZero() {
 		return
@@ -116,7 +116,7 @@ func (d *dispatcher) pump(c actor.Context) {
 	})
 }
 
-// Runs are the runs of a node. They end before its actors, to whom they tell what became of their recipients.
+// Runs are the runs of a node. They end before the node's actors, to which they report the results of their recipients.
 type Runs struct {
 	ctx  context.Context //nolint:containedctx // it is the node's; a run outlives the message that began it
 	stop context.CancelFunc
@@ -126,13 +126,13 @@ type Runs struct {
 	working sync.WaitGroup
 }
 
-// NewRuns returns the runs of a node that has none yet.
+// NewRuns returns an empty set of runs.
 func NewRuns() *Runs {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Runs{ctx: ctx, stop: stop}
 }
 
-// begin returns the context of a run, nil where no run may begin any more. Each one that began is ended once.
+// begin returns the context of a run, or nil if no run may begin any more. Each run that began must call end once.
 func (r *Runs) begin() (context.Context, context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Runs) begin() (context.Context, context.CancelFunc) {
 
 func (r *Runs) end() { r.working.Done() }
 
-// Run has runs end when ctx ends, and returns once they have.
+// Run ends the runs when ctx ends, and returns once they have ended.
 func (r *Runs) Run(ctx context.Context) error {
 	<-ctx.Done()
 	r.mu.Lock()

@@ -74,14 +74,15 @@ func TestBookLife(t *testing.T) {
 	actorstest.WantEveryMethod(t, bookKind, steps)
 }
 
-// senderWoken are the effects of a sender that is to be woken at an instant, never at the zero one.
+// senderWoken returns the effects of a sender that is to be woken at an instant, or never for the zero time.
 func senderWoken(due time.Time) grain.Outcome[any] {
 	return grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{
 		Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []svc.Wakeup{{Kind: kindSender, Identity: "acme/web/cmp_1", Name: "send", Due: due}},
 	}}
 }
 
-// TestSenderLife sends to three people: one is sent to, one is asked to wait, and one is claimed by a run that ends before it says more.
+// TestSenderLife sends to three people. One is sent to, one is asked to wait, and one is claimed by a run that ends
+// without a result.
 func TestSenderLife(t *testing.T) {
 	at := actorstest.At
 	texts := svc.CampaignContent{Subject: "Hi", Text: "Hi"}
@@ -155,7 +156,7 @@ func TestSenderLife(t *testing.T) {
 	}
 	newSender := func() *sender { return &sender{identity: "acme/web/cmp_1"} }
 	actorstest.Play(t, senderKind, newSender, true, steps)
-	// When it was armed is not stored: a sender that is restored is woken.
+	// The time of arming is not stored: a restored sender is woken.
 	arming := []actorstest.Step{
 		{Name: "armed", Method: "arm", Message: grain.None{}, Want: senderWoken(at(wakeAfter))},
 		{Name: "armed again at once, while a run ends", Method: "arm", Message: grain.None{}, Want: senderWoken(at(wakeAfter))},
@@ -195,7 +196,7 @@ func TestTallyLife(t *testing.T) {
 	actorstest.WantEveryMethod(t, tallyKind, steps)
 }
 
-// TestACampaignWithoutLinksCountsOpenings has a message that leads nowhere be opened.
+// TestACampaignWithoutLinksCountsOpenings opens a message without links.
 func TestACampaignWithoutLinksCountsOpenings(t *testing.T) {
 	actorstest.Play(t, tallyKind, func() *tally { return &tally{} }, true, []actorstest.Step{
 		{Name: "set up", Method: "setup", Message: tallyLinks{URLs: []string{}}, Want: wrote(grain.None{}, grain.Put(kindLinks, "links", tallyLinks{URLs: []string{}}))},
@@ -203,7 +204,7 @@ func TestACampaignWithoutLinksCountsOpenings(t *testing.T) {
 	})
 }
 
-// TestSuppressionsLife has an address bounce, and its person unsubscribe and come back.
+// TestSuppressionsLife has an address that bounces, and a person that unsubscribes and subscribes again.
 func TestSuppressionsLife(t *testing.T) {
 	put := func(after time.Duration, reason, campaign string) grain.Outcome[any] {
 		return wrote(grain.None{}, grain.Put(kindSuppression, "ab", suppression{reason, campaign, actorstest.At(after)}))

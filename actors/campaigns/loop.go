@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// loop hands recipients to the workers and notes what becomes of them, until none is left.
+// loop passes recipients to the workers and records their results, until no recipient is left.
 func (r *run) loop(ctx context.Context) error {
 	checks := time.NewTicker(checkEvery)
 	defer checks.Stop()
@@ -46,7 +46,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// drain ends the workers and notes what becomes of the messages on their way; nobody is claimed any more.
+// drain ends the workers and records the results of the messages on their way; no further recipient is claimed.
 func (r *run) drain(ctx context.Context) {
 	close(r.jobs)
 	go func() {
@@ -61,10 +61,11 @@ func (r *run) drain(ctx context.Context) {
 	r.side.Wait()
 }
 
-// idleWait is how long the loop waits where nothing tells when to go on.
+// idleWait is how long the loop waits if no event is due.
 const idleWait = time.Minute
 
-// next returns the recipient who is offered to the workers, on a nil channel where none may be, and how long to wait.
+// next returns the recipient that is offered to the workers, and the time to wait. The channel is nil if none may be
+// offered.
 func (r *run) next(now time.Time) (offered chan job, next job, wait time.Duration) {
 	r.wakeRetries(now)
 	wait = idleWait
@@ -80,7 +81,7 @@ func (r *run) next(now time.Time) (offered chan job, next job, wait time.Duratio
 	return r.jobs, r.ready[0], wait
 }
 
-// held returns for how long nobody may be handed to a worker.
+// held returns the time for which no recipient may be passed to a worker.
 func (r *run) held(now time.Time) time.Duration {
 	switch {
 	case r.brake.holds(now, r.handed):
@@ -91,7 +92,7 @@ func (r *run) held(now time.Time) time.Duration {
 	return r.pacer.wait(now)
 }
 
-// wakeRetries puts those who have waited long enough among the ready.
+// wakeRetries moves recipients that have waited long enough to the ready ones.
 func (r *run) wakeRetries(now time.Time) {
 	left := r.retries[:0]
 	for _, one := range r.retries {
@@ -104,8 +105,8 @@ func (r *run) wakeRetries(now time.Time) {
 	r.retries = left
 }
 
-// step notes what workers say, everything that is there at the moment with one save, and answers them. Where claims is false,
-// nobody is claimed.
+// step records all waiting messages of workers with one save, and answers them. If claims is false, it claims no
+// recipient.
 func (r *run) step(ctx context.Context, first ask, claims bool) error {
 	all := []ask{first}
 	for more := true; more; {
@@ -147,7 +148,7 @@ func (r *run) step(ctx context.Context, first ask, claims bool) error {
 	return err
 }
 
-// save repeats a step until it is answered for certain: a claim may be stored although its answer was lost.
+// save repeats a step until the answer is certain: a claim may be stored although its answer was lost.
 func (r *run) save(ctx context.Context, m step) (stepped, error) {
 	for {
 		answer, err := senderStep.Ask(ctx, r.ports.Actors, r.identity, m)
@@ -162,7 +163,7 @@ func (r *run) save(ctx context.Context, m step) (stepped, error) {
 	}
 }
 
-// note updates what the run knows by what one worker says, and answers a claim.
+// note applies the message of one worker to the run, and answers a claim.
 func (r *run) note(ctx context.Context, one *ask, granted bool) error {
 	switch {
 	case one.granted != nil:
@@ -187,7 +188,7 @@ func (r *run) note(ctx context.Context, one *ask, granted bool) error {
 	return nil
 }
 
-// brakeOff notes that the mail server answers.
+// brakeOff records that the mail server answers.
 func (r *run) brakeOff(ctx context.Context) error {
 	if r.brake.failures == 0 {
 		return nil

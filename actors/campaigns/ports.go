@@ -17,7 +17,7 @@ type Ports struct {
 	Hasher   Hasher
 	// Erased reports whether a visitor was erased since an instant.
 	Erased func(environment, visitor uint64, sinceMs int64) bool
-	// Allowed reports whether an application is there and has the module; while it has not, nothing is sent.
+	// Allowed reports whether an application exists and has the module; otherwise nothing is sent.
 	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
 	Random  grain.Random
 	// Runs end before the actors of the node.
@@ -25,27 +25,27 @@ type Ports struct {
 	Logger *slog.Logger
 }
 
-// Audience knows whom a campaign is for.
+// Audience returns the recipients of a campaign.
 type Audience interface {
-	// Page returns the people after a cursor; the empty one is the beginning. It fails with not_found where the audience is
-	// gone, such as a deleted segment.
+	// Page returns the people after a cursor; the empty one is the beginning. It fails with not_found if the audience
+	// no longer exists, for example after its segment was deleted.
 	Page(ctx context.Context, ref svc.AppRef, campaign *svc.Mailing, cursor string) (svc.CampaignPage, error)
 }
 
-// Store keeps recipients and what became of them.
+// Store stores recipients and their outcomes.
 type Store interface {
 	// AppendRecipients adds a page of an audience.
 	AppendRecipients(ctx context.Context, campaign *svc.Mailing, batch uint64, recipients []svc.CampaignRecipient) error
-	// Recipients returns recipients from a number on by their numbers, and which of them have the address of an earlier one;
-	// only those of the given pages count.
+	// Recipients returns recipients from a number on, by their numbers, and the ones that share the address of an
+	// earlier one. Only recipients of the given pages count.
 	Recipients(ctx context.Context, campaign *svc.Mailing, batches []uint64, first uint32, count int) ([]svc.CampaignRecipient, map[uint32]bool, error)
-	// AppendOutcomes adds what became of recipients; to repeat it under the same first number changes nothing.
+	// AppendOutcomes adds outcomes of recipients; repeating it under the same first number changes nothing.
 	AppendOutcomes(ctx context.Context, campaign *svc.Mailing, outcomes []svc.CampaignOutcome) error
 }
 
 // Mailer sends e-mail.
 type Mailer interface {
-	// Letter prepares the messages of a campaign. It fails with a svc.Error where that is not possible.
+	// Letter prepares the messages of a campaign. It fails with a svc.Error if that is not possible.
 	Letter(ref svc.AppRef, campaign *svc.Mailing) (Letter, error)
 	// Connect opens a connection to the mail server.
 	Connect(ctx context.Context) (Connection, error)
@@ -53,9 +53,9 @@ type Mailer interface {
 
 // Letter makes the messages of one campaign.
 type Letter interface {
-	// Links returns the addresses that the links of the campaign lead to, by number. It is empty, never nil, where there are none.
+	// Links returns the targets of the campaign's links, by number. Without links it is empty, never nil.
 	Links() []string
-	// Sender returns the address that the messages come from.
+	// Sender returns the sender address of the messages.
 	Sender() string
 	// Message returns the message to a recipient in its wire form.
 	Message(to *svc.CampaignRecipient) []byte
@@ -65,9 +65,9 @@ type Letter interface {
 type Connection interface {
 	// Offer names the sender and the recipient of a message.
 	Offer(ctx context.Context, from, to string) svc.MailReply
-	// Send hands over the message whose recipient was taken.
+	// Send sends the message after its recipient was accepted.
 	Send(ctx context.Context, message []byte) svc.MailReply
-	// Reset takes an offer back.
+	// Reset withdraws an offer.
 	Reset(ctx context.Context) svc.MailReply
 	Close()
 }

@@ -11,25 +11,25 @@ import (
 	"svc"
 )
 
-// Bounds of a run.
+// Limits of a run.
 const (
-	// chunkSize is how many recipients are read and noted together, maxOpenChunks how many chunks may be open: recipients who
-	// wait for another attempt keep theirs open.
+	// chunkSize is the number of recipients that are read and recorded together. maxOpenChunks bounds the open chunks;
+	// a chunk stays open while one of its recipients waits for another attempt.
 	chunkSize     = 500
 	maxOpenChunks = 40
-	// maxWorkers is how many connections a campaign uses; one for every perWorker messages a second.
+	// maxWorkers bounds the connections of a campaign; it uses one for every perWorker messages per second.
 	maxWorkers = 16
 	perWorker  = 5
-	// checkEvery is how often a run looks whether the campaign is still to be sent.
+	// checkEvery is the pause between two checks whether the campaign is still to be sent.
 	checkEvery = time.Second
-	// graceTime is how long messages that are on their way have when a run ends.
+	// graceTime is the time for messages on their way when a run ends.
 	graceTime = 5 * time.Second
 	// maxRecipients is the largest audience.
 	maxRecipients = 10_000_000
 )
 
-// run works for a sender: it brings its campaign from the snapshot of the audience to the last recipient. Everything but the
-// connections and the reading of chunks happens on one goroutine.
+// run works for a sender: it takes its campaign from the snapshot of the audience to the last recipient. Everything but
+// the connections and the reading of chunks happens on one goroutine.
 type run struct {
 	ports    *Ports
 	now      func() time.Time
@@ -45,7 +45,7 @@ type run struct {
 	state    sendingState
 	hour     sendingHour
 	chunks   map[uint32]*openedChunk
-	// ready are recipients who may be tried now, retries those who wait.
+	// ready holds recipients that may be tried now, retries the ones that wait.
 	ready   []job
 	retries []job
 	pacer   pacer
@@ -56,7 +56,7 @@ type run struct {
 	fetched  chan fetchedChunk
 	closed   chan closedChunk
 	fetching bool
-	// handed counts the recipients at workers, side is what else runs beside.
+	// handed counts the recipients at workers; side holds the other goroutines of the run.
 	handed  int
 	workers sync.WaitGroup
 	side    sync.WaitGroup
@@ -69,7 +69,8 @@ type job struct {
 	due      time.Time
 }
 
-// errOver ends a run whose campaign is not sent any more, errBarred one whose application may not send at the moment.
+// errOver ends a run if its campaign is no longer sent. errBarred ends it if its application may not send at the
+// moment.
 var (
 	errOver   = errors.New("the campaign is not being sent")
 	errBarred = errors.New("the application sends no campaigns")
@@ -105,7 +106,7 @@ type permanentError struct{ reason string }
 
 func (p *permanentError) Error() string { return "the campaign cannot be sent: " + p.reason }
 
-// permanent returns why a campaign fails for good, "" where it does not.
+// permanent returns the reason why a campaign fails for good, or "".
 func permanent(err error) string {
 	if failure, ok := errors.AsType[*permanentError](err); ok {
 		return failure.reason
@@ -113,7 +114,7 @@ func permanent(err error) string {
 	return ""
 }
 
-// begin finds out whether the campaign is to be sent. Where it is scheduled for later, due says when to look again.
+// begin determines whether the campaign is to be sent. If it is scheduled for later, due is the time of the next check.
 func (r *run) begin(ctx context.Context) (due time.Time, err error) {
 	r.campaign, err = bookBegin.Ask(ctx, r.ports.Actors, r.ref.String(), findCampaign{r.id})
 	switch {
@@ -150,7 +151,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// resume makes this the run that counts, and takes over what the one before has left.
+// resume makes this the current run, and takes over the state of the previous one.
 func (r *run) resume(ctx context.Context) error {
 	from, err := senderResume.Ask(ctx, r.ports.Actors, r.identity, resumeRun{r.name})
 	if err != nil {
@@ -167,7 +168,7 @@ func (r *run) resume(ctx context.Context) error {
 			return err
 		}
 		r.open(c, recipients)
-		r.close(ctx, c.First) // where nobody is left
+		r.close(ctx, c.First) // closes it if no recipient is left
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (r *run) batches() []uint64 {
 	return numbers
 }
 
-// collect stores the audience page by page; a crash repeats a page at most, under another number.
+// collect stores the audience page by page; after a crash at most one page is repeated, under another number.
 func (r *run) collect(ctx context.Context) error {
 	for !r.state.Collected {
 		if err := r.check(ctx); err != nil {
@@ -213,7 +214,7 @@ func (r *run) collect(ctx context.Context) error {
 	return nil
 }
 
-// check returns errOver where the campaign is not to be sent any more.
+// check returns errOver if the campaign is no longer to be sent.
 func (r *run) check(ctx context.Context) error {
 	present, err := bookGet.Ask(ctx, r.ports.Actors, r.ref.String(), findCampaign{r.id})
 	switch {
@@ -227,7 +228,7 @@ func (r *run) check(ctx context.Context) error {
 	return r.allowed(ctx)
 }
 
-// allowed returns errBarred where the application may not send at the moment.
+// allowed returns errBarred if the application may not send at the moment.
 func (r *run) allowed(ctx context.Context) error {
 	allowed, err := r.ports.Allowed(ctx, r.ref)
 	if err == nil && !allowed {
@@ -236,7 +237,7 @@ func (r *run) allowed(ctx context.Context) error {
 	return err
 }
 
-// send sends to everybody who is left, and completes the campaign.
+// send sends to all remaining recipients, and completes the campaign.
 func (r *run) send(ctx context.Context) error {
 	r.pacer = pacer{rate: r.campaign.Rate, next: r.now()}
 	sending, abandon := context.WithCancel(context.WithoutCancel(ctx))

@@ -15,7 +15,7 @@ import (
 //
 //	identity   org/app/id, two slugs and the campaign's id
 //	rank       2
-//	owns       the texts of the campaign, and how far its sending is
+//	owns       the texts of the campaign, and the progress of its sending
 //	persists   entities campaignContent; campaignSending, one; campaignChunk, one for every open chunk of the audience;
 //	           campaignHour and campaignDue, one each
 //	woken by   calls, and the wake-up send while the campaign is scheduled or sent
@@ -29,15 +29,15 @@ const (
 	kindSending = "campaignSending"
 	kindChunk   = "campaignChunk"
 	kindHour    = "campaignHour"
-	kindDue     = "campaignDue" // when the sender looks next; its version is that of the wake-up
+	kindDue     = "campaignDue" // the time of the sender's next check; its version is that of the wake-up
 )
 
 const (
-	// keptContents is how many versions of the texts are kept; the book names the one that counts.
+	// keptContents is the number of retained versions of the texts; the book names the valid one.
 	keptContents = 8
-	// wakeAfter is how long after a save the sender is woken if nothing else happens, as after a crash.
+	// wakeAfter is the time after a save at which the sender is woken if nothing else happens, as after a crash.
 	wakeAfter = 5 * time.Second
-	// detailBytes is how much of a mail server's answer is kept.
+	// detailBytes bounds the stored part of a mail server's answer.
 	detailBytes = 160
 )
 
@@ -48,8 +48,8 @@ type sender struct {
 	state    sendingState
 	chunks   map[uint32]*chunk
 	hour     sendingHour
-	// armed is when the sender was last told to look at its campaign, zero while there is nothing to do. nudged says that it was
-	// told so while a run works.
+	// armed is when the sender was last asked to check its campaign, zero while there is nothing to do. nudged says
+	// that this happened while a run works.
 	armed  time.Time
 	nudged bool
 }
@@ -59,24 +59,24 @@ type keptContent struct {
 	At      time.Time           `json:"at"`
 }
 
-// sendingState is how far the sending is, without what stands in the open chunks.
+// sendingState is the progress of the sending, without the open chunks.
 type sendingState struct {
-	// Run is the one that works for the sender; what another one says is refused.
+	// Run is the run that works for the sender; messages of other runs are refused.
 	Run string `json:"run,omitempty"`
-	// Batches are the pages of the audience that are stored, Cursor is where the next one begins.
+	// Batches are the stored pages of the audience; Cursor is the beginning of the next one.
 	Batches   []batch `json:"batches,omitempty"`
 	Cursor    string  `json:"cursor,omitempty"`
 	Collected bool    `json:"collected,omitempty"`
-	// Rows is how many recipients are stored, Next is the first of them that is in no chunk yet.
+	// Rows is the number of stored recipients. Next is the first of them that is in no chunk yet.
 	Rows uint32 `json:"rows,omitempty"`
 	Next uint32 `json:"next,omitempty"`
-	// Progress counts closed chunks, and who has no address.
+	// Progress counts closed chunks, and people without an address.
 	Progress svc.CampaignProgress `json:"progress"`
 }
 
 // batch is a stored page of an audience.
 type batch struct {
-	// Number tells the rows from those of a page that was not noted.
+	// Number separates the rows of the page from the rows of a page that was not recorded.
 	Number uint64 `json:"number"`
 	Size   int    `json:"size"`
 }
@@ -87,12 +87,12 @@ type sendingHour struct {
 	Count int       `json:"count"`
 }
 
-// chunk is some recipients who follow each other, and what became of them.
+// chunk holds consecutive recipients and their outcomes.
 type chunk struct {
 	First uint32 `json:"first"`
 	// Fates has a letter for each recipient.
 	Fates []byte `json:"fates"`
-	// Tries are the attempts for those who wait, Details what the mail server answered to others.
+	// Tries are the attempts for recipients that wait. Details are the answers of the mail server for others.
 	Tries   map[uint32]try    `json:"tries,omitempty"`
 	Details map[uint32]string `json:"details,omitempty"`
 }
@@ -104,7 +104,8 @@ type try struct {
 }
 
 type (
-	// restSender says that there is nothing to do before it is due; zero is never. What was armed after Armed counts more.
+	// restSender says that there is nothing to do before Due; zero means never. It has no effect if the sender was
+	// armed after Armed.
 	restSender struct {
 		Armed time.Time `json:"armed"`
 		Due   time.Time `json:"due,omitzero"`
@@ -136,12 +137,12 @@ type (
 		Run   string `json:"run"`
 		First uint32 `json:"first"`
 	}
-	// step claims recipients, and says what became of others.
+	// step claims recipients, and reports the results of others.
 	step struct {
 		Run     string   `json:"run"`
 		Claims  []uint32 `json:"claims,omitempty"`
 		Results []result `json:"results,omitempty"`
-		// Budget is that of an hour; 0 is none.
+		// Budget is the number of messages per hour; 0 is unlimited.
 		Budget int `json:"budget,omitempty"`
 	}
 	result struct {
@@ -202,7 +203,7 @@ func (s *sender) Restore(entities []svc.Entity) (err error) {
 	return nil
 }
 
-// onWrite keeps texts under their hash, and forgets old ones.
+// onWrite stores texts under their hash, and deletes old ones.
 func (s *sender) onWrite(now time.Time, content svc.CampaignContent) (grain.Outcome[grain.None], error) {
 	hash := content.Hash()
 	s.contents[hash] = keptContent{content, now}
@@ -225,13 +226,13 @@ func (s *sender) onRead(_ time.Time, m readContent) (grain.Outcome[svc.CampaignC
 	return grain.Answer(kept.Content), nil
 }
 
-// wakeup has the sender woken, never where due is zero.
+// wakeup returns the effects that wake the sender at due, or never if due is zero.
 func (s *sender) wakeup(due time.Time) grain.Effects {
 	return grain.Effects{Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []svc.Wakeup{{Kind: kindSender, Identity: s.identity, Name: "send", Due: due}}}
 }
 
-// onArm has the sender look at its campaign, now, and again after a crash. Two calls at the same instant differ, so that a run that
-// looked before the second one does not end it.
+// onArm makes the sender check its campaign, now, and again after a crash. Two calls at the same instant differ, so
+// that a run that checked before the second one does not end it.
 func (s *sender) onArm(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	s.armed, s.nudged = later(now, s.armed.Add(1)), true
 	return grain.Outcome[grain.None]{Effects: s.wakeup(now.Add(wakeAfter))}, nil
@@ -261,7 +262,7 @@ func (s *sender) onProgress(time.Time, grain.None) (grain.Outcome[svc.CampaignPr
 	return grain.Answer(progress), nil
 }
 
-// count adds what became of the recipients of a chunk.
+// count adds the outcomes of a chunk's recipients.
 func (c *chunk) count(progress *svc.CampaignProgress) {
 	for _, fate := range c.Fates {
 		progress.Count(svc.CampaignFate(fate), 1)

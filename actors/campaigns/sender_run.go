@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// ours refuses what a run says that was followed by another one.
+// ours refuses the messages of a run after another one has begun.
 func (s *sender) ours(run string) error {
 	if run != s.state.Run {
 		return &svc.Error{Code: svc.CodeConflict, Reason: "other_run", Message: "Another run sends the campaign."}
@@ -17,7 +17,8 @@ func (s *sender) ours(run string) error {
 	return nil
 }
 
-// onResume begins a run. Who was claimed by an earlier one may have got the message: that is not found out any more.
+// onResume begins a run. A recipient that an earlier run claimed may have received the message; this is never found
+// out.
 func (s *sender) onResume(_ time.Time, m resumeRun) (grain.Outcome[resumed], error) {
 	var writes []grain.Write
 	for _, c := range s.chunks {
@@ -42,7 +43,7 @@ func (s *sender) onResume(_ time.Time, m resumeRun) (grain.Outcome[resumed], err
 // put stores the state.
 func (s *sender) put() grain.Write { return grain.Put(kindSending, "sending", s.state) }
 
-// onCollect notes a page of the audience that is stored.
+// onCollect records a stored page of the audience.
 func (s *sender) onCollect(now time.Time, m collectPage) (grain.Outcome[sendingState], error) {
 	if err := s.ours(m.Run); err != nil {
 		return grain.Outcome[sendingState]{}, err
@@ -78,7 +79,7 @@ func (s *sender) onOpen(_ time.Time, m openChunk) (grain.Outcome[grain.None], er
 	return grain.Answer(grain.None{}, c.put(), s.put()), nil
 }
 
-// chunkOf returns the open chunk of a recipient and the place in it, nil where it is closed.
+// chunkOf returns the open chunk of a recipient and the index in it, or nil if the chunk is closed.
 func (s *sender) chunkOf(number uint32) (*chunk, int) {
 	for _, c := range s.chunks {
 		if number >= c.First && number < c.First+uint32(len(c.Fates)) {
@@ -88,7 +89,7 @@ func (s *sender) chunkOf(number uint32) (*chunk, int) {
 	return nil, 0
 }
 
-// onStep records what became of recipients, and grants claims: to one run, and to that once.
+// onStep records the results of recipients, and grants claims: each to one run only, and only once.
 func (s *sender) onStep(now time.Time, m step) (grain.Outcome[stepped], error) {
 	if err := s.ours(m.Run); err != nil {
 		return grain.Outcome[stepped]{}, err
@@ -107,7 +108,7 @@ func (s *sender) onStep(now time.Time, m step) (grain.Outcome[stepped], error) {
 			continue
 		}
 		switch svc.CampaignFate(c.Fates[at]) {
-		case svc.RecipientClaimed: // by this run, whose first question was answered to nobody
+		case svc.RecipientClaimed: // by this run, which did not receive the first answer
 			answer.Granted = append(answer.Granted, number)
 		case svc.RecipientQueued, svc.RecipientWaits:
 			if !s.spend(now, m.Budget) {
@@ -129,7 +130,7 @@ func (s *sender) onStep(now time.Time, m step) (grain.Outcome[stepped], error) {
 	return grain.Answer(answer, writes...), nil
 }
 
-// spend takes a message from the budget of the hour and reports whether there was one.
+// spend takes a message from the budget of the hour and reports whether there was one left.
 func (s *sender) spend(now time.Time, budget int) bool {
 	if budget == 0 {
 		return true
@@ -144,8 +145,8 @@ func (s *sender) spend(now time.Time, budget int) bool {
 	return true
 }
 
-// record notes what became of a recipient and reports whether that is news. What is over stays, but the answer of the server
-// is better than an uncertainty.
+// record stores the result of a recipient and reports whether it is new. A final result stays, but an answer of the
+// server replaces an uncertain one.
 func (c *chunk) record(at int, r *result) bool {
 	before := svc.CampaignFate(c.Fates[at])
 	if before == r.Fate && r.Fate != svc.RecipientWaits || before.Over() && (before != svc.RecipientUncertain || r.Fate == svc.RecipientWaits) {
@@ -173,7 +174,7 @@ func (c *chunk) over() bool {
 	return !slices.ContainsFunc(c.Fates, func(fate byte) bool { return !svc.CampaignFate(fate).Over() })
 }
 
-// onClose adds a chunk to the sums whose outcomes are stored.
+// onClose adds a chunk to the sums after its outcomes are stored.
 func (s *sender) onClose(_ time.Time, m closeChunk) (grain.Outcome[grain.None], error) {
 	if err := s.ours(m.Run); err != nil {
 		return grain.Outcome[grain.None]{}, err
@@ -187,7 +188,7 @@ func (s *sender) onClose(_ time.Time, m closeChunk) (grain.Outcome[grain.None], 
 	return grain.Answer(grain.None{}, grain.Delete(kindChunk, chunkID(m.First)), s.put()), nil
 }
 
-// onTrouble notes why nothing is sent at the moment.
+// onTrouble records the reason why nothing is sent at the moment.
 func (s *sender) onTrouble(_ time.Time, m noteTrouble) (grain.Outcome[grain.None], error) {
 	if err := s.ours(m.Run); err != nil || s.state.Progress.Trouble == m.Trouble {
 		return grain.Answer(grain.None{}), err

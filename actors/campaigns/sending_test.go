@@ -16,7 +16,7 @@ import (
 	"svc/cluster"
 )
 
-// world is a node with one campaign whose audience and mail server are scripted.
+// world is a node with one campaign; its audience and mail server are scripted.
 type world struct {
 	*actorstest.Host
 	store     *actorstest.Store
@@ -25,8 +25,8 @@ type world struct {
 
 	mu         sync.Mutex
 	recipients []svc.CampaignRecipient     // guarded by mu, as the others
-	taken      map[string][]time.Time      // when the mail server took a message, by address
-	asked      map[string][]time.Time      // when it was asked for an address
+	taken      map[string][]time.Time      // the times at which the mail server took messages, by address
+	asked      map[string][]time.Time      // the times at which an address was offered to it
 	fates      map[uint32]svc.CampaignFate // by recipient
 	answer     func(address string, nth int) svc.MailVerdict
 }
@@ -63,7 +63,7 @@ func (w *world) AppendOutcomes(_ context.Context, _ *svc.Mailing, outcomes []svc
 	return nil
 }
 
-// Due is cluster.Wakeups over the store.
+// Due implements cluster.Wakeups with the store.
 func (w *world) Due(at time.Time, yield func(cluster.Due) bool) {
 	due, _ := w.store.Due(context.Background(), at, 100) // it does not fail
 	for _, one := range due {
@@ -108,7 +108,7 @@ func (c *connection) Send(_ context.Context, message []byte) svc.MailReply {
 func (c *connection) Reset(context.Context) svc.MailReply { return svc.MailReply{} }
 func (c *connection) Close()                              {}
 
-// messages returns how many messages the mail server took, and fails where an address got two.
+// messages returns the number of messages that the mail server took, and fails if an address got two.
 func (w *world) messages(t *testing.T) (count int) {
 	t.Helper()
 	w.mu.Lock()
@@ -124,7 +124,7 @@ func (w *world) messages(t *testing.T) (count int) {
 
 func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
 
-// send runs a test in a world that has begun to send an approved campaign to so many people.
+// send runs a test in a world that has begun to send an approved campaign to a number of people.
 func send(t *testing.T, people int, spec svc.CampaignSpec, answer func(address string, nth int) svc.MailVerdict, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,11 +158,11 @@ func send(t *testing.T, people int, spec svc.CampaignSpec, answer func(address s
 		w.Stop()
 		stopWorkers()
 		workersEnded.Wait()
-		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		time.Sleep(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
-// begin has the campaign cmp_1 be sent.
+// begin starts the sending of the campaign cmp_1.
 func (w *world) begin(t *testing.T, spec svc.CampaignSpec) {
 	t.Helper()
 	spec.Channels, spec.Content = []svc.CampaignChannel{svc.ChannelMail}, svc.CampaignContent{Subject: "Hi", Text: "Hi"}
@@ -183,7 +183,7 @@ func (w *world) control(t *testing.T, action svc.CampaignAction) {
 	}
 }
 
-// progress returns the campaign and how far it is.
+// progress returns the campaign and its progress.
 func (w *world) progress(t *testing.T) (svc.CampaignStatus, svc.CampaignProgress) {
 	t.Helper()
 	campaign, err := w.campaigns.Get(t.Context(), web(), "cmp_1")
@@ -197,8 +197,8 @@ func (w *world) progress(t *testing.T) (svc.CampaignStatus, svc.CampaignProgress
 	return campaign.Status, progress
 }
 
-// TestAPausedCampaignGoesOn pauses a campaign in the middle, has its actors leave the node's memory, and resumes it: each recipient gets one
-// message, and none while it is paused.
+// TestAPausedCampaignGoesOn pauses a campaign in the middle, unloads its actors, and resumes it: each recipient gets
+// one message, and none while it is paused.
 func TestAPausedCampaignGoesOn(t *testing.T) {
 	send(t, 1200, svc.CampaignSpec{Rate: 10}, nil, func(t *testing.T, w *world) {
 		time.Sleep(30 * time.Second)
@@ -225,7 +225,7 @@ func TestAPausedCampaignGoesOn(t *testing.T) {
 	})
 }
 
-// TestTheBudgetOfAnHourHolds sends a hundred messages with forty an hour.
+// TestTheBudgetOfAnHourHolds sends a hundred messages with forty per hour.
 func TestTheBudgetOfAnHourHolds(t *testing.T) {
 	send(t, 100, svc.CampaignSpec{Rate: 50, Budget: 40}, nil, func(t *testing.T, w *world) {
 		for hour, want := range []int{40, 80, 100} {
@@ -245,7 +245,7 @@ func TestTheBudgetOfAnHourHolds(t *testing.T) {
 	})
 }
 
-// TestPostponedMessagesAreTriedAgain has the mail server postpone some once, and one every time.
+// TestPostponedMessagesAreTriedAgain lets the mail server postpone one message once, and one every time.
 func TestPostponedMessagesAreTriedAgain(t *testing.T) {
 	postpone := func(to string, nth int) svc.MailVerdict {
 		if to == address(3) || to == address(5) && nth == 1 {

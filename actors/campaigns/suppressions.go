@@ -17,8 +17,8 @@ import (
 //	limits     none: an address that was suppressed must stay so
 //	stops      after ten minutes without a message
 //
-// An address stands there as a hash under a key of the vault: what is left of a person who was erased says only that nothing is
-// sent to whoever has that address.
+// An address is stored as a hash under a key of the vault. So after an erasure, the stored hash of a person only says
+// that nothing is sent to the owner of that address.
 const kindSuppressions = "suppressions"
 
 // kindSuppression is the kind of its entities.
@@ -30,7 +30,7 @@ const (
 	reasonBounced      = "bounced"
 )
 
-// suppression says why nothing is sent to an address.
+// suppression is the reason for sending nothing to an address.
 type suppression struct {
 	Reason   string    `json:"reason"`
 	Campaign string    `json:"campaign"`
@@ -66,7 +66,7 @@ func (s *suppressions) Restore(entities []svc.Entity) error {
 	return err
 }
 
-// onAdd suppresses an address. One that is suppressed stays as it is, but the person's own word replaces a bounce.
+// onAdd suppresses an address. A suppressed address stays as it is, but an unsubscription replaces a bounce.
 func (s *suppressions) onAdd(now time.Time, m suppressAddress) (grain.Outcome[grain.None], error) {
 	if old, known := s.known[m.Hash]; known && (old.Reason == m.Reason || old.Reason == reasonUnsubscribed) {
 		return grain.Answer(grain.None{}), nil
@@ -75,7 +75,7 @@ func (s *suppressions) onAdd(now time.Time, m suppressAddress) (grain.Outcome[gr
 	return grain.Answer(grain.None{}, grain.Put(kindSuppression, m.Hash, s.known[m.Hash])), nil
 }
 
-// onLift takes back what the person has said; what a mail server has said stays.
+// onLift reverts an unsubscription; a bounce stays.
 func (s *suppressions) onLift(_ time.Time, m suppressAddress) (grain.Outcome[grain.None], error) {
 	if s.known[m.Hash].Reason != reasonUnsubscribed {
 		return grain.Answer(grain.None{}), nil
@@ -84,7 +84,7 @@ func (s *suppressions) onLift(_ time.Time, m suppressAddress) (grain.Outcome[gra
 	return grain.Answer(grain.None{}, grain.Delete(kindSuppression, m.Hash)), nil
 }
 
-// onKnown returns which of some addresses are suppressed.
+// onKnown returns the suppressed ones of some addresses.
 func (s *suppressions) onKnown(_ time.Time, m knownAddresses) (grain.Outcome[knownAddresses], error) {
 	found := knownAddresses{Hashes: []string{}}
 	for _, hash := range m.Hashes {

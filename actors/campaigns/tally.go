@@ -14,7 +14,7 @@ import (
 //
 //	identity   org/app/id, two slugs and the campaign's id
 //	rank       1
-//	owns       the addresses that its links lead to, and which recipients opened it and clicked
+//	owns       the targets of its links, and the recipients that opened it and clicked
 //	persists   entities campaignLinks, one; campaignSeen, one for every tallyBlock recipients, of openings and of clicks
 //	woken by   calls only
 //	limits     none of its own: a bit for each recipient
@@ -27,7 +27,7 @@ const (
 	kindSeen  = "campaignSeen"
 )
 
-// tallyBlock is how many recipients an entity has bits of.
+// tallyBlock is the number of recipients per entity.
 const tallyBlock = 4096
 
 // tally counts recipients once, however often they open or click.
@@ -42,19 +42,19 @@ type seen struct {
 	count  int
 }
 
-// tallyLinks are the addresses of a campaign's links by their numbers.
+// tallyLinks are the targets of a campaign's links by number.
 type tallyLinks struct {
 	URLs []string `json:"urls"`
 }
 
 type (
-	// seenRecipient tells that a recipient opened the message, or followed a link.
+	// seenRecipient reports that a recipient opened the message, or followed a link.
 	seenRecipient struct {
 		Number  uint32 `json:"number"`
 		Clicked bool   `json:"clicked"`
 		Link    int    `json:"link"`
 	}
-	// tallied are the counts, and where a followed link leads.
+	// tallied holds the counts, and the target of a followed link.
 	tallied struct {
 		Opened  int    `json:"opened"`
 		Clicked int    `json:"clicked"`
@@ -103,7 +103,7 @@ func (t *tally) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// add puts a recipient into the set and returns the changed block, nil where it was there.
+// add adds a recipient to the set and returns the changed block, or nil if the recipient was in the set.
 func (s *seen) add(number uint32) (block uint32, changed []byte) {
 	block = number / tallyBlock
 	at, bit := number%tallyBlock/8, byte(1)<<(number%8)
@@ -119,13 +119,13 @@ func (s *seen) add(number uint32) (block uint32, changed []byte) {
 	return block, changed
 }
 
-// onSetup notes where the links lead.
+// onSetup stores the targets of the links.
 func (t *tally) onSetup(_ time.Time, m tallyLinks) (grain.Outcome[grain.None], error) {
 	t.links = m.URLs
 	return grain.Answer(grain.None{}, grain.Put(kindLinks, "links", m)), nil
 }
 
-// onSeen counts a recipient and returns where a link leads. It fails with not_found where there is no such link.
+// onSeen counts a recipient and returns the target of a link. It fails with not_found if there is no such link.
 func (t *tally) onSeen(_ time.Time, m seenRecipient) (grain.Outcome[tallied], error) {
 	set, prefix := &t.opened, "o"
 	answer := tallied{}

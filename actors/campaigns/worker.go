@@ -10,26 +10,27 @@ import (
 // ask is a message of a worker: a claim, a result, a refusal of the sender, or a job that was not tried.
 type ask struct {
 	job job
-	// granted receives the answer to a claim; nil where it is none.
+	// granted receives the answer to a claim; nil for other messages.
 	granted chan bool
 	result  *result
-	// refused and away are what the mail server answered, or why it did not.
+	// refused is the answer with which the mail server refused the sender. away says why the mail server did not
+	// answer.
 	refused, away string
 }
 
 const (
-	// connectTime, offerTime and sendTime bound what is asked of a mail server.
+	// connectTime, offerTime and sendTime bound the calls of a mail server.
 	connectTime = 20 * time.Second
 	offerTime   = 60 * time.Second
 	sendTime    = 2 * time.Minute
 )
 
-// retryDelays are the pauses between attempts where the server asks for later ones; after the last there is none.
+// retryDelays are the pauses between attempts if the server postpones a message; after the last one there is no retry.
 func retryDelays() []time.Duration {
 	return []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute}
 }
 
-// work makes attempts over one connection, which is kept.
+// work makes attempts over one connection, which it reuses.
 func (r *run) work(ctx context.Context) {
 	var conn Connection
 	for one := range r.jobs {
@@ -42,7 +43,7 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// attempt tries to send to a recipient, and returns the connection where it is still good.
+// attempt tries to send to a recipient, and returns the connection if it is still usable.
 func (r *run) attempt(ctx context.Context, conn Connection, one job) (ask, Connection) {
 	if fate, err := r.unwanted(ctx, &one); err != nil || fate != svc.RecipientQueued {
 		if err != nil {
@@ -83,7 +84,7 @@ func (r *run) attempt(ctx context.Context, conn Connection, one job) (ask, Conne
 	}
 }
 
-// unwanted returns the fate of a recipient to whom nothing may be sent, RecipientQueued for others.
+// unwanted returns the fate of a recipient that must not receive anything, and RecipientQueued for others.
 func (r *run) unwanted(ctx context.Context, one *job) (svc.CampaignFate, error) {
 	if one.Address == "" || r.ports.Erased(r.campaign.EnvironmentNumber, one.Visitor, r.campaign.StartedAt.UnixMilli()) {
 		return svc.RecipientErased, nil
@@ -96,7 +97,7 @@ func (r *run) unwanted(ctx context.Context, one *job) (svc.CampaignFate, error) 
 	return svc.RecipientOptedOut, nil
 }
 
-// offer names the recipient to the mail server, over a new connection where there is none or the kept one has ended.
+// offer names the recipient to the mail server. It opens a new connection if there is no open one.
 func (r *run) offer(ctx context.Context, conn Connection, one *job) (svc.MailReply, Connection) {
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
@@ -121,7 +122,7 @@ func (r *run) offer(ctx context.Context, conn Connection, one *job) (svc.MailRep
 	return reply, conn
 }
 
-// over is the end of a recipient.
+// over is the message with the final result of a recipient.
 func (r *run) over(one job, fate svc.CampaignFate, detail string) ask {
 	return ask{job: one, result: &result{Number: one.Number, Fate: fate, Attempts: one.attempts + 1, Detail: detail}}
 }

@@ -6,19 +6,19 @@ import (
 	"svc"
 )
 
-// AppRecord is how an application is stored, and crosses between actors: what callers never see,
-// the numbers of its environments and its revision, stands beside what they see.
+// AppRecord is the form of an application in the store and between actors. In addition to the visible fields, it has
+// the numbers of its environments and its revision, which callers never see.
 type AppRecord struct {
 	svc.Application
 	Numbers  []uint64 `json:"numbers"`
 	Revision uint64   `json:"revision"`
 	// DeletedAt is when the application was deleted; its slug stays taken.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
-	// Passes counts how often what is stored of the deleted application was removed.
+	// Passes counts how often the stored data of the deleted application was removed.
 	Passes int `json:"passes,omitempty"`
 }
 
-// Deleted returns what is kept of the record of a deleted application: its address and what names its rows.
+// Deleted returns the part of the record that is retained after the deletion: the address and the names of its rows.
 func (r AppRecord) Deleted(at time.Time) AppRecord {
 	if r.DeletedAt != nil {
 		return r
@@ -47,7 +47,7 @@ func RecordApp(app svc.Application) AppRecord {
 	return record
 }
 
-// Whole returns the application of a record, with what callers never see.
+// Whole returns the application of a record, including the fields that callers never see.
 func (r AppRecord) Whole() svc.Application {
 	app := r.Application
 	app.Revision = r.Revision

@@ -1,3 +1,3 @@
-// Package identity decides who may do what in which organization: it has the actors of organizations,
-// people, access tokens and idempotency keys, and their clients.
+// Package identity decides about access to organizations. It implements the actors of organizations, users, access
+// tokens and idempotency keys, and their clients.
 package identity

@@ -9,19 +9,16 @@ import (
 	"svc/actors/grain"
 )
 
-// Identity is the client of the organization, user and token actors: who may
-// call, and who belongs where.
+// Identity is the client of the organization, user and token actors: it decides about access and membership.
 type Identity struct {
 	Actors grain.Caller
 	Random grain.Random
 	Now    func() time.Time
 }
 
-// Authorize judges the bearer of a secret for one request of a class, in an
-// organization where org is not empty. It fails with unauthorized where the
-// secret opens nothing; with rate_limited where the limit is used up; with
-// not_found where the token cannot address the organization. Grant and state
-// are valid with the latter two as well.
+// Authorize judges a secret for one request of a class, and for an organization if org is not empty. It fails with
+// unauthorized if the secret is not valid, with rate_limited if the limit is used up, and with not_found if the token
+// cannot address the organization. Grant and state are also valid for the last two errors.
 func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
 	unknown := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	if !svc.WellFormedSecret(secret) {
@@ -59,8 +56,8 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 	return grant, now.Rate, nil
 }
 
-// everywhere returns the permissions that a token of these scopes has in each of the organizations.
-// Permissions in only some of them are left out.
+// everywhere returns the permissions that a token with some scopes has in every one of the organizations. It leaves out
+// permissions that hold in only some of them.
 func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permission {
 	if len(memberships) == 0 {
 		return []svc.Permission{}
@@ -74,9 +71,9 @@ func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permissi
 	return svc.EffectivePermissions(least, scopes)
 }
 
-// seats returns the seats that a token uses, read now: the one in org, or all where org is
-// empty. An organization token acts as the person whom its organization names, who is noted
-// in the token; it fails with unauthorized where that person has left.
+// seats returns the current seats of a token: the one in org, or all if org is empty. An organization token acts as the
+// user that its organization names; seats stores this user in the token. It fails with unauthorized if that user has
+// left.
 func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]svc.Membership, error) {
 	if token.Kind == svc.TokenOrganization {
 		seat, err := organizationUseToken.Ask(ctx, i.Actors, token.Org, findToken{ID: token.ID})
@@ -103,7 +100,7 @@ func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]s
 	for _, slug := range slugs {
 		membership, err := organizationRole.Ask(ctx, i.Actors, slug, findRole{UserID: token.User.ID})
 		if org == "" && svc.CodeOf(err) == svc.CodeNotFound {
-			continue // the person's own list may be ahead
+			continue // the user's own list may be ahead
 		}
 		if err != nil {
 			return nil, err
@@ -113,7 +110,7 @@ func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]s
 	return memberships, nil
 }
 
-// joined lists the organizations that a person's token may address, by slug.
+// joined lists the organizations that a user's token may address, by slug.
 func (i *Identity) joined(ctx context.Context, token *svc.Token) ([]string, error) {
 	if token.Org != "" {
 		return []string{token.Org}, nil
@@ -130,7 +127,7 @@ func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Memb
 	return memberships, err
 }
 
-// KnownUser returns the person of an e-mail address, or not_found.
+// KnownUser returns the user of an e-mail address, or not_found.
 func (i *Identity) KnownUser(ctx context.Context, email string) (svc.User, error) {
 	return userGet.Ask(ctx, i.Actors, userIdentity(email), grain.None{})
 }
@@ -169,8 +166,8 @@ func (i *Identity) RenameOrganization(ctx context.Context, org, name string) (sv
 	return organizationRename.Ask(ctx, i.Actors, org, renameOrganization{Name: name})
 }
 
-// DeleteOrganization deletes an organization with its applications, whose records it returns; their own actors
-// are told by the caller. Members lose their seats at once, tokens open nothing. It may be repeated.
+// DeleteOrganization deletes an organization with its applications, and returns their records; the caller notifies the
+// actors of the applications. Members lose their seats at once, and the tokens become invalid. It may be repeated.
 func (i *Identity) DeleteOrganization(ctx context.Context, org string) ([]AppRecord, error) {
 	had, err := organizationDelete.Ask(ctx, i.Actors, org, grain.None{})
 	if err != nil {
@@ -189,9 +186,8 @@ func (i *Identity) Members(ctx context.Context, org string) ([]svc.Member, error
 	return organizationMembers.Ask(ctx, i.Actors, org, grain.None{})
 }
 
-// PutMember seats a person or changes a seat, on behalf of a member of a role.
-// The person's own list is a hint that may be ahead of the organization's, which
-// decides, so the hint is written first; but a caller who may not seat the person
+// PutMember seats a user or changes a seat, on behalf of a member with a role. The organization's list decides. The
+// user's own list is a hint that may be ahead, so it is written first. A caller without the right to seat the user
 // learns nothing and changes nothing.
 func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
@@ -211,8 +207,7 @@ func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, sp
 	return organizationPutMember.Ask(ctx, i.Actors, org, putMember{Actor: actor, User: person, Role: spec.Role})
 }
 
-// mayPut judges a seating before anything is written; the organization judges
-// again when it seats.
+// mayPut judges a seating before anything is written; the organization judges again when it seats the user.
 func (i *Identity) mayPut(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) error {
 	if !actor.AtLeast(svc.RoleAdmin) {
 		return &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
@@ -225,8 +220,7 @@ func (i *Identity) mayPut(ctx context.Context, org string, actor svc.Role, spec 
 	return svc.CheckMemberChange(members, actor, email, spec.Role)
 }
 
-// RemoveMember takes a person's seat away: from the next request on, none of
-// the person's tokens opens the organization.
+// RemoveMember removes a user's seat. From the next request on, no token of the user opens the organization.
 func (i *Identity) RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error {
 	normal, ok := svc.NormaliseEmail(email)
 	if !ok {

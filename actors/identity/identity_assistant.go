@@ -8,15 +8,15 @@ import (
 	"svc/actors/grain"
 )
 
-// MintAssistant makes the token of one turn: it acts as a person in one organization
-// with the given scopes, is on no list, and expires.
+// MintAssistant makes the token of one turn. It acts as a user in one organization with the given scopes, is not
+// listed, and expires.
 func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
 	token, secret := i.newToken(ctx, svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
 	return token, secret, i.activate(ctx, recordToken(token))
 }
 
-// EndAssistant revokes the token of a turn; one that has ended already is fine.
+// EndAssistant revokes the token of a turn. It succeeds if the token has already ended.
 func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
 	_, err := tokenRevoke.Ask(ctx, i.Actors, token.Hash, grain.None{})
 	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
@@ -25,8 +25,7 @@ func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
 	return nil
 }
 
-// Role returns a person's role in an organization as it is now; it fails with not_found
-// where the person has no seat there.
+// Role returns the current role of a user in an organization. It fails with not_found if the user has no seat there.
 func (i *Identity) Role(ctx context.Context, org, user string) (svc.Role, error) {
 	membership, err := organizationRole.Ask(ctx, i.Actors, org, findRole{UserID: user})
 	return membership.Role, err

@@ -7,16 +7,15 @@ import (
 	"svc/actors/grain"
 )
 
-// Seats lists the seats of an organization: those of members, the longest seated first, and then those that
-// are offered.
+// Seats lists the seats of an organization: first the members, the longest seated first, and then the offered seats.
 func (i *Identity) Seats(ctx context.Context, org string) ([]svc.Seat, error) {
 	return organizationSeats.Ask(ctx, i.Actors, org, grain.None{})
 }
 
-// OfferSeat changes the role of a member, or invites the person of an e-mail address, on
-// behalf of a member of a role. It does the same and answers the same whether the person is
-// known elsewhere or not. The organization's invitation decides and is written first; where
-// the person's own list could not be told, the call fails, and a repetition tells it.
+// OfferSeat changes the role of a member, or invites the owner of an e-mail address, on behalf of a member with a role.
+// Its actions and its answer do not depend on whether the address has an account elsewhere. The organization's
+// invitation decides and is written first. If the user's own list cannot be updated, the call fails, and a retry
+// updates it.
 func (i *Identity) OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Seat{}, svc.Invalid(problems...)
@@ -35,7 +34,7 @@ func (i *Identity) OfferSeat(ctx context.Context, org string, actor svc.Role, by
 	return seat, err
 }
 
-// WithdrawSeat takes an invitation back on behalf of a member of a role.
+// WithdrawSeat withdraws an invitation on behalf of a member with a role.
 func (i *Identity) WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error) {
 	normal, ok := svc.NormaliseEmail(email)
 	if !ok {
@@ -53,7 +52,7 @@ func (i *Identity) forgetOffer(ctx context.Context, person, org string) error {
 	return err
 }
 
-// Offers lists the open invitations of a person, by the slugs of the organizations.
+// Offers lists the open invitations of a user, by the slugs of the organizations.
 func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, error) {
 	identity := userIdentity(person.Email)
 	slugs, err := userOffers.Ask(ctx, i.Actors, identity, grain.None{})
@@ -74,8 +73,8 @@ func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, er
 	return offers, nil
 }
 
-// AcceptOffer seats a person in an organization that has invited them. The person's own
-// list may be ahead of the organization's, which decides, so it is written first.
+// AcceptOffer seats a user in an organization that invited this user. The organization's list decides. The user's own
+// list may be ahead, so it is written first.
 func (i *Identity) AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error) {
 	identity := userIdentity(person.Email)
 	if _, err := organizationGetOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {

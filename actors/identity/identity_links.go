@@ -8,8 +8,8 @@ import (
 	"svc/actors/grain"
 )
 
-// NewLink makes a link and returns its secret, once. A link is kept as a token that opens no
-// route: it has no scopes, expires, and can be revoked once, which spends it.
+// NewLink makes a link and returns its secret, once. A link is stored as a token that opens no route: it has no scopes,
+// expires, and can be revoked once, which spends it.
 func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, error) {
 	token, secret := i.newToken(ctx, svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
 	record := recordToken(token)
@@ -17,8 +17,7 @@ func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, erro
 	return secret, i.activate(ctx, record)
 }
 
-// Link returns what the secret of a link stands for; it fails with unauthorized where the link
-// is over, spent or unknown.
+// Link returns the link of a secret. It fails with unauthorized if the link is over, spent or unknown.
 func (i *Identity) Link(ctx context.Context, secret svc.Secret) (svc.Link, error) {
 	if !svc.WellFormedSecret(secret.Reveal()) {
 		return svc.Link{}, noLink(nil)
@@ -54,19 +53,18 @@ func noLink(err error) error {
 	return svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
 }
 
-// AddressOf returns the identity of a person's actor, as bytes.
+// AddressOf returns the identity of a user's actor as bytes.
 func (i *Identity) AddressOf(person svc.User) []byte {
 	address, _ := hex.DecodeString(userIdentity(person.Email)) // an identity is hex
 	return address
 }
 
-// PersonAt returns the person of an address, or not_found.
+// PersonAt returns the user of an address, or not_found.
 func (i *Identity) PersonAt(ctx context.Context, address []byte) (svc.User, error) {
 	return userGet.Ask(ctx, i.Actors, hex.EncodeToString(address), grain.None{})
 }
 
-// SpendCeremony notes that a question was answered; for the second time it fails with
-// passkey_required.
+// SpendCeremony records that a challenge was answered. The second time it fails with passkey_required.
 func (i *Identity) SpendCeremony(ctx context.Context, person svc.User, ceremony *svc.Ceremony) error {
 	_, err := userSpendCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), openCeremony{Ceremony: svc.Ceremony{ID: ceremony.ID, EndsAt: ceremony.EndsAt}})
 	return err

@@ -179,8 +179,7 @@ func TestARemovedMemberIsOutAtOnce(t *testing.T) {
 	})
 }
 
-// TestAnOwnerAdoptsATokenWhosePersonHasLeft gives a token without a person to an owner, and
-// to nobody else.
+// TestAnOwnerAdoptsATokenWhosePersonHasLeft gives a token without a user to an owner, and to no other member.
 func TestAnOwnerAdoptsATokenWhosePersonHasLeft(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada, bob, cyd := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob"), c.User("cyd@example.com", "Cyd")
@@ -245,7 +244,7 @@ func TestMembers(t *testing.T) {
 			svc.FieldError{Field: "role", Code: "unknown_value", Message: `Unknown role "king".`, Allowed: []string{"owner", "admin", "member", "viewer"}},
 		))
 
-		// Who may not seat anybody makes and renames nobody.
+		// A caller without the right to seat users makes and renames none.
 		puts := len(c.Store.Puts())
 		for _, actor := range []svc.Role{svc.RoleMember, svc.RoleViewer} {
 			_, err = put(actor, "bob@example.com", "Mallory", svc.RoleMember)
@@ -405,7 +404,7 @@ func TestATokenThatWasListedOnlyCanBeRevoked(t *testing.T) {
 	})
 }
 
-// TestEverythingSurvivesTheProcess reads all through a second node over the same store.
+// TestEverythingSurvivesTheProcess reads everything through a second node with the same store.
 func TestEverythingSurvivesTheProcess(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada, bob := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob")
@@ -472,8 +471,8 @@ func TestReplays(t *testing.T) {
 	})
 }
 
-// TestASeatIsTakenByWhoIsInvited makes, accepts, declines and withdraws invitations: a person becomes a
-// member only by accepting, and the inviter does not learn whether the address already has an account.
+// TestASeatIsTakenByWhoIsInvited makes, accepts, declines and withdraws invitations. A user becomes a member only by
+// accepting, and the inviter does not learn whether the address already has an account.
 func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()
@@ -519,7 +518,7 @@ func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 		_, err = c.Identity.AcceptOffer(ctx, ada, "nothing")
 		nodetest.WantError(t, "accepting of nobody", err, svc.NotFound("invitation"))
 
-		// The invited become known when they sign in, and may refuse.
+		// Invited users become known when they sign in, and may refuse.
 		_, err = c.Identity.Enter(ctx, "nobody@example.com")
 		nodetest.WantError(t, "signing in uninvited", err, svc.NotFound("user"))
 		invite("new@example.com", "Newt", svc.RoleViewer)
@@ -529,7 +528,7 @@ func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 		nodetest.NoError(t, c.Identity.DeclineOffer(ctx, newt, "acme"))
 		nodetest.WantError(t, "refusing twice", c.Identity.DeclineOffer(ctx, newt, "acme"), svc.NotFound("invitation"))
 
-		// What is withdrawn or too old seats nobody.
+		// An invitation that is withdrawn or too old seats no user.
 		invite("new@example.com", "", svc.RoleViewer)
 		_, err = c.Identity.WithdrawSeat(ctx, "acme", svc.RoleMember, "new@example.com")
 		nodetest.WantError(t, "withdrawing as a member", err, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."})
@@ -549,7 +548,7 @@ func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 	})
 }
 
-// TestInvitationsAreBounded fills an organization and a person with invitations.
+// TestInvitationsAreBounded fills an organization and a user with invitations.
 func TestInvitationsAreBounded(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()
@@ -582,8 +581,8 @@ func TestInvitationsAreBounded(t *testing.T) {
 	})
 }
 
-// TestLastUseIsListed uses tokens of both lists: the lists tell of it, a request whose note
-// is lost succeeds, and a busy token costs few writes.
+// TestLastUseIsListed uses tokens of both lists. The lists show the last use, a request succeeds if its note is lost,
+// and a busy token costs few writes.
 func TestLastUseIsListed(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada := c.User("ada@example.com", "Ada")

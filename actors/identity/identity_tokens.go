@@ -24,7 +24,7 @@ func (i *Identity) Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Toke
 	return tokens, nil
 }
 
-// tokenList is the methods by which an actor keeps a list of tokens.
+// tokenList holds the methods of an actor that lists tokens.
 type tokenList struct {
 	list   grain.Method[grain.None, []tokenRecord]
 	add    grain.Method[addToken, grain.None]
@@ -41,7 +41,7 @@ func userTokenList() tokenList {
 	return tokenList{userTokens, userAddToken, userFindToken, userRemoveToken, userTokenUsed}
 }
 
-// tokenHolder returns the actor that lists an owner's tokens, and how.
+// tokenHolder returns the methods and the identity of the actor that lists an owner's tokens.
 func tokenHolder(owner svc.TokenOwner) (holder tokenList, identity string) {
 	if owner.Org != "" {
 		return organizationTokenList(), owner.Org
@@ -49,8 +49,8 @@ func tokenHolder(owner svc.TokenOwner) (holder tokenList, identity string) {
 	return userTokenList(), userIdentity(owner.User.Email)
 }
 
-// MintToken makes a token of an owner; the secret is returned this once. The
-// token is listed before it works, so there is never one that cannot be revoked.
+// MintToken makes a token of an owner; the secret is returned only this time. The token is listed before it works, so
+// every working token can be revoked.
 func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
 	if problems := spec.Validate(i.Now()); len(problems) > 0 {
 		return svc.Token{}, "", svc.Invalid(problems...)
@@ -98,19 +98,18 @@ func (i *Identity) RevokeToken(ctx context.Context, owner svc.TokenOwner, id str
 	return err
 }
 
-// AdoptToken has an organization token whose person has left act as an owner of the
-// organization from now on. It fails with forbidden for others, and with conflict where the
-// token still acts as a member.
+// AdoptToken makes an organization token act as an owner of the organization from now on, after its user has left. It
+// fails with forbidden for other members, and with conflict if the token still acts as a member.
 func (i *Identity) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
 	record, err := organizationAdoptToken.Ask(ctx, i.Actors, owner.Org, adoptToken{ID: id, UserID: owner.User.ID})
 	return record.token(), err
 }
 
-// noteTime bounds the noting of a token's use.
+// noteTime bounds the recording of a token's use.
 const noteTime = time.Second
 
-// noteUse notes the use of a token in its owner's list. No request fails if that cannot be noted: the next
-// request that asks for it, a UseGrain later, notes it.
+// noteUse records the use of a token in its owner's list. No request fails if that cannot be recorded: the next request
+// that asks for it, a UseGrain later, records it.
 func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()

@@ -26,12 +26,11 @@ const kindOrganization = "organization"
 type organization struct {
 	org     *orgRecord
 	members map[string]svc.Member
-	// apps holds what each application was created from, by slug: the slug is
-	// taken here before the application exists, so a creation that was cut short
-	// is completed by the next read.
+	// apps holds the record from which each application was created, by slug. The slug is reserved here before the
+	// application exists, so an interrupted creation is completed by the next read.
 	apps   map[string]AppRecord
 	tokens map[string]tokenRecord
-	// invitations has the seats that are offered, by the identity of the person's actor.
+	// invitations holds the offered seats, by the identity of the user's actor.
 	invitations map[string]svc.Invitation
 }
 
@@ -88,7 +87,8 @@ var (
 	organizationApps         = grain.On(organizationKind, "apps", (*organization).onApps, grain.Repeatable)
 )
 
-// Admit refuses everything but the creation of an organization that does not exist.
+// Admit refuses everything but the creation of an organization that does not exist. A deleted one retains the methods
+// of afterDeletion.
 func (o *organization) Admit(_ time.Time, method string) error {
 	switch {
 	case method == "create" || o.org != nil && o.org.DeletedAt == nil:

@@ -12,13 +12,13 @@ type Slugs struct {
 	Actors grain.Caller
 }
 
-// Reserve takes the slug of a new application, and returns the application that is to be created
-// under it. It fails with conflict where a slug that the caller chose is taken.
+// Reserve reserves the slug of a new application, and returns the application that is to be created under it. It fails
+// with conflict if a slug that the caller chose is taken.
 func (s Slugs) Reserve(ctx context.Context, org string, spec svc.AppSpec, ids svc.AppIDs) (AppRecord, error) {
 	return organizationReserveApp.Ask(ctx, s.Actors, org, reserveApp{Spec: spec, IDs: ids})
 }
 
-// Find returns the application for which a slug was taken; it fails with not_found where none was.
+// Find returns the application of a reserved slug. It fails with not_found if the slug is not reserved.
 func (s Slugs) Find(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
 	return organizationFindApp.Ask(ctx, s.Actors, ref.Org, findApp{Slug: ref.App})
 }
@@ -32,18 +32,18 @@ func (s Slugs) List(ctx context.Context, org, after string, limit int) (slugs []
 	return slugs, list.More, err
 }
 
-// Delete takes an application out of the lists of its organization; its slug stays taken. It may be repeated.
+// Delete removes an application from the lists of its organization; its slug stays reserved. It may be repeated.
 func (s Slugs) Delete(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
 	return organizationDeleteApp.Ask(ctx, s.Actors, ref.Org, deleteApp{Slug: ref.App})
 }
 
-// NotePasses notes how often what is stored of a deletion was removed. It may be repeated.
+// NotePasses records how often the stored data of a deletion was removed. It may be repeated.
 func (s Slugs) NotePasses(ctx context.Context, deletion svc.Deletion) error {
 	_, err := organizationNotePasses.Ask(ctx, s.Actors, deletion.App.Org, notePasses{Slug: deletion.App.App, Passes: deletion.Passes})
 	return err
 }
 
-// DeletionOf returns the deletion that an entity of an organization tells of, nil where it tells of none.
+// DeletionOf returns the deletion that an entity of an organization records, or nil.
 func DeletionOf(entity svc.Entity, skipped grain.Skipped) *svc.Deletion {
 	switch entity.Kind {
 	case "app":

@@ -12,12 +12,12 @@ import (
 // The deletion of applications and of the organization itself, of the organization actor. Their slugs stay taken:
 // an address, a link or a letter with a slug never leads to another's data.
 
-// orgRecord is how an organization is stored.
+// orgRecord is the stored form of an organization.
 type orgRecord struct {
 	svc.Organization
 	// DeletedAt is when the organization was deleted.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
-	// Passes counts how often what is stored of the deleted organization was removed.
+	// Passes counts how often the stored data of the deleted organization was removed.
 	Passes int `json:"passes,omitempty"`
 }
 
@@ -44,12 +44,12 @@ var (
 	organizationNotePasses = grain.On(organizationKind, "deletion.note", (*organization).onNotePasses, grain.Repeatable)
 )
 
-// afterDeletion lists the methods that a deleted organization still has.
+// afterDeletion lists the methods that a deleted organization retains.
 func afterDeletion() []string {
 	return []string{organizationDelete.Name(), organizationDeleteApp.Name(), organizationNotePasses.Name()}
 }
 
-// onDeleteApp takes an application out of all lists. It may be repeated.
+// onDeleteApp removes an application from all lists. It may be repeated.
 func (o *organization) onDeleteApp(now time.Time, m deleteApp) (grain.Outcome[AppRecord], error) {
 	record, found := o.apps[m.Slug]
 	switch {
@@ -94,7 +94,7 @@ func (o *organization) onDelete(now time.Time, _ grain.None) (grain.Outcome[dele
 	return result, nil
 }
 
-// allApps returns the records of all applications, the deleted ones among them, by slug.
+// allApps returns the records of all applications by slug, including deleted ones.
 func (o *organization) allApps() (records []AppRecord) {
 	for _, slug := range slices.Sorted(maps.Keys(o.apps)) {
 		records = append(records, o.apps[slug])
@@ -102,7 +102,7 @@ func (o *organization) allApps() (records []AppRecord) {
 	return records
 }
 
-// onNotePasses notes how often what is stored of a deletion was removed.
+// onNotePasses records how often the stored data of a deletion was removed.
 func (o *organization) onNotePasses(_ time.Time, m notePasses) (grain.Outcome[grain.None], error) {
 	if m.Slug == "" {
 		if o.org.DeletedAt == nil || m.Passes <= o.org.Passes {

@@ -9,8 +9,8 @@ import (
 	"svc/actors/grain"
 )
 
-// TestOrganizationDeletion plays the deletion of an application, whose slug stays taken, and then that of its
-// organization with everybody's seats and tokens.
+// TestOrganizationDeletion deletes an application, with its slug still reserved, and then its organization with all
+// seats and tokens.
 func TestOrganizationDeletion(t *testing.T) {
 	noOrg := svc.NotFound("organization")
 	shop, blog := testApp(1, "shop", "Shop", actorstest.At(time.Second)), testApp(2, "blog", "Blog", actorstest.At(time.Second))

@@ -10,18 +10,17 @@ import (
 	"svc/actors/grain"
 )
 
-// The organization's invitations, of the organization actor: seats that are offered to
-// people by their e-mail addresses. An invitation is found by the identity of the person's
-// actor, whether or not that person is known.
+// The organization's invitations, part of the organization actor: seats that are offered by e-mail address. An
+// invitation is found by the identity of the user's actor, whether or not that user is known.
 type (
 	offerSeat struct {
 		Actor      svc.Role       `json:"actor"`
 		Invitation svc.Invitation `json:"invitation"`
 	}
 	answerOffer struct {
-		// Person is the identity of the invited person's actor.
+		// Person is the identity of the invited user's actor.
 		Person string `json:"person"`
-		// User is who accepts.
+		// User is the user that accepts.
 		User svc.User `json:"user"`
 	}
 )
@@ -36,8 +35,7 @@ var (
 	organizationWithdrawOffer = grain.On(organizationKind, "offer.withdraw", (*organization).onWithdrawOffer)
 )
 
-// onSeats returns the seats that are taken, the longest first, and then those that are
-// offered, the newest last.
+// onSeats returns the taken seats, the longest first, and then the offered ones, the newest last.
 func (o *organization) onSeats(now time.Time, _ grain.None) (grain.Outcome[[]svc.Seat], error) {
 	seats := []svc.Seat{}
 	for _, member := range o.seats() {
@@ -58,8 +56,8 @@ func (o *organization) offers() []svc.Invitation {
 	})
 }
 
-// onOffer changes the role of a member, or invites the person, again where an invitation is
-// open. What has expired is forgotten on the way.
+// onOffer changes the role of a member, or invites the user. If an invitation is already open, it invites again. It
+// also drops expired invitations.
 func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Seat], error) {
 	for _, member := range o.members {
 		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Invitation.Email {
@@ -97,7 +95,7 @@ func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Se
 	return result, nil
 }
 
-// offer returns the open invitation of a person.
+// offer returns the open invitation of a user.
 func (o *organization) offer(now time.Time, person string) (svc.Invitation, error) {
 	invitation, found := o.invitations[person]
 	if !found || !invitation.Open(now) {
@@ -114,7 +112,7 @@ func (o *organization) onGetOffer(now time.Time, m answerOffer) (grain.Outcome[s
 	return grain.Answer(svc.Offer{Organization: o.org.Organization, Invitation: invitation}), nil
 }
 
-// onAcceptOffer makes the invited person a member. A person who is a member already keeps the role.
+// onAcceptOffer makes the invited user a member. A user that is already a member retains the role.
 func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Membership], error) {
 	if member, seated := o.members[m.User.ID]; seated {
 		result := grain.Answer(svc.Membership{Organization: o.org.Organization, Role: member.Role})
@@ -137,7 +135,7 @@ func (o *organization) onDeclineOffer(now time.Time, m answerOffer) (grain.Outco
 	return grain.Answer(grain.None{}, o.forget(m.Person)...), nil
 }
 
-// onWithdrawOffer takes an invitation back on behalf of a member of a role.
+// onWithdrawOffer withdraws an invitation on behalf of a member with a role.
 func (o *organization) onWithdrawOffer(now time.Time, m removeMember) (grain.Outcome[svc.Invitation], error) {
 	person := userIdentity(m.Email)
 	invitation, err := o.offer(now, person)
@@ -152,7 +150,7 @@ func (o *organization) onWithdrawOffer(now time.Time, m removeMember) (grain.Out
 	return grain.Answer(invitation, o.forget(person)...), nil
 }
 
-// forget removes the invitation of a person, if there is one.
+// forget removes the invitation of a user, if it exists.
 func (o *organization) forget(person string) []grain.Write {
 	if _, found := o.invitations[person]; !found {
 		return nil

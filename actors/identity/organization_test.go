@@ -186,8 +186,7 @@ func TestOrganizationLife(t *testing.T) {
 	actorstest.WantEveryMethod(t, organizationKind, steps, afterDeletion()...)
 }
 
-// TestUnreadableEntities breaks one entity of every kind of every core: it must
-// not be taken for absent.
+// TestUnreadableEntities breaks one entity of every kind of every core: a broken entity must not count as absent.
 func TestUnreadableEntities(t *testing.T) {
 	cores := map[string]struct {
 		newCore func() grain.Core

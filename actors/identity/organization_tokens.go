@@ -10,8 +10,8 @@ import (
 	"svc/actors/grain"
 )
 
-// The organization's tokens, of the organization actor. Its list says whom each acts as;
-// the token's own actor knows whether the secret is live.
+// The organization's tokens, part of the organization actor. Its list names the user as which each token acts; the
+// token's own actor knows whether the secret is live.
 type (
 	addToken struct {
 		Token tokenRecord `json:"token"`
@@ -25,7 +25,7 @@ type (
 		ID     string `json:"id"`
 		UserID string `json:"userId"`
 	}
-	// tokenSeat is a token as its organization has it, with the seat that it uses.
+	// tokenSeat is a token in the organization's list, with the seat that it uses.
 	tokenSeat struct {
 		Token      tokenRecord    `json:"token"`
 		Membership svc.Membership `json:"membership"`
@@ -64,7 +64,7 @@ func (o *organization) onTokens(time.Time, grain.None) (grain.Outcome[[]tokenRec
 	return grain.Answer(records), nil
 }
 
-// orphaned reports whether the person as whom a token acts is no member.
+// orphaned reports whether a token acts as a user that is not a member.
 func (o *organization) orphaned(record tokenRecord) bool {
 	if record.Orphaned || record.User == nil {
 		return true
@@ -73,8 +73,8 @@ func (o *organization) orphaned(record tokenRecord) bool {
 	return !seated
 }
 
-// orphan ends the tokens of a person who leaves. They stay ended if the person returns: a person who was
-// removed because a token leaked must not bring it back.
+// orphan ends the tokens of a user that leaves. They stay ended if the user returns: a user that was removed because a
+// token leaked must not bring it back.
 func (o *organization) orphan(user string) (writes []grain.Write) {
 	for _, record := range sortedTokens(o.tokens) {
 		if record.User == nil || record.User.ID != user || record.Orphaned {
@@ -87,8 +87,8 @@ func (o *organization) orphan(user string) (writes []grain.Write) {
 	return writes
 }
 
-// onUseToken returns the seat that a token of the organization uses now: that of the person as whom it
-// acts. It fails if that person has left.
+// onUseToken returns the current seat of a token of the organization, which is the seat of its user. It fails if that
+// user has left.
 func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[tokenSeat], error) {
 	record, listed := o.tokens[m.ID]
 	if !listed || o.orphaned(record) {
@@ -98,8 +98,8 @@ func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[token
 	return grain.Answer(tokenSeat{Token: record, Membership: svc.Membership{Organization: o.org.Organization, Role: role}}), nil
 }
 
-// onAdoptToken has a token act as an owner of the organization from now on. Only one that
-// acts as nobody can be adopted, so that nobody's token is taken away.
+// onAdoptToken makes a token act as an owner of the organization from now on. Only an orphaned token can be adopted, so
+// that no token is taken away from a member.
 func (o *organization) onAdoptToken(_ time.Time, m adoptToken) (grain.Outcome[tokenRecord], error) {
 	record, listed := o.tokens[m.ID]
 	if !listed {
@@ -124,7 +124,7 @@ func (o *organization) onTokenUsed(now time.Time, m findToken) (grain.Outcome[gr
 	return noteTokenIn(o.tokens, m.ID, now)
 }
 
-// noteTokenIn notes that a token is used now, unless that was noted shortly before.
+// noteTokenIn records that a token is used now, unless a use was recorded shortly before.
 func noteTokenIn(tokens map[string]tokenRecord, id string, now time.Time) (grain.Outcome[grain.None], error) {
 	record, found := tokens[id]
 	if !found {

@@ -11,14 +11,14 @@ import (
 //
 //	identity   SHA-256 of the token's id and its idempotency key, in hex
 //	rank       3
-//	owns       what the key was first used for, and the answer that was given under it
+//	owns       the request for which the key was first used, and the answer to it
 //	persists   entities claim and answer, for 24 hours
 //	woken by   calls, and once when the day is over
 //	limits     none of its own
 //	stops      after five minutes without a message
 const KindReplay = "replay"
 
-// replayTime is how long an answer is kept (contract 11).
+// replayTime is how long an answer is stored (contract 11).
 const replayTime = 24 * time.Hour
 
 // beginTime is how long a request that never finished blocks its key.
@@ -28,7 +28,7 @@ type replay struct {
 	identity string
 	claim    *svc.ReplayClaim
 	answer   *replayRecord
-	// begun is when this activation last let a request go ahead that has not finished.
+	// begun is when this activation last let a request proceed that has not finished.
 	begun time.Time
 }
 
@@ -41,7 +41,7 @@ type replayRecord struct {
 type (
 	beginReplay struct {
 		Body string `json:"body"`
-		// Nonce becomes the nonce of the claim if there is none yet.
+		// Nonce becomes the nonce of a new claim.
 		Nonce []byte `json:"nonce"`
 	}
 	finishReplay struct {
@@ -60,7 +60,7 @@ var (
 )
 
 func (r *replay) Restore(entities []svc.Entity) error {
-	// A save that failed was that of a request that is over, or never began.
+	// A failed save belonged to a request that is over, or never began.
 	r.answer, r.claim, r.begun = nil, nil, time.Time{}
 	for _, entity := range entities {
 		if entity.Kind == kindClaim {
@@ -83,13 +83,12 @@ func (r *replay) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// kindClaim is the kind of the entity that says what a key is used for.
+// kindClaim is the kind of the entity with the use of a key.
 const kindClaim = "claim"
 
-// onBegin answers what was answered before, or with the claim under which the caller may go
-// ahead: for a day the same one, also after an answer that was lost or that does not say what
-// happened. The same key with another body, or while the first request is still under way, is a
-// conflict.
+// onBegin returns the previous answer, or the claim under which the caller may proceed. For a day it is the same claim,
+// also after an answer that was lost or that does not state the result. The same key with another body, or during the
+// first request, is a conflict.
 func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.ReplayClaim], error) {
 	if r.claim != nil && now.Sub(r.claim.At) >= replayTime {
 		r.claim, r.answer = nil, nil
@@ -115,7 +114,7 @@ func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.Replay
 	return grain.Answer(claim), nil
 }
 
-// onFinish keeps the answer; an empty one lets the same request be made again.
+// onFinish stores the answer; an empty one lets the same request be made again.
 func (r *replay) onFinish(now time.Time, m finishReplay) (grain.Outcome[grain.None], error) {
 	r.begun = time.Time{}
 	if len(m.Sealed) == 0 {
@@ -126,7 +125,7 @@ func (r *replay) onFinish(now time.Time, m finishReplay) (grain.Outcome[grain.No
 	return grain.Answer(grain.None{}, grain.Put("answer", "answer", record)), nil
 }
 
-// onWake forgets a key whose day is over.
+// onWake deletes a key after its day.
 func (r *replay) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	if r.claim != nil && now.Sub(r.claim.At) < replayTime {
 		return grain.Answer(grain.None{}), nil

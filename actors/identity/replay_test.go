@@ -100,7 +100,7 @@ func TestReplayLife(t *testing.T) {
 	}
 }
 
-// TestAClaimSurvivesAMove restores the claim of a request that nobody finished.
+// TestAClaimSurvivesAMove restores the claim of a request that did not finish.
 func TestAClaimSurvivesAMove(t *testing.T) {
 	r := &replay{identity: "id"}
 	actorstest.Restored(t, r, nil)

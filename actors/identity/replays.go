@@ -14,9 +14,8 @@ type Replays struct {
 	Actors grain.Caller
 }
 
-// Begin claims an idempotency key of a token for a request of a body. The claim has the sealed answer
-// where the same request has finished; otherwise the caller owns the key. It fails with conflict
-// where another request does.
+// Begin claims an idempotency key of a token for a request with a body. If the same request has finished, the claim has
+// the sealed answer; otherwise the caller owns the key. It fails with conflict if another request owns it.
 func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) (svc.ReplayClaim, error) {
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // never fails

@@ -15,7 +15,7 @@ import (
 //	owns       the token's record and its rate limit
 //	persists   entity token; the rate limit lives in memory only
 //	woken by   calls, and once when the token expires
-//	limits     requests a minute and class (contract 7)
+//	limits     requests per minute and class (contract 7)
 //	stops      after five minutes without a message
 const kindToken = "token"
 
@@ -23,12 +23,12 @@ type token struct {
 	identity string
 	token    *tokenRecord
 	meter    svc.Meter
-	// noted is when this activation last asked for the use of the token to be noted.
+	// noted is when this activation last asked for the recording of the token's use.
 	noted  time.Time
 	limits Limits
 }
 
-// Limits are the requests a minute and token; zero switches a limit off.
+// Limits are the requests per minute and token; zero switches a limit off.
 type Limits struct {
 	Default int
 	Query   int
@@ -51,9 +51,9 @@ type (
 	standing struct {
 		Token tokenRecord   `json:"token"`
 		Rate  svc.RateState `json:"rate"`
-		// Wait is set where the request is refused.
+		// Wait is set if the request is refused.
 		Wait time.Duration `json:"wait"`
-		// Note asks for the use to be noted in the list that the token is on.
+		// Note asks the caller to record the use in the token's list.
 		Note bool `json:"note,omitempty"`
 	}
 )
@@ -74,7 +74,7 @@ var _ grain.Creator = (*token)(nil)
 // nothing can be stored under it.
 func (t *token) Creates(method string, _ []byte) bool { return method == tokenCreate.Name() }
 
-// Admit refuses what needs a token where there is none.
+// Admit refuses methods that need a token if there is no token.
 func (t *token) Admit(_ time.Time, method string) error {
 	if t.token == nil && method != "create" && method != cluster.WakeMethod {
 		return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
@@ -130,7 +130,7 @@ func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None]
 		return grain.Outcome[grain.None]{}, svc.NotFound("token")
 	}
 	if kind := t.token.Kind; kind == svc.TokenAssistant || kind == svc.TokenConsole || kind == svc.TokenLink {
-		// Nothing is left of one.
+		// Nothing of such a token is retained.
 		id := t.token.ID
 		t.token = nil
 		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", id)}, Wakeups: t.noWakeup()}}, nil
@@ -139,8 +139,8 @@ func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None]
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", t.token.ID, *t.token)}, Wakeups: t.noWakeup()}}, nil
 }
 
-// onWake removes the record of a token that has expired. A wake-up without a token is the rest of a removal
-// that a crash interrupted; it is removed again.
+// onWake removes the record of an expired token. A wake-up without a token is left from a removal that a crash
+// interrupted; it is removed again.
 func (t *token) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	if t.token == nil {
 		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "expired")}, Wakeups: t.noWakeup()}}, nil

@@ -2,12 +2,12 @@ package identity
 
 import "svc"
 
-// tokenRecord is how a token is stored, and crosses between actors: its hash, which callers never
-// see, stands beside what they see.
+// tokenRecord is the form of a token in the store and between actors. In addition to the visible fields, it has the
+// hash, which callers never see.
 type tokenRecord struct {
 	svc.Token
 	Hash string `json:"hash"`
-	// Mailed says of a link that only the mailbox of its person got it.
+	// Mailed is set for a link that was sent only to the mailbox of its user.
 	Mailed bool `json:"mailed,omitempty"`
 }
 

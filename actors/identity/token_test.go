@@ -73,14 +73,12 @@ func TestTokenLife(t *testing.T) {
 	}
 }
 
-// errorText is an error of a text.
+// errorText is an error with a text.
 type errorText string
 
 func (e errorText) Error() string { return string(e) }
 
-// TestTokenLimits takes requests of two classes of 6 and 2 a minute: each class
-// has a burst of a minute's quota, refills evenly, and a refusal costs nothing.
-// TestANewTokenIsNotLookedUp has the store asked for nothing where nothing can be stored.
+// TestANewTokenIsNotLookedUp asks the store only if something can be stored.
 func TestANewTokenIsNotLookedUp(t *testing.T) {
 	for _, method := range tokenKind.Methods() {
 		if got := new(token).Creates(method, nil); got != (method == "create") {
@@ -89,6 +87,8 @@ func TestANewTokenIsNotLookedUp(t *testing.T) {
 	}
 }
 
+// TestTokenLimits makes requests of two classes with 6 and 2 per minute. Each class
+// has a burst of a minute's quota and refills evenly, and a refusal costs nothing.
 func TestTokenLimits(t *testing.T) {
 	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	type take struct {
@@ -159,8 +159,7 @@ func TestTokenLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsSurviveAReload restores a token, as after a failed save: that must
-// not refill its limit.
+// TestLimitsSurviveAReload restores a token, as after a failed save. That must not refill its limit.
 func TestLimitsSurviveAReload(t *testing.T) {
 	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	stored := map[string]svc.Entity{}
@@ -176,8 +175,8 @@ func TestLimitsSurviveAReload(t *testing.T) {
 	}
 }
 
-// TestTheUseOfATokenIsNotedSeldom asks for a note at the first use and every UseGrain, of
-// tokens that are on a list, and not for refused requests.
+// TestTheUseOfATokenIsNotedSeldom checks when onUse asks for a note: at the first use and every UseGrain, for listed
+// tokens, and not for refused requests.
 func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
 	for kind, listed := range map[svc.TokenKind]bool{
 		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: true,

@@ -13,11 +13,11 @@ import (
 //
 //	identity   SHA-256 of the normalised e-mail address, in hex
 //	rank       2
-//	owns       the person's name and the proof of the address, the organizations where the
-//	           person may sit (each organization's own list decides), where a seat may be
-//	           offered, the personal tokens, the passkeys, the list of console sessions, the last sign-ins
+//	owns       the user's name and the proof of the address, the organizations that may
+//	           seat the user (each organization's own list decides), the offered seats,
+//	           the personal tokens, the passkeys, the list of console sessions, the last sign-ins
 //	persists   entities user, membership, offer, token, passkey, session, ending,
-//	           signins; open ceremonies are forgotten
+//	           signins; open ceremonies are in memory only
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -29,12 +29,12 @@ type user struct {
 	offers      map[string]noteOffer
 	tokens      map[string]tokenRecord
 	passkeys    map[string]svc.Passkey
-	// sessions are the console sessions, ending the hashes of tokens that are to be revoked.
+	// sessions holds the console sessions; ending holds the hashes of tokens that are to be revoked.
 	sessions   map[string]sessionRecord
 	ending     map[string]grain.None
 	signIns    []svc.SignIn
 	ceremonies []svc.Ceremony
-	// spent are the ceremonies that were opened elsewhere and answered.
+	// spent holds the ceremonies that were opened elsewhere and answered.
 	spent []svc.Ceremony
 }
 
@@ -57,13 +57,13 @@ var (
 	userTokens      = grain.On(userKind, "tokens", (*user).onTokens, grain.Repeatable)
 )
 
-// userIdentity returns the identity of the person of an e-mail address.
+// userIdentity returns the identity of the user of an e-mail address.
 func userIdentity(email string) string {
 	normal, _ := svc.NormaliseEmail(email)
 	return svc.HashSecretHex("user:" + normal)
 }
 
-// Admit refuses what needs a person where none is known.
+// Admit refuses methods that need a user if the user is unknown.
 func (u *user) Admit(_ time.Time, method string) error {
 	if u.user == nil && !slices.Contains(strangers(), method) {
 		return svc.NotFound("user")

@@ -9,13 +9,12 @@ import (
 	"svc/actors/grain"
 )
 
-// The person's invitations, of the user actor: where a seat may be offered. Each
-// organization's own invitation decides; this list is how the person finds it. It is there
-// for addresses that nobody has signed in with, so an invitation tells no one whether the
-// person is known.
+// The user's invitations, part of the user actor: the organizations that may offer a seat. Each organization's own
+// invitation decides; the user finds it by this list. The list also exists for addresses without an account, so an
+// invitation does not reveal whether the user is known.
 type noteOffer struct {
 	Org string `json:"org"`
-	// Name is the inviter's name for the person.
+	// Name is the inviter's name for the user.
 	Name      string    `json:"name,omitempty"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
@@ -27,13 +26,13 @@ var (
 	userOffers      = grain.On(userKind, "offers", (*user).onOffers, grain.Repeatable)
 )
 
-// strangers lists the methods that serve an address without a known person.
+// strangers lists the methods that serve an address without a known user.
 func strangers() []string {
 	return []string{"vouch", "register", "account", "revoked", "offer.note", "offer.forget", "offers"}
 }
 
-// onNoteOffer notes an invitation. What has expired is forgotten on the way, and so is the
-// invitation that ends first where there would be too many.
+// onNoteOffer records an invitation. It drops expired invitations. If there are too many, it also drops the one that
+// ends first.
 func (u *user) onNoteOffer(now time.Time, m noteOffer) (grain.Outcome[grain.None], error) {
 	u.offers[m.Org] = m
 	writes := []grain.Write{grain.Put("offer", m.Org, m)}

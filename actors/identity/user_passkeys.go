@@ -11,14 +11,13 @@ import (
 	"svc/actors/grain"
 )
 
-// openCeremonies bounds the ceremonies of a person that wait for an answer; the oldest
-// gives way.
+// openCeremonies bounds the open ceremonies of a user; the oldest is dropped.
 const openCeremonies = 8
 
 type (
 	putPasskey struct {
 		Passkey svc.Passkey `json:"passkey"`
-		// Use changes a passkey only where there is one.
+		// Use changes a passkey only if it exists.
 		Use bool `json:"use"`
 		// Session is the console session that adds a passkey.
 		Session string `json:"session,omitempty"`
@@ -76,7 +75,7 @@ func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[entere
 	return u.answerEntered(writes), nil
 }
 
-// onOpenCeremony remembers a question. It is not stored: a client whose question is lost asks again.
+// onOpenCeremony remembers a challenge. It is not stored: a client asks again if its challenge is lost.
 func (u *user) onOpenCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
 	u.ceremonies = slices.DeleteFunc(u.ceremonies, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
 	u.ceremonies = append(u.ceremonies, m.Ceremony)
@@ -84,7 +83,7 @@ func (u *user) onOpenCeremony(now time.Time, m openCeremony) (grain.Outcome[grai
 	return grain.Answer(grain.None{}), nil
 }
 
-// onTakeCeremony hands a question over to be judged, and forgets it.
+// onTakeCeremony returns a challenge for verification and drops it.
 func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.Ceremony], error) {
 	at := slices.IndexFunc(u.ceremonies, func(c svc.Ceremony) bool { return c.ID == m.ID })
 	if at < 0 || !now.Before(u.ceremonies[at].EndsAt) {
@@ -95,8 +94,8 @@ func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.C
 	return grain.Answer(taken), nil
 }
 
-// onSpendCeremony notes that a question was answered that nobody had opened here. The note lasts
-// as long as the question would have; an actor that was lost meanwhile has forgotten it.
+// onSpendCeremony records the answer to a challenge that was not opened here. The record lasts as long as the challenge
+// would have; it is lost with the activation.
 func (u *user) onSpendCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
 	u.spent = slices.DeleteFunc(u.spent, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
 	if !now.Before(m.Ceremony.EndsAt) || slices.ContainsFunc(u.spent, func(c svc.Ceremony) bool { return c.ID == m.Ceremony.ID }) {
@@ -106,26 +105,26 @@ func (u *user) onSpendCeremony(now time.Time, m openCeremony) (grain.Outcome[gra
 	return grain.Answer(grain.None{}), nil
 }
 
-// Passkeys returns a person's passkeys, the oldest first.
+// Passkeys returns a user's passkeys, the oldest first.
 func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error) {
 	return userPasskeys.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
 }
 
-// AddPasskey keeps a new passkey of a person under an id of its own, on behalf of a console session of the person.
-// It fails with conflict if there are too many, and with passkey_required if the session has ended.
+// AddPasskey stores a new passkey of a user under a new id, on behalf of a console session of the user. It fails with
+// conflict if there are too many, and with passkey_required if the session has ended.
 func (i *Identity) AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error) {
 	key.ID = i.Random.NewID(ctx, "key_")
 	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Session: session})
 }
 
-// UsePasskey stores the changes that a use made to a passkey; it fails with not_found where the
-// passkey was removed meanwhile.
+// UsePasskey stores the changes of a passkey after its use. It fails with not_found if the passkey was removed
+// meanwhile.
 func (i *Identity) UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error {
 	_, err := userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Use: true})
 	return err
 }
 
-// RemovePasskey removes a passkey of a person and ends the sessions that it opened.
+// RemovePasskey removes a passkey of a user and ends the sessions that it opened.
 func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string) error {
 	identity := userIdentity(person.Email)
 	removed, err := userRemovePasskey.Ask(ctx, i.Actors, identity, namePasskey{ID: id})
@@ -135,17 +134,17 @@ func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string
 	return i.revokeAll(ctx, identity, removed.Ending)
 }
 
-// OpenCeremony remembers a question to a person's authenticator.
+// OpenCeremony remembers a challenge to a user's authenticator.
 func (i *Identity) OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error {
 	_, err := userOpenCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), openCeremony{Ceremony: ceremony})
 	return err
 }
 
-// TakeCeremony returns a question that is still open, once: it fails with
-// passkey_required for any other, and for the second time.
+// TakeCeremony returns an open challenge once. It fails with passkey_required for any other challenge, and the second
+// time.
 func (i *Identity) TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error) {
 	return userTakeCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), namePasskey{ID: id})
 }
 
-// NewCeremonyID returns a name for a ceremony.
+// NewCeremonyID returns a new id for a ceremony.
 func (i *Identity) NewCeremonyID() string { return i.Random.ID("cer_") }

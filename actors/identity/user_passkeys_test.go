@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// TestCeremoniesAreTakenOnce has ceremonies answered, forgotten and crowded out.
+// TestCeremoniesAreTakenOnce answers ceremonies, and drops them by time and by number.
 func TestCeremoniesAreTakenOnce(t *testing.T) {
 	person := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"}
 	asked := func(n int) svc.Ceremony {
@@ -34,7 +34,7 @@ func TestCeremoniesAreTakenOnce(t *testing.T) {
 	}...))
 }
 
-// TestAPersonHasTenPasskeys adds one more than there may be.
+// TestAPersonHasTenPasskeys adds one more than the limit.
 func TestAPersonHasTenPasskeys(t *testing.T) {
 	person := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"}
 	steps := []actorstest.Step{{Name: "make", Method: "vouch", Message: vouchFor{person, true}, Want: grain.Answer[any](entered{User: person}, grain.Put("user", "usr_1", userRecord{person, svc.ProofOperator}))}}

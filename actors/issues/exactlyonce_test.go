@@ -625,7 +625,7 @@ type mail struct {
 	message   any
 }
 
-// Tell puts a message into the mailbox, where it may wait for a while.
+// Tell puts a message into the mailbox; it may wait there for a while.
 func (p *process) Tell(_, identity string, message any) error {
 	partition, err := strconv.Atoi(identity)
 	if err == nil { // a message for an intake

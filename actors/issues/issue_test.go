@@ -224,7 +224,7 @@ func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
 	}
 }
 
-// TestOneIssueDoesNotKeepOthersFromHearing has an issue that cannot be read, and one that is part of an invalid id.
+// TestOneIssueDoesNotKeepOthersFromHearing tests one unreadable issue, and one that is part of an invalid id.
 func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()

@@ -41,7 +41,7 @@ func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
 	return hits
 }
 
-// LogEnds knows where the log ends.
+// LogEnds knows the end of the log.
 type LogEnds interface {
 	// End returns the offset after the last acknowledged record of a partition.
 	End(ctx context.Context, partition int) (int64, error)
