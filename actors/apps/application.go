@@ -22,25 +22,23 @@ import (
 //	limits     none of its own
 //	stops      after ten minutes without a message
 //
-// Every change is published to the collectors and the shares of this node and
-// announced to the others before it is answered, so a new key works on the next
-// request and a revoked one stops (snapshot_sync.go).
+// Every change is published to the collectors and the shares of this node and announced to the other nodes before it is
+// answered. So a new key works on the next request, and a revoked one stops (snapshot_sync.go).
 const kindApplication = "application"
 
 type application struct {
 	app  *identity.AppRecord
 	keys map[string]keyRecord
-	// goals holds the deleted ones as well.
+	// goals also holds deleted goals.
 	goals       map[string]svc.Goal
 	funnels     map[string]svc.Funnel
 	annotations map[string]svc.Annotation
 	// share is the zero value until it is first changed.
 	share svc.Share
-	// publish makes a change known to the ingest path, publishPage to the readers
-	// of the public page.
+	// publish publishes a change to the ingest path, publishPage to the readers of the public page.
 	publish     func(svc.Version, svc.Application, []svc.IngestKey)
 	publishPage func(svc.Version, svc.Application, svc.Share)
-	// remove makes the deletion of the application known to the ingest path.
+	// remove publishes the deletion of the application to the ingest path.
 	remove func(svc.Version, svc.Application)
 }
 
@@ -51,7 +49,7 @@ type (
 	getApp struct {
 		Part svc.AppPart `json:"part,omitempty"`
 	}
-	// readApp is an application with the part that was asked for.
+	// readApp is an application with the requested part.
 	readApp struct {
 		identity.AppRecord
 		svc.AppParts
@@ -80,7 +78,7 @@ var (
 	applicationRevokeKey = grain.On(applicationKind, "key.revoke", (*application).onRevokeKey)
 )
 
-// Admit refuses everything but the creation of an application that does not exist, or no longer.
+// Admit refuses everything but the creation and the deletion if the application does not exist, or no longer exists.
 func (a *application) Admit(_ time.Time, method string) error {
 	switch {
 	case method == applicationCreate.Name() || method == applicationDelete.Name():
@@ -117,8 +115,8 @@ func (a *application) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// changedApp returns the outcome of a change that the ingest path or the readers of the public
-// page must learn of.
+// changedApp returns the outcome of a change that must be published to the ingest path or the readers of the public
+// page.
 func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Outcome[R] {
 	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
 		a.publish(version, a.app.Whole(), a.liveKeys())
@@ -139,7 +137,7 @@ func (a *application) onGet(_ time.Time, m getApp) (grain.Outcome[readApp], erro
 	return grain.Answer(readApp{AppRecord: *a.app, AppParts: a.parts(m.Part)}), nil
 }
 
-// parts returns one part of the application; it is not nil where there is nothing of it.
+// parts returns one part of the application; an empty part is not nil.
 func (a *application) parts(part svc.AppPart) (parts svc.AppParts) {
 	switch part {
 	case svc.AppGoals:

@@ -26,7 +26,7 @@ type (
 	}
 	putExclusions struct {
 		Exclusions svc.Exclusions `json:"exclusions"`
-		// Before is when the rules were changed last that the new ones were made of.
+		// Before is the time of the last change to the rules on which the new ones are based.
 		Before time.Time `json:"before,omitzero"`
 	}
 )
@@ -71,8 +71,8 @@ func (a *application) onDeleteAnnotation(_ time.Time, m findAnnotation) (grain.O
 	return grain.Answer(grain.None{}, grain.Delete(kindAnnotation, m.ID)), nil
 }
 
-// onPutExclusions replaces the rules of what is not kept. It fails with conflict where they have changed since they
-// were read.
+// onPutExclusions replaces the rules for excluded traffic. It fails with conflict if they have changed since they were
+// read.
 func (a *application) onPutExclusions(now time.Time, m putExclusions) (grain.Outcome[svc.Exclusions], error) {
 	app := a.app.Whole()
 	if !app.Exclusions.UpdatedAt.Equal(m.Before) {

@@ -9,7 +9,7 @@ import (
 	"svc/actors/identity"
 )
 
-// The deletion of an application, of its actor.
+// The deletion of an application, part of its actor.
 type deleteApp struct {
 	// App is the record that stays.
 	App identity.AppRecord `json:"app"`
@@ -17,7 +17,7 @@ type deleteApp struct {
 
 var applicationDelete = grain.On(applicationKind, "delete", (*application).onDelete, grain.Repeatable)
 
-// onDelete leaves the application's address and nothing else. It may be repeated.
+// onDelete retains the application's address and deletes everything else. It may be repeated.
 func (a *application) onDelete(_ time.Time, m deleteApp) (grain.Outcome[grain.None], error) {
 	if a.app != nil && a.app.DeletedAt != nil {
 		return grain.Again(grain.None{}), nil
@@ -37,8 +37,8 @@ func (a *application) onDelete(_ time.Time, m deleteApp) (grain.Outcome[grain.No
 	}}}, nil
 }
 
-// Delete deletes an application: from its return on, none of its keys is accepted and nothing shows its data. It
-// may be repeated; what a crash interrupts is completed by the [Remover].
+// Delete deletes an application. From its return on, none of its keys is accepted and its data is hidden. It may be
+// repeated; the [Remover] completes a deletion that a crash interrupts.
 func (a *Applications) Delete(ctx context.Context, ref svc.AppRef) error {
 	record, err := a.slugs().Delete(ctx, ref)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *Applications) Delete(ctx context.Context, ref svc.AppRef) error {
 	return a.Close(svc.WithCarrier(ctx, nil), record)
 }
 
-// Close has the actor of a deleted application forget it.
+// Close makes the actor of a deleted application delete its state.
 func (a *Applications) Close(ctx context.Context, record identity.AppRecord) error {
 	ref := record.Ref()
 	_, err := applicationDelete.Ask(ctx, a.Actors, ref.String(), deleteApp{App: record})

@@ -11,8 +11,8 @@ import (
 	"svc/actors/identity"
 )
 
-// TestApplicationDeletion plays the end of an application: its actor keeps the record that it was given and
-// nothing else, and makes it known that the keys and the public page are gone.
+// TestApplicationDeletion plays the end of an application: its actor retains only the record that it received, and
+// publishes that the keys and the public page no longer exist.
 func TestApplicationDeletion(t *testing.T) {
 	created := newTestApp(1, "Shop", actorstest.At(0))
 	deleted := created.Deleted(actorstest.At(time.Hour))

@@ -10,9 +10,8 @@ import (
 	"svc/actors/grain"
 )
 
-// What the application actor keeps of analytics: goals and funnels. Goals that were
-// deleted stay, so that results show what was converted before; the latest
-// keptGoals of them. Funnels that were deleted are gone.
+// The analytics part of the application actor: goals and funnels. Deleted goals stay, so that results show earlier
+// conversions, up to the latest keptGoals of them. Deleted funnels are removed.
 const keptGoals = 200
 
 type (
@@ -52,7 +51,7 @@ var (
 	applicationDeleteFunnel = grain.On(applicationKind, "funnel.delete", (*application).onDeleteFunnel)
 )
 
-// allGoals returns the goals by id, the deleted ones among them.
+// allGoals returns the goals by id, including deleted ones.
 func (a *application) allGoals() []svc.Goal {
 	return slices.SortedFunc(maps.Values(a.goals), func(x, y svc.Goal) int { return strings.Compare(x.ID, y.ID) })
 }
@@ -92,7 +91,7 @@ func (a *application) onDeleteGoal(now time.Time, m deleteGoal) (grain.Outcome[g
 	return grain.Answer(grain.None{}, append([]grain.Write{grain.Put("goal", goal.ID, goal)}, a.forgetGoals()...)...), nil
 }
 
-// forgetGoals removes the goals that were deleted first, where too many are kept.
+// forgetGoals removes the goals that were deleted first, if there are too many deleted ones.
 func (a *application) forgetGoals() []grain.Write {
 	deleted := slices.DeleteFunc(a.allGoals(), func(goal svc.Goal) bool { return goal.DeletedAt == nil })
 	slices.SortStableFunc(deleted, func(x, y svc.Goal) int { return x.DeletedAt.Compare(*y.DeletedAt) })

@@ -69,7 +69,7 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 	}
 }
 
-// TestGoalsAreBounded fills an application, and then deletes more goals than it keeps.
+// TestGoalsAreBounded fills an application, and then deletes more goals than the limit of deleted ones.
 func TestGoalsAreBounded(t *testing.T) {
 	record := newTestApp(1, "Shop", actorstest.Epoch())
 	a := &application{app: &record, goals: map[string]svc.Goal{}, funnels: map[string]svc.Funnel{}}

@@ -7,9 +7,8 @@ import (
 	"svc/actors/grain"
 )
 
-// The application actor's public page. Every change is published to the shares
-// of this node before it is answered, so a page that was taken away is refused
-// from then on.
+// The public page, part of the application actor. Every change is published to the shares of this node before it is
+// answered, so a disabled page is refused from then on.
 
 type (
 	publishShare struct {
@@ -59,8 +58,7 @@ func (a *application) onDisableShare(now time.Time, _ grain.None) (grain.Outcome
 	return a.changeShare(func(share *svc.Share) error { return share.Disable(now) })
 }
 
-// changeShare applies a change to a copy, which becomes the page where the
-// change is good.
+// changeShare applies a change to a copy. If the change succeeds, the copy becomes the page.
 func (a *application) changeShare(change func(*svc.Share) error) (grain.Outcome[svc.Share], error) {
 	share := a.share
 	if err := change(&share); err != nil {

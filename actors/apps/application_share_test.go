@@ -8,7 +8,7 @@ import (
 	"svc/actors/grain"
 )
 
-// sharePages is the public page after each of the good changes of shareSteps.
+// sharePages is the public page after each of the successful changes of shareSteps.
 func sharePages() []svc.Share {
 	minutes := func(n int) *time.Time { t := actorstest.At(time.Duration(n) * time.Minute); return &t }
 	published := svc.Share{ID: "aa", Pages: true, LegacyLink: true, PublishedAt: minutes(1), UpdatedAt: minutes(1), Revision: 1}

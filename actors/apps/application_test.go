@@ -92,7 +92,7 @@ func TestApplicationLife(t *testing.T) {
 	}
 	actorstest.Play(t, applicationKind, newCore, true, steps)
 	for _, method := range applicationKind.Methods() {
-		if method == "delete" || strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") || strings.HasPrefix(method, "annotation") || strings.HasPrefix(method, "exclusions") { // they have a life of their own
+		if method == "delete" || strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") || strings.HasPrefix(method, "annotation") || strings.HasPrefix(method, "exclusions") { // they have tests of their own
 			continue
 		}
 		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
@@ -127,7 +127,7 @@ func TestAKeyKeepsItsHash(t *testing.T) {
 	}
 }
 
-// TestUnreadableApplications breaks one entity of every kind: it must not be taken for absent.
+// TestUnreadableApplications breaks one entity of every kind: a broken entity must not count as absent.
 func TestUnreadableApplications(t *testing.T) {
 	for _, kind := range []string{"application", "key", "goal", "funnel", "share"} {
 		err := (&application{}).Restore([]svc.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
@@ -137,7 +137,7 @@ func TestUnreadableApplications(t *testing.T) {
 	}
 }
 
-// TestAnnotationLife plays the life of an application's annotations, and of its exclusions at the end.
+// TestAnnotationLife plays the life of an application's annotations, and finally of its exclusions.
 func TestAnnotationLife(t *testing.T) {
 	app := newTestApp(1, "Shop", actorstest.Epoch())
 	title, other, bad := "Sale", "Autumn sale", svc.AnnotationKind("war")

@@ -10,16 +10,15 @@ import (
 	"svc/actors/identity"
 )
 
-// Applications is the client of the application actors and of the organizations
-// that know their slugs.
+// Applications is the client of the application actors and of the organizations that own their slugs.
 type Applications struct {
 	Actors grain.Caller
 	Random grain.Random
 	Now    func() time.Time
-	// Sync makes a change known to this node before it is answered, where the
-	// owner is another one; nil where there are no others.
+	// Sync publishes a change on this node before it is answered, if the owner is another node; nil if there are no
+	// other nodes.
 	Sync func(ctx context.Context, kind, identity string) error
-	// ExclusionKey makes the hashes of the addresses whose traffic is not kept.
+	// ExclusionKey makes the hashes of the addresses with excluded traffic.
 	ExclusionKey []byte
 	// Shard returns the shard on which the environments of a new application live; nil is shard 0.
 	Shard func() int
@@ -28,8 +27,8 @@ type Applications struct {
 // slugs returns the client of the organizations.
 func (a *Applications) slugs() identity.Slugs { return identity.Slugs{Actors: a.Actors} }
 
-// changed is the answer to a change, once this node's snapshot has it. A change
-// that is not here in time is on its way: it was announced.
+// changed waits until this node's snapshot has a change, and then returns its error. A change that does not arrive in
+// time is on its way: it was announced.
 func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) error {
 	if err != nil || a.Sync == nil {
 		return err
@@ -61,8 +60,7 @@ func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application
 	return app, err
 }
 
-// Read returns an application and one part of it, or no part where that is empty. It asks the
-// actor once.
+// Read returns an application and one part of it, or no part if part is empty. It asks the actor once.
 func (a *Applications) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error) {
 	read, err := ask(ctx, a, ref, applicationGet, getApp{Part: part})
 	if err == nil && !read.Has(part) {
@@ -87,8 +85,8 @@ func (a *Applications) part(ctx context.Context, ref svc.AppRef, part svc.AppPar
 	return parts, err
 }
 
-// ask asks an application. One whose creation was cut short after its slug was taken is
-// completed first.
+// ask asks an application. If its creation was interrupted after its slug was reserved, ask completes the creation
+// first.
 func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method grain.Method[M, R], message M) (answer R, err error) {
 	answer, err = method.Ask(ctx, a.Actors, ref.String(), message)
 	if err == nil || svc.CodeOf(err) != svc.CodeNotFound {
@@ -107,7 +105,7 @@ func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method 
 	return method.Ask(ctx, a.Actors, ref.String(), message)
 }
 
-// finish creates an application whose slug is taken.
+// finish creates an application after its slug was reserved.
 func (a *Applications) finish(ctx context.Context, ref svc.AppRef, record identity.AppRecord) (svc.Application, error) {
 	created, err := applicationCreate.Ask(ctx, a.Actors, ref.String(), createApp{App: record})
 	return created.Whole(), a.changed(ctx, ref, err)
@@ -134,7 +132,7 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 	return a.finish(ctx, svc.AppRef{Org: org, App: record.Slug}, record)
 }
 
-// Update changes settings; with ifMatch only where the revision is that one.
+// Update changes settings. If ifMatch is set, it does so only for that revision.
 func (a *Applications) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
 	record, err := ask(ctx, a, ref, applicationUpdate, updateApp{Patch: patch, IfMatch: ifMatch})
 	return record.Whole(), a.changed(ctx, ref, err)
@@ -150,8 +148,7 @@ func (a *Applications) Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKe
 	return keys, err
 }
 
-// MintKey makes an ingest key; the key itself is returned this once. It works
-// when MintKey returns.
+// MintKey makes an ingest key; the key itself is returned only this time. It works when MintKey returns.
 func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.IngestKey{}, "", svc.Invalid(problems...)

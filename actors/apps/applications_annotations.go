@@ -7,13 +7,13 @@ import (
 	"svc/actors/grain"
 )
 
-// Annotations returns the annotations of an application that people made, by id.
+// Annotations returns the annotations of an application that members made, by id.
 func (a *Applications) Annotations(ctx context.Context, ref svc.AppRef) ([]svc.Annotation, error) {
 	return ask(ctx, a, ref, applicationAnnotations, grain.None{})
 }
 
-// PutAnnotation makes an annotation, or changes the one of an id. It fails with not_found where there is none of the
-// id, with invalid_request as svc.AnnotationSpec.Validate does, and with conflict where there are too many.
+// PutAnnotation makes an annotation, or changes the one with an id. It fails with not_found if no annotation has the
+// id, with invalid_request as svc.AnnotationSpec.Validate does, and with conflict if there are too many.
 func (a *Applications) PutAnnotation(ctx context.Context, ref svc.AppRef, id string, patch svc.AnnotationPatch, by svc.LedgerActor) (svc.Annotation, error) {
 	message := putAnnotation{ID: id, New: id == "", Patch: patch, By: by}
 	if message.New {
@@ -22,14 +22,14 @@ func (a *Applications) PutAnnotation(ctx context.Context, ref svc.AppRef, id str
 	return ask(ctx, a, ref, applicationPutAnnotation, message)
 }
 
-// DeleteAnnotation removes an annotation. It fails with not_found where there is none of the id.
+// DeleteAnnotation removes an annotation. It fails with not_found if no annotation has the id.
 func (a *Applications) DeleteAnnotation(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := ask(ctx, a, ref, applicationDeleteAnnotation, findAnnotation{ID: id})
 	return err
 }
 
-// PutExclusions replaces the rules of what is not kept of an application's traffic; every node applies them as soon as it
-// hears of them, this one at once. It fails with invalid_request as svc.Exclusions.Replace does.
+// PutExclusions replaces the rules for excluded traffic of an application. Every node applies them as soon as it
+// receives them, this one at once. It fails with invalid_request as svc.Exclusions.Replace does.
 func (a *Applications) PutExclusions(ctx context.Context, app svc.Application, items []svc.ExclusionItem) (svc.Exclusions, error) {
 	next, problems := app.Exclusions.Replace(a.ExclusionKey, app.ID, items, a.Now())
 	if len(problems) > 0 {

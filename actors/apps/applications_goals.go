@@ -7,13 +7,13 @@ import (
 	"svc/actors/grain"
 )
 
-// Goals returns the goals of an application by id, those that were deleted among them.
+// Goals returns the goals of an application by id, including deleted ones.
 func (a *Applications) Goals(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error) {
 	return ask(ctx, a, ref, applicationGoals, grain.None{})
 }
 
-// CreateGoal makes a goal, which counts in the next read. It fails with invalid_request
-// where the pair of kind and match is taken.
+// CreateGoal makes a goal, which counts in the next read. It fails with invalid_request if the pair of kind and match
+// is taken.
 func (a *Applications) CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Goal{}, svc.Invalid(problems...)
@@ -26,7 +26,7 @@ func (a *Applications) ChangeGoal(ctx context.Context, ref svc.AppRef, id string
 	return ask(ctx, a, ref, applicationChangeGoal, changeGoal{ID: id, Patch: patch})
 }
 
-// DeleteGoal ends a goal; what was converted before stays in its results.
+// DeleteGoal ends a goal; earlier conversions stay in its results.
 func (a *Applications) DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := ask(ctx, a, ref, applicationDeleteGoal, deleteGoal{ID: id})
 	return err

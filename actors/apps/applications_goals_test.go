@@ -91,8 +91,8 @@ func TestGoalsAndFunnelsThroughTheirClient(t *testing.T) {
 	})
 }
 
-// recorder records the methods that applications are asked by. An earlier one answers as a node of
-// a version that knew no parts: it ignores them.
+// recorder records the methods of calls to applications. An earlier one answers like a node of a version without parts:
+// it ignores them.
 type recorder struct {
 	grain.Caller
 	earlier bool
@@ -107,8 +107,8 @@ func (r *recorder) Call(ctx context.Context, call *protos.Call) (*protos.Answer,
 	return r.Caller.Call(ctx, call)
 }
 
-// TestAnApplicationIsReadWithOnePart reads every part, of an application that has nothing and of
-// one that has, from a node of this version and from one of an earlier version.
+// TestAnApplicationIsReadWithOnePart reads every part of an application without parts and of one with parts, from a
+// node of this version and from one of an earlier version.
 func TestAnApplicationIsReadWithOnePart(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()
@@ -124,7 +124,7 @@ func TestAnApplicationIsReadWithOnePart(t *testing.T) {
 			app   svc.Application
 			part  svc.AppPart
 			want  svc.AppParts
-			asked []string // of a node of an earlier version
+			asked []string // by a node of an earlier version
 		}{
 			{shop, "", svc.AppParts{}, []string{"get"}},
 			{shop, svc.AppGoals, svc.AppParts{Goals: []svc.Goal{goal}}, []string{"get", "goals"}},

@@ -12,13 +12,12 @@ func (a *Applications) Share(ctx context.Context, ref svc.AppRef) (svc.Share, er
 	return ask(ctx, a, ref, applicationShare, grain.None{})
 }
 
-// PublishShare publishes the page under a new link. It fails with conflict
-// where it is published.
+// PublishShare publishes the page under a new link. It fails with conflict if it is already published.
 func (a *Applications) PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error) {
 	return ask(ctx, a, ref, applicationPublishShare, publishShare{ID: a.shareID(ctx), Patch: patch})
 }
 
-// ConfigureShare changes what the page shows, from the next request on.
+// ConfigureShare changes the content of the page, from the next request on.
 func (a *Applications) ConfigureShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error) {
 	return ask(ctx, a, ref, applicationConfigureShare, configureShare{Patch: patch})
 }
@@ -29,8 +28,7 @@ func (a *Applications) RotateShare(ctx context.Context, ref svc.AppRef) (svc.Sha
 	return ask(ctx, a, ref, applicationRotateShare, rotateShare{ID: a.shareID(ctx)})
 }
 
-// DisableShare takes the page away; its link is refused when DisableShare
-// returns.
+// DisableShare disables the page; its link is refused when DisableShare returns.
 func (a *Applications) DisableShare(ctx context.Context, ref svc.AppRef) error {
 	_, err := ask(ctx, a, ref, applicationDisableShare, grain.None{})
 	return err

@@ -94,8 +94,8 @@ func TestApplications(t *testing.T) {
 	})
 }
 
-// TestAnInterruptedCreation stops a creation after the slug was taken. Whatever
-// touches the application next completes it with what it was created from.
+// TestAnInterruptedCreation stops a creation after the slug was reserved. The next call for the application completes
+// it with its original specification.
 func TestAnInterruptedCreation(t *testing.T) {
 	name := "Store"
 	touches := map[string]func(c *nodetest.Clients, ref svc.AppRef) error{

@@ -10,12 +10,11 @@ import (
 	"svc/actors/identity"
 )
 
-// Collectors is this node's snapshot of every live ingest key, read by the
-// ingest path without a lock and replaced by the application actors when they
-// change.
+// Collectors is this node's snapshot of every live ingest key. The ingest path reads it without a lock, and the
+// application actors replace its entries when they change.
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
-	// former holds the environments of revoked keys, named those of ingest ids, by number.
+	// former holds the environments of revoked keys, named the environments of ingest ids, by number.
 	former sync.Map // [32]byte, the key's hash → uint64
 	named  sync.Map // the ingest id → uint64
 
@@ -23,7 +22,7 @@ type Collectors struct {
 	ofApp map[svc.AppRef]published
 }
 
-// published holds the entries that were last made of one application.
+// published holds the latest entries of one application.
 type published struct {
 	version svc.Version
 	app     svc.Application
@@ -33,23 +32,21 @@ type published struct {
 // NewCollectors returns an empty snapshot.
 func NewCollectors() *Collectors { return &Collectors{ofApp: map[svc.AppRef]published{}} }
 
-// Collector returns what a key may do, by the SHA-256 of the key; nil where the
-// key is unknown or revoked.
+// Collector returns the rights of a key, by the SHA-256 of the key. It returns nil if the key is unknown or revoked.
 func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
 	found, _ := c.byKey.Load(hash)
 	collector, _ := found.(*svc.Collector)
 	return collector
 }
 
-// Former returns the environment of a revoked key by the SHA-256 of the key, 0 where no such key
-// is known.
+// Former returns the environment of a revoked key by the SHA-256 of the key, 0 if the key is unknown.
 func (c *Collectors) Former(hash [32]byte) uint64 {
 	found, _ := c.former.Load(hash)
 	environment, _ := found.(uint64)
 	return environment
 }
 
-// Named returns the environment of an ingest id, 0 where there is none.
+// Named returns the environment of an ingest id, 0 if it is unknown.
 func (c *Collectors) Named(ingestID string) uint64 {
 	found, _ := c.named.Load(ingestID)
 	environment, _ := found.(uint64)
@@ -67,7 +64,7 @@ func (c *Collectors) Applications() []svc.Application {
 	return apps
 }
 
-// Application returns an application that is there.
+// Application returns an application, if it exists.
 func (c *Collectors) Application(ref svc.AppRef) (*svc.Application, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +72,7 @@ func (c *Collectors) Application(ref svc.AppRef) (*svc.Application, bool) {
 	return &one.app, found
 }
 
-// Publish replaces what is known of one application, unless a later version of
-// it is.
+// Publish replaces the entries of one application, unless a later version is known.
 func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []svc.IngestKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +123,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	c.ofApp[ref] = published{version, app, hashes}
 }
 
-// Remove has nothing known of a deleted application, so that its keys are those of nobody.
+// Remove removes a deleted application, so that its keys belong to no application.
 func (c *Collectors) Remove(version svc.Version, app svc.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,9 +151,8 @@ func (c *Collectors) Remove(version svc.Version, app svc.Application) {
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (c *Collectors) EntityKinds() []string { return []string{"application", "key"} }
 
-// PublishEntities publishes what the entities of one owner say, if it is an
-// application. Keys that cannot be decoded are left out; an application that cannot be
-// decoded stays as it was published last.
+// PublishEntities publishes the entities of one owner, if it is an application. Keys that cannot be decoded are
+// skipped. An application that cannot be decoded stays as it was published last.
 func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *identity.AppRecord

@@ -119,8 +119,8 @@ func TestCollectorsReportAStoreThatFails(t *testing.T) {
 	})
 }
 
-// TestSnapshotsLeaveOutWhatIsUnreadable has one application of which everything is unreadable, and
-// one of which a key, the page and a rule are. Everybody else's are loaded, at a start and after.
+// TestSnapshotsLeaveOutWhatIsUnreadable has one application that is completely unreadable, and one with an unreadable
+// key, page and rule. All others are loaded, at a start and later.
 func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()

@@ -9,11 +9,11 @@ import (
 	"svc/actors/identity"
 )
 
-// Deletions is this node's snapshot of what was deleted and may still be stored. NewDeletions makes one.
+// Deletions is this node's snapshot of deletions with rows that may still be stored. NewDeletions makes one.
 type Deletions struct {
 	mu   sync.Mutex
 	open map[svc.AppRef]svc.Deletion // guarded by mu
-	// heard holds a token when there is a new deletion.
+	// heard holds a token if there is a new deletion.
 	heard chan struct{}
 }
 
@@ -22,7 +22,7 @@ func NewDeletions() *Deletions {
 	return &Deletions{open: map[svc.AppRef]svc.Deletion{}, heard: make(chan struct{}, 1)}
 }
 
-// Open returns the deletions of which a pass is to come, the oldest first.
+// Open returns the deletions with a pass to come, the oldest first.
 func (d *Deletions) Open() (open []svc.Deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,7 +36,7 @@ func (d *Deletions) Open() (open []svc.Deletion) {
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (d *Deletions) EntityKinds() []string { return []string{"app", "organization"} }
 
-// PublishEntities publishes the deletions that the entities of one organization tell of.
+// PublishEntities publishes the deletions in the entities of one organization.
 func (d *Deletions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

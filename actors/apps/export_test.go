@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// KeysOf returns everything that collectors hold.
+// KeysOf returns all entries of collectors.
 func KeysOf(c *Collectors) map[[32]byte]svc.Collector {
 	keys := map[[32]byte]svc.Collector{}
 	c.byKey.Range(func(hash, collector any) bool {
@@ -16,7 +16,7 @@ func KeysOf(c *Collectors) map[[32]byte]svc.Collector {
 	return keys
 }
 
-// LinksOf returns everything that shares hold.
+// LinksOf returns all links of shares.
 func LinksOf(s *Shares) []string {
 	var found []string
 	s.byLink.Range(func(link, _ any) bool {

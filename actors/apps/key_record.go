@@ -2,8 +2,8 @@ package apps
 
 import "svc"
 
-// keyRecord is how an ingest key is stored, and crosses between actors: its hash, which callers
-// never see, stands beside what they see.
+// keyRecord is the form of an ingest key in the store and between actors. In addition to the visible fields, it has the
+// hash, which callers never see.
 type keyRecord struct {
 	svc.IngestKey
 	Hash string `json:"hash"`

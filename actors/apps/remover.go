@@ -12,27 +12,27 @@ import (
 	"svc/actors/identity"
 )
 
-// Stored is where what is stored of deletions is found and removed.
+// Stored finds and removes the stored data of deletions.
 type Stored interface {
-	// Owned returns what the actors of a deletion store, by owner; the actors of the application and the
-	// organization themselves are not among them.
+	// Owned returns the entities that the actors of a deletion store, by owner. It leaves out the actors of the
+	// application and the organization themselves.
 	Owned(ctx context.Context, deletion svc.Deletion) ([]svc.Owned, error)
 	// RemoveRows removes all rows of a deletion. It may be repeated.
 	RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error
 }
 
-// Remover removes what is stored of deleted applications and organizations. One node of a cluster does it. Each
-// pass is noted when it is complete, so one that a crash interrupts is repeated.
+// Remover removes the stored data of deleted applications and organizations. One node of a cluster does it. Each pass
+// is recorded when it is complete, so a pass that a crash interrupts is repeated.
 type Remover struct {
 	Deletions *Deletions
 	Apps      *Applications
 	Actors    grain.Caller
 	Stored    Stored
-	// Owns reports whether this node is the one.
+	// Owns reports whether this node is that node.
 	Owns func() bool
 	// Changed is called after rows of environments were removed.
 	Changed func(environments []uint64)
-	// Settle is how long after a deletion what was accepted before it is stored.
+	// Settle is the time after a deletion by which all items accepted before it are stored.
 	Settle time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -55,7 +55,7 @@ func (r *Remover) Run(ctx context.Context) error {
 	}
 }
 
-// round makes the passes that are due. One that fails is repeated in the next round and delays no other.
+// round makes the passes that are due. A pass that fails is repeated in the next round and delays no other.
 func (r *Remover) round(ctx context.Context) {
 	for _, deletion := range r.Deletions.Open() {
 		if r.Now().Before(deletion.Due(r.Settle)) || ctx.Err() != nil {
@@ -70,11 +70,11 @@ func (r *Remover) round(ctx context.Context) {
 // maxForgotten bounds the entities of one message to an actor.
 const maxForgotten = 1000
 
-// pass removes everything that is stored of a deletion, and notes that it did.
+// pass removes all stored data of a deletion, and records that.
 func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
 	slugs := identity.Slugs{Actors: r.Actors}
 	if deletion.App.App != "" {
-		// Whoever deleted it may not have come to its actor.
+		// The caller of the deletion may have failed before it reached the actor.
 		record, err := slugs.Delete(ctx, deletion.App)
 		if err == nil {
 			err = r.Apps.Close(ctx, record)
@@ -102,7 +102,7 @@ func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
 	return slugs.NotePasses(ctx, deletion)
 }
 
-// forget has one actor forget everything.
+// forget makes one actor delete everything.
 func (r *Remover) forget(ctx context.Context, owned svc.Owned) error {
 	kind, identity, _ := strings.Cut(owned.Owner, "/")
 	names := make([]grain.EntityName, len(owned.Entities))

@@ -9,9 +9,8 @@ import (
 	"svc/actors/identity"
 )
 
-// Shares is this node's snapshot of every published page by its links, read by
-// strangers' requests without a lock and replaced by the application actors
-// when they change.
+// Shares is this node's snapshot of every published page by its links. Requests of the public read it without a lock,
+// and the application actors replace its entries when they change.
 type Shares struct {
 	byLink sync.Map // a share's id, or org/app → *svc.PublicShare
 
@@ -19,7 +18,7 @@ type Shares struct {
 	ofApp map[svc.AppRef]linked
 }
 
-// linked holds the entry that was last made of one application's page.
+// linked holds the latest entry of one application's page.
 type linked struct {
 	version svc.Version
 	links   []string
@@ -28,15 +27,14 @@ type linked struct {
 // NewShares returns an empty snapshot.
 func NewShares() *Shares { return &Shares{ofApp: map[svc.AppRef]linked{}} }
 
-// Share returns the page that a link finds, nil where none is published there.
+// Share returns the page of a link, nil if no page is published there.
 func (s *Shares) Share(link string) *svc.PublicShare {
 	found, _ := s.byLink.Load(link)
 	share, _ := found.(*svc.PublicShare)
 	return share
 }
 
-// Publish replaces what is known of one application's page, unless a later version
-// of it is.
+// Publish replaces the entry of one application's page, unless a later version is known.
 func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +57,8 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (s *Shares) EntityKinds() []string { return []string{"application", "share"} }
 
-// PublishEntities publishes what the entities of one owner say, if it is an
-// application. A page that cannot be decoded is shown to nobody.
+// PublishEntities publishes the entities of one owner, if it is an application. A page that cannot be decoded is not
+// shown.
 func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *identity.AppRecord

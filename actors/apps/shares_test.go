@@ -63,8 +63,8 @@ func TestSharesFollowAtOnce(t *testing.T) {
 
 func sorted(words ...string) []string { return slices.Sorted(slices.Values(words)) }
 
-// TestAPageIsNotPublishedBeforeItIsStored publishes and disables while the store
-// waits or fails: what is not durable is not seen.
+// TestAPageIsNotPublishedBeforeItIsStored publishes and disables while the store waits or fails: a change that is not
+// durable is not visible.
 func TestAPageIsNotPublishedBeforeItIsStored(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		c.Organization("Acme", c.User("ada@example.com", "Ada"))

@@ -12,22 +12,21 @@ import (
 	"svc/actors/grain"
 )
 
-// SnapshotSync keeps what every node must know at once (ingest keys, settings, rules) the same on
-// all of them. A node loads the snapshots once and then hears, in the order of the log of state,
-// of every entity that changes. The actor that changes one publishes it on its own node before
-// it answers, and the node through which a caller made the change hears of it before it answers,
-// so the caller's next request there finds it.
+// SnapshotSync synchronizes the state that every node must know at once: ingest keys, settings, rules. A node loads the
+// snapshots once and then receives every changed entity, in the order of the log of state. The actor that changes an
+// entity publishes it on its own node before it answers. The node through which a caller made the change receives it
+// before it answers, so the caller's next request there finds it.
 type SnapshotSync struct {
 	Collectors *Collectors
 	// Others are the other snapshots of the node.
 	Others []Snapshot
-	// Skipped receives entities that cannot be decoded. They are left out, so that one of
-	// them keeps neither a node from starting nor the others from being read.
+	// Skipped receives entities that cannot be decoded. They are skipped, so that they prevent neither the start of a
+	// node nor the reading of the others.
 	Skipped grain.Skipped
 
 	mu sync.Mutex
-	// owners holds the last version of every entity that snapshots are made of, the deleted
-	// ones among those that were heard of, by owner.
+	// owners holds the last version of every entity in snapshots, by owner. It includes deleted entities that were
+	// received.
 	owners map[string]map[entityName]svc.Entity
 }
 
@@ -36,17 +35,17 @@ type entityName struct{ kind, id string }
 
 // Snapshot is a node's copy in memory of some kinds of entities of all owners.
 type Snapshot interface {
-	// EntityKinds returns the kinds of the entities that it is made of.
+	// EntityKinds returns the kinds of the entities in the snapshot.
 	EntityKinds() []string
-	// PublishEntities publishes what the last versions of the entities of one owner say; it
-	// ignores entities of other kinds, and versions older than those it knows.
+	// PublishEntities publishes the last versions of the entities of one owner. It ignores entities of other kinds, and
+	// versions older than the known ones.
 	PublishEntities(entities []svc.Entity, skipped grain.Skipped)
 }
 
 // snapshots returns all snapshots.
 func (c *SnapshotSync) snapshots() []Snapshot { return append([]Snapshot{c.Collectors}, c.Others...) }
 
-// entityKinds returns the kinds of entities that snapshots are made of.
+// entityKinds returns the kinds of the entities in all snapshots.
 func (c *SnapshotSync) entityKinds() (kinds []string) {
 	for _, snapshot := range c.snapshots() {
 		kinds = append(kinds, snapshot.EntityKinds()...)
@@ -55,12 +54,12 @@ func (c *SnapshotSync) entityKinds() (kinds []string) {
 	return slices.Compact(kinds)
 }
 
-// KindsLister loads the present entities of some kinds of all owners.
+// KindsLister loads the current entities of some kinds of all owners.
 type KindsLister interface {
 	LoadKinds(ctx context.Context, kinds []string) ([]svc.Entity, error)
 }
 
-// LoadAll loads the snapshots of a starting node, which hears of changes already.
+// LoadAll loads the snapshots of a starting node, which already receives changes.
 func (c *SnapshotSync) LoadAll(ctx context.Context, store KindsLister) error {
 	loaded, err := store.LoadKinds(ctx, c.entityKinds())
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *SnapshotSync) LoadAll(ctx context.Context, store KindsLister) error {
 	return nil
 }
 
-// Apply publishes what versions of entities say. They may come more than once.
+// Apply publishes versions of entities. They may arrive more than once.
 func (c *SnapshotSync) Apply(entities []svc.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +86,7 @@ func (c *SnapshotSync) Apply(entities []svc.Entity) {
 	}
 }
 
-// keep keeps an entity unless a version as late is known; the caller holds the lock.
+// keep stores an entity unless the same or a later version is known; the caller holds the lock.
 func (c *SnapshotSync) keep(entity svc.Entity) bool {
 	owned, name := c.owners[entity.Owner], entityName{entity.Kind, entity.ID}
 	if known, there := owned[name]; there && known.Version.Number() >= entity.Version.Number() {

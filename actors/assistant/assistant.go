@@ -33,18 +33,17 @@ type Assistant struct {
 	stopped bool
 }
 
-// keepFrames is how long the frames of a turn that ended are kept for a client that
-// comes back.
+// keepFrames is how long the frames of a turn are retained after its end, for a client that reconnects.
 const keepFrames = 2 * time.Minute
 
-// stopTime bounds how long the turns of a stopping node take to record their ends.
+// stopTime bounds the time in which the turns of a stopping node record their ends.
 const stopTime = 5 * time.Second
 
-// recordTime bounds how long a turn takes to record what it brings while many others do;
-// the claim of a turn outlives its time by more.
+// recordTime bounds the time in which a turn records its messages while many others do; the claim of a turn outlives
+// the turn's time by more.
 const recordTime = 15 * time.Second
 
-// Run lets turns run until ctx ends, and renews their claims, then ends those that still do.
+// Run lets turns run until ctx ends, and renews their claims. Then it ends the remaining turns.
 func (a *Assistant) Run(ctx context.Context) error {
 	a.renewClaims(ctx)
 	a.mu.Lock()
@@ -63,11 +62,10 @@ func (a *Assistant) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ask answers a question. It returns the running turn, or fails before there is one:
-// with not_found for somebody else's conversation, conflict while another turn runs or
-// actions wait, rate_limited after too many questions, provider_unavailable. The turn has
-// its place then, and stores its claim beside the first round; where that fails, it ends
-// with an error, and there is no trace of it.
+// Ask answers a question. It returns the running turn, or fails before the turn exists: with not_found for the
+// conversation of another member, conflict while another turn runs or actions wait, rate_limited after too many
+// questions, and provider_unavailable. The returned turn has its reservation, and stores its claim during the first
+// round. If storing fails, the turn ends with an error and leaves no trace.
 func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Question) (*Turn, error) {
 	asking := &svc.TurnRequest{
 		Conversation: svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User},
@@ -75,7 +73,7 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Que
 	}
 	if asking.New {
 		asking.Conversation.ID = a.NewID("cnv_")
-		asking.Reservation = asking.Conversation.ID // as new as any
+		asking.Reservation = asking.Conversation.ID // unique like any reservation id
 	} else {
 		asking.Reservation = a.NewID("rsv_")
 		if _, err := a.Conversations.Get(ctx, who.Ref, who.User.ID, question.ConversationID); err != nil {
@@ -98,7 +96,7 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Que
 	return a.start(a.newTurn(who, model, exchange, began), asking) //nolint:contextcheck // a turn outlives its request
 }
 
-// contextOf names the page that a question came from.
+// contextOf returns the page from which a question was asked.
 func contextOf(question svc.Question) string {
 	path := question.ContextPath
 	if question.ContextSearch != "" {
@@ -107,9 +105,9 @@ func contextOf(question svc.Question) string {
 	return path
 }
 
-// Approve executes a proposed action in the name of its conversation's member and goes
-// on with the turn. It fails as svc.Action.CheckApprove does, with not_found for what
-// was proposed to somebody else, and with target_changed.
+// Approve executes a proposed action in the name of its conversation's member and continues the turn. It fails as
+// svc.Action.CheckApprove does, with not_found for an action that was proposed to another member, and with
+// target_changed.
 func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason string) (*Turn, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
 	if err != nil {
@@ -157,8 +155,8 @@ func (a *Assistant) startApproved(who svc.Principal, model Model, claimed svc.Tr
 	return a.start(t, nil)
 }
 
-// commentator is the model that speaks about what was executed. Where there is none, the
-// action is executed all the same, and nobody comments on it.
+// commentator is the model that comments on the executed action. Without a model, the action is executed all the same,
+// without a comment.
 func (a *Assistant) commentator(ctx context.Context, org string) Model {
 	model, err := a.Models.Model(ctx, org)
 	if err != nil {
@@ -167,7 +165,7 @@ func (a *Assistant) commentator(ctx context.Context, org string) Model {
 	return model
 }
 
-// sameTarget refuses an action whose target is not as it was proposed for.
+// sameTarget refuses an action if its target has changed since the proposal.
 func (a *Assistant) sameTarget(ctx context.Context, who svc.Principal, policy svc.AIPolicy, action *svc.Action) error {
 	token, secret, err := a.mint(ctx, who, policy)
 	if err != nil {
@@ -177,8 +175,8 @@ func (a *Assistant) sameTarget(ctx context.Context, who svc.Principal, policy sv
 	return a.unchanged(ctx, secret, who.Ref, action)
 }
 
-// unchanged refuses an action whose target is gone, is not in the state that it was
-// proposed for, or is reached deeper than it was then.
+// unchanged refuses an action if its target no longer exists, is in another state than at the proposal, or would be
+// reached deeper than then.
 func (a *Assistant) unchanged(ctx context.Context, secret svc.Secret, ref svc.AppRef, action *svc.Action) error {
 	now, err := a.Tools.Target(ctx, secret, ref, action.Tool, action.Input)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -228,17 +226,17 @@ func (a *Assistant) decide(ctx context.Context, who svc.Principal, exchange svc.
 	return action, nil
 }
 
-// Conversation returns a person's conversation.
+// Conversation returns a member's conversation.
 func (a *Assistant) Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error) {
 	return a.Conversations.Get(ctx, ref, member, id)
 }
 
-// List returns a person's conversations about an application, the newest last.
+// List returns a member's conversations about an application, the newest last.
 func (a *Assistant) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
 	return a.Conversations.List(ctx, ref, member)
 }
 
-// Actions returns what was proposed to a person about an application, the newest last.
+// Actions returns the actions that were proposed to a member about an application, the newest last.
 func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
 	return a.Conversations.Actions(ctx, ref, member)
 }
@@ -248,7 +246,7 @@ func (a *Assistant) mint(ctx context.Context, who svc.Principal, policy svc.AIPo
 	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)
 }
 
-// revoke ends the token of a turn; one that cannot be reached expires.
+// revoke ends the token of a turn. If that fails, the token expires.
 func (a *Assistant) revoke(ctx context.Context, token svc.Token) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()

@@ -9,19 +9,19 @@ import (
 	"svc"
 )
 
-// buffer holds the frames of one turn for all who follow it.
+// buffer holds the frames of one turn for all its followers.
 type buffer struct {
 	turn int
-	// idle is called when nobody has followed for the grace time.
+	// idle is called after the grace time without a follower.
 	idle  func()
 	grace time.Duration
 
 	mu     sync.Mutex
 	frames []bufferedFrame
-	// text is that of all text frames, one after another: most frames are a few letters,
-	// and there may be thousands.
+	// text is the text of all text frames, one after another: most frames are a few letters, and there may be
+	// thousands.
 	text strings.Builder
-	// shown is how many frames may be seen while hidden is set.
+	// shown is the number of visible frames while hidden is set.
 	shown     int
 	hidden    bool
 	ended     bool
@@ -29,20 +29,19 @@ type buffer struct {
 	alone     *time.Timer
 }
 
-// bufferedFrame is a frame as the buffer holds it. A text lies between the end of the frame
-// before it and its own.
+// bufferedFrame is a frame in the buffer. A text lies between the end of the previous frame and its own end.
 type bufferedFrame struct {
 	other *otherFrame // nil for a text
 	end   uint32
 }
 
-// otherFrame is a frame that is no text.
+// otherFrame is a frame other than text.
 type otherFrame struct {
 	event string
 	data  any
 }
 
-// newBuffer begins the frames of a turn. Until somebody follows, the grace runs.
+// newBuffer begins the frames of a turn. The grace time runs until the first follower.
 func newBuffer(turn int, grace time.Duration, idle func()) *buffer {
 	b := &buffer{turn: turn, grace: grace, idle: idle, followers: map[chan struct{}]bool{}}
 	b.alone = time.AfterFunc(grace, idle)
@@ -69,14 +68,14 @@ func (b *buffer) append(other *otherFrame) {
 	b.notify()
 }
 
-// hide shows followers no further frames until show is called.
+// hide hides further frames from followers until show is called.
 func (b *buffer) hide() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hidden, b.shown = true, len(b.frames)
 }
 
-// show shows followers all frames.
+// show makes all frames visible to followers.
 func (b *buffer) show() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +83,7 @@ func (b *buffer) show() {
 	b.notify()
 }
 
-// discardHidden drops the hidden frames, and shows those to come.
+// discardHidden drops the hidden frames, and makes further ones visible.
 func (b *buffer) discardHidden() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +107,7 @@ func (b *buffer) notify() {
 func notify(follower chan struct{}) {
 	select {
 	case follower <- struct{}{}:
-	default: // it is awake already
+	default: // it is already awake
 	}
 }
 
@@ -121,8 +120,7 @@ func (b *buffer) end() {
 	b.notify()
 }
 
-// follow yields the frames after an id and those to come, until the turn ends, yield
-// returns false or ctx ends.
+// follow yields the frames after an id, including future ones, until the turn ends, yield returns false or ctx ends.
 func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
 	told := make(chan struct{}, 1)
 	b.subscribe(told)
@@ -164,16 +162,16 @@ func (b *buffer) after(n int) (run, bool) {
 	return out, b.ended
 }
 
-// run is some frames in a row.
+// run is a sequence of frames.
 type run struct {
 	turn, first int
 	frames      []bufferedFrame
 	text        string
-	// begin is where the first frame's text begins.
+	// begin is the beginning of the first frame's text.
 	begin uint32
 }
 
-// each yields the frames and says whether yield wants more.
+// each yields the frames and reports whether yield wants more.
 func (r *run) each(yield func(svc.TurnFrame) bool) bool {
 	begin := r.begin
 	for n, one := range r.frames {

@@ -10,13 +10,13 @@ import (
 	"svc"
 )
 
-// foundTools is how many tools one search loads.
+// foundTools is the number of tools that one search loads.
 const foundTools = 8
 
 // waitingContent is the result that the model reads for a proposed call.
 const waitingContent = "Proposed. Nothing was written; the member decides."
 
-// waitingFor is waitingContent for an effect: an external request waits for a second operator.
+// waitingFor returns waitingContent for an effect: an external request waits for a second operator.
 func waitingFor(effect svc.Effect) string {
 	if effect == svc.EffectExternal {
 		return "Requested. Nothing was sent; a second operator of the organization decides."
@@ -78,7 +78,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 	return &proposed, ended
 }
 
-// admit returns why a call must not be executed at all, nil if it may be.
+// admit returns the reason for not executing a call at all, or nil.
 func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 	if t.repeated.Stuck(call) {
 		return noteStuck
@@ -89,7 +89,7 @@ func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 	return nil
 }
 
-// entryOf returns what the ledger gets of an action as it stands.
+// entryOf returns the ledger entry of an action in its current state.
 func (t *turn) entryOf(action *svc.Action) svc.LedgerEntry {
 	kind := svc.LedgerKind("ai.action.proposed")
 	if action.Status != svc.ActionProposed {
@@ -98,8 +98,8 @@ func (t *turn) entryOf(action *svc.Action) svc.LedgerEntry {
 	return t.entry(&t.conversation, action, t.who.User, kind, action.Question, t.token)
 }
 
-// objectInput makes the input of a call a JSON object, which any record can hold, and
-// says whether it was one: a model may send anything. No input means an empty object.
+// objectInput makes the input of a call a JSON object, which any record can hold, and reports whether it was one: a
+// model may send anything. No input means an empty object.
 func objectInput(call *svc.ToolCall) bool {
 	var object map[string]json.RawMessage
 	legible := len(call.Input) == 0 || json.Unmarshal(call.Input, &object) == nil
@@ -109,12 +109,12 @@ func objectInput(call *svc.ToolCall) bool {
 	return legible
 }
 
-// sentence is a result in the service's own words.
+// sentence returns a result with a text of the service.
 func sentence(call *svc.ToolCall, ok bool, text string) svc.ToolResult {
 	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: ok, Trusted: true, Content: text}
 }
 
-// call handles one call: it is executed, proposed or refused.
+// call executes, proposes or refuses one call.
 func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.ToolResult, *svc.Action, error) {
 	t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
 	if call.Name == FindTool().Name {
@@ -167,12 +167,12 @@ func (t *turn) refuse(call *svc.ToolCall, why string) svc.ToolResult {
 	return sentence(call, false, why)
 }
 
-// find loads the tools that fit what the model looks for.
+// find loads the tools that match the search of the model.
 func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
 	var input struct {
 		Query string `json:"query"`
 	}
-	_ = json.Unmarshal(call.Input, &input) // no query finds nothing
+	_ = json.Unmarshal(call.Input, &input) // without a query, it finds nothing
 	found := t.Tools.Find(&t.audience, input.Query, foundTools)
 	names, lines := []string{}, []string{}
 	for _, tool := range found {
@@ -213,22 +213,22 @@ func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) 
 	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: outcome.OK(), Trusted: tool.Trusted, Content: content}, outcome
 }
 
-// revealFrame shows a credential once; actionId is the action's, or the call's where
-// the member always allows the tool.
+// revealFrame shows a credential once. actionId is the id of the action, or of the call if the member always allows the
+// tool.
 type revealFrame struct {
 	Type     string            `json:"type"`
 	ActionID string            `json:"actionId"`
 	Values   map[string]string `json:"values"`
 }
 
-// refusal is the outcome of a call that made no request.
+// refusal is the outcome of a call without a request.
 func refusal(err error) svc.ToolOutcome {
 	code := svc.CodeOf(err)
 	body, _ := json.Marshal(map[string]any{"code": code, "detail": err.Error()}) // two strings
 	return svc.ToolOutcome{Status: svc.InfoOf(code).Status, Body: body}
 }
 
-// summaryOf says in one line how a call ended.
+// summaryOf describes the result of a call in one line.
 func summaryOf(tool string, outcome *svc.ToolOutcome) string {
 	summary := fmt.Sprintf("%s answered %d", tool, outcome.Status)
 	var problem struct {
@@ -240,7 +240,7 @@ func summaryOf(tool string, outcome *svc.ToolOutcome) string {
 	return summary
 }
 
-// action is a call as an action that nobody has decided on.
+// action returns a call as an action without a decision.
 func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview) svc.Action {
 	now := t.Now()
 	return svc.Action{
@@ -250,7 +250,7 @@ func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview
 	}
 }
 
-// target reads what a call would change. The stored state decides the effect of the call, never the model's
+// target reads the target that a call would change. The stored state decides the effect of the call, never the model's
 // claim. A read changes nothing.
 func (t *turn) target(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.Target, error) {
 	if tool.Effect == svc.EffectRead {
@@ -259,14 +259,14 @@ func (t *turn) target(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (
 	return t.Tools.Target(ctx, t.secret, t.who.Ref, call.Name, call.Input)
 }
 
-// proposal is a call as an action, with a preview made of the state before.
+// proposal returns a call as an action, with a preview made of the previous state.
 func (t *turn) proposal(call *svc.ToolCall, tool *svc.Tool, target *svc.Target) svc.Action {
 	action := t.action(call, target.Effect, svc.NewPreview(strings.TrimSuffix(title(tool), "."), target.Shown, call.Input))
 	action.Before = target.Before
 	return action
 }
 
-// settle records in an action how its execution ended.
+// settle records the result of an execution in an action.
 func settle(action *svc.Action, outcome svc.ToolOutcome) {
 	done := outcome.OK()
 	action.Result = &svc.ActionResult{OK: done, Summary: summaryOf(action.Tool, &outcome)}
@@ -291,7 +291,7 @@ func (t *turn) reportAction(action *svc.Action) {
 // resume executes the approved action and reports whether the model continues: not while other actions wait.
 func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	action := t.approved
-	// The call's own end is recorded even where the turn's time ends meanwhile.
+	// The end of the call is recorded even if the turn's time ends meanwhile.
 	outcome, err := t.Tools.Execute(context.WithoutCancel(ctx), t.secret, t.who.Ref, action.Tool, action.Input)
 	if err != nil {
 		outcome = refusal(err)
@@ -302,7 +302,7 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	content := svc.Envelope(action.Tool, &outcome)
 	carrying, enter := t.carrying(context.WithoutCancel(ctx), t.entry(&t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token))
 	settled, err := t.Conversations.Settle(carrying, &t.conversation, action, content)
-	enter() // it was executed, whatever became of the note
+	enter() // it was executed, even if recording it failed
 	t.reportAction(action)
 	t.frames.add("tool_result", resultFrame{"tool_result", action.CallID, action.Tool, outcome.OK(), action.Result.Summary, json.RawMessage(content)})
 	if len(revealed) > 0 {

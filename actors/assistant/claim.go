@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// A turn that answers a question has a reservation, and stores its claim while the first round runs. Until the
-// claim is stored, nothing of the answer is shown, no tool runs and nothing is spent.
+// A turn that answers a question has a reservation, and stores its claim while the first round runs. Until the claim is
+// stored, no part of the answer is shown, no tool runs and nothing is spent.
 
 // errUnclaimed ends a turn whose claim was not stored.
 type errUnclaimed struct{ cause error }
@@ -70,8 +70,8 @@ func (t *turn) unstored() bool {
 	}
 }
 
-// note puts a conversation whose turn has begun into its member's inbox, while the turn goes on. If that
-// fails, the end of the turn does it.
+// note puts a conversation into its member's inbox after its turn has begun, while the turn continues. If that fails,
+// the end of the turn does it.
 func (a *Assistant) note(exchange svc.Transcript) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()

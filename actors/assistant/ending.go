@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// note is an end of a turn that the answer mentions and that is no error.
+// note is an end of a turn that the answer mentions and that is not an error.
 type note string
 
 func (n note) Error() string { return string(n) }

@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// TestAFaultThatPassesIsToldAsOne has turns end by what stops while a node or the store is
-// lost: the member is told to ask again, not that something is broken.
+// TestAFaultThatPassesIsToldAsOne ends turns by errors that stop while a node or the store is lost. The member is asked
+// to try again, and does not read that something is broken.
 func TestAFaultThatPassesIsToldAsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error

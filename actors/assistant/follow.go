@@ -8,12 +8,12 @@ import (
 	"svc"
 )
 
-// lookEvery is how often the record of a turn is read that another node runs.
+// lookEvery is the pause between two reads of the record of a turn on another node.
 const lookEvery = 500 * time.Millisecond
 
-// Follow yields the frames of a person's conversation after an id until its turn ends,
-// yield returns false or ctx ends: those of the turn that runs or has just ended on this
-// node, else those of the record, which grows as long as the turn runs elsewhere.
+// Follow yields the frames of a member's conversation after an id until its turn ends, yield returns false or ctx ends.
+// These are the frames of the turn that runs or has just ended on this node. Otherwise they come from the record, which
+// grows as long as the turn runs elsewhere.
 func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
 	for {
 		live := a.live(id)
@@ -48,15 +48,14 @@ func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id strin
 	}
 }
 
-// live returns the turn of a conversation that runs or has just ended on this node, nil
-// where there is none.
+// live returns the turn of a conversation that runs or has just ended on this node, or nil.
 func (a *Assistant) live(id string) *turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.turns[id]
 }
 
-// early reports whether this is a turn of a member's conversation whose claim may not be stored yet.
+// early reports whether this is a turn of a member's conversation with a claim that may not be stored yet.
 func (t *turn) early(ref svc.AppRef, member string) bool {
 	if t == nil || !t.unstored() {
 		return false
@@ -65,10 +64,9 @@ func (t *turn) early(ref svc.AppRef, member string) bool {
 	return c.Org == ref.Org && c.App == ref.App && c.Member.ID == member
 }
 
-// recorded tells the last turn of a conversation from its record, in the order of a live
-// turn. The frames have ids after those of any live frame of the turn; a client takes
-// them in the place of what it had. While the turn runs its record only grows, so that
-// a frame keeps its id.
+// recorded returns the frames of the last turn of a conversation from its record, in the order of a live turn. Their
+// ids follow the ids of all live frames of the turn; a client replaces the live frames by them. While the turn runs,
+// its record only grows, so that a frame retains its id.
 func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 	c := &exchange.Conversation
 	add := func(event string, data any) {
@@ -111,10 +109,10 @@ func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 	return out
 }
 
-// recordedFrames is the number from which recorded frames of a turn count.
+// recordedFrames is the number of the first recorded frame of a turn.
 const recordedFrames = 1 << 19
 
-// asJSON returns a text that is JSON as it is, else as a string.
+// asJSON returns a text unchanged if it is JSON, else as a string.
 func asJSON(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -8,8 +8,7 @@ import (
 	"svc"
 )
 
-// entry returns the line about an action in the organization's ledger. The person is the actor; the
-// assistant is the means.
+// entry returns the ledger entry for an action. The member is the actor; the assistant is the means.
 func (a *Assistant) entry(conversation *svc.Conversation, action *svc.Action, by svc.User, kind svc.LedgerKind, reason string, token svc.Token) svc.LedgerEntry {
 	more := map[string]any{
 		"via": "assistant", "tokenId": token.ID, "tokenKind": cmp.Or(token.Kind, svc.TokenAssistant), "tool": action.Tool, "status": action.Status,
@@ -28,8 +27,8 @@ func (a *Assistant) entry(conversation *svc.Conversation, action *svc.Action, by
 	}
 }
 
-// carrying returns a context whose first saved change takes entries along, in one write, and enter, which
-// records them where none did.
+// carrying returns a context that adds entries to the first saved change, in one write. It also returns enter, which
+// records the entries if no change was saved.
 func (a *Assistant) carrying(ctx context.Context, entries ...svc.LedgerEntry) (carrying context.Context, enter func()) {
 	if len(entries) == 0 {
 		return ctx, func() {}

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// FindTool is the tool with which a model looks for more.
+// FindTool is the tool with which a model searches for more tools.
 func FindTool() svc.Tool {
 	return svc.Tool{
 		Name: "find_tools", Effect: svc.EffectRead, Scope: svc.ScopeRead, Trusted: true,
@@ -26,8 +26,7 @@ const systemText = `You are the assistant of an analytics and monitoring service
 - Never ask for passwords, keys or tokens, and never repeat them.
 - Answer briefly, in the member's language, as plain Markdown.`
 
-// system is the instruction of a turn. What the member's page was called is quoted as
-// data.
+// system returns the instruction of a turn. The address of the member's page is quoted as data.
 func system(conversation *svc.Conversation, now time.Time) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\nThe application is %s/%s. Now is %s.", systemText, conversation.Org, conversation.App, now.UTC().Format(time.RFC3339))
@@ -40,8 +39,7 @@ func system(conversation *svc.Conversation, now time.Time) string {
 	return out.String()
 }
 
-// history is the conversation as a model reads it: no notes, and every call with its
-// result.
+// history returns the conversation for a model: no notes, and every call with its result.
 func history(messages []svc.Message) (out []svc.Message) {
 	for i := range messages {
 		if messages[i].Role != svc.RoleNote {

@@ -7,12 +7,11 @@ import (
 	"svc"
 )
 
-// Propose records a call as an action that waits for its member's decision, in a
-// conversation of its own that begins with origin, a sentence of the service on where
-// the call came from. Nothing is executed. It counts as a question. The secret reads
-// the state before. It fails with not_found for an unknown tool, with forbidden where
-// the caller could not perform the call or the organization's rules forbid it, with
-// invalid_request for an input that makes no request, and with rate_limited.
+// Propose records a call as an action that waits for its member's decision. It makes a conversation that begins with
+// origin, a sentence of the service about the source of the call. Nothing is executed. It counts as a question. The
+// secret reads the previous state. It fails with not_found for an unknown tool. It fails with forbidden if the caller
+// could not perform the call or the organization's rules forbid it. It fails with invalid_request for an input that
+// makes no request, and with rate_limited.
 func (a *Assistant) Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
 	tool, known := a.Tools.Tool(call.Name)
 	if !known {
@@ -46,7 +45,7 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Principal, secret svc.S
 	return a.put(ctx, who, call, &target, origin)
 }
 
-// put keeps a proposal as a turn of one round that has ended.
+// put stores a proposal as a turn of one round that has ended.
 func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCall, target *svc.Target, origin string) (svc.Action, error) {
 	tool, _ := a.Tools.Tool(call.Name)
 	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
@@ -71,7 +70,7 @@ func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCal
 	return action, nil
 }
 
-// approvalOf shows actions that wait, and returns their titles.
+// approvalOf returns the frame of actions that wait, and their titles.
 func approvalOf(actions []svc.Action) (frame approvalFrame, titles []string) {
 	frame.Type = "approval_required"
 	for _, action := range actions {
@@ -84,13 +83,13 @@ func approvalOf(actions []svc.Action) (frame approvalFrame, titles []string) {
 	return frame, titles
 }
 
-// waitingText says in the service's words what waits, and for whom.
+// waitingText states which actions wait for which decision.
 func waitingText(actions []svc.Action) string {
 	_, titles := approvalOf(actions)
 	return waiting(actions) + strings.Join(titles, "; ") + "."
 }
 
-// waiting says who decides on what was proposed.
+// waiting states which person decides on the proposed actions.
 func waiting(actions []svc.Action) string {
 	outside := 0
 	for i := range actions {

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// Requests returns the external requests of an organization that concern a person, the newest last: those that
-// the person made or may decide on.
+// Requests returns the external requests of an organization that concern a user, the newest last: requests that the
+// user made or may decide on.
 func (a *Assistant) Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error) {
 	all, err := a.Approvals.Approvals(ctx, by.Ref.Org)
 	if err != nil {
@@ -25,10 +25,10 @@ func (a *Assistant) Requests(ctx context.Context, by svc.Principal) ([]svc.Appro
 	return seen, nil
 }
 
-// ApproveRequest sends a request to the outside after a second operator's decision and returns its result. It
-// fails with not_found for what is not in the queue of the organization, as svc.Approval.CheckSecond and
-// CheckSend do, and with conflict where the request is decided, its time is over or its target has changed.
-// After the claim it does not fail: the answer says what happened.
+// ApproveRequest sends a request to the outside after a second operator's decision and returns its result. It fails
+// with not_found for a request that is not in the queue of the organization, and as svc.Approval.CheckSecond and
+// CheckSend do. It fails with conflict if the request is decided, its time is over or its target has changed. After the
+// claim it does not fail: the answer contains the result.
 func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error) {
 	entry, exchange, tool, err := a.request(ctx, by, id)
 	if err != nil {
@@ -98,8 +98,8 @@ func (a *Assistant) request(ctx context.Context, by svc.Principal, id string) (s
 	return entry, exchange, tool, entry.Action.CheckDecide(a.Now())
 }
 
-// requester is the member who asked, with what the member may do now and no more than the token carried with
-// which it was asked. A person who left the organization has no rights.
+// requester returns the member that asked, with the member's current rights, limited to the scopes of the token of the
+// question. A member that left the organization has no rights.
 func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc.Principal, policy svc.AIPolicy, err error) {
 	who = svc.Principal{User: entry.Member, Ref: svc.AppRef{Org: entry.Org, App: entry.App}}
 	settings, err := a.Settings.Settings(ctx, entry.Org, entry.Member.ID)
@@ -113,7 +113,7 @@ func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc
 	return who, settings.Policy, err
 }
 
-// grant returns a person's present rights in an organization, with scopes.
+// grant returns a user's current rights in an organization, with scopes.
 func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scopes []svc.Scope) (svc.Grant, error) {
 	grant := svc.Grant{Token: svc.Token{User: &person, Scopes: scopes}}
 	role, err := a.Roles.Role(ctx, org, person.ID)
@@ -124,27 +124,27 @@ func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scop
 	return grant, err
 }
 
-// rereadTime bounds reading the result of a request, for which a caller waits.
+// rereadTime bounds the reading of a request's result while a caller waits.
 const rereadTime = 5 * time.Second
 
-// reread returns a request as its conversation has it now.
+// reread returns a request in the current state of its conversation.
 func (a *Assistant) reread(ctx context.Context, entry svc.Approval) (svc.Approval, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rereadTime)
 	defer cancel()
 	now, _, err := a.Approvals.Approval(ctx, entry.Org, entry.Action.ID)
 	if err != nil {
 		a.Logger.Error("reading what became of a request failed", "action", entry.Action.ID, "error", err)
-		return entry, nil // it is claimed; no more is known here
+		return entry, nil // it is claimed; its result is unknown here
 	}
 	return now, nil
 }
 
-// waitForAction waits until the action with which the turn began has an end, or ctx ends.
+// waitForAction waits until the action with which the turn began has ended, or ctx ends.
 func (t *Turn) waitForAction(ctx context.Context) {
 	t.turn.frames.follow(ctx, 0, func(frame svc.TurnFrame) bool { return frame.Event != "action" })
 }
 
-// checkSend checks after the claim, right before the sending, everything that an external request depends on.
+// checkSend checks all conditions of an external request after the claim, right before the sending.
 func (t *turn) checkSend(ctx context.Context) error {
 	action := t.approved
 	if action.Effect != svc.EffectExternal {
@@ -167,7 +167,7 @@ func (t *turn) checkSend(ctx context.Context) error {
 	return t.unchanged(ctx, t.secret, t.who.Ref, action)
 }
 
-// drop records that a claimed action was not executed at all, and why.
+// drop records that a claimed action was not executed at all, with the reason.
 func (t *turn) drop(ctx context.Context, cause error) {
 	action := t.approved
 	why := "the service could not find out whether it may be"

@@ -6,8 +6,8 @@ import (
 	"svc"
 )
 
-// loadRights loads the rights of the turn: a question uses the grant that its request was just admitted with;
-// an approved action needs a fresh token, and is not executed without it.
+// loadRights loads the rights of the turn. A question uses the grant with which its request was just admitted. An
+// approved action needs a fresh token, and is not executed without it.
 func (t *turn) loadRights(ctx context.Context) (err error) {
 	if t.approved == nil {
 		return t.readRights(ctx, &t.who.Grant)
@@ -40,7 +40,7 @@ func (t *turn) ensureToken(ctx context.Context) error {
 	return err
 }
 
-// tokenGrant returns the present rights of the turn's token.
+// tokenGrant returns the current rights of the turn's token.
 func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	if err := t.ensureToken(ctx); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	return &grant, err
 }
 
-// readRights reads the organization's rules and the application again, and applies them to a grant: that of
-// the request at first, later that of the turn's token.
+// readRights reads the organization's rules and the application again, and applies them to a grant: first the grant of
+// the request, later the grant of the turn's token.
 func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
 	var err error
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {

@@ -6,8 +6,8 @@ import (
 	"svc"
 )
 
-// round asks the model once and does what it calls. It returns nil where the answer is
-// finished, else the actions that were proposed.
+// round asks the model once and handles its calls. It returns nil if the answer is finished, else the actions that were
+// proposed.
 func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 	if !t.settings.Policy.Admits(t.settings.Spent.Tokens()) {
 		return nil, noteBudget
@@ -44,14 +44,14 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 	return t.calls(ctx, said)
 }
 
-// request is the request to the model in a round.
+// request returns the request to the model in a round.
 func (t *turn) request() *svc.ModelRequest {
 	return &svc.ModelRequest{
 		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
 	}
 }
 
-// early returns the note of an answer that the provider cut off, nil for a whole one.
+// early returns the note of an answer that the provider cut off, or nil for a complete one.
 func early(reply *svc.ModelReply) error {
 	switch {
 	case reply.Short == svc.ShortFiltered:
@@ -64,7 +64,7 @@ func early(reply *svc.ModelReply) error {
 	return nil
 }
 
-// keep records messages and actions; it outlives the end of the turn's time.
+// keep records messages and actions, also after the end of the turn's time.
 func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()

@@ -19,7 +19,7 @@ var (
 	errRevoked  = errors.New("the member may not use the assistant")
 )
 
-// Turn is a running turn as its caller sees it.
+// Turn is a running turn for its caller.
 type Turn struct{ turn *turn }
 
 // Conversation returns the id of the turn's conversation.
@@ -31,8 +31,7 @@ func (t *Turn) Frames(ctx context.Context, yield func(svc.TurnFrame) bool) {
 	t.turn.frames.follow(ctx, 0, yield)
 }
 
-// Text waits for the end of the turn and returns the text of its answer. The error is
-// that of the turn.
+// Text waits for the end of the turn and returns the text of its answer, and the error of the turn.
 func (t *Turn) Text(ctx context.Context) (string, error) {
 	var text strings.Builder
 	var failure error
@@ -51,7 +50,7 @@ func (t *Turn) Text(ctx context.Context) (string, error) {
 	return text.String(), failure
 }
 
-// turn is one turn at work. It belongs to its goroutine, but for frames and cancel.
+// turn is one running turn. Everything but frames and cancel belongs to its goroutine.
 type turn struct {
 	*Assistant
 	who          svc.Principal
@@ -59,15 +58,15 @@ type turn struct {
 	conversation svc.Conversation
 	messages     []svc.Message
 	actions      []svc.Action
-	// approved is the action with which the turn begins, nil where a question does.
+	// approved is the action with which the turn begins, nil if it begins with a question.
 	approved *svc.Action
 
 	frames *buffer
 	cancel context.CancelCauseFunc
-	// claim is the storing of the claim under way; nil if the turn began with a stored claim.
+	// claim is the storing of the claim; nil if the turn began with a stored claim.
 	claim *claim
-	// Guarded by the assistant: when the claim was last renewed, and asked for; whether the
-	// turn has ended.
+	// Guarded by the assistant: when the claim was last renewed, when the renewal was requested, and whether the turn
+	// has ended.
 	renewed, asked time.Time
 	over           bool
 
@@ -92,8 +91,7 @@ func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcr
 	}
 }
 
-// start runs a turn: one whose claim is stored, or, with a question, one that stores its claim while it
-// begins.
+// start runs a turn: either its claim is stored, or, with a question, it stores its claim while it begins.
 func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
@@ -137,7 +135,7 @@ func (t *turn) giveBack(asking *svc.TurnRequest) {
 	t.frames.end()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	_ = t.Conversations.Release(ctx, asking) // it would expire
+	_ = t.Conversations.Release(ctx, asking) // otherwise it expires
 }
 
 // run runs the turn and records its end.
@@ -204,7 +202,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 	}
 }
 
-// fail reports why the turn failed.
+// fail reports the reason why the turn failed.
 func (t *turn) fail(cause error) {
 	_, failure := ending(cause)
 	if failure.Code == svc.CodeInternal {
@@ -213,7 +211,7 @@ func (t *turn) fail(cause error) {
 	t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
 }
 
-// release ends the frames, which are all that is kept of the turn.
+// release ends the frames and drops everything else of the turn.
 func (t *turn) release() {
 	t.frames.end()
 	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Principal{}
@@ -223,7 +221,7 @@ func (t *turn) release() {
 	t.forget()
 }
 
-// forget drops the turn once no client can come back to it any more.
+// forget drops the turn once no client can reconnect to it any more.
 func (t *turn) forget() {
 	time.AfterFunc(keepFrames, func() {
 		t.mu.Lock()
@@ -241,7 +239,7 @@ func (t *turn) say(text string) {
 	}
 }
 
-// remark says something in the service's own words, as a paragraph of its own.
+// remark adds a text of the service as a paragraph of its own.
 func (t *turn) remark(text string) {
 	if t.spoke {
 		text = "\n\n" + text

@@ -29,7 +29,7 @@ const (
 	kindSending = "campaignSending"
 	kindChunk   = "campaignChunk"
 	kindHour    = "campaignHour"
-	kindDue     = "campaignDue" // the time of the sender's next check; its version is that of the wake-up
+	kindDue     = "campaignDue" // the time of the sender's next check, with the version of the wake-up
 )
 
 const (
@@ -67,7 +67,7 @@ type sendingState struct {
 	Batches   []batch `json:"batches,omitempty"`
 	Cursor    string  `json:"cursor,omitempty"`
 	Collected bool    `json:"collected,omitempty"`
-	// Rows is the number of stored recipients. Next is the first of them that is in no chunk yet.
+	// Rows is the number of stored recipients. Next is the first recipient that is in no chunk yet.
 	Rows uint32 `json:"rows,omitempty"`
 	Next uint32 `json:"next,omitempty"`
 	// Progress counts closed chunks, and people without an address.

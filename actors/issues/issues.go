@@ -92,7 +92,7 @@ func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64, by
 	return i.tell(ctx, environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by})
 }
 
-// tell sends a message about another issue to an issue.
+// tell sends to an issue a message about another one.
 func (i *Issues) tell(ctx context.Context, environment, number uint64, method grain.Method[issuePart, grain.None], other issuePart) error {
 	_, err := method.Ask(ctx, i.Actors, issueIdentity(environment, number), other)
 	return err

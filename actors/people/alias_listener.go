@@ -8,22 +8,23 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Uniter puts visitors together whom stored aliases tie; it may be asked at any time, and again.
+// Uniter merges visitors in the identity graph that are connected by stored aliases. It may be called at any time, and
+// again.
 type Uniter interface {
-	// Unite does it for an environment.
+	// Unite merges the visitors of an environment.
 	Unite(ctx context.Context, environment uint64) error
-	// UniteAll does it for every environment of a shard.
+	// UniteAll merges the visitors of every environment of a shard.
 	UniteAll(ctx context.Context, shard int) error
 }
 
-// AliasListener has the store put visitors together whom the aliases of a block tie, before the block is
-// committed: a crash in between has it done again.
+// AliasListener makes the store merge visitors that the aliases of a block connect, before the block is committed: a
+// crash in between repeats it.
 type AliasListener struct {
 	pipeline.NopListener
 	Store Uniter
 }
 
-// Assigned looks at all aliases, so that none stays open that an earlier version of the program stored.
+// Assigned applies all stored aliases, including aliases that an earlier version of the program stored.
 func (l *AliasListener) Assigned(ctx context.Context, shard int, _ []int) error {
 	return l.Store.UniteAll(ctx, shard)
 }
@@ -33,7 +34,7 @@ func (l *AliasListener) Open() pipeline.BlockListener {
 	return &aliasBlock{store: l.Store, environments: map[uint64]bool{}}
 }
 
-// aliasBlock notes the environments in which a block has aliases.
+// aliasBlock collects the environments in which a block has aliases.
 type aliasBlock struct {
 	pipeline.NopBlockListener
 	store        Uniter
@@ -49,7 +50,7 @@ func (b *aliasBlock) Saw(_ int64, rows *svc.Rows) {
 	}
 }
 
-// Stored has the store put the visitors together.
+// Stored makes the store merge the visitors.
 func (b *aliasBlock) Stored(ctx context.Context, _ *pipeline.StoredBlock) (err error) {
 	for environment := range b.environments {
 		err = errors.Join(err, b.store.Unite(ctx, environment))

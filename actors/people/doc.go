@@ -1,3 +1,4 @@
-// Package people has the actors of people, which own what members of an organization decide about
-// them and the definitions of segments, and the listener that has the store put visitors together whom an alias ties.
+// Package people implements the actors of people, which own the decisions of an organization's members about them, the
+// definitions of segments, and the erasures. It also has the listener that makes the store merge visitors that an alias
+// connects.
 package people

@@ -11,11 +11,11 @@ import (
 	"svc/actors/grain"
 )
 
-// Erased is this node's snapshot of all erasures: intakes ask it whose rows they make, and reads hide what
-// is not removed yet. NewErased makes one.
+// Erased is this node's snapshot of all erasures. Intakes use it for the rows that they make, and reads hide rows that
+// are not removed yet. NewErased makes one.
 type Erased struct {
-	// Changed is called with the erasures that are not complete, and with an environment of which one began
-	// or went on. It may be nil and is set before the first entity.
+	// Changed is called with the erasures that are not complete, and with the environments in which one began or
+	// progressed. It may be nil and is set before the first entity.
 	Changed func(open []svc.Erasure, environments []uint64)
 
 	visitors atomic.Pointer[svc.ErasedVisitors]
@@ -27,7 +27,7 @@ type Erased struct {
 // NewErased returns an empty snapshot.
 func NewErased() *Erased { return &Erased{known: map[string]svc.Erasure{}} }
 
-// Life returns what makes another number of the number of an id, for a row that arrived at an instant; see
+// Life returns the value that changes the number of an id, for a row that arrived at an instant; see
 // svc.ErasedVisitors.
 func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
 	visitors := e.visitors.Load()
@@ -37,7 +37,7 @@ func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
 	return visitors.Life(environment, city.CH64([]byte(id)), receivedMs)
 }
 
-// Visitors returns what is known of erased visitors; it is not changed.
+// Visitors returns the erased visitors; the value never changes.
 func (e *Erased) Visitors() *svc.ErasedVisitors { return e.visitors.Load() }
 
 // Open returns the erasures that are not complete, the oldest first.
@@ -47,7 +47,7 @@ func (e *Erased) Open() []svc.Erasure {
 	return e.open()
 }
 
-// open is called with mu held.
+// open returns the erasures that are not complete; the caller holds mu.
 func (e *Erased) open() (open []svc.Erasure) {
 	for _, one := range e.known {
 		if one.Status != svc.ErasureComplete {
@@ -58,7 +58,7 @@ func (e *Erased) open() (open []svc.Erasure) {
 	return open
 }
 
-// Environments returns the environments of which anybody was ever erased.
+// Environments returns the environments with an erasure of any person.
 func (e *Erased) Environments() (environments []uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

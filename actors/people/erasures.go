@@ -21,7 +21,7 @@ import (
 //	limits     one entity for each erasure, of the visitors of one person
 //	stops      after half a minute without a message
 //
-// Every node has the erasures in a snapshot ([Erased]), which reads and intakes ask.
+// Every node has the erasures in a snapshot ([Erased]), which reads and intakes use.
 const kindErasures = "erasures"
 
 type erasures struct{ known map[string]svc.Erasure }
@@ -63,7 +63,7 @@ func (e *erasures) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onBegin begins an erasure. One that was begun before stays as it is.
+// onBegin begins an erasure. If it has already begun, it stays as it is.
 func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasure], error) {
 	if known, begun := e.known[m.Erasure.ID]; begun {
 		return grain.Again(known), nil
@@ -72,7 +72,8 @@ func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasu
 	return grain.Answer(m.Erasure, grain.Put("erasure", m.Erasure.ID, m.Erasure)), nil
 }
 
-// onCount adds what a turn is about to remove. A turn that begins again after a crash finds less, and was counted before.
+// onCount adds the rows that a turn is about to remove. A turn that begins again after a crash finds fewer rows, but
+// was already counted.
 func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[svc.Erasure], error) {
 	one, known := e.known[m.ID]
 	if !known {
@@ -88,7 +89,7 @@ func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[svc.Erasu
 	return grain.Answer(one, grain.Put("erasure", one.ID, one)), nil
 }
 
-// onNote notes how far an erasure is.
+// onNote records the progress of an erasure.
 func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasure], error) {
 	one, known := e.known[m.ID]
 	if !known {
@@ -115,18 +116,19 @@ func (e *erasures) onList(time.Time, grain.None) (grain.Outcome[[]svc.Erasure], 
 	})), nil
 }
 
-// Begin begins an erasure: nothing shows the person when it returns. It may be repeated with the same id.
+// Begin begins an erasure: the person is hidden everywhere when it returns. It may be repeated with the same id.
 func (p *People) Begin(ctx context.Context, erasure svc.Erasure) (svc.Erasure, error) {
 	return erasuresBegin.Ask(ctx, p.Actors, erasure.App.String(), beginErasure{erasure})
 }
 
-// NoteErasure notes how far an erasure is. It may be repeated.
+// NoteErasure records the progress of an erasure. It may be repeated.
 func (p *People) NoteErasure(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error {
 	_, err := erasuresNote.Ask(ctx, p.Actors, app.String(), endErasure{id, status})
 	return err
 }
 
-// CountErasure notes what a turn of an erasure is about to remove. It may be repeated: the first count of a turn holds.
+// CountErasure records the rows that a turn of an erasure is about to remove. It may be repeated: the first count of a
+// turn counts.
 func (p *People) CountErasure(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error {
 	_, err := erasuresCount.Ask(ctx, p.Actors, app.String(), countErasure{id, turn, counts})
 	return err
@@ -137,7 +139,7 @@ func (p *People) Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, e
 	return erasuresList.Ask(ctx, p.Actors, app.String(), grain.None{})
 }
 
-// Forget removes what members decided about a visitor of an erased person. It may be repeated.
+// Forget removes the decisions of members about a visitor of an erased person. It may be repeated.
 func (p *People) Forget(ctx context.Context, environment, visitor uint64) error {
 	_, err := personForget.Ask(ctx, p.Actors, personIdentity(environment, visitor), grain.None{})
 	return err

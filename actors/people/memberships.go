@@ -8,21 +8,21 @@ import (
 	"svc"
 )
 
-// MembershipAge is how old an answer of Memberships may be: a person who came into a segment or left it, and a definition that
-// changed, are seen that much later at most.
+// MembershipAge bounds the age of an answer of Memberships. A person that enters or leaves a segment, and a definition
+// that changes, become visible at most that much later.
 const MembershipAge = 2 * time.Second
 
-// maxMemberships is how many people Memberships remembers on a node, a few hundred bytes each.
+// maxMemberships bounds the people that Memberships caches on a node, at a few hundred bytes each.
 const maxMemberships = 20_000
 
 // MembershipStore finds the segments of one person.
 type MembershipStore interface {
-	// SegmentsOf returns the ids of those among some segments that the person is in who has a visitor.
+	// SegmentsOf returns the ids of some segments that contain the person with a visitor.
 	SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error)
 }
 
-// Memberships tells which segments a person is in, for what asks about single people often, such as the evaluation of
-// flags. Answers are remembered for MembershipAge on each node. Its methods may be called from any number of goroutines.
+// Memberships finds the segments of a person, for callers that often ask about single people, such as the evaluation of
+// flags. Each node caches answers for MembershipAge. Its methods may be called concurrently.
 type Memberships struct {
 	Segments interface {
 		Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
@@ -38,14 +38,14 @@ type Memberships struct {
 // membershipKey names a visitor of an environment.
 type membershipKey struct{ environment, visitor uint64 }
 
-// remembered is an answer and when it was asked for.
+// remembered is an answer and the time of its request.
 type remembered[T any] struct {
 	value T
 	at    time.Time
 }
 
-// SegmentsOf returns the ids of the segments of an application that a person is in, by the number of one of the
-// person's visitors; none where nobody of the environment has it.
+// SegmentsOf returns the ids of the segments of an application that contain a person, by the number of one of the
+// person's visitors. It returns none if the environment does not have the visitor.
 func (m *Memberships) SegmentsOf(ctx context.Context, app svc.Application, environment, visitor uint64) ([]string, error) {
 	now := m.Now()
 	key := membershipKey{environment, visitor}
@@ -72,7 +72,7 @@ func (m *Memberships) SegmentsOf(ctx context.Context, app svc.Application, envir
 	return ids, nil
 }
 
-// segments returns the definitions of an application and when they were asked for.
+// segments returns the definitions of an application and the time of their request.
 func (m *Memberships) segments(ctx context.Context, app svc.Application, now time.Time) ([]svc.Segment, time.Time, error) {
 	m.mutex.Lock()
 	known, found := m.definitions[app.ID]

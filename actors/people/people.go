@@ -10,8 +10,7 @@ import (
 // People is the client of the person actors.
 type People struct{ Actors grain.Caller }
 
-// Change changes what is decided about a person. The wish must be valid; the change is durable when Change
-// returns.
+// Change changes the decisions about a person. The patch must be valid; the change is durable when Change returns.
 func (p *People) Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error) {
 	answer, err := personPatch.Ask(ctx, p.Actors, personIdentity(change.Environment, change.Visitor), patchPerson{
 		Patch: change.Patch, State: change.State, Activity: change.Activity,

@@ -16,19 +16,19 @@ import (
 //
 //	identity   environment/visitor: the numbers of the environment and of a visitor of the person
 //	rank       2
-//	owns       what members decided about the person: stage, tags, fields of the CRM; and the
+//	owns       the decisions of members about the person: stage, tags, fields of the CRM; and the
 //	           activities of the timeline
 //	persists   entity person, and one entity activity for each activity
 //	woken by   calls only
 //	limits     svc.MaxActivities activities, and all merges; the limits of svc.PersonState
 //	stops      after half a minute without a message
 //
-// A person who is made of several visitors may have several such actors. Each decision names its
-// time, and readers fold the states of all of them; changes are made by the actor of the visitor that
-// stands for the person. What is known of a person comes from stored rows and is not here.
+// A person with several visitors may have several such actors. Each decision carries its time, and readers fold the
+// states of all of them. The actor of the visitor that represents the person makes the changes. The profile of a person
+// comes from stored rows and is not here.
 const kindPerson = "person"
 
-// personIdle is how long a person's actor is kept: most are asked once.
+// personIdle is how long a person's actor stays activated: most are asked once.
 const personIdle = 30 * time.Second
 
 type person struct {
@@ -37,7 +37,7 @@ type person struct {
 	activities map[string]svc.Activity
 }
 
-// personRecord is how the state is stored. The visitor's number is for queries.
+// personRecord is the stored form of the state. The visitor's number is for queries.
 type personRecord struct {
 	svc.PersonState
 	Visitor uint64 `json:"visitor"`
@@ -46,7 +46,7 @@ type personRecord struct {
 type (
 	patchPerson struct {
 		Patch svc.PersonPatch `json:"patch"`
-		// State is that of the whole person, as it was read before the call.
+		// State is the state of the whole person, as it was read before the call.
 		State svc.PersonState `json:"state"`
 		// Activity is the entry of the timeline for the change; its id is new.
 		Activity svc.Activity `json:"activity"`
@@ -67,7 +67,7 @@ var personKind = grain.NewKind[*person](kindPerson, 2, personIdle)
 var (
 	personPatch = grain.On(personKind, "patch", (*person).onPatch)
 	personNote  = grain.On(personKind, "note", (*person).onNote)
-	// personForget leaves nothing of the person.
+	// personForget removes everything of the person.
 	personForget = grain.On(personKind, "forget", (*person).onForget, grain.Repeatable)
 )
 
@@ -105,8 +105,7 @@ func (p *person) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onPatch changes the state of the whole person. A change that was made before leaves everything as it
-// is.
+// onPatch changes the state of the whole person. A change that was made before changes nothing.
 func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChanged], error) {
 	before := p.state.Join(m.State)
 	after, changed, err := before.Apply(m.Patch, now)
@@ -123,7 +122,7 @@ func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChan
 	return grain.Answer(answer, writes...), nil
 }
 
-// onNote adds an activity to the timeline. A merge with the same person is noted once.
+// onNote adds an activity to the timeline. A merge with the same person is added once.
 func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity], error) {
 	if known, noted := p.noted(m.Activity); noted {
 		return grain.Again(known), nil
@@ -131,7 +130,7 @@ func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity
 	return grain.Answer(m.Activity, p.keep(m.Activity)...), nil
 }
 
-// noted returns the activity that is there for one that is to be added.
+// noted returns the existing activity that equals a new one.
 func (p *person) noted(activity svc.Activity) (svc.Activity, bool) {
 	if known, noted := p.activities[activity.ID]; noted || activity.Kind != svc.ActivityMerge {
 		return known, noted
@@ -144,7 +143,8 @@ func (p *person) noted(activity svc.Activity) (svc.Activity, bool) {
 	return svc.Activity{}, false
 }
 
-// keep adds an activity and gives up the oldest ones beyond the bound. Merges and splits stay: who is one person is made of them.
+// keep adds an activity and deletes the oldest ones beyond the limit. Merges and splits stay: they define which
+// visitors are one person.
 func (p *person) keep(activity svc.Activity) []grain.Write {
 	p.activities[activity.ID] = activity
 	writes := []grain.Write{grain.Put("activity", activity.ID, activity)}
@@ -165,7 +165,7 @@ func (p *person) keep(activity svc.Activity) []grain.Write {
 	return writes
 }
 
-// onForget removes everything that members decided about the person.
+// onForget removes all decisions of members about the person.
 func (p *person) onForget(time.Time, grain.None) (grain.Outcome[grain.None], error) {
 	writes := []grain.Write{grain.Delete("person", "person")}
 	for id := range p.activities {

@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// TestAMergeIsNotedOnce notes merges again, under the same id and under another one.
+// TestAMergeIsNotedOnce adds merges again, under the same id and under another one.
 func TestAMergeIsNotedOnce(t *testing.T) {
 	p := &person{activities: map[string]svc.Activity{}}
 	for _, one := range []struct {
@@ -23,7 +23,7 @@ func TestAMergeIsNotedOnce(t *testing.T) {
 	}
 }
 
-// TestMergesOutliveOtherActivities adds more activities than are kept, merges among the oldest.
+// TestMergesOutliveOtherActivities adds more activities than the limit, with merges among the oldest.
 func TestMergesOutliveOtherActivities(t *testing.T) {
 	p := &person{activities: map[string]svc.Activity{}}
 	var deleted []grain.Write

@@ -21,7 +21,7 @@ import (
 //	limits     svc.MaxSegments segments
 //	stops      after 10 minutes without a message
 //
-// Who is in a segment is read from stored rows when somebody asks and is not here.
+// The people in a segment are read from stored rows on request and are not here.
 const kindSegments = "segments"
 
 type segments struct{ all map[string]svc.Segment }

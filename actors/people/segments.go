@@ -9,11 +9,11 @@ import (
 
 // SegmentUser is a part of the product that depends on segments, such as flags.
 type SegmentUser interface {
-	// SegmentUses returns what of an application uses a segment.
+	// SegmentUses returns the parts of an application that use a segment.
 	SegmentUses(ctx context.Context, app svc.Application, id string) ([]svc.SegmentUse, error)
 }
 
-// Segments keeps the segments of applications.
+// Segments manages the segments of applications.
 type Segments struct {
 	Actors grain.Caller
 	NewID  func(prefix string) string
@@ -31,12 +31,12 @@ func (s *Segments) CreateSegment(ctx context.Context, app svc.Application, spec 
 	return segmentsCreate.Ask(ctx, s.Actors, app.ID, createSegment{svc.DrawID(ctx, "seg_", s.NewID), spec})
 }
 
-// ReplaceSegment gives a segment another specification. It fails with not_found where there is no such segment.
+// ReplaceSegment gives a segment another specification. It fails with not_found if there is no such segment.
 func (s *Segments) ReplaceSegment(ctx context.Context, app svc.Application, id string, spec svc.SegmentSpec) (svc.Segment, error) {
 	return segmentsReplace.Ask(ctx, s.Actors, app.ID, createSegment{id, spec})
 }
 
-// Uses returns what of an application uses a segment.
+// Uses returns the parts of an application that use a segment.
 func (s *Segments) Uses(ctx context.Context, app svc.Application, id string) (uses []svc.SegmentUse, err error) {
 	for _, user := range s.Users {
 		more, err := user.SegmentUses(ctx, app, id)
@@ -48,8 +48,8 @@ func (s *Segments) Uses(ctx context.Context, app svc.Application, id string) (us
 	return uses, nil
 }
 
-// DeleteSegment removes a segment. It fails with conflict while anything uses it. What begins to use it while it is
-// deleted finds a segment without people.
+// DeleteSegment removes a segment. It fails with conflict while it is in use. A user that begins during the deletion
+// finds a segment without people.
 func (s *Segments) DeleteSegment(ctx context.Context, app svc.Application, id string) error {
 	uses, err := s.Uses(ctx, app, id)
 	if err != nil {
