@@ -12,7 +12,7 @@ import (
 	"svc/cluster"
 )
 
-// Partitions is how many partitions a host has.
+// Partitions is the number of partitions of a host.
 const Partitions = 8
 
 // Placement owns every partition in a generation, or nothing.
@@ -39,8 +39,8 @@ func (p *Placement) Owned(int) (uint32, bool) {
 // the last dead letter.
 const throttleTime = time.Second
 
-// Host is one node with a cluster that runs until the test ends. It belongs in a
-// bubble of testing/synctest, which costs no time and shows goroutines that leak.
+// Host is one node with a cluster that runs until the test ends. It belongs in a bubble of testing/synctest, which
+// costs no time and detects goroutines that leak.
 type Host struct {
 	*cluster.Cluster
 	Placement *Placement
@@ -53,7 +53,7 @@ func NewHost(t testing.TB, kinds ...cluster.Kind) *Host {
 	return NewHostOf(t, func(*cluster.Cluster) []cluster.Kind { return kinds })
 }
 
-// NewHostOf is NewHost for kinds whose actors call others through the cluster.
+// NewHostOf does the same as NewHost for kinds with actors that call others through the cluster.
 func NewHostOf(t testing.TB, kinds func(c *cluster.Cluster) []cluster.Kind) *Host {
 	t.Helper()
 	host := &Host{Placement: &Placement{generation: 1}}

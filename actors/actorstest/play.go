@@ -25,15 +25,14 @@ type Step struct {
 	Err     error
 }
 
-// Epoch is when the lives of cores in tests begin.
+// Epoch is the time at which the lives of cores in tests begin.
 func Epoch() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // At returns an instant of such a life.
 func At(after time.Duration) time.Time { return Epoch().Add(after) }
 
-// Play sends a life's messages to one core in order. Where the core keeps nothing but what it
-// stores, the same life is lived again by cores that are restored from the writes before every
-// message.
+// Play sends a life's messages to one core in order. If storesAll is set, the core must restore its whole state from
+// the store. Then Play repeats the life with cores that are restored from the writes before every message.
 func Play[S grain.Core](t *testing.T, kind *grain.Kind[S], newCore func() S, storesAll bool, steps []Step) {
 	t.Helper()
 	lives := map[string]bool{"kept in memory": false}
@@ -54,7 +53,7 @@ func Play[S grain.Core](t *testing.T, kind *grain.Kind[S], newCore func() S, sto
 	}
 }
 
-// playStep sends the message of a step to a core, compares the outcome, and returns what it writes.
+// playStep sends the message of a step to a core, compares the outcome, and returns its writes.
 func playStep[S grain.Core](t *testing.T, kind *grain.Kind[S], core S, n int, s *Step) []grain.Write {
 	t.Helper()
 	payload, err := json.Marshal(s.Message)
@@ -74,7 +73,7 @@ func playStep[S grain.Core](t *testing.T, kind *grain.Kind[S], core S, n int, s 
 	return got.Writes
 }
 
-// WantEveryMethod checks that some step has each method of a kind succeed.
+// WantEveryMethod checks that each method of a kind succeeds in some step.
 func WantEveryMethod[S grain.Core](t *testing.T, kind *grain.Kind[S], steps []Step, except ...string) {
 	t.Helper()
 	for _, method := range kind.Methods() {
@@ -110,7 +109,7 @@ func Keep(t *testing.T, stored map[string]svc.Entity, writes []grain.Write) {
 	}
 }
 
-// render writes an outcome out, one line a part.
+// render writes an outcome, one line per part.
 func render(o grain.Outcome[any]) string {
 	var b strings.Builder
 	encode := func(value any) string {
@@ -130,7 +129,7 @@ func render(o grain.Outcome[any]) string {
 	return b.String()
 }
 
-// SameError compares product errors whole, others by identity or text.
+// SameError compares product errors completely, others by identity or text.
 func SameError(got, want error) bool {
 	shown, isShown := errors.AsType[*svc.Error](got)
 	wanted, wantShown := errors.AsType[*svc.Error](want)
@@ -146,7 +145,7 @@ var ErrAway = errors.New("the store is away")
 // StoreAway is the answer while the store does not answer.
 func StoreAway() error { return svc.Unavailable("The store", time.Second) }
 
-// Through takes a value to JSON and back.
+// Through encodes a value as JSON and decodes it.
 func Through[T any](t *testing.T, value T) T {
 	t.Helper()
 	encoded, err := json.Marshal(value)

@@ -1,5 +1,5 @@
-// Package actorstest holds what tests of actors need: a store in memory that
-// fails and waits as a test says, and a small cluster that hosts kinds.
+// Package actorstest helps to test actors: it has a store in memory with scripted failures and delays, and a small
+// cluster that hosts kinds.
 package actorstest
 
 import (
@@ -21,7 +21,7 @@ type Put struct {
 	Trail    svc.Trail
 }
 
-// Store keeps entities and wake-ups in memory; of each the highest version wins.
+// Store stores entities and wake-ups in memory; the highest version of each wins.
 type Store struct {
 	mu       sync.Mutex
 	entities map[entityKey]svc.Entity
@@ -45,7 +45,7 @@ type failure struct {
 	err   error
 }
 
-// take returns the error while any of its times is left.
+// take returns the error while failures are left.
 func (f *failure) take() error {
 	if f.times == 0 {
 		return nil
@@ -59,15 +59,15 @@ func NewStore() *Store {
 	return &Store{entities: map[entityKey]svc.Entity{}, wakeups: map[cluster.Due]wish{}}
 }
 
-// FailLoads lets the next loads fail.
+// FailLoads makes the next loads fail.
 func (s *Store) FailLoads(times int, err error) {
 	s.script(func() { s.failLoads = failure{times, err} })
 }
 
-// FailPuts lets the next puts fail without a trace.
+// FailPuts makes the next puts fail and store nothing.
 func (s *Store) FailPuts(times int, err error) { s.script(func() { s.failPuts = failure{times, err} }) }
 
-// LosePuts lets the next puts store what they are given and fail nevertheless.
+// LosePuts makes the next puts store their entities and fail nevertheless.
 func (s *Store) LosePuts(times int, err error) { s.script(func() { s.losePuts = failure{times, err} }) }
 
 func (s *Store) script(set func()) {
@@ -76,10 +76,10 @@ func (s *Store) script(set func()) {
 	set()
 }
 
-// HoldLoads lets loads wait until release is called.
+// HoldLoads makes loads wait until release is called.
 func (s *Store) HoldLoads() (release func()) { return s.hold(&s.holdLoads) }
 
-// HoldPuts lets puts wait, before they store anything, until release is called.
+// HoldPuts makes puts wait, before they store anything, until release is called.
 func (s *Store) HoldPuts() (release func()) { return s.hold(&s.holdPuts) }
 
 func (s *Store) hold(gate *chan struct{}) (release func()) {
@@ -120,7 +120,7 @@ func (s *Store) Present(kind string) (out []svc.Entity) {
 	return out
 }
 
-// Entries returns the entries of ledgers that the saves left, in the order of the saves.
+// Entries returns the ledger entries of the saves, in order.
 func (s *Store) Entries() (out []svc.LedgerEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +130,7 @@ func (s *Store) Entries() (out []svc.LedgerEntry) {
 	return out
 }
 
-// Load returns the last version of every entity of an owner, the deleted ones
-// among them, by kind and id.
+// Load returns the last version of every entity of an owner, including deleted ones, by kind and id.
 func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	s.script(func() { s.loads++ })
 	if err := s.wait(ctx, &s.holdLoads); err != nil {
@@ -145,7 +144,7 @@ func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	return s.list(func(e svc.Entity) bool { return e.Owner == owner }), nil
 }
 
-// LoadKind returns the present entities of a kind of all owners.
+// LoadKind returns the current entities of a kind of all owners.
 func (s *Store) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +154,7 @@ func (s *Store) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
 	return s.list(func(e svc.Entity) bool { return e.Kind == kind && !e.Deleted }), nil
 }
 
-// LoadKinds returns the present entities of some kinds of all owners.
+// LoadKinds returns the current entities of some kinds of all owners.
 func (s *Store) LoadKinds(_ context.Context, kinds []string) ([]svc.Entity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,11 +177,11 @@ func (s *Store) list(wanted func(svc.Entity) bool) []svc.Entity {
 	return out
 }
 
-// errNoEntity is the refusal of wake-ups that come without an entity.
+// errNoEntity is the error of wake-ups without an entity.
 var errNoEntity = errors.New("storing wake-ups: no entity gives their version")
 
-// Put stores entities and wake-ups. A wake-up without a due time removes the one
-// of its name; wake-ups have the version of the entities they come with.
+// Put stores entities and wake-ups. A wake-up without a due time removes the one with its name. Wake-ups have the
+// version of their entities.
 func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	if err := s.wait(ctx, &s.holdPuts); err != nil {
 		return err
@@ -229,14 +228,14 @@ func (s *Store) Due(_ context.Context, at time.Time, limit int) ([]cluster.Due, 
 	return due[:min(len(due), limit)], nil
 }
 
-// Loads returns how many loads were asked for.
+// Loads returns the number of requested loads.
 func (s *Store) Loads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loads
 }
 
-// Puts returns what was stored, in order.
+// Puts returns the stored puts in order.
 func (s *Store) Puts() []Put {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,8 +27,8 @@ type Applications struct {
 // slugs returns the client of the organizations.
 func (a *Applications) slugs() identity.Slugs { return identity.Slugs{Actors: a.Actors} }
 
-// changed waits until this node's snapshot has a change, and then returns its error. A change that does not arrive in
-// time is on its way: it was announced.
+// changed returns the error of a change once this node's snapshot has the change. A change that does not arrive in time
+// is on its way: it was announced.
 func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) error {
 	if err != nil || a.Sync == nil {
 		return err

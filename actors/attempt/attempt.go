@@ -1,5 +1,4 @@
-// Package attempt runs work that may fail: again until it succeeds, and so that a panic
-// in it is an error.
+// Package attempt runs work that may fail: it repeats work until it succeeds, and turns panics into errors.
 package attempt
 
 import (
@@ -22,11 +21,11 @@ type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// Final marks an error that no further attempt can cure.
+// Final marks an error that no retry can fix.
 func Final(err error) error { return finalError{err} }
 
-// Until repeats work until it succeeds, ctx ends, or the error is final. It returns the last
-// error; doing says in the log what is tried again.
+// Until repeats work until it succeeds, ctx ends, or the error is final. It returns the last error; doing describes the
+// work in the log.
 func Until(ctx context.Context, logger *slog.Logger, doing string, work func() error) error {
 	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
 		err := work()
@@ -48,10 +47,10 @@ func Until(ctx context.Context, logger *slog.Logger, doing string, work func() e
 	}
 }
 
-// ErrPanicked wraps a panic that ended one piece of work and not the process.
+// ErrPanicked wraps a panic that ended one piece of work but not the process.
 var ErrPanicked = errors.New("panicked")
 
-// Contained returns what work returns, and a panic in it as an error.
+// Contained returns the error of work, and turns a panic in it into an error.
 func Contained(work func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -61,7 +60,7 @@ func Contained(work func() error) (err error) {
 	return work()
 }
 
-// Each calls work with the numbers below count, and failed with those at which it panics.
+// Each calls work with the numbers below count, and failed with the numbers for which it panics.
 func Each(count int, work func(n int), failed func(n int, cause any)) {
 	from := func(n int) (next int) {
 		defer func() {

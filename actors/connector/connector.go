@@ -12,7 +12,7 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the connector of the application, its health, and which probe is under way
+//	owns       the connector of the application, its health, and the probe under way
 //	persists   entity connector
 //	woken by   calls, and the wake-up probe while the connector is enabled
 //	limits     one probe at a time
@@ -24,13 +24,13 @@ const kindConnector = "connector"
 // wakeName is the name of its wake-up.
 const wakeName = "probe"
 
-// lease is how long a probe may be under way: its time-out, and time to save its result.
+// lease bounds the time of a probe: its deadline, and the time to save its result.
 const lease = svc.ConnectorTime + 3*time.Second
 
-// record holds the fields of a connector that are stored.
+// record holds the stored fields of a connector.
 type record struct {
 	svc.Connector
-	// Probe is the probe under way, empty where a change made its result worthless; no other begins before Until.
+	// Probe is the probe under way, empty if a change made its result useless. No other probe begins before Until.
 	Probe string    `json:"probe,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 }
@@ -39,13 +39,13 @@ type record struct {
 type core struct {
 	identity string
 	kept     *record
-	// publish makes the state known to the node, nil where there is no connector.
+	// publish publishes the state to the node; nil means that there is no connector.
 	publish func(svc.Version, *svc.Connector)
-	// begin has the shell make a probe.
+	// begin makes the shell start a probe.
 	begin func(task)
 }
 
-// task is a probe to be made.
+// task is a probe that is to be made.
 type task struct {
 	ID        string        `json:"id"`
 	Until     time.Time     `json:"until"`
@@ -53,7 +53,7 @@ type task struct {
 }
 
 type (
-	// put sets the connector. Sealed is empty where the secret stays.
+	// put sets the connector. Sealed is empty if the secret does not change.
 	put struct {
 		URL     string `json:"url"`
 		Enabled bool   `json:"enabled"`
@@ -64,7 +64,7 @@ type (
 		ID    string             `json:"id"`
 		Probe svc.ConnectorProbe `json:"probe"`
 	}
-	// started answers a request for a probe: the probe, or until when another one may be under way.
+	// started answers a request for a probe: the probe, or the time until which another one may be under way.
 	started struct {
 		Task *task     `json:"task,omitempty"`
 		Busy time.Time `json:"busy,omitzero"`
@@ -82,7 +82,7 @@ var (
 	_               = grain.On(connectorKind, "wake", (*core).onWake)
 )
 
-// Restore takes the connector.
+// Restore reads the connector.
 func (k *core) Restore(entities []svc.Entity) error {
 	k.kept = nil
 	for _, entity := range entities {
@@ -95,7 +95,8 @@ func (k *core) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onPut sets the connector. Another address, another secret and the switch to on begin without a verdict.
+// onPut sets the connector. After a change of the address or the secret, or after switching on, there is no verdict
+// yet.
 func (k *core) onPut(now time.Time, m put) (grain.Outcome[svc.Connector], error) {
 	next := record{Connector: svc.Connector{CreatedAt: now}}
 	if k.kept != nil {
@@ -120,7 +121,7 @@ func (k *core) onPut(now time.Time, m put) (grain.Outcome[svc.Connector], error)
 	return grain.Outcome[svc.Connector]{Answer: next.Connector, Effects: k.saved(now)}, nil
 }
 
-// saved are the effects of a change: the record is stored and published, and the next probe is due at an instant.
+// saved returns the effects of a change: the record is stored and published, and the next probe is due at an instant.
 func (k *core) saved(due time.Time) grain.Effects {
 	effects := grain.Effects{Writes: []grain.Write{grain.Put(kindConnector, kindConnector, *k.kept)}, After: k.changed}
 	if !k.kept.Enabled {
@@ -130,7 +131,7 @@ func (k *core) saved(due time.Time) grain.Effects {
 	return effects
 }
 
-// wakeup has the actor woken at an instant, never at the zero one.
+// wakeup returns the wake-up of the actor at an instant, or its removal for the zero time.
 func (k *core) wakeup(due time.Time) svc.Wakeup {
 	return svc.Wakeup{Kind: kindConnector, Identity: k.identity, Name: wakeName, Due: due}
 }
@@ -154,7 +155,7 @@ func (k *core) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error
 	}}, nil
 }
 
-// onBegin begins a probe for a caller, who makes it and reports its end.
+// onBegin begins a probe for a caller, which makes the probe and reports its end.
 func (k *core) onBegin(now time.Time, _ grain.None) (grain.Outcome[started], error) {
 	if k.kept == nil {
 		return grain.Outcome[started]{}, svc.NotFound("connector")
@@ -167,14 +168,14 @@ func (k *core) onBegin(now time.Time, _ grain.None) (grain.Outcome[started], err
 	return grain.Outcome[started]{Answer: started{Task: &begun}, Effects: effects}, nil
 }
 
-// next notes that a probe is under way.
+// next records that a probe is under way.
 func (k *core) next(now time.Time) task {
 	k.kept.Probe, k.kept.Until = strconv.FormatInt(now.UnixNano(), 36), now.Add(lease)
 	return task{ID: k.kept.Probe, Until: k.kept.Until, Connector: k.kept.Connector}
 }
 
-// onEnded takes the result of the probe under way. Any other result is of a connector that was changed since, or
-// comes too late.
+// onEnded applies the result of the probe under way. Any other result is dropped: the connector was changed since, or
+// the result is too late.
 func (k *core) onEnded(now time.Time, m ended) (grain.Outcome[*svc.Connector], error) {
 	if k.kept == nil {
 		return grain.Answer[*svc.Connector](nil), nil
@@ -192,7 +193,7 @@ func (k *core) onEnded(now time.Time, m ended) (grain.Outcome[*svc.Connector], e
 	return grain.Outcome[*svc.Connector]{Answer: &connector, Effects: k.saved(due)}, nil
 }
 
-// onWake begins the probe that is due, or has the actor woken when one under way must be over.
+// onWake begins the probe that is due. If one is under way, it sets the wake-up to its deadline.
 func (k *core) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	switch {
 	case k.kept == nil:

@@ -15,7 +15,7 @@ import (
 	"svc/cluster"
 )
 
-// world is a node with connectors whose handlers are scripted.
+// world is a node with connectors that have scripted handlers.
 type world struct {
 	*actorstest.Host
 	store      *actorstest.Store
@@ -23,12 +23,12 @@ type world struct {
 	begun      time.Time
 
 	mu sync.Mutex
-	// made are the times of probes since the beginning, active counts those under way, most is the largest of these
-	// counts.
+	// made holds the times of probes since the beginning. active counts the probes under way, and most is the largest
+	// such count.
 	made         []time.Duration
 	active, most int
 	secrets      []svc.Secret
-	// problem is why the handler fails, takes is how long it takes.
+	// problem is the handler's failure, takes is the duration of its answer.
 	problem string
 	takes   time.Duration
 }
@@ -57,14 +57,14 @@ func (w *world) Seal(_ string, clear []byte) []byte           { return clear }
 
 func (w *world) CheckTarget(context.Context, string) *svc.FieldError { return nil }
 
-// script sets what the handler does.
+// script sets the behaviour of the handler.
 func (w *world) script(problem string, takes time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.problem, w.takes = problem, takes
 }
 
-// probes returns when probes were made, and how many were under way at a time.
+// probes returns the times of the probes, and the largest number of concurrent ones.
 func (w *world) probes() (made []time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *world) probes() (made []time.Duration, most int) {
 
 func (w *world) status() svc.ConnectorStatus { return w.connectors.Connector(web()).Status() }
 
-// Due is cluster.Wakeups over the store.
+// Due implements cluster.Wakeups with the store.
 func (w *world) Due(at time.Time, yield func(cluster.Due) bool) {
 	due, _ := w.store.Due(context.Background(), at, 100) // it does not fail
 	for _, one := range due {
@@ -87,7 +87,7 @@ func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
 
 const secret = "0123456789abcdef0123456789abcdef"
 
-// play runs a test in a world whose clock is virtual.
+// play runs a test in a world with a virtual clock.
 func play(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 		cancel()
 		w.Stop()
 		parts.Wait()
-		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		time.Sleep(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
@@ -123,10 +123,10 @@ func (w *world) put(t *testing.T, url string, secret svc.Secret, enabled bool) {
 	}
 }
 
-// TestAConnectorIsProbedEveryMinute follows the status through failures, the switch, and another address.
+// TestAConnectorIsProbedEveryMinute follows the status through failures, switching off and on, and another address.
 func TestAConnectorIsProbedEveryMinute(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		time.Sleep(500 * time.Millisecond) // wake-ups come at whole seconds, looks between them
+		time.Sleep(500 * time.Millisecond) // wake-ups are at whole seconds, the checks between them
 		want := func(status svc.ConnectorStatus, probes int) {
 			t.Helper()
 			if made, most := w.probes(); w.status() != status || len(made) != probes || most > 1 {
@@ -174,8 +174,8 @@ func TestAConnectorIsProbedEveryMinute(t *testing.T) {
 	})
 }
 
-// TestProbesGoOnThroughMoves ends the activation again and again, also while a probe is under way: no two are under way at a time, and
-// the next one comes.
+// TestProbesGoOnThroughMoves ends the activation repeatedly, also while a probe is under way. Probes never overlap, and
+// the next one always follows.
 func TestProbesGoOnThroughMoves(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.script("", 4*time.Second)
@@ -194,7 +194,7 @@ func TestProbesGoOnThroughMoves(t *testing.T) {
 	})
 }
 
-// TestACallerProbesAtOnce has callers probe beside the schedule; each waits for the one under way.
+// TestACallerProbesAtOnce lets callers probe in addition to the schedule; each waits for the probe under way.
 func TestACallerProbesAtOnce(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		if _, _, err := w.connectors.Probe(t.Context(), web()); svc.CodeOf(err) != svc.CodeNotFound {
@@ -243,7 +243,7 @@ func TestAResultOfAnotherAddressIsDropped(t *testing.T) {
 	})
 }
 
-// TestWhatAConnectorRefuses holds the checks of a change.
+// TestWhatAConnectorRefuses covers the checks of a change.
 func TestWhatAConnectorRefuses(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct {
@@ -264,7 +264,7 @@ func TestWhatAConnectorRefuses(t *testing.T) {
 	})
 }
 
-// TestANodeHearsOfConnectors publishes what other nodes saved.
+// TestANodeHearsOfConnectors publishes entities that other nodes saved.
 func TestANodeHearsOfConnectors(t *testing.T) {
 	t.Parallel()
 	index := &Index{}

@@ -17,28 +17,28 @@ type Sealer interface {
 
 // TargetChecker checks addresses that this service is asked to call.
 type TargetChecker interface {
-	// CheckTarget returns why a URL must not be called, also where its name stands for an address that is not
-	// public; nil where it may.
+	// CheckTarget returns the reason for not calling a URL, or nil. It also refuses a name that resolves to an address
+	// that is not public.
 	CheckTarget(ctx context.Context, url string) *svc.FieldError
 }
 
 // Connectors sets, deletes and probes connectors.
 type Connectors struct {
 	Ports *Ports
-	// Allowed are the addresses that a URL may lead to, Targets checks what its name stands for.
+	// Allowed holds the addresses to which a URL may lead. Targets checks the addresses that its name resolves to.
 	Allowed svc.Targets
 	Targets TargetChecker
 	Sealer  Sealer
 	Now     func() time.Time
-	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	// Sync publishes a change on this node before it is answered; nil if there are no other nodes.
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
-// Connector returns the connector of an application, nil where there is none. It must not be changed.
+// Connector returns the connector of an application, or nil. It must not be changed.
 func (c *Connectors) Connector(ref svc.AppRef) *svc.Connector { return c.Ports.Index.Connector(ref) }
 
-// Put sets the connector of an application; an empty secret keeps the present one. It fails with invalid_request
-// where the address may not be called, and where there is no secret.
+// Put sets the connector of an application; an empty secret retains the current one. It fails with invalid_request if
+// the address may not be called, or if there is no secret.
 func (c *Connectors) Put(ctx context.Context, ref svc.AppRef, url string, secret svc.Secret, enabled bool) (svc.Connector, error) {
 	var problems []svc.FieldError
 	if problem := svc.CheckConnectorURL(c.Allowed, url); problem != nil {
@@ -68,17 +68,17 @@ func trimmed(url string) string {
 	return url
 }
 
-// Delete removes the connector of an application. It fails with not_found where there is none.
+// Delete removes the connector of an application. It fails with not_found if there is no connector.
 func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef) error {
 	_, err := connectorDelete.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
 	return c.synced(ctx, ref, err)
 }
 
-// busyPause is how often a caller asks whether the probe under way is over.
+// busyPause is the pause between two checks of a caller whether the probe under way is over.
 const busyPause = 100 * time.Millisecond
 
-// Probe probes the connector of an application now, also one that is switched off, after the probe under way. It
-// fails with not_found where there is no connector.
+// Probe probes the connector of an application now, after the probe under way, even if it is disabled. It fails with
+// not_found if there is no connector.
 func (c *Connectors) Probe(ctx context.Context, ref svc.AppRef) (svc.ConnectorProbe, svc.Connector, error) {
 	for {
 		begun, err := connectorBegin.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
@@ -108,8 +108,8 @@ func (c *Connectors) finish(ctx context.Context, ref svc.AppRef, begun *task) (s
 	return made.probe, *made.connector, nil
 }
 
-// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its
-// way.
+// synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
+// on its way.
 func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
 	if err != nil || c.Sync == nil {
 		return err

@@ -14,20 +14,20 @@ type Index struct {
 	known map[svc.AppRef]indexed // guarded by mu
 }
 
-// indexed is a version of an application's connector; nil is none.
+// indexed is a version of an application's connector; nil means that there is no connector.
 type indexed struct {
 	version   svc.Version
 	connector *svc.Connector
 }
 
-// Connector returns the connector of an application, nil where there is none. It must not be changed.
+// Connector returns the connector of an application, or nil. It must not be changed.
 func (x *Index) Connector(ref svc.AppRef) *svc.Connector {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.known[ref].connector
 }
 
-// Publish replaces the connector of an application, unless a later version of it is known.
+// Publish replaces the connector of an application, unless a later version is known.
 func (x *Index) Publish(version svc.Version, ref svc.AppRef, connector *svc.Connector) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -40,7 +40,7 @@ func (x *Index) Publish(version svc.Version, ref svc.AppRef, connector *svc.Conn
 	x.known[ref] = indexed{version, connector}
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (x *Index) EntityKinds() []string { return []string{kindConnector} }
 
 // PublishEntities publishes the connector among the entities of one owner.

@@ -20,7 +20,7 @@ type Ports struct {
 	Logger *slog.Logger
 }
 
-// Prober asks handlers how they are.
+// Prober probes handlers.
 type Prober interface {
 	// Probe makes one request, within svc.ConnectorTime, with a token of the given id.
 	Probe(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string) svc.ConnectorProbe
@@ -28,11 +28,11 @@ type Prober interface {
 
 // Opener decrypts secrets.
 type Opener interface {
-	// Open fails for a text that was not sealed under the name.
+	// Open fails if the text was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// Kind returns the kind of connectors for the actors of a node. Probes are made on goroutines beside the mailbox.
+// Kind returns the kind of connectors for the actors of a node. Probes are made on goroutines outside the mailbox.
 func Kind(node *grain.Node, ports *Ports) cluster.Kind {
 	return connectorKind.Row(node, func(identity string) *core {
 		return &core{
@@ -57,8 +57,8 @@ type result struct {
 	connector *svc.Connector
 }
 
-// run makes a probe that began, and reports its end. What a node that stops could not find out says nothing about
-// the handler and is not reported.
+// run makes a probe that began, and reports its end. If the node stops meanwhile, the result says nothing about the
+// handler and is not reported.
 func (p *Ports) run(ctx context.Context, identity string, begun *task, now func() time.Time) (result, error) {
 	probing, cancel := context.WithTimeout(ctx, min(svc.ConnectorTime, begun.Until.Sub(now())))
 	defer cancel()

@@ -1,3 +1,3 @@
-// Package exports has the actors of exports, which own the requests for files of events and people, and the runner that
-// collects their rows.
+// Package exports implements the actors of exports, which own the requests for files of events and people, and the
+// runner that collects their rows.
 package exports

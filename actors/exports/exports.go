@@ -25,7 +25,7 @@ import (
 // Every node has the exports in a snapshot ([Open]), which the runner asks for work.
 const kindExports = "exports"
 
-// exportsIdle is how long an actor is kept.
+// exportsIdle is how long an actor stays activated without a message.
 const exportsIdle = 30 * time.Second
 
 type book struct{ known map[string]svc.Export }
@@ -41,7 +41,7 @@ type (
 	}
 	withdrawExports struct {
 		Environment uint64 `json:"environment"`
-		// Before keeps what was begun later.
+		// Before is the end of the withdrawal: exports that began later stay.
 		Before time.Time `json:"before"`
 	}
 )
@@ -70,7 +70,7 @@ func (b *book) Restore(entities []svc.Entity) error {
 	return err
 }
 
-// count returns how many exports a rule keeps.
+// count returns the number of exports that match a rule.
 func (b *book) count(keep func(*svc.Export) bool) (count int) {
 	for _, one := range b.known {
 		if keep(&one) {
@@ -80,7 +80,7 @@ func (b *book) count(keep func(*svc.Export) bool) (count int) {
 	return count
 }
 
-// onCreate takes an export in, within the bounds of the application.
+// onCreate adds an export, within the limits of the application.
 func (b *book) onCreate(_ time.Time, m svc.Export) (grain.Outcome[svc.Export], error) {
 	if b.count((*svc.Export).Open) >= svc.MaxOpenExports {
 		return grain.Outcome[svc.Export]{}, &svc.Error{
@@ -95,7 +95,7 @@ func (b *book) onCreate(_ time.Time, m svc.Export) (grain.Outcome[svc.Export], e
 	return b.keep(m), nil
 }
 
-// keep saves an export.
+// keep stores an export.
 func (b *book) keep(one svc.Export) grain.Outcome[svc.Export] {
 	b.known[one.ID] = one
 	return grain.Answer(one, grain.Put("export", one.ID, one))
@@ -116,13 +116,13 @@ func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.Export], error
 	})), nil
 }
 
-// collected is the answer to a piece: whether it counts.
+// collected answers a piece: Counts says whether it counts.
 type collected struct {
 	Export svc.Export `json:"export"`
 	Counts bool       `json:"counts"`
 }
 
-// onCollect notes a piece. One that was noted before counts and changes nothing.
+// onCollect records a piece. A piece that was recorded before counts and changes nothing.
 func (b *book) onCollect(now time.Time, m svc.ExportPiece) (grain.Outcome[collected], error) {
 	one, known := b.known[m.ID]
 	if !known {
@@ -138,7 +138,7 @@ func (b *book) onCollect(now time.Time, m svc.ExportPiece) (grain.Outcome[collec
 	return grain.Answer(collected{one, true}, grain.Put("export", one.ID, one)), nil
 }
 
-// onFail ends an export that cannot go on.
+// onFail ends an export that cannot continue.
 func (b *book) onFail(now time.Time, m failExport) (grain.Outcome[svc.Export], error) {
 	one, known := b.known[m.ID]
 	if !known || !one.Open() || one.Run != m.Run {
@@ -148,8 +148,8 @@ func (b *book) onFail(now time.Time, m failExport) (grain.Outcome[svc.Export], e
 	return b.keep(one), nil
 }
 
-// onAge ends files that were kept for their time and forgets exports whose files are long gone. It returns the names of
-// the files to remove.
+// onAge ends files that have reached their age and deletes exports long after the end of their files. It returns the
+// names of the files to remove.
 func (b *book) onAge(now time.Time, _ grain.None) (grain.Outcome[[]string], error) {
 	var files []string
 	var writes []grain.Write
@@ -167,7 +167,8 @@ func (b *book) onAge(now time.Time, _ grain.None) (grain.Outcome[[]string], erro
 	return grain.Answer(files, writes...), nil
 }
 
-// onWithdraw takes the rows from the exports of an environment that were begun before an instant. It returns the names of the files to remove.
+// onWithdraw removes the rows of an environment's exports that began before an instant. It returns the names of the
+// files to remove.
 func (b *book) onWithdraw(now time.Time, m withdrawExports) (grain.Outcome[[]string], error) {
 	var files []string
 	var writes []grain.Write

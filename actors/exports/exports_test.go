@@ -11,7 +11,7 @@ import (
 	"svc/actors/grain"
 )
 
-// asked is an export of an environment as it is asked for, some time after the epoch.
+// asked is a requested export of an environment, some time after the epoch.
 func asked(id string, environment uint64, after time.Duration) svc.Export {
 	at := actorstest.At(after)
 	return svc.Export{
@@ -27,13 +27,13 @@ func changed(one svc.Export, change func(*svc.Export)) svc.Export {
 	return one
 }
 
-// saved is the outcome of a change: the export, which is answered and written.
+// saved is the outcome of a change: the export is answered and written.
 func saved(one svc.Export) grain.Outcome[any] {
 	return grain.Answer[any](one, grain.Put("export", one.ID, one))
 }
 
-// TestTheLifeOfExports plays the life of an application's exports: files that are collected in pieces, ready, failed, withdrawn, expired and
-// forgotten.
+// TestTheLifeOfExports plays the life of an application's exports. Files are collected in pieces, become ready, fail,
+// are withdrawn, expire and are deleted.
 func TestTheLifeOfExports(t *testing.T) {
 	const minute, day = time.Minute, 24 * time.Hour
 	at := func(after time.Duration) *time.Time { moment := actorstest.At(after); return &moment }
@@ -86,7 +86,7 @@ func TestTheLifeOfExports(t *testing.T) {
 	actorstest.WantEveryMethod(t, booksKind, steps)
 }
 
-// TestExportsAreBounded asks for more exports than may be under way, and for more files than are kept.
+// TestExportsAreBounded requests more exports than may be under way, and more files than are retained.
 func TestExportsAreBounded(t *testing.T) {
 	for name, of := range map[string]struct {
 		status svc.ExportStatus
@@ -114,7 +114,7 @@ func TestExportsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheOldestExportOfEachApplicationIsNext publishes exports and asks for work, applications and files.
+// TestTheOldestExportOfEachApplicationIsNext publishes exports and reads the work, applications and files.
 func TestTheOldestExportOfEachApplicationIsNext(t *testing.T) {
 	open, old, young, done, foreign := NewOpen(), asked("exp_1", 1, 0), asked("exp_2", 1, time.Minute), asked("exp_3", 1, -time.Minute), asked("exp_4", 9, 0)
 	done.Status, foreign.App.App = svc.ExportExpired, "shop"

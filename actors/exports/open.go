@@ -9,7 +9,8 @@ import (
 	"svc/actors/grain"
 )
 
-// Open is this node's snapshot of all exports: the runner asks it for work, and which files belong to any. NewOpen makes one.
+// Open is this node's snapshot of all exports: the runner reads its work from it, and the files that belong to an
+// export. NewOpen makes one.
 type Open struct {
 	mu    sync.Mutex
 	known map[string]svc.Export // by id; guarded by mu
@@ -21,7 +22,7 @@ func NewOpen() *Open {
 	return &Open{known: map[string]svc.Export{}, woken: make(chan struct{}, 1)}
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (o *Open) EntityKinds() []string { return []string{"export"} }
 
 // PublishEntities publishes the exports of one application.
@@ -42,7 +43,7 @@ func (o *Open) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	}
 }
 
-// Wake has the runner look for work.
+// Wake makes the runner look for work.
 func (o *Open) Wake() {
 	select {
 	case o.woken <- struct{}{}:
@@ -50,7 +51,7 @@ func (o *Open) Wake() {
 	}
 }
 
-// work returns of each application the oldest export that is under way, in the order of applications.
+// work returns the oldest export under way of each application, ordered by application.
 func (o *Open) work() []svc.Export {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +81,7 @@ func (o *Open) apps() (apps []svc.AppRef) {
 	return apps
 }
 
-// files returns the names of the files that exports have.
+// files returns the names of the files of exports.
 func (o *Open) files() map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

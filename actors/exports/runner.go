@@ -9,60 +9,62 @@ import (
 	"svc/actors/grain"
 )
 
-// Files keeps the rows of exports.
+// Files stores the rows of exports.
 type Files interface {
 	// AppendExport adds lines to a piece of a file, from a position on.
 	AppendExport(ctx context.Context, file string, piece uint64, position uint32, lines [][]byte, expires time.Time) error
 	// DropExport removes a file; it may be repeated.
 	DropExport(ctx context.Context, file string) error
-	// ExportFiles returns the files of which anything is stored, and when the last of it was.
+	// ExportFiles returns the stored files, with the time of their last change.
 	ExportFiles(ctx context.Context) (map[string]time.Time, error)
 }
 
 // Page is some rows of an export, as lines of JSON.
 type Page struct {
 	Lines [][]byte
-	// Cursor is where the next page begins; where Done is set, there is none.
+	// Cursor is the beginning of the next page; if Done is set, there is no next page.
 	Cursor string
 	Done   bool
-	// Progress says how much of the export lies before the next page, from 0 to 1.
+	// Progress is the part of the export before the next page, from 0 to 1.
 	Progress float64
 }
 
-// Source reads what is exported.
+// Source reads the rows that are exported.
 type Source interface {
-	// Page returns the rows after a cursor; the empty one is the beginning. Nobody is in them who was erased before the call.
+	// Page returns the rows after a cursor; the empty one is the beginning. They contain no person that was erased
+	// before the call.
 	Page(ctx context.Context, export *svc.Export, cursor string) (Page, error)
 }
 
-// Bounds of the runner's steps.
+// Limits of the runner's steps.
 const (
-	// pieceRows ends a piece once it has as many rows, and pieceTime once it took as long: an application's turn is over then.
+	// pieceRows ends a piece at a number of rows, and pieceTime after a time: then it is another application's turn.
 	pieceRows = 50_000
 	pieceTime = 5 * time.Second
-	// lookEvery is how often the runner looks for work that it was not woken for, ageEvery how often for files that are
-	// over, and strayAge how old rows are that belong to no export when they are removed.
+	// lookEvery is the pause between two searches for work, and ageEvery between two searches for expired files.
+	// strayAge is the age at which rows without an export are removed.
 	lookEvery = 5 * time.Second
 	ageEvery  = time.Minute
 	strayAge  = 10 * time.Minute
-	// rowsKept is how long rows are kept if nobody removes them.
+	// rowsKept is how long rows are stored if they are not removed earlier.
 	rowsKept = svc.ExportKept + 24*time.Hour
-	// tries is how often a piece is begun before its export fails.
+	// tries is the number of attempts at a piece before its export fails.
 	tries = 5
 )
 
-// Runner collects the rows of exports, on the node that owns them: one piece at a time, applications in turns, so that the
-// export of one delays that of another by a piece, and exports take one of the store's places for questions.
+// Runner collects the rows of exports on the node that owns them. It makes one piece at a time, and applications take
+// turns. So an export delays the export of another application by one piece, and all exports together use one of the
+// store's query slots.
 type Runner struct {
 	Actors grain.Caller
 	Open   *Open
 	Source Source
 	Files  Files
-	// Owns reports whether this node collects the rows of an application's exports; Sweeps whether it removes rows that belong
-	// to no export.
+	// Owns reports whether this node collects the rows of an application's exports. Sweeps reports whether it removes
+	// rows without an export.
 	Owns   func(app svc.AppRef) bool
 	Sweeps func() bool
-	// Draw returns random bits, which tell the tries of a piece apart.
+	// Draw returns random bits, which separate the attempts at a piece.
 	Draw   func() uint32
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -99,7 +101,7 @@ func (r *Runner) round(ctx context.Context) (more bool) {
 		again, err := r.step(ctx, export)
 		if err != nil && ctx.Err() == nil {
 			r.failed(ctx, &export, err)
-			continue // in the next round, which is not at once
+			continue // retried in the next round, which is not at once
 		}
 		delete(r.failures, export.ID)
 		more = more || again
@@ -107,7 +109,7 @@ func (r *Runner) round(ctx context.Context) (more bool) {
 	return more
 }
 
-// failed counts a failure and gives an export up that fails again and again.
+// failed counts a failure and gives up an export that fails repeatedly.
 func (r *Runner) failed(ctx context.Context, export *svc.Export, err error) {
 	r.Logger.Error("a piece of an export failed", "export", export.ID, "error", err)
 	if r.failures[export.ID]++; r.failures[export.ID] < tries || svc.CodeOf(err) == svc.CodeUnavailable {
@@ -119,7 +121,7 @@ func (r *Runner) failed(ctx context.Context, export *svc.Export, err error) {
 	}
 }
 
-// step collects a piece of an export and notes it. It reports whether more may follow.
+// step collects a piece of an export and records it. It reports whether more may follow.
 func (r *Runner) step(ctx context.Context, known svc.Export) (more bool, err error) {
 	export, err := booksGet.Ask(ctx, r.Actors, known.App.String(), findExport{known.ID})
 	if err != nil || !export.Open() {
@@ -164,7 +166,7 @@ func (r *Runner) piece(ctx context.Context, export *svc.Export) (svc.ExportPiece
 	return piece, nil
 }
 
-// age removes files that were kept for their time, and rows that belong to no export: a crash left them.
+// age removes files that have reached their age, and rows without an export, which a crash left.
 func (r *Runner) age(ctx context.Context) {
 	for _, app := range r.Open.apps() {
 		if !r.Owns(app) {

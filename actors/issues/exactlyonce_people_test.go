@@ -37,7 +37,7 @@ type worldLink struct {
 
 // worldPeople is the part of a world that concerns people.
 type worldPeople struct {
-	// told holds the sent ties, and linked the links with their first instants.
+	// told holds the sent ties; linked holds the links with their first instants.
 	told   map[worldAlias]bool
 	linked map[worldLink]time.Time
 	// merges holds the ties that members' merges stored, and asked holds all requested ones. sure holds the ties that a

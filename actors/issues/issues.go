@@ -117,8 +117,8 @@ type unreported struct {
 }
 
 // occurred reports the occurrences in a block to the actors of issues, one call each. It returns the issues that
-// regressed with the block, in environments for which tells is true, and the issues that did not answer. The decisions
-// are durable; the call may be repeated.
+// regressed with the block, in environments with alert rules for regressions, and the issues that did not answer. The
+// decisions are durable; the call may be repeated.
 func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []unreported) {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)

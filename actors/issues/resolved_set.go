@@ -62,7 +62,8 @@ func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 }
 
 // load adds the stored issues of partitions and drops issues of other partitions. It drops no issue of the partitions
-// themselves, since an actor that was kept from the previous generation may have added its issue meanwhile.
+// themselves: the actor of an issue may have stayed since the previous generation and may have added the issue
+// meanwhile.
 func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil

@@ -1,3 +1,3 @@
-// Package live has the actors of live views, which show who is in an environment now. Listener
-// hands them the visits of each stored block.
+// Package live implements the actors of live views, which show the current visitors of an environment. Listener passes
+// them the visits of each stored block.
 package live

@@ -13,8 +13,8 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Listener gathers the visits of every block in the environments whose live view is open, and hands them to
-// the live actors once the block is stored.
+// Listener gathers the visits of every block in the environments with an open live view, and passes them to the live
+// actors once the block is stored.
 type Listener struct {
 	pipeline.NopListener
 	Subscriptions *Subscriptions
@@ -22,7 +22,7 @@ type Listener struct {
 	Logger        *slog.Logger
 }
 
-// Open begins to gather visits. Environments whose view is not open now are left out of the whole block.
+// Open begins to gather visits. Environments without an open view at this time are left out of the whole block.
 func (l *Listener) Open() pipeline.BlockListener {
 	return &liveBlock{listener: l, watched: l.Subscriptions.set(), visits: map[uint64][]svc.LiveVisit{}}
 }
@@ -57,7 +57,7 @@ func (b *liveBlock) gather(row *svc.EventRow) {
 	})
 }
 
-// Committed hands digests to the live actors whose view is open now. One that was opened after the block was
+// Committed passes digests to the live actors that have an open view now. A view that was opened after the block was
 // begun reads its window from the store again.
 func (b *liveBlock) Committed(block uint64) {
 	for environment := range b.listener.Subscriptions.set() {

@@ -20,12 +20,12 @@ import (
 //
 //	identity   the number of an environment
 //	rank       1
-//	owns       who was there in the last five minutes
-//	persists   nothing: the window is read from the store when it is first asked
-//	           for, and grows by the digest of every block stored since
+//	owns       the visitors of the last five minutes
+//	persists   nothing: the window is read from the store at the first request,
+//	           and grows by the digest of every block stored since
 //	woken by   calls and digests
 //	limits     memory grows with the visitors of five minutes
-//	stops      after two minutes without a question; nobody gathers digests then
+//	stops      after two minutes without a request; no digests are gathered then
 const kindLive = "live"
 
 // Visits reads the visits of the last minutes from the store.
@@ -35,14 +35,14 @@ type Visits interface {
 	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
 }
 
-// Subscriptions is the set of environments whose live view is open on this node. Updates are gathered for
-// these only.
+// Subscriptions is the set of environments that have an open live view on this node. Updates are gathered only for
+// these environments.
 type Subscriptions struct {
 	mu      sync.Mutex
 	current atomic.Pointer[map[uint64]bool]
 }
 
-// set returns the present set; it is never modified.
+// set returns the current set; it is never modified.
 func (w *Subscriptions) set() map[uint64]bool {
 	if current := w.current.Load(); current != nil {
 		return *current
@@ -77,7 +77,7 @@ type Ports struct {
 	Logger *slog.Logger
 }
 
-// liveIdle is how long a live window is kept after the last question.
+// liveIdle is how long a live window is cached after the last request.
 const liveIdle = 2 * time.Minute
 
 // Kind returns the kind of live views.
@@ -85,7 +85,7 @@ func Kind(ports Ports) cluster.Kind {
 	return cluster.Kind{
 		Name: kindLive, Rank: 1, Idle: liveIdle,
 		New: func(identity string) actor.Actor {
-			environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
+			environment, _ := strconv.ParseUint(identity, 10, 64) // an invalid identity watches environment 0, which has no events
 			return &live{
 				environment: environment, visits: ports.Visits, watchers: ports.Subscriptions, now: ports.Now, idle: liveIdle, logger: ports.Logger, workers: ports.Workers, whole: ports.Whole,
 			}
@@ -114,7 +114,7 @@ type live struct {
 	loading bool
 	// stale is set once a partial digest came.
 	stale bool
-	// blocks are those that the window was read from; late are the digests that came during the reading.
+	// blocks holds the blocks from which the window was read; late holds the digests that arrived during the reading.
 	blocks  map[uint64]bool
 	late    []*digest
 	waiting []*cluster.Request
@@ -160,7 +160,7 @@ func (l *live) Receive(c actor.Context) {
 	}
 }
 
-// answer answers the waiting requests, or has the window read first.
+// answer answers the waiting requests; if necessary, it reads the window first.
 func (l *live) answer(c actor.Context) {
 	if l.loading {
 		return
@@ -192,8 +192,7 @@ func (l *live) load(c actor.Context) {
 	})
 }
 
-// onDigest adds a block's visits, unless the window was read when the block was
-// in the store already.
+// onDigest adds a block's visits, unless the block was already in the store when the window was read.
 func (l *live) onDigest(d *digest) {
 	switch {
 	case d.partial:
@@ -243,20 +242,18 @@ type Presence struct {
 	Actors grain.Caller
 }
 
-// Live returns who was there in the last five minutes of an environment, bots
-// excluded.
+// Live returns the visitors of the last five minutes in an environment, without bots.
 func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.Live, error) {
 	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
 }
 
-// Updates hands the digests of blocks to the live actors of this node.
+// Updates passes the digests of blocks to the live actors of this node.
 type Updates struct {
 	Actors teller
 	Logger *slog.Logger
 }
 
-// Reread has the open view of an environment on this node, if there is one, read again from the store before
-// it is shown next.
+// Reread makes the open view of an environment on this node, if any, read the store again before it is shown next.
 func (d *Updates) Reread(subscriptions *Subscriptions, environment uint64) {
 	if subscriptions.set()[environment] {
 		d.deliver(environment, &digest{partial: true})

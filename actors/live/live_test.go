@@ -14,7 +14,7 @@ import (
 	"svc/actors/grain"
 )
 
-// visitStore is a store of visits by block, whose reads wait where a test says.
+// visitStore is a store of visits by block. Its reads wait at points that a test sets.
 type visitStore struct {
 	mu     sync.Mutex
 	blocks map[uint64][]svc.LiveVisit
@@ -97,7 +97,7 @@ func TestLiveReadsOnceAndGrowsByDigests(t *testing.T) {
 		if store.reads != 1 {
 			t.Errorf("the store was read %d times", store.reads)
 		}
-		store.store(2, third) // nobody asks for so long that the window is read again
+		store.store(2, third) // no request for so long that the window is read again
 		time.Sleep(svc.LiveSeconds*time.Second - time.Minute)
 		want(t, "a minute before the window ends", visitors(), 3)
 		time.Sleep(time.Minute)
@@ -160,5 +160,5 @@ func TestLiveSaysThatTheStoreIsAwayAndRecovers(t *testing.T) {
 	})
 }
 
-// clock is the bubble's, in the form in which times come back from JSON.
+// clock is the clock of the bubble, in the form of times that were decoded from JSON.
 func clock() time.Time { return time.Now().UTC().Round(0) }

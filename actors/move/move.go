@@ -1,5 +1,5 @@
-// Package move moves an environment from one shard to another while a node stores what comes in: the rows are
-// copied, the last of them while nothing of them is stored, and the decision stands in the log.
+// Package move moves an environment from one shard to another while a node continues to store items. The rows are
+// copied; the last of them are copied while the shard is held and stores nothing. The decision stands in the log.
 package move
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// quick is the time in which what came meanwhile is copied before the last span begins, if rounds are
-	// enough for that.
+	// quick is the time in which the new rows must be copied before the last hold begins, if that happens within rounds
+	// rounds.
 	quick  = time.Second
 	rounds = 20
 )
@@ -25,7 +25,7 @@ type Mover struct {
 	Stream Stream
 	// BlockAt returns the least number of a block of an instant.
 	BlockAt func(at time.Time) uint64
-	// Hold bounds each span of time in which nothing of a shard is stored.
+	// Hold bounds each span of time in which a shard stores nothing.
 	Hold time.Duration
 	Now  func() time.Time
 	// Step is called between two steps with the name of the next one, and ends the move with its error. It
@@ -33,7 +33,7 @@ type Mover struct {
 	Step func(name string) error
 }
 
-// Store is the store as a move sees it.
+// Store is the part of the store that a move needs.
 type Store interface {
 	ShardCount() int
 	ShardOf(environment uint64) int
@@ -45,19 +45,19 @@ type Store interface {
 	WithoutRows(run func() error) error
 }
 
-// Copy is a copy of an environment under way. Link, List and Finish are called while nothing of the shard is stored.
+// Copy is a copy of an environment under way. Link, List and Finish are called while the shard stores nothing.
 type Copy interface {
-	// Link keeps what there is, and Fill copies that.
+	// Link links the present rows, and Fill copies them.
 	Link(ctx context.Context, now time.Time, blockAt func(time.Time) uint64) error
 	Fill(ctx context.Context) error
-	// List finds the blocks that came since, and Add copies them.
+	// List finds the blocks that were stored since, and Add copies them.
 	List(ctx context.Context) error
 	Add(ctx context.Context) error
-	// Finish copies what is left, and fails where the copy is not the environment.
+	// Finish copies the rest, and fails if the copy differs from the environment.
 	Finish(ctx context.Context) error
 }
 
-// Stream stores what comes in.
+// Stream stores the items that arrive.
 type Stream interface {
 	Hold(ctx context.Context, shard int) (*pipeline.Held, error)
 }
@@ -67,24 +67,26 @@ type Moved struct {
 	Environment uint64 `json:"environment"`
 	From        int    `json:"from"`
 	To          int    `json:"to"`
-	// HeldMs is the longest time in which nothing of the environment's home was stored, in milliseconds.
+	// HeldMs is the longest time in which the environment's home stored nothing, in milliseconds.
 	HeldMs int64 `json:"heldMs"`
 }
 
-// Move has an environment live on a shard:
+// Move moves an environment to a shard:
 //
-//  1. What an earlier attempt left on the new shard is removed.
-//  2. The tables of the old one are linked while the shard is held, and copied while it is not.
-//  3. What came meanwhile is copied, round after round, until that is quick.
-//  4. The shard is held: the rest is copied, the decision is committed beside the log's positions, and the place
-//     is noted.
-//  5. What is left on other shards is removed.
+// 1. Rows that an earlier attempt left on the new shard are removed. 2. The tables of the old one are linked while the
+// shard is held, and copied while it is not. 3. Rows that were stored meanwhile are copied, round after round, until
+// that is quick. 4. The shard is held: the rest is copied, the decision is committed next to the log's positions, and
+// the place
 //
-// Until the decision the old place is in force, and after it the new one, whatever ends the process; the same
-// call goes on. Reads are answered from the place that is in force. An environment is moved by one process at a time.
+//	is noted.
+//
+// 5. Remaining rows on other shards are removed.
+//
+// Until the decision the old place is in force, and after it the new one, even if the process ends; the same call then
+// continues. Reads are answered from the place that is in force. One process at a time moves an environment.
 func (m *Mover) Move(ctx context.Context, environment uint64, to int) (*Moved, error) {
 	moved := &Moved{Environment: environment, To: to}
-	// Before the shard can be held it is not certain where the environment lives: a decision may not have been heard of.
+	// Before the shard can be held, the place of the environment is uncertain: this node may not know of a decision.
 	err := m.held(ctx, moved, func(context.Context, *pipeline.Held) error { moved.From = m.Store.ShardOf(environment); return nil })
 	if err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (m *Mover) step(name string) error {
 	return m.Step(name)
 }
 
-// move copies the environment and has it live on the new shard.
+// move copies the environment and moves it to the new shard.
 func (m *Mover) move(ctx context.Context, moved *Moved) error {
 	if err := m.Store.ClearMoved(ctx, moved.Environment, moved.To); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (m *Mover) finish(ctx context.Context, moved *Moved, c Copy, held *pipeline
 	if err := held.Decide(ctx, moved.Environment, moved.To); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // it took place
+	ctx = context.WithoutCancel(ctx) // the move took place
 	err := m.step("note")
 	if err == nil {
 		err = m.Store.NotePlace(ctx, moved.Environment, moved.To)
@@ -179,13 +181,13 @@ func (m *Mover) finish(ctx context.Context, moved *Moved, c Copy, held *pipeline
 		err = held.Decided(ctx)
 	}
 	if err != nil {
-		held.Abandon() // the word of it stays until the next generation has noted it
+		held.Abandon() // the text of the move stays until the next generation has noted it
 		return fmt.Errorf("%w: %w", pipeline.ErrUndecided, err)
 	}
 	return nil
 }
 
-// held runs a function while nothing of the shard is stored whose partitions have the environment's items.
+// held runs a function while the shard with the partitions of the environment stores nothing.
 func (m *Mover) held(ctx context.Context, moved *Moved, run func(ctx context.Context, held *pipeline.Held) error) error {
 	ctx, cancel := context.WithTimeout(ctx, m.Hold)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 	"svc/protos"
 )
 
-// Clients are the clients of a node of its own.
+// Clients are the clients of a separate node.
 type Clients struct {
 	*actorstest.Host
 	T          *testing.T
@@ -31,7 +31,7 @@ type Clients struct {
 	Identity   *identity.Identity
 	Apps       *apps.Applications
 	Replays    *identity.Replays
-	// Refuse, where set, says which calls fail instead of reaching an actor.
+	// Refuse, if set, returns the error of a call that must not reach an actor.
 	Refuse func(call *protos.Call) error
 
 	mu      sync.Mutex
@@ -54,10 +54,10 @@ func WithClients(t *testing.T, limits identity.Limits, test func(t *testing.T, c
 	})
 }
 
-// Clock is the virtual clock of a test, in the form in which times come back from JSON.
+// Clock is the virtual clock of a test, in the form of times that were decoded from JSON.
 func Clock() time.Time { return time.Now().UTC().Round(0) } //nolint:forbidigo // the clock is that of a synctest bubble
 
-// Call is the caller of the clients.
+// Call implements the caller of the clients.
 func (c *Clients) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
 	if c.Refuse != nil {
 		if err := c.Refuse(call); err != nil {
@@ -67,7 +67,7 @@ func (c *Clients) Call(ctx context.Context, call *protos.Call) (*protos.Answer, 
 	return c.Host.Call(ctx, call)
 }
 
-// id counts the ids of each prefix.
+// id returns ids that count for each prefix.
 func (c *Clients) id(prefix string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *Clients) random(n int) []byte {
 	return out[:n]
 }
 
-// User returns the user of an email address, who is made where there is none.
+// User returns the user of an e-mail address, and makes it if necessary.
 func (c *Clients) User(email, name string) svc.User {
 	c.T.Helper()
 	user, err := c.Identity.User(c.T.Context(), email, name)
@@ -116,13 +116,13 @@ func (c *Clients) Mint(owner svc.TokenOwner, scopes ...svc.Scope) (svc.Token, st
 	return token, secret.Reveal()
 }
 
-// Authorize asks for a route of no class, which no limit governs.
+// Authorize authorizes a route without a class, to which no limit applies.
 func (c *Clients) Authorize(secret, org string) (svc.Grant, error) {
 	grant, _, err := c.Identity.Authorize(c.T.Context(), secret, svc.RateNone, org)
 	return grant, err
 }
 
-// NoError ends a test where a call failed.
+// NoError ends a test if a call failed.
 func NoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -130,7 +130,7 @@ func NoError(t *testing.T, err error) {
 	}
 }
 
-// WantError checks that a call failed with an error, or that it did not where want is nil.
+// WantError checks that a call failed with an error, or succeeded if want is nil.
 func WantError(t *testing.T, what string, got error, want *svc.Error) {
 	t.Helper()
 	if !actorstest.SameError(got, want) {

@@ -18,8 +18,8 @@ type Channels interface {
 type Telemetry struct {
 	Actors   grain.Caller
 	Channels Channels
-	// Sync makes a change known to this node before it is answered, where the owner is another one; nil
-	// where there are no others.
+	// Sync publishes a change on this node before it is answered, if the owner is another node; nil if there are no
+	// other nodes.
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
@@ -32,10 +32,9 @@ func (t *Telemetry) Telemetry(ctx context.Context, ref svc.AppRef, env svc.Envir
 	return telemetryGet.Ask(ctx, t.Actors, identity(ref, env.Slug), getState{Place: placeOf(ref, env)})
 }
 
-// UpdateTelemetry puts a valid policy in place of that of a revision, and returns the new state; stale says
-// that the revision is another one, and that the state is the present one. Channels that the policy
-// adds must be those of the application. The policy is in force on this node when it returns, and on the others
-// within a second.
+// UpdateTelemetry replaces the policy of a revision by a valid one, and returns the new state. If stale is true, the
+// revision is another one, and the state is the current one. Channels that the policy adds must belong to the
+// application. The policy is in force on this node when the call returns, and on the others within a second.
 func (t *Telemetry) UpdateTelemetry(ctx context.Context, ref svc.AppRef, env svc.Environment, expected int64, policy svc.TelemetryPolicy) (state svc.TelemetryState, stale bool, err error) {
 	if err := t.checkChannels(ctx, ref, policy.Alerts.ChannelIDs); err != nil {
 		return state, false, err
@@ -45,7 +44,7 @@ func (t *Telemetry) UpdateTelemetry(ctx context.Context, ref svc.AppRef, env svc
 		return state, false, err
 	}
 	if t.Sync != nil && !answer.Stale {
-		_ = t.Sync(ctx, kindTelemetry, identity(ref, env.Slug)) // a change that is not here in time is on its way
+		_ = t.Sync(ctx, kindTelemetry, identity(ref, env.Slug)) // a change that does not arrive in time is on its way
 	}
 	return answer.State, answer.Stale, nil
 }

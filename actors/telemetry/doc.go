@@ -1,2 +1,3 @@
-// Package telemetry has what an environment takes in: its policy, its budgets, and who was told of them.
+// Package telemetry implements the intake settings of an environment: its policy, its budgets, and the notices about
+// them.
 package telemetry

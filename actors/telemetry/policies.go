@@ -7,8 +7,8 @@ import (
 	"svc/actors/grain"
 )
 
-// Policies is this node's snapshot of the policies of all environments, read by the ingest path
-// without a lock and replaced when they change.
+// Policies is this node's snapshot of the policies of all environments. The ingest path reads it without a lock, and
+// its entries are replaced when they change.
 type Policies struct {
 	byEnvironment sync.Map // the number of an environment → *svc.TelemetryState
 	fallback      *svc.TelemetryState
@@ -24,7 +24,7 @@ func NewPolicies() *Policies {
 	}
 }
 
-// Telemetry returns the state of an environment, the default where nobody chose a policy.
+// Telemetry returns the state of an environment, or the default if no policy was chosen.
 func (p *Policies) Telemetry(environment uint64) *svc.TelemetryState {
 	if found, known := p.byEnvironment.Load(environment); known {
 		return found.(*svc.TelemetryState)
@@ -41,7 +41,7 @@ func (p *Policies) All() (states []*svc.TelemetryState) {
 	return states
 }
 
-// Publish replaces the state of an environment, unless a later version of it is known.
+// Publish replaces the state of an environment, unless a later version is known.
 func (p *Policies) Publish(version svc.Version, state *svc.TelemetryState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,10 +52,10 @@ func (p *Policies) Publish(version svc.Version, state *svc.TelemetryState) {
 	p.byEnvironment.Store(state.Environment, state)
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (p *Policies) EntityKinds() []string { return []string{kindTelemetry} }
 
-// PublishEntities publishes the state of an environment. One that cannot be decoded leaves the last one in force.
+// PublishEntities publishes the state of an environment. If it cannot be decoded, the last one stays in force.
 func (p *Policies) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	for _, entity := range entities {
 		if entity.Kind != kindTelemetry || entity.Deleted {

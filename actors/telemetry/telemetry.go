@@ -22,17 +22,17 @@ import (
 //	stops      after five minutes without a message
 const kindTelemetry = "telemetry"
 
-// idle is how long an actor without messages is kept.
+// idle is how long an actor stays activated without a message.
 const idle = 5 * time.Minute
 
 type telemetry struct {
 	state svc.TelemetryState
-	// publish makes a change known to this node before it is answered.
+	// publish publishes a change on this node before it is answered.
 	publish func(svc.Version, *svc.TelemetryState)
 	newID   func(prefix string) string
 }
 
-// place says which environment an actor is of; a first message makes the state with it.
+// place names the environment of an actor; the first message makes the state with it.
 type place struct {
 	App         svc.AppRef `json:"app"`
 	Env         string     `json:"env"`
@@ -50,15 +50,15 @@ type (
 	}
 	evaluateBudgets struct {
 		Use svc.BudgetUse `json:"use"`
-		// Pulses say when items arrived; Heard is since when the asking node could hear them. They are missing where no
-		// signal is watched.
+		// Pulses are the arrival times of items. Heard is the time since which the asking node has seen arrivals. Both
+		// are missing if no signal is watched.
 		Pulses map[svc.Signal]svc.SignalPulse `json:"pulses,omitempty"`
 		Heard  time.Time                      `json:"heard"`
 	}
 	noteDeliveries struct {
 		Ends map[string]*svc.Delivery `json:"ends"`
 	}
-	// updated holds the state after an update, or the present one where the revision was another.
+	// updated holds the state after an update, or the current one if the revision was another.
 	updated struct {
 		State svc.TelemetryState `json:"state"`
 		Stale bool               `json:"stale"`
@@ -75,15 +75,14 @@ var (
 	telemetryDelivered = grain.On(telemetryKind, "delivered", (*telemetry).onDelivered, grain.Repeatable)
 )
 
-// Kinds returns the kinds of this package for the actors of a node, which publish their changes to the
-// node's policies.
+// Kinds returns the kinds of this package for the actors of a node. They publish their changes to the node's policies.
 func Kinds(node *grain.Node, policies *Policies, newID func(prefix string) string) []cluster.Kind {
 	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetry { return &telemetry{publish: policies.Publish, newID: newID} })}
 }
 
 func identity(ref svc.AppRef, env string) string { return ref.String() + "/" + env }
 
-// Restore reads the state back. What a version of the program added since has its default.
+// Restore reads the state. Fields that a later version of the program added have their defaults.
 func (t *telemetry) Restore(entities []svc.Entity) error {
 	t.state = svc.TelemetryState{}
 	for _, entity := range entities {
@@ -99,10 +98,10 @@ func (t *telemetry) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// errEmpty is why an entity without content is not read.
+// errEmpty is the error of an entity without content.
 var errEmpty = errors.New("the entity is empty")
 
-// decode reads a state over the default policy, so that members that it lacks have their defaults.
+// decode decodes a state into the default policy, so that missing members have their defaults.
 func decode(entity svc.Entity) (*svc.TelemetryState, error) {
 	state := svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
 	if len(entity.Payload) == 0 {
@@ -121,7 +120,7 @@ func (t *telemetry) settle(at place) {
 	}
 }
 
-// changed returns the outcome of a change, which this node hears of before it is answered.
+// changed returns the outcome of a change, which is published on this node before it is answered.
 func changed[R any](t *telemetry, answer R) grain.Outcome[R] {
 	state := t.state
 	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{
@@ -144,7 +143,7 @@ func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updat
 	return changed(t, updated{State: t.state}), nil
 }
 
-// decide holds the use of a month against the budgets and the arrivals against the usual pauses. It reports whether the
+// decide compares the use of a month with the budgets, and the arrivals with the usual pauses. It reports whether the
 // state changed.
 func (m *evaluateBudgets) decide(state *svc.TelemetryState, now time.Time, newID func(prefix string) string) bool {
 	spent := state.Evaluate(m.Use, now, newID)
@@ -152,7 +151,7 @@ func (m *evaluateBudgets) decide(state *svc.TelemetryState, now time.Time, newID
 	return spent || silent
 }
 
-// onEvaluate decides which channels are told, and keeps the notices.
+// onEvaluate decides which channels are notified, and stores the notices.
 func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[svc.TelemetryState], error) {
 	if t.state.Environment == 0 || !m.decide(&t.state, now, t.newID) {
 		return grain.Answer(t.state), nil
@@ -160,7 +159,7 @@ func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[
 	return changed(t, t.state), nil
 }
 
-// onDelivered notes which notices were delivered, or are to be tried again.
+// onDelivered records the delivered notices, and the notices that are to be tried again.
 func (t *telemetry) onDelivered(_ time.Time, m noteDeliveries) (grain.Outcome[grain.None], error) {
 	t.state.Delivered(m.Ends)
 	return changed(t, grain.None{}), nil

@@ -10,11 +10,11 @@ import (
 	"svc/actors/grain"
 )
 
-// MonthUsage reads what became of the items of environments.
+// MonthUsage reads the stored and the arrived items of environments.
 type MonthUsage interface {
-	// StoredSince counts what some environments stored since a UTC day.
+	// StoredSince counts the items that some environments stored since a UTC day.
 	StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error)
-	// Pulses says when items of some environments arrived since a UTC day.
+	// Pulses returns the arrival times of items of some environments since a UTC day.
 	Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error)
 }
 
@@ -24,19 +24,19 @@ type Sender interface {
 }
 
 const (
-	// watchEvery is how often budgets are looked at, watchTime bounds one look.
+	// watchEvery is the pause between two evaluations of budgets; watchTime bounds one evaluation.
 	watchEvery = 5 * time.Second
 	watchTime  = 30 * time.Second
-	// listenEvery is how often it is looked for signals that have stopped.
+	// listenEvery is the pause between two searches for signals that have stopped.
 	listenEvery = 30 * time.Second
-	// deaf is the age of the oldest accepted item that is not stored from which arrivals cannot be judged.
+	// deaf bounds the age of the oldest accepted item that is not stored. Beyond it, arrivals cannot be judged.
 	deaf = 10 * time.Second
 )
 
-// Watch holds what environments store against their budgets, and the arrivals of their signals against the usual pauses, and
-// delivers the notices. One node does it,
-// the owner of partition 0. The actor of an environment decides, and keeps every notice until its delivery is noted, so a
-// node that dies leaves them to its successor; a receiver tells a notice that comes twice by its id.
+// Watch compares the stored items of environments with their budgets, and the arrivals of their signals with the usual
+// pauses, and delivers the notices. One node does this, the owner of partition 0. The actor of an environment decides,
+// and stores every notice until its delivery is recorded, so a node that dies leaves the notices to its successor. A
+// receiver recognizes a repeated notice by its id.
 type Watch struct {
 	Policies *Policies
 	Usage    MonthUsage
@@ -49,12 +49,12 @@ type Watch struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// heard is since when arrivals were seen without interruption, zero while they are not; listened is when they were last
-	// looked at.
+	// heard is the time since which arrivals were seen without interruption, zero while they are not seen. listened is
+	// the time of the last query for arrivals.
 	heard, listened time.Time
 }
 
-// Run looks until ctx ends.
+// Run evaluates until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -112,8 +112,8 @@ func (w *Watch) look(ctx context.Context) error {
 	return nil
 }
 
-// listen returns when items of some environments arrived; nil where it is not time to look, or where what arrived lately is
-// not stored yet.
+// listen returns the arrival times of items of some environments. It returns nil before the next search is due, or if
+// the latest arrivals are not stored yet.
 func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
 	if w.Lag() > deaf {
 		w.heard = time.Time{}
@@ -134,7 +134,7 @@ func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time
 	return pulses, nil
 }
 
-// evaluate asks the actor of an environment where its state would change, and delivers what is due.
+// evaluate asks the actor of an environment if its state would change, and delivers the notices that are due.
 func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask evaluateBudgets, now time.Time) error {
 	state := *known
 	trial := *known
@@ -160,7 +160,7 @@ func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask eva
 	return err
 }
 
-// deliver attempts one delivery; it returns nil where there is no further attempt.
+// deliver attempts one delivery; it returns nil if there is no further attempt.
 func (w *Watch) deliver(ctx context.Context, channels []svc.Channel, delivery svc.Delivery, now time.Time) *svc.Delivery {
 	at := slices.IndexFunc(channels, func(c svc.Channel) bool { return c.ID == delivery.ChannelID })
 	if at < 0 {

@@ -19,7 +19,7 @@ import (
 	"svc/protos"
 )
 
-// desk is one telemetry actor, whose state is read back from what it stored before every call.
+// desk is one telemetry actor that restores its stored state before every call.
 type desk struct {
 	t        *testing.T
 	policies *Policies
@@ -49,7 +49,7 @@ func (d *desk) Call(_ context.Context, call *protos.Call) (*protos.Answer, error
 	return &protos.Answer{Payload: payload}, err
 }
 
-// arrivals is a store in which events arrive every minute until they stop; they have for weeks.
+// arrivals is a store in which events have arrived every minute for weeks, until they stop.
 type arrivals struct {
 	began time.Time
 
@@ -57,7 +57,7 @@ type arrivals struct {
 	last time.Time
 }
 
-// arrive has an event arrive now.
+// arrive adds an event now.
 func (a *arrivals) arrive() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +75,7 @@ func (a *arrivals) Pulses(context.Context, []uint64, time.Time) (map[uint64]map[
 	return map[uint64]map[svc.Signal]svc.SignalPulse{1: {svc.SignalEvents: pulse}}, nil
 }
 
-// chat is a channel that fails as often as it is told to, and keeps what it was sent.
+// chat is a channel that fails a set number of times, and stores its notices.
 type chat struct {
 	mu    sync.Mutex
 	fails int
@@ -97,22 +97,22 @@ func (c *chat) Send(_ context.Context, _ svc.Channel, delivery svc.Delivery) (bo
 	return false, nil
 }
 
-// fail has the next deliveries fail.
+// fail makes the next deliveries fail.
 func (c *chat) fail(times int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fails = times
 }
 
-// received returns what was delivered.
+// received returns the delivered notices.
 func (c *chat) received() []svc.Delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent)
 }
 
-// TestTheWatchTellsOnce has events stop while a watch dies and another begins, a channel fails and the store lags: the
-// channel is told once of the silence, once of its end, and once of the budget.
+// TestTheWatchTellsOnce lets events stop while a watch dies and another begins, a channel fails and the store lags. The
+// channel is notified once of the silence, once of its end, and once of the budget.
 func TestTheWatchTellsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()

@@ -1,7 +1,6 @@
-// Command gen writes crawlers.json, the crawler patterns that package enrich
-// embeds, and CRAWLERS-LICENSE, the licence they come under. It downloads one
-// pinned version of the npm package crawler-user-agents with the npm client
-// and keeps the patterns alone. Run it from the root of the module:
+// Command gen writes crawlers.json, the crawler patterns that package enrich embeds, and CRAWLERS-LICENSE, their
+// licence. It downloads one pinned version of the npm package crawler-user-agents with the npm client and writes only
+// the patterns. Run it from the root of the module:
 //
 //	go run ./actors/enrich/gen
 package main
@@ -28,8 +27,7 @@ const (
 	target    = "actors/enrich"
 )
 
-// excluded lists the patterns of the package that match software a person
-// looks at pages with.
+// excluded lists the patterns of the package that match software with which people view pages.
 func excluded() []string {
 	return []string{
 		`okhttp`,                                               // HTTP client inside Android applications
@@ -119,8 +117,7 @@ func read(archive string, names ...string) ([][]byte, error) {
 	return files, nil
 }
 
-// compact keeps the patterns of the package's list that are not excluded, in
-// their order, one a line.
+// compact returns the patterns of the package's list that are not excluded, in their order, one per line.
 func compact(list []byte) ([]byte, error) {
 	var entries []struct{ Pattern string }
 	if err := json.Unmarshal(list, &entries); err != nil {
