@@ -83,7 +83,7 @@ func innerImports() map[string][]string {
 		"svc/storage/clickhouse/columns": nil,
 		"svc/storage/clickhouse/block":   {"svc/storage/clickhouse", "svc/storage/clickhouse/columns"},
 		"svc/storage/clickhouse/state":   {"svc/storage/clickhouse", "svc/storage/groupcommit"},
-		// Funnels, cohorts and filters by segments count persons (D243, D246).
+		// Funnels, cohorts and filters by segments count persons (docs/decisions/0028-divide-shared-devices-by-time.md).
 		"svc/storage/clickhouse/reads":        {"svc/storage/clickhouse", "svc/storage/clickhouse/people", "svc/storage/lru"},
 		"svc/storage/clickhouse/exports":      {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/metrics":      {"svc/storage/clickhouse"},

@@ -58,7 +58,7 @@ func WindowKeys() []string {
 }
 
 // ParseWindow reads a range word. Relative windows end with the second of now, so
-// that the same questions of one second are one question (D85), and are exactly as
+// that the same questions of one second are one question (docs/decisions/0032-read-raw-rows-by-numbers.md), and are exactly as
 // long as they say, measured by the clock on the wall of loc; custom windows run
 // from the first day's midnight to the end of the last day.
 func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldError) {

@@ -16,5 +16,5 @@
 //     while it was made.
 //   - Calls go down in rank only, so no two actors can wait for each other.
 //
-// What it does not use of the library, and why, is in DECISIONS.md (D3).
+// What it does not use of the library, and why, is in docs/decisions/0015-call-actors-over-protoactor.md.
 package cluster

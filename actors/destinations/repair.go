@@ -12,7 +12,8 @@ import (
 )
 
 // Repair writes the numbers of their environments into destinations again. Up to November 2026 each change of a
-// destination stored the number 0. No event is found by the number 0 (D676).
+// destination stored the number 0. No event is found by the number 0
+// (docs/decisions/0015-call-actors-over-protoactor.md).
 type Repair struct {
 	Index *Index
 	// Applications lists the applications that this node knows.

@@ -37,7 +37,7 @@ func arrivedOf(step *visitStep) *arrived {
 func TestAVisitSurvivesTheLogin(t *testing.T) {
 	const view, identify, alias = svc.PageView, svc.IdentifyEvent, svc.AliasEvent
 	tests := map[string][]visitStep{
-		"D1: one session id": {
+		"one session id": {
 			{"page", "s", "a", "", 0, view, "news", "page", "a", "news"},
 			{"identify", "s", "a", "u", 1, identify, "direct", "page", "a", "news"},
 			{"goal", "s", "", "u", 2, "signup", "direct", "page", "a", "news"},

@@ -32,8 +32,7 @@ func (l login) items(name string, at time.Time) []map[string]any {
 }
 
 // TestALoginKeepsTheVisit sends visits with a login in every order, in one request and in several requests. A restart
-// happens in the middle. Each visit is one visit of one visitor. Its conversion counts for the source of the visit
-// (D1).
+// happens in the middle. Each visit is one visit of one visitor. Its conversion counts for the source of the visit.
 func TestALoginKeepsTheVisit(t *testing.T) {
 	anon, known, both := map[string]any{"anonymousId": "a"}, map[string]any{"distinctId": "u"}, map[string]any{"anonymousId": "a", "distinctId": "u"}
 	named := map[string]any{"sessionId": "s"}

@@ -101,7 +101,7 @@ func TestPostHogLosses(t *testing.T) {
 	}
 }
 
-// TestPostHogTraits sends traits of one person several times in a request. D1 is the case without times.
+// TestPostHogTraits sends traits of one person several times in a request.
 func TestPostHogTraits(t *testing.T) {
 	t.Parallel()
 	sign := func(traits, more string) string {
@@ -109,7 +109,7 @@ func TestPostHogTraits(t *testing.T) {
 	}
 	const at = `,"timestamp":"2026-11-20T09:00:00Z"`
 	for name, test := range map[string]struct{ events, want []string }{
-		"D1":                {[]string{sign(`"$set_once":{"initial_plan":"free"}`, ""), sign(`"$set_once":{"initial_plan":"pro"}`, "")}, []string{"{}", `{"$set_once":{"initial_plan":"free"}}`}},
+		"no times":          {[]string{sign(`"$set_once":{"initial_plan":"free"}`, ""), sign(`"$set_once":{"initial_plan":"pro"}`, "")}, []string{"{}", `{"$set_once":{"initial_plan":"free"}}`}},
 		"the other order":   {[]string{sign(`"$set_once":{"initial_plan":"pro"}`, ""), sign(`"$set_once":{"initial_plan":"free"}`, "")}, []string{"{}", `{"$set_once":{"initial_plan":"pro"}}`}},
 		"one time":          {[]string{sign(`"$set_once":{"a":2}`, at), sign(`"$set_once":{"a":1,"b":1}`, at)}, []string{`{"$set_once":{"a":2}}`, `{"$set_once":{"b":1}}`}},
 		"set twice":         {[]string{sign(`"$set":{"plan":"pro"}`, at), sign(`"$set":{"plan":"free"}`, at)}, []string{`{"plan":"free"}`, "{}"}},
@@ -153,14 +153,14 @@ func TestPostHogForms(t *testing.T) {
 	}
 }
 
-// TestPostHogFingerprint groups exceptions by the customer's fingerprint. D3 is the case of a text.
+// TestPostHogFingerprint groups exceptions by the customer's fingerprint.
 func TestPostHogFingerprint(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		one, other string
 		same       bool
 	}{
-		"D3":             {`"pay-down"`, `"pay-down"`, true},
+		"a text":         {`"pay-down"`, `"pay-down"`, true},
 		"a list":         {`["pay","down"]`, `["pay","down"]`, true},
 		"another text":   {`"pay-down"`, `"pay-up"`, false},
 		"none":           {`""`, `null`, false},

@@ -19,8 +19,8 @@ import (
 )
 
 // exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller. The client of net/http
-// needs two more goroutines and two buffers for each connection, which cost more than the exchange (D66). net/http
-// encodes and decodes the messages.
+// needs two more goroutines and two buffers for each connection, which cost more than the exchange
+// (docs/decisions/0046-schedule-monitors-by-id.md). net/http encodes and decodes the messages.
 //
 // A connection is cached for idleTime after its last use and for agedTime in total. Its address was checked when it was
 // made, so it needs no second check; the next connection looks the name up.

@@ -58,7 +58,7 @@ type Route struct {
 	// Operation names the row: noun.verb, unique in the table.
 	Operation string
 	// Addition marks a row of the surfaces manage and console beyond the registry of the specification, which has 163
-	// rows (D675).
+	// rows (docs/decisions/0069-register-routes-completely-or-fail.md).
 	Addition bool
 	Module   svc.Module
 	// Open marks a console row for people that are not signed in yet. It requires no credentials; its requests must

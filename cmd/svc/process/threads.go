@@ -9,7 +9,8 @@ const (
 	// spareThreads is how many threads run Go code beyond the number of processors while long work is done. The scheduler of
 	// the runtime lets a goroutine run for ten milliseconds and looks at the network only when it finds
 	// nothing else to do; with a thread to spare, the operating system decides which thread runs,
-	// and prefers one that has slept. Short work alone takes less of the processors without them (D657).
+	// and prefers one that has slept. Short work alone takes less of the processors without them
+	// (docs/decisions/0011-share-a-node-between-applications.md).
 	spareThreads = 2
 	// calmTime is how long they stay after the last long work. A change of their number stops all Go code for some microseconds.
 	calmTime = 100 * time.Millisecond

@@ -132,7 +132,7 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 }
 
 // removeRoots removes what is noted of all that aliases tied to the visitors of an erasure: it was made of aliases that go
-// with them (D540).
+// with them (docs/decisions/0027-tie-and-split-ids-by-durable-decisions.md).
 func (db *Store) removeRoots(ctx context.Context, erasure svc.Erasure) error {
 	roots, err := db.numbers(ctx, "finding whom erased visitors stood for", db.conn.All(), db.queries["erasures.Roots"], erasureArgs(erasure))
 	if err != nil || len(roots) == 0 {
