@@ -89,6 +89,60 @@ func TestReferencesResolve(t *testing.T) {
 	})
 }
 
+// TestDecisionsHaveOneForm holds the files of docs/decisions to their form and to the index, and follows
+// every reference to one of them.
+func TestDecisionsHaveOneForm(t *testing.T) {
+	t.Parallel()
+	const folder, most = "docs/decisions/", 60
+	index, err := os.ReadFile(folder + "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(folder + "[0-9]*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d decisions, %v", len(files), err)
+	}
+	form := regexp.MustCompile(`(?s)^# (\d{4}) ([^\n]+)\n\nCovers [^\n]+\.\n\n## Status\n\n.+\n\n## Context\n\n.+\n\n## Decision\n\n.+\n\n## Consequences\n\n.+\n$`)
+	exists, used := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		exists[name] = true
+		title := form.FindSubmatch(text)
+		if title == nil {
+			t.Errorf("%s has not the title, the line \"Covers\" and the sections of a decision", file)
+			continue
+		}
+		number := string(title[1])
+		if !strings.HasPrefix(name, number+"-") || used[number] {
+			t.Errorf("%s has the number %s, which is another one in its name or belongs to another decision", file, number)
+		}
+		used[number] = true
+		if row := fmt.Sprintf("- [%s %s](%s)", title[1], title[2], name); !strings.Contains(string(index), row) {
+			t.Errorf("%sREADME.md has no line %s", folder, row)
+		}
+		if lines := strings.Count(string(text), "\n"); lines > most {
+			t.Errorf("%s has %d lines, more than %d", file, lines, most)
+		}
+	}
+	link := regexp.MustCompile(`decisions/(\d{4}-[\w-]+\.md)`)
+	inside := regexp.MustCompile(`\]\((\d{4}-[^)#]+)`)
+	sources(t, func(path, text string) {
+		found := link.FindAllStringSubmatch(text, -1)
+		if strings.HasPrefix(path, folder) {
+			found = append(found, inside.FindAllStringSubmatch(text, -1)...)
+		}
+		for _, match := range found {
+			if !exists[match[1]] {
+				t.Errorf("%s refers to %s%s, which does not exist", path, folder, match[1])
+			}
+		}
+	})
+}
+
 // TestTheFileMapIsWhole holds DESIGN.md's file map against the folders.
 func TestTheFileMapIsWhole(t *testing.T) {
 	t.Parallel()
@@ -134,7 +188,11 @@ func TestTheFileMapIsWhole(t *testing.T) {
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	path := regexp.MustCompile("`((?:actors|bench|cluster|cmd|docs|http|protos|scripts|storage|test)/[\\w./*-]+)`")
-	for _, document := range []string{"CONTRIBUTING.md", "DESIGN.md", "MODULES.md", "README.md"} {
+	documents, err := filepath.Glob("docs/decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range append(documents, "CONTRIBUTING.md", "DESIGN.md", "MODULES.md", "README.md") {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
