@@ -15,7 +15,7 @@ import (
 	"svc/http/route"
 )
 
-// nobody knows no caller and no application: the site needs neither.
+// nobody is a caller without access and without applications, which the site does not need.
 type nobody struct{}
 
 func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {

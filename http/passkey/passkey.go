@@ -2,7 +2,7 @@
 // caller stores the state of a ceremony and returns it once.
 //
 // The challenge is SHA-256 over random bytes and the purpose of the ceremony, so the authenticator's signature confirms
-// that purpose and no other. The authenticator must have verified its user, for example by a finger or a number.
+// only that purpose. The authenticator must have verified its user, for example by a finger or a number.
 package passkey
 
 import (

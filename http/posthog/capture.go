@@ -13,7 +13,7 @@ import (
 	"svc"
 )
 
-// Unform returns the body in a form's member data, in which older SDKs send base64; another body is returned as it is.
+// Unform returns the body in a form's member data, in which older SDKs send base64. It returns another body unchanged.
 func Unform(body []byte) []byte {
 	if !bytes.HasPrefix(body, []byte("data=")) && !bytes.Contains(body[:min(len(body), 256)], []byte("&data=")) {
 		return body
@@ -23,15 +23,15 @@ func Unform(body []byte) []byte {
 		return body
 	}
 	data := form.Get("data")
-	// In base64 that was not escaped, a plus became a space; in JSON, spaces are spaces.
+	// In unescaped base64 a plus became a space; in JSON, spaces are spaces.
 	if decoded, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(data, " ", "+")); err == nil {
 		return decoded
 	}
 	return []byte(data)
 }
 
-// Key returns the ingest key in the beginning of a body: the first text that is called api_key or token and has a prefix.
-// It is found without decoding, since what precedes it may be long and what follows is not there.
+// Key returns the ingest key at the beginning of a body: the first text with the name api_key or token and with a
+// prefix. It finds the key without decoding, because the part before it may be long and the part after it is missing.
 func Key(text []byte, prefix string) string {
 	for len(text) > 0 {
 		at := -1
@@ -53,26 +53,27 @@ func Key(text []byte, prefix string) string {
 	return ""
 }
 
-// Captured is what a body says.
+// Captured is the content of a body.
 type Captured struct {
-	// Batch is a native batch of what can be kept.
+	// Batch is a native batch of the events that can be stored.
 	Batch []byte
-	// Items counts those in it.
+	// Items counts the items of the batch.
 	Items int
-	// Flags counts reports that a flag was called: each was counted when the flag was evaluated.
+	// Flags counts reports of flag calls, which were counted already when the flags were evaluated.
 	Flags int
-	// Losses are what the batch does not say of the body.
+	// Losses are the parts of the body that the batch does not contain.
 	Losses []Loss
 }
 
-// Loss is an event that is not kept or, if Part is set, a part of one that is kept otherwise. Code says why.
+// Loss is an event that is not stored. If Part is true, it is a part of an event that is stored otherwise. Code is the
+// reason.
 type Loss struct {
 	Signal svc.Signal
 	Code   string
 	Part   bool
 }
 
-// errShape is why a body is not read.
+// errShape refuses a body without events.
 var errShape = errors.New("the body is no event, no list of events and no batch")
 
 // capture is one event as an SDK sends it.
@@ -83,20 +84,20 @@ type capture struct {
 	Set        map[string]json.RawMessage `json:"$set"`
 	SetOnce    map[string]json.RawMessage `json:"$set_once"`
 	Timestamp  json.RawMessage            `json:"timestamp"`
-	// Offset is how many milliseconds before the sending it happened.
+	// Offset is the age of the event at the time of sending, in milliseconds.
 	Offset *float64 `json:"offset"`
 	UUID   string   `json:"uuid"`
 }
 
-// body is the envelope around events; a single event is its own.
+// body is the envelope around events; a single event is its own envelope.
 type body struct {
 	SentAt json.RawMessage   `json:"sent_at"`
 	Batch  []json.RawMessage `json:"batch"`
 	Event  string            `json:"event"`
 }
 
-// Read reads a body: an event, a list of events, or an object with a batch. sent is when the client sent it, as its address
-// says, zero where it does not. More than most events are refused by many.
+// Read reads a body: an event, a list of events, or an object with a batch. sent is the send time in the address, zero
+// if it has none. With more than most events, Read returns many and no events.
 func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, err error) {
 	var raws []json.RawMessage
 	var outer body
@@ -127,7 +128,7 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	for _, raw := range raws {
 		var one capture
 		if err := json.Unmarshal(raw, &one); err != nil {
-			t.add(item{"broken": "type"}) // the native path says what is wrong with it
+			t.add(item{"broken": "type"}) // The native path reports the problem.
 			continue
 		}
 		t.translate(&one)

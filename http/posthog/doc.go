@@ -1,2 +1,2 @@
-// Package posthog reads what the SDKs of PostHog capture, and writes it as items of the native batch.
+// Package posthog reads the captured events of PostHog's SDKs, and writes them as items of the native batch.
 package posthog

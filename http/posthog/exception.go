@@ -29,7 +29,7 @@ type thrown struct {
 	} `json:"stacktrace"`
 }
 
-// frames returns the calls of an error, the throwing one first.
+// frames returns the calls of an error, the throwing call first.
 func (e *thrown) frames() []item {
 	frames := make([]item, 0, len(e.Stacktrace.Frames))
 	for _, called := range slices.Backward(e.Stacktrace.Frames) {

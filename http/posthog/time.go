@@ -45,7 +45,7 @@ func timeOf(text string) time.Time {
 	if number, err := strconv.ParseFloat(text, 64); err == nil {
 		return epochTime(number)
 	}
-	text, _, _ = strings.Cut(text, " (") // the name of the zone in texts of JavaScript
+	text, _, _ = strings.Cut(text, " (") // Texts of JavaScript end with the name of the zone.
 	if iso := strings.ToUpper(text); len(iso) > 10 && iso[10] == 'T' {
 		text = iso
 	}
@@ -55,7 +55,7 @@ func timeOf(text string) time.Time {
 			continue
 		}
 		if name, offset := at.Zone(); offset == 0 && strings.HasSuffix(layout, "MST") && name != "UTC" && name != "GMT" && name != "Z" {
-			return time.Time{} // the abbreviation of an unknown zone
+			return time.Time{} // This is the abbreviation of an unknown zone.
 		}
 		return at
 	}
@@ -65,7 +65,7 @@ func timeOf(text string) time.Time {
 // epochTime reads a number of seconds, milliseconds, microseconds or nanoseconds since 1970. The size of the number
 // determines the unit: from 1973 on, the four ranges do not overlap.
 func epochTime(number float64) time.Time {
-	const earliest, latest = 1e8, 1e11 // seconds: 1973, 5138
+	const earliest, latest = 1e8, 1e11 // In seconds these are the years 1973 and 5138.
 	for scale := 1.0; scale <= 1e9; scale *= 1000 {
 		if seconds := number / scale; seconds >= earliest && seconds < latest {
 			whole, part := math.Modf(seconds)

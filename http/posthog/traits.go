@@ -43,7 +43,7 @@ func (t *translation) traits(e *capture, shared item) map[string]json.RawMessage
 	}
 	if len(once) > 0 {
 		encoded, err := json.Marshal(once)
-		if err == nil { // texts, numbers and valid JSON never fail
+		if err == nil { // Marshalling texts, numbers and valid JSON never fails.
 			traits[onceMember] = encoded
 		}
 	}

@@ -20,39 +20,40 @@ type translation struct {
 	items  []item
 	flags  int
 	losses []Loss
-	// told are the traits that items of the request tell, by what makes their order matter.
+	// told contains the traits of the request's items, by person, time and trait.
 	told map[told]map[string]json.RawMessage
 }
 
-// told is a trait of a person at a time. Items of one time have no order in the store, so of several values one is told.
+// told identifies a trait of a person at a time. Items of the same time have no order in the store, so only one of
+// several values is sent.
 type told struct {
 	id, ts, trait string
 	once          bool
 }
 
-// Codes of losses, beside svc.CodePlaceholderID.
+// Codes of losses, in addition to svc.CodePlaceholderID.
 const (
-	codeKind       = "unsupported_event"    // recordings, automatic clicks and the like
-	codeGroup      = "unsupported_group"    // a group that is no company, on its own or among the properties of an event
-	codeNobody     = "group_without_person" // a company without one of its people
-	codeCookieless = "cookieless"           // a visitor who keeps nothing on the device
+	codeKind       = "unsupported_event"    // These are recordings, automatic clicks and similar events.
+	codeGroup      = "unsupported_group"    // This is a group that is not a company, on its own or among the properties of an event.
+	codeNobody     = "group_without_person" // This is a company without one of its people.
+	codeCookieless = "cookieless"           // This is a visitor that stores nothing on the device.
 	codeTime       = "unreadable_time"
 	codeTraits     = "traits_of_anonymous"
 )
 
 func (t *translation) add(one item) { t.items = append(t.items, one) }
 
-// drop notes an event that is not kept.
+// drop notes an event that is not stored.
 func (t *translation) drop(signal svc.Signal, code string) {
 	t.losses = append(t.losses, Loss{Signal: signal, Code: code})
 }
 
-// strip notes a part of an event that is not kept.
+// strip notes a part of an event that is not stored.
 func (t *translation) strip(signal svc.Signal, code string) {
 	t.losses = append(t.losses, Loss{Signal: signal, Code: code, Part: true})
 }
 
-// translate adds what an event says.
+// translate adds the items of an event.
 func (t *translation) translate(e *capture) {
 	shared, named := t.shared(e)
 	if !named {
@@ -91,7 +92,7 @@ func (t *translation) translate(e *capture) {
 	}
 }
 
-// lostID says why an id does not count.
+// lostID returns the reason why an id does not count.
 func lostID(id string) string {
 	if id == svc.CookielessID {
 		return codeCookieless
@@ -99,7 +100,7 @@ func lostID(id string) string {
 	return svc.CodePlaceholderID
 }
 
-// kindOf returns the signal of what an event becomes, and whether it is kept for a visitor without an id.
+// kindOf returns the signal of an event's items, and whether they are stored for a visitor without an id.
 func kindOf(event string) (signal svc.Signal, nameless bool) {
 	switch event {
 	case "$exception":
@@ -110,8 +111,8 @@ func kindOf(event string) (signal svc.Signal, nameless bool) {
 	return svc.SignalEvents, false
 }
 
-// identify sets who an item is about; named is false where nobody is, and the event is dropped. An id that names nobody is replaced by
-// that of the device where the event only says that somebody was there.
+// identify sets the ids of the person of an item. named is false if no id is usable, and then the event is dropped. A
+// placeholder id is replaced by the device's id, unless the event is about the person itself.
 func (t *translation) identify(e *capture, one item) (named bool) {
 	distinct := idOf(e.DistinctID)
 	if distinct == "" {
@@ -133,7 +134,7 @@ func (t *translation) identify(e *capture, one item) (named bool) {
 			t.drop(signal, lostID(distinct))
 			return false
 		}
-		if signal != svc.SignalMetrics { // vitals are nobody's
+		if signal != svc.SignalMetrics { // Vitals belong to no person.
 			t.strip(signal, lostID(distinct))
 		}
 		distinct, known = device, false
@@ -150,7 +151,8 @@ func (t *translation) identify(e *capture, one item) (named bool) {
 	return true
 }
 
-// shared returns the members that all kinds of items have: who, when, where and with what. The event is dropped where named is false.
+// shared returns the common members of all kinds of items: ids, time, page and context. If named is false, the event is
+// dropped.
 func (t *translation) shared(e *capture) (one item, named bool) {
 	one = item{"id": cmp.Or(e.UUID, e.text("$insert_id"))}
 	if !t.identify(e, one) {
@@ -205,7 +207,7 @@ func (e *capture) object(name string) (members map[string]json.RawMessage) {
 	return members
 }
 
-// own returns the properties that the customer sent, without those of the SDK.
+// own returns the customer's own properties, without the properties of the SDK.
 func (e *capture) own() map[string]json.RawMessage {
 	own := maps.Clone(e.Properties)
 	maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool {
@@ -214,10 +216,10 @@ func (e *capture) own() map[string]json.RawMessage {
 	return own
 }
 
-// pageTime is the property in which posthog-js says how many seconds a page was looked at.
+// pageTime is the property in which posthog-js sends the viewing time of a page in seconds.
 const pageTime = "$prev_pageview_duration"
 
-// event adds an event, and what it sets of the person.
+// event adds an event, and the traits that it sets for the person.
 func (t *translation) event(e *capture, shared item) {
 	shared["type"], shared["name"], shared["properties"] = "event", e.Event, e.own()
 	switch e.Event {
@@ -252,7 +254,7 @@ func (t *translation) event(e *capture, shared item) {
 	}
 }
 
-// prove adds the proofs of ids that an event carries; the names are those of this service.
+// prove adds the proofs of ids in an event; their names are the names of this service.
 func (e *capture) prove(one item) {
 	for member, property := range map[string]string{"userHash": "$user_hash", "previousUserHash": "$previous_user_hash"} {
 		if proof := e.text(property); proof != "" {
@@ -261,8 +263,8 @@ func (e *capture) prove(one item) {
 	}
 }
 
-// group adds the company of a person. Groups of other types are not kept, and no company without one of its people: the SDKs of servers
-// make an id of the group in place of a person's.
+// group adds the company of a person. Groups of other types are not stored, nor is a company without one of its people:
+// the SDKs of servers use an id of the group instead of a person's id.
 func (t *translation) group(e *capture, shared item) {
 	kind, key := e.text("$group_type"), idOf(e.Properties["$group_key"])
 	switch {

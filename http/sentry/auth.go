@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Credentials are the key and the project that a request names. Key is empty if it names none;
-// Conflict is set if two places name different ones.
+// Credentials are the key and the project that a request names. Key is empty if it names none; Conflict is true if two
+// parts of the request name different ones.
 type Credentials struct {
 	Key      string
 	Project  string

@@ -21,11 +21,9 @@ const (
 type SourceMap struct {
 	// Name is the map's name in the bundle.
 	Name string
-	// DebugID stands in the code and in its map since both were built; empty where the
-	// build gave none.
+	// DebugID is the id that the build wrote into the code and its map; empty if the build wrote none.
 	DebugID string
-	// URL is the minified file's, with ~ for scheme and host; empty where the bundle
-	// names none that uses the map.
+	// URL is the URL of the minified file, with ~ for scheme and host; empty if no file of the bundle uses the map.
 	URL     string
 	Content []byte
 }
@@ -49,7 +47,7 @@ type manifestFile struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// header returns a header of a file; their names come in either case.
+// header returns a header of a file; header names come in either case.
 func (f *manifestFile) header(name string) string {
 	for key, value := range f.Headers {
 		if strings.EqualFold(key, name) {
@@ -59,12 +57,11 @@ func (f *manifestFile) header(name string) string {
 	return ""
 }
 
-// bundleMagic stands before the archive, with four bytes of version.
+// bundleMagic precedes the archive, followed by four bytes of version.
 const bundleMagic = "SYSB"
 
-// ParseBundle reads a bundle: a zip archive, after eight bytes of magic, with a
-// manifest. Only source maps are taken. It fails with *Malformed, also where a map or
-// all of them inflate beyond the bounds.
+// ParseBundle reads a bundle: a zip archive, after eight bytes of magic, with a manifest. It reads only source maps. It
+// fails with *Malformed, also if a map or all of them inflate beyond the bounds.
 func ParseBundle(data []byte) (*Bundle, error) {
 	if len(data) > 8 && string(data[:4]) == bundleMagic {
 		data = data[8:]
@@ -114,7 +111,7 @@ func firstWord(a, b string) string {
 	return b
 }
 
-// users returns, by the URL of a map, the minified file that names it.
+// users maps the URL of a map to the minified file that names it.
 func (m *manifest) users() map[string]string {
 	out := map[string]string{}
 	for _, entry := range m.Files {

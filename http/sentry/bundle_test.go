@@ -11,7 +11,7 @@ import (
 	"svc/http/sentry"
 )
 
-// TestBundleOfTheRealClient reads what sentry-cli 3.8.0 uploaded.
+// TestBundleOfTheRealClient reads an upload of sentry-cli 3.8.0.
 func TestBundleOfTheRealClient(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/cli/bundle.bin")
@@ -93,7 +93,7 @@ func TestParseBundle(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading a bundle ends within its bounds.
+// FuzzParseBundle checks that reading any bundle ends within its bounds.
 func FuzzParseBundle(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add(zipped(f, map[string]string{"manifest.json": strings.Repeat("[", 1<<20)}))

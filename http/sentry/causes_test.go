@@ -74,7 +74,7 @@ func TestWrappersGiveWayToTheirCause(t *testing.T) {
 	}
 }
 
-// TestTheIssueOfAWrapperContinues covers the former grouping, which read the wrapper.
+// TestTheIssueOfAWrapperContinues covers the former grouping, which used the wrapper.
 func TestTheIssueOfAWrapperContinues(t *testing.T) {
 	t.Parallel()
 	const task = `{"module":"android.os.AsyncTask$3","function":"done","filename":"AsyncTask.java","lineno":353,"in_app":false}`

@@ -90,7 +90,7 @@ func CrashEvent(fields map[string]string) []byte {
 	for n := 1; fields[fmt.Sprintf("sentry__%d", n)] != ""; n++ {
 		text += fields[fmt.Sprintf("sentry__%d", n)]
 	}
-	_ = json.Unmarshal([]byte(text), &event) // a text of another form has no members
+	_ = json.Unmarshal([]byte(text), &event) // A text of another form has no members.
 	if event == nil {
 		event = map[string]any{}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Bounds of an envelope.
 const (
-	// MaxItems is the number of items that one envelope may hold.
+	// MaxItems is the maximum number of items of one envelope.
 	MaxItems = 1000
 	// MaxEventBytes is the size of one event item (Sentry documents 1 MiB).
 	MaxEventBytes = 1 << 20
@@ -20,12 +20,12 @@ const (
 type Header struct {
 	EventID string
 	DSN     string
-	// SentAt is the client's clock when it sent the envelope, zero where unknown.
+	// SentAt is the client's clock when it sent the envelope, zero if unknown.
 	SentAt time.Time
 	SDK    SDK
 }
 
-// SDK names the library that sent an envelope or event.
+// SDK is the library that sent an envelope or event.
 type SDK struct {
 	Name    string
 	Version string
@@ -35,14 +35,13 @@ type SDK struct {
 type Item struct {
 	Type    string
 	Payload []byte
-	// Count is how many things the item holds, at least one.
+	// Count is the number of things in the item, at least one.
 	Count int
 	// Attachment is the kind of an attachment, empty for any other item.
 	Attachment string
 }
 
-// Malformed is why an envelope or event cannot be read. Its text is shown to the
-// sender in X-Sentry-Error.
+// Malformed is the reason why an envelope or event cannot be read. The sender gets its text in X-Sentry-Error.
 type Malformed struct{ Reason string }
 
 // Error returns the reason.
@@ -50,18 +49,18 @@ func (e *Malformed) Error() string { return e.Reason }
 
 func malformed(format string, args ...any) error { return &Malformed{fmt.Sprintf(format, args...)} }
 
-// Split cuts an envelope into its header and items. Items of unknown types are
-// returned as any other. It fails with *Malformed.
+// Split cuts an envelope into its header and items. It returns items of unknown types like any other. It fails with
+// *Malformed.
 //
-// A payload whose header has a length is exactly that long and ends with a line feed
-// or the envelope; any other ends at the next line feed. Carriage returns are data.
+// If the header of a payload has a length, the payload has exactly that length and ends with a line feed or the
+// envelope. Any other payload ends at the next line feed. Carriage returns are data.
 func Split(body []byte) (Header, []Item, error) {
 	line, rest := cutLine(body)
 	var first object
 	if err := svc.DecodeJSON(line, &first); err != nil {
 		return Header{}, nil, malformed("invalid envelope header")
 	}
-	r := &reader{} // a member of a wrong form is as one that is missing
+	r := &reader{} // A member of an invalid form counts as missing.
 	out := Header{EventID: r.text("event_id", first["event_id"]), DSN: r.text("dsn", first["dsn"]), SDK: r.sdk(first["sdk"])}
 	out.SentAt, _ = parseTime(first["sent_at"])
 	var items []Item

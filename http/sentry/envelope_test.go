@@ -116,7 +116,7 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// Whatever comes, the items lie one after another inside the envelope.
+// FuzzSplit checks that for any input, the items follow each other inside the envelope.
 func FuzzSplit(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add([]byte("{}\n{\"type\":" + strings.Repeat("[", 1<<20)))

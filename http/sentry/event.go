@@ -9,10 +9,10 @@ import (
 	"svc"
 )
 
-// Event is an error event, in the order and with the words of Sentry.
+// Event is an error event, in the order and with the terms of Sentry.
 type Event struct {
 	ID string
-	// Timestamp is zero where the event has none that can be read.
+	// Timestamp is zero if the event has no valid one.
 	Timestamp   time.Time
 	Level       string
 	Platform    string
@@ -22,51 +22,49 @@ type Event struct {
 	ServerName  string
 	Transaction string
 	Logger      string
-	// Message is the text of the event, formatted; Template is the text before its parameters were
-	// filled in, empty if there are none.
+	// Message is the text of the event, formatted. Template is the text before its parameters were inserted, empty
+	// without parameters.
 	Message, Template string
 	Fingerprint       []string
 	Tags              map[string]string
-	// Extra and Contexts are JSON objects as they came, nil where there is none.
+	// Extra and Contexts are JSON objects as the client sent them, nil if absent.
 	Extra    json.RawMessage
 	Contexts map[string]json.RawMessage
 	User     User
 	Request  Request
-	// Breadcrumbs stand in the order of time.
+	// Breadcrumbs are in the order of time.
 	Breadcrumbs []Breadcrumb
-	// Exceptions stand as they came: the last one was thrown, the ones before
-	// are its causes.
+	// Exceptions are in the client's order: the last one was thrown, the ones before are its causes.
 	Exceptions []Exception
-	// Frames are the calls of an event without an exception, as they came, the oldest first:
-	// those of the thread that crashed, or of the present one.
+	// Frames are the calls of an event without an exception, in the client's order, the oldest first. They belong to
+	// the thread that crashed, or to the present one.
 	Frames []Frame
-	// DebugIDs names the source maps, by the file of the code.
+	// DebugIDs maps the file of the code to the id of its source map.
 	DebugIDs map[string]string
 	SDK      SDK
-	// Security is the browser's report that the event is about, nil for any other.
+	// Security is the browser's report in the event, nil for any other event.
 	Security *Security
 	// Problems names the members that could not be read.
 	Problems []string
 }
 
-// User is who was using the application.
+// User is the person that used the application.
 type User struct {
 	ID, Email, Username, IP string
 	// Other holds the other attributes of the user, by name.
 	Other map[string]string
 }
 
-// Request is the HTTP request during which the error happened. Status is that of the
-// response, zero where unknown.
+// Request is the HTTP request during which the error happened. Status is the status of the response, zero if unknown.
 type Request struct {
 	Method, URL, Query, UserAgent, Referrer string
 	Status                                  int
-	// Headers holds all headers, Data is the body as JSON.
+	// Headers contains all headers, Data is the body as JSON.
 	Headers map[string]string
 	Data    json.RawMessage
 }
 
-// Breadcrumb is one thing that happened before.
+// Breadcrumb is one earlier occurrence.
 type Breadcrumb struct {
 	Timestamp                      time.Time
 	Type, Category, Level, Message string
@@ -77,9 +75,9 @@ type Breadcrumb struct {
 type Exception struct {
 	Type, Value, Module string
 	Mechanism           string
-	// Handled is false only where the SDK says so.
+	// Handled is false only if the SDK sends false.
 	Handled bool
-	// Frames stand as they came, the oldest call first.
+	// Frames are in the client's order, the oldest call first.
 	Frames []Frame
 }
 
@@ -87,14 +85,14 @@ type Exception struct {
 type Frame struct {
 	File, AbsPath, Function, Module, Package string
 	Line, Column                             int
-	// InApp is nil where the SDK does not say.
+	// InApp is nil if the SDK does not send it.
 	InApp *bool
-	// Code is the source around the call, nil where the SDK sends none; Vars is a JSON object.
+	// Code is the source around the call, nil if the SDK sends none; Vars is a JSON object.
 	Code *svc.FrameCode
 	Vars json.RawMessage
 }
 
-// Bounds of one event. What exceeds them is left out; the parts nearest to the error are kept.
+// Bounds of one event. Parts beyond them are omitted; the parts nearest to the error are retained.
 const (
 	maxExceptions  = 50
 	maxFrames      = 250
@@ -102,8 +100,8 @@ const (
 	maxImages      = 1000
 )
 
-// ParseEvent reads the payload of an item of type event, or the body of the older
-// store endpoint. It fails with *Malformed where the payload is no JSON object.
+// ParseEvent reads the payload of an item of type event, or the body of the older store endpoint. It fails with
+// *Malformed if the payload is not a JSON object.
 func ParseEvent(payload []byte) (*Event, error) {
 	var top object
 	if err := svc.DecodeJSON(payload, &top); errors.Is(err, svc.ErrTooDeep) {
@@ -222,7 +220,7 @@ func (r *reader) request(raw json.RawMessage) Request {
 		case "referer":
 			out.Referrer = value
 		case "x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "true-client-ip", "x-client-ip", "remote-addr":
-			delete(headers, name) // addresses of networks are not kept
+			delete(headers, name) // Network addresses are not stored.
 		}
 	}
 	if len(headers) > 0 {
@@ -245,8 +243,8 @@ func (r *reader) breadcrumbs(raw json.RawMessage) []Breadcrumb {
 	return out
 }
 
-// exceptions reads the chain of errors; a bare stacktrace or a thread that crashed
-// gives its frames where no exception has any.
+// exceptions reads the chain of errors. If no exception has frames, it uses a bare stacktrace or the thread that
+// crashed.
 func (r *reader) exceptions(top object) []Exception {
 	entries := last(r.list("exception", top["exception"]), maxExceptions)
 	out := make([]Exception, 0, len(entries))
@@ -269,9 +267,8 @@ func (r *reader) exceptions(top object) []Exception {
 	return out
 }
 
-// beside returns the frames of an event whose exceptions have none: those of the thread that
-// crashed, else of the present one, else the bare stack, else of the first thread that has any,
-// else the place in a template.
+// beside returns the frames of an event if its exceptions have none. It takes the first that has frames: the thread
+// that crashed, the present thread, the bare stack, any thread, the location in a template.
 func (r *reader) beside(top object) []Frame {
 	threads := r.list("threads", top["threads"])
 	stacks := make([]object, 0, len(threads))
@@ -341,7 +338,7 @@ func (r *reader) code(frame object) *svc.FrameCode {
 	return code
 }
 
-// images reads which source map belongs to which file.
+// images reads the map from files to source maps.
 func (r *reader) images(raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	for _, raw := range last(r.list("debug_meta.images", r.object("debug_meta", raw)["images"]), maxImages) {

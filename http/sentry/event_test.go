@@ -66,8 +66,8 @@ func TestParseEventReadsEveryField(t *testing.T) {
 	}
 }
 
-// TestParseEventReadsEveryForm shows the forms in which SDKs write the same thing, and
-// that an impossible one costs its field alone.
+// TestParseEventReadsEveryForm covers the forms in which SDKs write the same value, and checks that an invalid one
+// costs only its field.
 func TestParseEventReadsEveryForm(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -119,7 +119,7 @@ func TestParseEventRefusesWhatIsNoObject(t *testing.T) {
 	}
 }
 
-// TestEnvelopesOfTheRealSDK reads what @sentry/node 10.78.0 sent.
+// TestEnvelopesOfTheRealSDK reads envelopes of @sentry/node 10.78.0.
 func TestEnvelopesOfTheRealSDK(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/node/*.envelope")
@@ -155,7 +155,7 @@ func TestEnvelopesOfTheRealSDK(t *testing.T) {
 	}
 }
 
-// summary is a line about an event item, empty for any other.
+// summary describes an event item in a line, empty for any other item.
 func summary(t *testing.T, item sentry.Item) string {
 	t.Helper()
 	if item.Type != "event" {
@@ -172,7 +172,7 @@ func summary(t *testing.T, item sentry.Item) string {
 	return fmt.Sprintf("%s %s: %s handled=%t in %s", event.Level, thrown.Type, thrown.Value, thrown.Handled, thrown.Frames[len(thrown.Frames)-1].Function)
 }
 
-// Whatever comes, reading it ends, stays within the bounds and names its problems.
+// FuzzParseEvent checks that reading any input ends, stays within the bounds and reports its problems.
 func FuzzParseEvent(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add([]byte(`{"extra":` + strings.Repeat("[", 1<<20)))

@@ -12,7 +12,7 @@ import (
 	"svc/http/sentry"
 )
 
-// reported returns an event as the service takes it.
+// reported returns an event as the service stores it.
 func reported(t *testing.T, payload string) *svc.Occurrence {
 	t.Helper()
 	o := parse(t, payload).Occurrence()
@@ -20,20 +20,18 @@ func reported(t *testing.T, payload string) *svc.Occurrence {
 	return o
 }
 
-// thrown returns an event of a platform with one exception; frames stand the oldest first.
+// thrown returns an event of a platform with one exception; frames have the oldest call first.
 func thrown(platform, kind, value string, frames ...string) string {
 	return `{"platform":"` + platform + `","exception":{"values":[{"type":"` + kind + `","value":"` + value + `","stacktrace":{"frames":[` + strings.Join(frames, ",") + `]}}]}}`
 }
 
-// TestFaultsOfEveryLanguage has, per language, two faults whose topmost frames are of the
-// runtime, a library or the SDK itself, in the form that the language's SDK sends. They are
-// two issues, the culprit is the application's call, and the same fault in another build or
-// process is the same issue.
+// TestFaultsOfEveryLanguage has two faults per language, in the form that the language's SDK sends. Their topmost
+// frames belong to the runtime, a library or the SDK itself. They must be two issues, and the culprit the application's
+// call. The same fault in another build or process must be the same issue.
 func TestFaultsOfEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		// event makes the fault in a place of the application; build differs from one build
-		// or process to the next.
+		// event makes the fault at a location in the application; build differs from one build or process to the next.
 		event   func(place, build string) string
 		culprit string
 		inApp   []bool
@@ -114,7 +112,7 @@ func TestFaultsOfEveryLanguage(t *testing.T) {
 	}
 }
 
-// TestEventsWithoutAnException have a title, a culprit and a group each.
+// TestEventsWithoutAnException checks that each of them has a title, a culprit and a group.
 func TestEventsWithoutAnException(t *testing.T) {
 	t.Parallel()
 	frames := func(function string) string {
@@ -146,7 +144,7 @@ func TestEventsWithoutAnException(t *testing.T) {
 	}
 }
 
-// TestMessagesWithParameters are shown formatted and grouped by their template.
+// TestMessagesWithParameters checks that messages are shown formatted and grouped by their template.
 func TestMessagesWithParameters(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ one, two, shown string }{
@@ -173,9 +171,9 @@ func TestMessagesWithParameters(t *testing.T) {
 	}
 }
 
-// TestEnvelopesOfSDKs reads what published SDKs sent of small programs: sentry-sdk 2.75.0 for Python,
+// TestEnvelopesOfSDKs reads envelopes that published SDKs sent from small programs: sentry-sdk 2.75.0 for Python,
 // io.sentry:sentry 8.62.0 for Java, sentry-go 0.50.0, and the crate sentry 0.47.0. Faults in different places of the
-// application are different issues, wherever in the runtime they end, and those of another build stay theirs.
+// application are different issues, wherever in the runtime they end. Another build does not change the issue.
 func TestEnvelopesOfSDKs(t *testing.T) {
 	t.Parallel()
 	type report struct{ title, culprit string }
@@ -240,8 +238,8 @@ func captured(t *testing.T, language string, n int) string {
 	return string(items[0].Payload)
 }
 
-// rebuilt returns an event as another build of the application sends it: its lines moved, and what the
-// compiler numbers is numbered otherwise.
+// rebuilt returns an event as another build of the application sends it: with moved lines, and other numbers in the
+// names that the compiler makes.
 func rebuilt(payload string) string {
 	payload = regexp.MustCompile(`"lineno": ?(\d+)`).ReplaceAllString(payload, `"lineno":1$1`)
 	payload = regexp.MustCompile(`(lambda\$main\$|main\.func)(\d)`).ReplaceAllString(payload, `${1}1$2`)

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// object is a JSON object whose members are read one by one, so that a member of a wrong form does
-// not affect the others.
+// object is a JSON object with members that are read one by one, so that a member of an invalid form does not affect
+// the others.
 type object map[string]json.RawMessage
 
 // reader collects the names of members that could not be read.
 type reader struct{ problems []string }
 
-// maxProblems bounds the problems that are recorded of one event.
+// maxProblems bounds the recorded problems of one event.
 const maxProblems = 20
 
 func (r *reader) problem(name string) {
@@ -28,7 +28,7 @@ func (r *reader) problem(name string) {
 	}
 }
 
-// into reads a member into target and notes a wrong form under its name.
+// into reads a member into target and notes an invalid form under its name.
 func (r *reader) into(name string, raw json.RawMessage, target any) {
 	if absent(raw) {
 		return
@@ -38,7 +38,7 @@ func (r *reader) into(name string, raw json.RawMessage, target any) {
 	}
 }
 
-// object reads a member that should be an object. PHP writes an empty one as a list.
+// object reads a member that should be an object. PHP writes an empty object as a list.
 func (r *reader) object(name string, raw json.RawMessage) object {
 	var out object
 	if !bytes.Equal(raw, []byte("[]")) {
@@ -47,8 +47,8 @@ func (r *reader) object(name string, raw json.RawMessage) object {
 	return out
 }
 
-// text reads a member that should be a text; numbers and truth values are taken as
-// their texts, and the texts of a list are joined.
+// text reads a member that should be a text. It accepts numbers and truth values as their texts, and joins the texts of
+// a list.
 func (r *reader) text(name string, raw json.RawMessage) string {
 	word, ok := joined(raw)
 	if !ok && !absent(raw) {
@@ -57,7 +57,7 @@ func (r *reader) text(name string, raw json.RawMessage) string {
 	return word
 }
 
-// anyText reads a member as text does; anything else is taken as its JSON.
+// anyText reads a member like text; for anything else it returns the JSON.
 func anyText(raw json.RawMessage) string {
 	if word, ok := joined(raw); ok || absent(raw) {
 		return word
@@ -65,7 +65,7 @@ func anyText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// number reads a member that should be a whole number; texts of one are taken.
+// number reads a member that should be a whole number; it accepts a number in a text.
 func (r *reader) number(name string, raw json.RawMessage) int {
 	if absent(raw) {
 		return 0
@@ -79,16 +79,15 @@ func (r *reader) number(name string, raw json.RawMessage) int {
 	return int(value)
 }
 
-// truth reads a member that should be true or false; nil where it is missing.
+// truth reads a member that should be true or false; nil if it is missing.
 func (r *reader) truth(name string, raw json.RawMessage) *bool {
 	var value *bool
 	r.into(name, raw, &value)
 	return value
 }
 
-// list reads a member that should be a list, bare or as the member values of an
-// object; a single object is a list of one. PHP writes a list with gaps as an object
-// whose names are numbers.
+// list reads a member that should be a list, bare or as the member values of an object; a single object is a list of
+// one. PHP writes a list with gaps as an object with numbers as names.
 func (r *reader) list(name string, raw json.RawMessage) []json.RawMessage {
 	if absent(raw) {
 		return nil
@@ -115,7 +114,7 @@ func (r *reader) list(name string, raw json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// numbered returns the members of an object by their numbers, nil if a name is no number.
+// numbered returns the members of an object by their numbers, nil if a name is not a number.
 func numbered(members object) []json.RawMessage {
 	names := map[int]string{}
 	for name := range members {
@@ -132,8 +131,8 @@ func numbered(members object) []json.RawMessage {
 	return out
 }
 
-// pairs reads a member that is an object or a list of pairs, each [key, value] or
-// {key, value}. Values of one key are joined. A value that is an object is noted and left out.
+// pairs reads a member that is an object or a list of pairs, each [key, value] or {key, value}. It joins the values of
+// one key. It notes and omits a value that is an object.
 func (r *reader) pairs(name string, raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	r.eachPair(name, raw, func(key string, value json.RawMessage) {
@@ -229,7 +228,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// listSeparator stands between the values of a list that is read as one text.
+// listSeparator separates the values of a list that is read as one text.
 const listSeparator = ", "
 
 // joined returns the text of a scalar, or the texts of a list, joined; PHP's messages (PSR-7)
@@ -255,8 +254,8 @@ func joined(raw json.RawMessage) (string, bool) {
 	return strings.Join(words, listSeparator), true
 }
 
-// parseTime reads seconds since the epoch or an ISO 8601 timestamp; ok is false for
-// anything else and for instants that no clock shows.
+// parseTime reads seconds since the epoch or an ISO 8601 timestamp; ok is false for anything else and for impossible
+// instants.
 func parseTime(raw json.RawMessage) (t time.Time, ok bool) {
 	word, ok := scalar(raw)
 	if !ok {

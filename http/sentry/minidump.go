@@ -8,10 +8,10 @@ import (
 	"unicode/utf16"
 )
 
-// Minidump holds the data that is read from the memory image of a crashed native program. The format is that of
-// Microsoft, Breakpad and Crashpad.
+// Minidump contains the data from the memory image of a crashed native program. Microsoft, Breakpad and Crashpad use
+// this format.
 type Minidump struct {
-	// System is the name of the operating system, and CPU that of the processor. They are empty if unknown.
+	// System is the name of the operating system, and CPU the name of the processor. They are empty if unknown.
 	System, CPU string
 	// Crashed is false if the dump has no exception. Code, Flags, Address and Params describe the exception.
 	Crashed     bool
@@ -99,8 +99,8 @@ func IsMinidump(content []byte) bool {
 	return strings.HasPrefix(string(content[:min(len(content), 4)]), "MDMP")
 }
 
-// ParseMinidump reads a minidump. It leaves out parts that are missing or broken. It fails with *Malformed if the bytes
-// are no minidump.
+// ParseMinidump reads a minidump. It omits parts that are missing or broken. It fails with *Malformed if the bytes are
+// not a minidump.
 func ParseMinidump(content []byte) (*Minidump, error) {
 	const headerSize, entrySize = 32, 12
 	d := dump(content)
@@ -144,7 +144,7 @@ func (m *Minidump) modules(d, s dump) {
 		return
 	}
 	at := uint64(4)
-	if uint64(len(s)) == 8+count*entry { // some writers align the list
+	if uint64(len(s)) == 8+count*entry { // Some writers align the list.
 		at = 8
 	}
 	for ; count > 0; count, at = count-1, at+entry {

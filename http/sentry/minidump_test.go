@@ -44,7 +44,7 @@ func dumpOf(platform uint32, cpu uint16, code, flags uint32, address uint64, par
 	}
 	app, lib := name("/opt/shop/shop"), name("/lib/libc.so.6")
 	stack := uint32(len(out))
-	u64(1, 0x500010, 7, 0x400020) // two of the words are addresses of code
+	u64(1, 0x500010, 7, 0x400020) // Two of the words are addresses of code.
 	context := uint32(len(out))
 	registers := make([]byte, 320)
 	binary.LittleEndian.PutUint64(registers[152:], start)

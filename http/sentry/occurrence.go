@@ -10,15 +10,14 @@ import (
 	"svc"
 )
 
-// The names of events without an exception: one with a message, and one with neither message nor
-// stack.
+// The names of events without an exception: one with a message, and one with neither message nor stack.
 const (
 	messageName = "Message"
 	bareName    = "Event"
 )
 
-// Occurrence returns the event as an occurrence. It does not include what the service determines:
-// issue, place, session, times of arrival.
+// Occurrence returns the event as an occurrence, without the values that the service determines: issue, place, session,
+// times of arrival.
 func (e *Event) Occurrence() *svc.Occurrence {
 	o := &svc.Occurrence{
 		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Platform: e.Platform, Handled: true, Release: e.Release,
@@ -55,8 +54,8 @@ func (e *Event) Occurrence() *svc.Occurrence {
 	return o
 }
 
-// plain fills in an event without an exception: from the report of a browser, its message, the
-// place that its stack names, or the transaction.
+// plain completes an event without an exception: from the report of a browser, its message, the location in its stack,
+// or the transaction.
 func (e *Event) plain(o *svc.Occurrence) {
 	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
 	o.Frames = calls(e.Platform, e.Frames)
@@ -79,7 +78,7 @@ func (e *Event) plain(o *svc.Occurrence) {
 	}
 }
 
-// level returns the level of a word of Sentry's; unknown ones are errors.
+// level returns the level for a word of Sentry; unknown words mean error.
 func level(word string) svc.Level {
 	known := svc.Level(strings.ToLower(word))
 	switch {
@@ -93,8 +92,8 @@ func level(word string) svc.Level {
 	return svc.LevelError
 }
 
-// identify sets the ids of the report and of the person who was using the application, from the
-// most reliable fields first. A value that cannot be an id is left out, and noted.
+// identify sets the ids of the report and of the application's user, from the most reliable fields first. It omits and
+// notes a value that cannot be an id.
 func (e *Event) identify(o *svc.Occurrence) {
 	if fault := svc.IDFault(e.ID); fault != "" {
 		o.ID = ""
@@ -121,7 +120,7 @@ func (e *Event) identify(o *svc.Occurrence) {
 	}
 }
 
-// HasPlaceholder reports whether a member that says who the user is names nobody.
+// HasPlaceholder reports whether a user id is a placeholder that identifies no person.
 func (e *Event) HasPlaceholder() bool {
 	return slices.ContainsFunc([]string{e.User.ID, e.User.Username, e.User.Email}, func(id string) bool { return id != "" && svc.IsPlaceholderID(id) })
 }
@@ -211,7 +210,7 @@ func calls(platform string, frames []Frame) []svc.Frame {
 	return out
 }
 
-// stack writes the chain of errors as a text, what was thrown first, then its causes.
+// stack writes the chain of errors as a text, the thrown error first, then its causes.
 func (e *Event) stack() string {
 	var out strings.Builder
 	for i, x := range slices.Backward(e.Exceptions) {
@@ -248,7 +247,7 @@ func stackText(title string, frames []svc.Frame) string {
 	return out.String()
 }
 
-// crumb returns the breadcrumb. If it has data only, its message is made from the data.
+// crumb returns the breadcrumb. If it has only data, its message is made from the data.
 func (b *Breadcrumb) crumb() svc.Breadcrumb {
 	out := svc.Breadcrumb{Category: b.Category, Message: b.Message}
 	if out.Category == "" {
@@ -263,8 +262,7 @@ func (b *Breadcrumb) crumb() svc.Breadcrumb {
 	return out
 }
 
-// summary writes the data of a breadcrumb: GET https://example.com/ 200 for a request, else the
-// data as JSON.
+// summary writes the data of a breadcrumb: GET https://example.com/ 200 for a request, else the data as JSON.
 func (b *Breadcrumb) summary() string {
 	var request struct {
 		Method string          `json:"method"`

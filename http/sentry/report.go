@@ -2,7 +2,7 @@ package sentry
 
 import "svc"
 
-// Discarded is how many things of a category the client did not send, and why.
+// Discarded is the number of things of a category that the client did not send, and the reason.
 type Discarded struct {
 	Reason, Category string
 	Quantity         int

@@ -12,33 +12,31 @@ import (
 	"svc"
 )
 
-// Security holds the members of a browser's report that other events do not have.
+// Security contains the members of a browser's report that other events do not have.
 type Security struct {
-	// Kind names the policy, for example CSP; Title describes what happened, Culprit the rule.
-	// Reports of one kind with the same Group are one issue.
+	// Kind names the policy, for example CSP; Title describes the violation, Culprit the rule. Reports of one kind with
+	// the same Group are one issue.
 	Kind, Title, Culprit, Group string
-	// Ignored is the reason why the report is about nothing that the application can mend, empty if
-	// it is not ignored.
+	// Ignored is the reason why the application cannot fix the cause of the report, empty if the report is not ignored.
 	Ignored string
 }
 
 // Report is one report of a browser. Exactly one of Event and Err is set.
 type Report struct {
-	// Payload is the report as it came, a part of the bytes that were read.
+	// Payload is the original report, a part of the bytes that were read.
 	Payload json.RawMessage
 	// Event has the report in its member Security.
 	Event *Event
-	// Age is how long before its sending the report was made; zero if the report names a time
-	// itself or none.
+	// Age is the time between the making and the sending of the report; zero if the report itself has a time, or none.
 	Age time.Duration
 	// Err is a *Malformed.
 	Err error
 }
 
-// MaxReports is how many reports of one request are read.
+// MaxReports is the maximum number of reports of one request that are read.
 const MaxReports = 100
 
-// Bounds of what is kept of one report.
+// Bounds of the stored data of one report.
 const (
 	maxReportMembers = 40
 	maxReportText    = 2 << 10
@@ -46,9 +44,9 @@ const (
 	maxReportAge     = 366 * 24 * time.Hour
 )
 
-// ParseSecurity reads reports in the forms that browsers send: {"csp-report": …} and similar ones,
-// or one or a list of those of the Reporting API. left is how many exceeded MaxReports. It fails
-// with *Malformed if there is no report; the error of one report of several is in that report.
+// ParseSecurity reads reports in the forms that browsers send: {"csp-report": …} and similar ones, or one report or a
+// list of reports of the Reporting API. left is the number of reports beyond MaxReports. It fails with *Malformed if
+// there is no report; if one report of several is invalid, that report has the error.
 func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 	payload = bytes.TrimLeft(payload, " \t\r\n")
 	entries := []json.RawMessage{payload}
@@ -70,11 +68,10 @@ func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 	return reports, left, nil
 }
 
-// holder is a member that holds a report of a kind.
+// holder is a member that contains a report of a kind.
 type holder struct{ name, kind string }
 
-// wrappers lists the members that wrap a report that is sent alone; a report about pins has no
-// wrapper.
+// wrappers lists the members that wrap a report that is sent alone; a report about pins has no wrapper.
 func wrappers() []holder {
 	return []holder{{"cspreport", kindCSP}, {"expectctreport", kindCT}, {"expectstaplereport", kindStaple}}
 }
@@ -112,7 +109,7 @@ func parseReport(payload json.RawMessage) (*Event, time.Duration, error) {
 	return event, age, nil
 }
 
-// interfaces lists the members of events that hold a report.
+// interfaces lists the members of events that contain a report.
 func interfaces() []holder {
 	return []holder{{"csp", kindCSP}, {"expectct", kindCT}, {"expectstaple", kindStaple}, {"hpkp", kindPins}}
 }
@@ -136,16 +133,16 @@ func (r *reader) security(event *Event, top object) {
 	}
 }
 
-// reportReader reads the members of a report. Their names are compared without case, hyphens and
-// underscores, and url at their end as uri, since browsers differ.
+// reportReader reads the members of a report. Browsers differ in the names, so they are compared without case, hyphens
+// and underscores, and a final url counts as uri.
 type reportReader struct {
 	reader
 	members object
-	// page and agent are the page and the user agent that the report names beside its body.
+	// page and agent are the page and the user agent that the report names outside its body.
 	page, agent string
 }
 
-// plainMembers returns the members of an object by their plain names, nil where the value is no object.
+// plainMembers returns the members of an object by their normalized names, nil if the value is not an object.
 func plainMembers(raw json.RawMessage) object {
 	var members object
 	if svc.DecodeJSON(raw, &members) != nil || members == nil {
@@ -162,13 +159,13 @@ func plainMembers(raw json.RawMessage) object {
 	return plain
 }
 
-// text reads a member as a text; empty where it has another form.
+// text reads a member as a text; empty if it has another form.
 func (r *reportReader) text(name string) string { return r.reader.text(name, r.members[name]) }
 
 // number reads a member as a whole number.
 func (r *reportReader) number(name string) int { return r.reader.number(name, r.members[name]) }
 
-// fill reads a report of a kind into an event; word is how its sender calls the kind.
+// fill reads a report of a kind into an event; word is the sender's name of the kind.
 func (r *reportReader) fill(event *Event, kind, word string) error {
 	if len(r.members) == 0 && r.page == "" {
 		return malformed("invalid report: %s says nothing", word)
@@ -218,8 +215,7 @@ func setMissing(field *string, value string) {
 	}
 }
 
-// kept returns the texts, numbers and truth values of a report, with long ones cut and network
-// addresses left out.
+// kept returns the texts, numbers and truth values of a report. It cuts long values and omits network addresses.
 func (r *reportReader) kept() json.RawMessage {
 	names := make([]string, 0, len(r.members))
 	for name := range r.members {
@@ -257,11 +253,11 @@ func (r *reportReader) kept() json.RawMessage {
 // extensionScheme begins the addresses of extensions and of the browser's own pages.
 var extensionScheme = regexp.MustCompile(`(?i)^(chrome|moz|safari|safari-web|ms-browser|edge|opera)-extension(:|$)|^webkit-masked-url:|^(resource|chrome):`)
 
-// isExtension reports whether an address or its scheme is that of a browser extension.
+// isExtension reports whether an address or its scheme belongs to a browser extension.
 func isExtension(address string) bool { return extensionScheme.MatchString(address) }
 
-// hostOf returns the host of an address in lower case, with a port that is not the usual one. For
-// an address without a host it returns the scheme with a colon.
+// hostOf returns the host of an address in lower case, with a port that is not the default one. For an address without
+// a host it returns the scheme with a colon.
 func hostOf(address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	scheme, _, hasScheme := strings.Cut(address, ":")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The kinds of reports, as their issues are named.
+// The kinds of reports, as in the names of their issues.
 const (
 	kindCSP    = "CSP"
 	kindCT     = "Expect-CT"
@@ -74,7 +74,7 @@ func (r *reportReader) policy(said *Security) error {
 func blockedSource(blocked string) string {
 	switch blocked {
 	case "":
-		return "inline" // so browsers of the first version of CSP say it
+		return "inline" // Browsers of the first version of CSP send this value for inline code.
 	case "inline", "eval", "wasm-eval", "self", "null", "trusted-types-policy", "trusted-types-sink":
 		return blocked
 	}
@@ -84,7 +84,7 @@ func blockedSource(blocked string) string {
 	return hostOf(blocked)
 }
 
-// blockedTitle describes what a policy blocked.
+// blockedTitle describes the blocked source.
 func blockedTitle(family, source string) string {
 	what := strings.TrimSuffix(strings.TrimSuffix(family, "-attr"), "-src")
 	switch what {

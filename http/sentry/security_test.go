@@ -33,7 +33,7 @@ func blocked(directive, address string) string {
 	return `{"csp-report":{"document-uri":"https://shop.example/","effective-directive":"` + directive + `","violated-directive":"` + directive + `","blocked-uri":"` + address + `"}}`
 }
 
-// TestSecurityReports has the title, culprit and group of every kind of report.
+// TestSecurityReports checks the title, culprit and group of every kind of report.
 func TestSecurityReports(t *testing.T) {
 	t.Parallel()
 	evil := "CSP | Blocked 'script' from 'evil.example' | script-src-elem | script-src evil.example"
@@ -87,7 +87,7 @@ func TestSecurityReports(t *testing.T) {
 	}
 }
 
-// told writes what the only report of a body says.
+// told describes the only report of a body.
 func told(reports []sentry.Report, left int, err error) string {
 	switch {
 	case err != nil:
@@ -103,7 +103,7 @@ func told(reports []sentry.Report, left int, err error) string {
 	return strings.Join([]string{o.Name, o.Message, o.Culprit, o.Template}, " | ")
 }
 
-// TestReportAsOccurrence has what else an occurrence of a report says.
+// TestReportAsOccurrence checks the other fields of a report's occurrence.
 func TestReportAsOccurrence(t *testing.T) {
 	t.Parallel()
 	reports, _, err := sentry.ParseSecurity([]byte(reportCSP))
@@ -135,7 +135,7 @@ func TestReportAsOccurrence(t *testing.T) {
 	}
 }
 
-// TestReportsAreBounded has a sample, a policy and a list beyond what is kept.
+// TestReportsAreBounded sends a sample, a policy and a list beyond the bounds.
 func TestReportsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 100_000)
@@ -158,8 +158,8 @@ func TestReportsAreBounded(t *testing.T) {
 	}
 }
 
-// TestReportInAnEvent has a report that is a member of an event: it makes title, culprit and
-// group, and what the event says itself stays.
+// TestReportInAnEvent sends a report as a member of an event. The report determines title, culprit and group, and the
+// event's own members stay.
 func TestReportInAnEvent(t *testing.T) {
 	t.Parallel()
 	const csp = `"csp":{"effective_directive":"img-src","blocked_uri":"https://evil.example/a.png","document_uri":"https://shop.example/"}`
@@ -181,7 +181,7 @@ func TestReportInAnEvent(t *testing.T) {
 	}
 }
 
-// Whatever comes, every report has a kind, a title and a group, or a reason why it has none.
+// FuzzParseSecurity checks that every report has a kind, a title and a group, or an error.
 func FuzzParseSecurity(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	f.Add([]byte(`[{"csp-report":` + strings.Repeat("[", 1<<20)))

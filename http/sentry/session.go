@@ -8,18 +8,18 @@ import (
 	"svc"
 )
 
-// Sessions counts sessions of programs of one release that ended in one way.
+// Sessions counts sessions of programs of one release with one status.
 type Sessions struct {
 	Release string
 	Status  svc.SessionStatus
 	Count   uint64
-	// At is when they started, zero where the client does not say.
+	// At is the time at which they started, zero if the client does not send it.
 	At time.Time
 	// ID is the same for every report of the same session and status, empty for sums of sessions.
 	ID string
 }
 
-// Bounds of what is read of sessions.
+// Bounds of the data of sessions.
 const (
 	maxSessionGroups = 200
 	maxSessionID     = 64
@@ -38,7 +38,7 @@ type sessionItem struct {
 	Attrs     sessionAttrs    `json:"attrs"`
 }
 
-// sessionAttrs are what sessions have in common.
+// sessionAttrs are the common attributes of sessions.
 type sessionAttrs struct {
 	Release string `json:"release"`
 }
@@ -52,8 +52,8 @@ type sessionGroup struct {
 	Abnormal uint64          `json:"abnormal"`
 }
 
-// ParseSession reads an item of type session: a session that begins counts as started, one that
-// ended badly as that too. A session without a release counts nothing. It fails with *Malformed.
+// ParseSession reads an item of type session. A session that begins counts as started. A session that ended badly
+// additionally counts by its status. A session without a release counts nothing. It fails with *Malformed.
 func ParseSession(payload []byte) ([]Sessions, error) {
 	var item sessionItem
 	if err := svc.DecodeJSON(payload, &item); err != nil {
@@ -122,7 +122,7 @@ func ParseSessions(payload []byte) ([]Sessions, error) {
 	return out, nil
 }
 
-// sessionTime reads a time: a text of RFC 3339, or seconds since the epoch. It is zero where there is none.
+// sessionTime reads a time: a text of RFC 3339, or seconds since the epoch. It is zero for anything else.
 func sessionTime(raw json.RawMessage) time.Time {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

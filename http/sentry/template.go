@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// places are the forms in which loggers mark the places of parameters: %s, %5.2f and
-// %(name)s of Python and C, {}, {0} and {name} of Rust, .NET and the JVM.
+// places are the forms in which loggers mark the positions of parameters: %s, %5.2f and %(name)s of Python and C, {},
+// {0} and {name} of Rust, .NET and the JVM.
 var places = regexp.MustCompile(`%%|%\(([A-Za-z0-9_.]+)\)[-+ #0-9.]*[a-zA-Z]|%[-+ #0]*[0-9]*(?:\.[0-9]+)?(?:l|ll|z|h)?[diouxXeEfFgGcrsapqvt@]|\{([A-Za-z0-9_.]*)(?:[:,][^{}]*)?\}`)
 
-// fill puts parameters, a list or an object, into a template. A place without a parameter
-// stays as it is.
+// fill inserts parameters, a list or an object, into a template. A position without a parameter stays unchanged.
 func fill(template string, raw json.RawMessage) string {
 	var named map[string]json.RawMessage
 	var listed []json.RawMessage

@@ -14,7 +14,7 @@ type Actor struct {
 	Name string `json:"name"`
 }
 
-// ActorOf returns the person that made a change, nil if there is none.
+// ActorOf returns the person that made a change, nil without one.
 func ActorOf(a *svc.LedgerActor) *Actor {
 	if a == nil {
 		return nil
