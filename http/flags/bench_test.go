@@ -14,7 +14,7 @@ import (
 	"svc"
 )
 
-// sink is a response writer that keeps the status alone.
+// sink is a response writer that stores only the status.
 type sink struct {
 	header http.Header
 	status int
@@ -24,7 +24,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 
-// requests are what each protocol asks for one flag, and for all.
+// requests are the requests of each protocol for one flag, and for all.
 func requests() map[string]struct{ path, body string } {
 	return map[string]struct{ path, body string }{
 		"native": {"/api/v1/flags/evaluate", `{"distinctId":"user-00001234","context":{"plan":"free","country":"FR"},"keys":["flag-0"]}`},
@@ -43,7 +43,7 @@ func keysOf(flags int) []string {
 	return keys
 }
 
-// bare answers what a flag would, and looks at nothing: what any handler costs.
+// bare answers like a flag without any evaluation: the cost of any handler.
 func bare(answer []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -52,11 +52,12 @@ func bare(answer []byte) http.Handler {
 	})
 }
 
-// BenchmarkHandler is a request inside the process: one flag by each protocol, all of 20 flags, and 20 and all of
-// 1,000 flags with five rules each. The goal of three times the CPU of 20 flags is about an application with 1,000 flags
-// whose client asks for the 20 that it shows (20of1000 beside 20). All of 1,000 are 50 times the work, and their
-// answer 50 times the bytes: 1000 beside 20 says what each further flag costs, for somebody who comes again (1000/again) and for
-// somebody new each time (1000/new).
+// BenchmarkHandler measures a request inside the process: one flag by each protocol, all of 20 flags, and 20 and all of
+// 1,000 flags with five rules each. The goal of three times the CPU of 20 flags is about an application with 1,000
+// flags and a client that requests the 20 flags that it shows (compare 20of1000 with 20).
+//
+// All of 1,000 are 50 times the work, and their answer has 50 times the bytes. The comparison of 1000 with 20 shows the
+// cost of each further flag, for a returning visitor (1000/again) and for a new visitor each time (1000/new).
 func BenchmarkHandler(b *testing.B) {
 	for _, of := range []struct {
 		name, request string
@@ -77,7 +78,7 @@ func BenchmarkHandler(b *testing.B) {
 			}
 			person := func(n int) string { return strings.Replace(asked.body, "00001234", fmt.Sprintf("%08d", n), 1) }
 			var again []string
-			for n := range 5000 { // as bench/flags has
+			for n := range 5000 { // This is the number in bench/flags.
 				again = append(again, person(n))
 			}
 			if of.name == "1000/again" {
@@ -104,8 +105,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkOverHTTP is one flag over connections, beside a handler that does nothing on the same server and by the
-// same client: what differs is what evaluating costs.
+// BenchmarkOverHTTP measures one flag over connections, and a handler that does nothing on the same server with the
+// same client: the difference is the cost of the evaluation.
 func BenchmarkOverHTTP(b *testing.B) {
 	definitions := &defined{}
 	definitions.define(b, many(20, 4))
@@ -138,8 +139,9 @@ func BenchmarkOverHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkSubscribers opens streams over real connections and tells all of them of a change: what one takes in memory,
-// and how long it is until the last one has heard. The clients are of the same process and hold a bare connection each.
+// BenchmarkSubscribers opens streams over real connections and sends a change to all of them. It measures the memory of
+// one stream, and the time until the last one has received the change. The clients are in the same process and hold a
+// bare connection each.
 func BenchmarkSubscribers(b *testing.B) {
 	const subscribers = 1000
 	definitions := &defined{}
@@ -169,7 +171,7 @@ func BenchmarkSubscribers(b *testing.B) {
 	b.ReportMetric(each, "B/subscriber")
 }
 
-// BenchmarkDefine compiles the flags of an application, as every node does after a change, and says what they hold in memory.
+// BenchmarkDefine compiles the flags of an application, as every node does after a change, and reports their memory.
 func BenchmarkDefine(b *testing.B) {
 	specs := many(1000, 5)
 	definitions := &defined{}
@@ -182,7 +184,7 @@ func BenchmarkDefine(b *testing.B) {
 	b.ReportMetric(held, "B/application")
 }
 
-// hears reads what a client is sent until it holds a text.
+// hears reads from a client until it has received a text.
 func hears(b *testing.B, client net.Conn, want string) {
 	_ = client.SetReadDeadline(time.Now().Add(time.Minute))
 	var seen strings.Builder
@@ -195,7 +197,7 @@ func hears(b *testing.B, client net.Conn, want string) {
 	}
 }
 
-// inUse returns the memory that the process holds in its heap and stacks.
+// inUse returns the memory in the heap and stacks of the process.
 func inUse() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

@@ -39,7 +39,7 @@ type definitions struct {
 	Flags       []flagForServers `json:"flags"`
 }
 
-// algorithm names the way from an id to its place in a rollout.
+// algorithm names the mapping from an id to its position in a rollout.
 const algorithm = "sha256-u32be-mod10000"
 
 func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
@@ -59,16 +59,16 @@ func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
 	return answer
 }
 
-// encodedDefinitions returns the definitions as JSON, and their revision. When flags change, all servers come for the same at the same time, so
-// it is encoded once.
+// encodedDefinitions returns the definitions as JSON, and their revision. After a change all servers request the same
+// definitions at the same time, so they are encoded once.
 func (f *Flags) encodedDefinitions(collector *svc.Collector) (text []byte, revision uint64) {
 	environment := collector.Environment.Slug
 	set := f.Definitions.Set(collector.App, environment)
 	kept := set.Text(func() []byte {
 		answer := f.definitionsOf(collector)
-		text, _ = json.Marshal(answer) // plain data always encodes
+		text, _ = json.Marshal(answer) // Plain data always encodes.
 		if revision = answer.Revision; revision != set.Revision || environment != set.Environment {
-			return nil // of a later set, or of the one of all environments that no flag names
+			return nil // The text belongs to a later set, or the set is shared by all environments that no flag names.
 		}
 		return text
 	})
@@ -78,8 +78,8 @@ func (f *Flags) encodedDefinitions(collector *svc.Collector) (text []byte, revis
 	return text, revision
 }
 
-// serveDefinitions answers the definitions, or sends them with every change. They say what nobody but the customer's own
-// servers shall read, so they need a secret key.
+// serveDefinitions answers the definitions, or sends them after every change. Only the customer's own servers may read
+// their content, so they require a secret key.
 func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 	s, err := f.subscribe(r)
 	if err == nil && s.collector.Kind != svc.KeySecret {
@@ -92,7 +92,7 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		seen, err := strconv.ParseUint(r.Header.Get("Last-Event-Id"), 10, 64)
 		if err != nil {
-			seen = ^uint64(0) // so the first message holds the present definitions
+			seen = ^uint64(0) // This makes the first message contain the present definitions.
 		}
 		f.follow(w, r, s, seen, func(out []byte, set *svc.FlagSet, _ time.Time) []byte {
 			encoded, _ := f.encodedDefinitions(s.collector)

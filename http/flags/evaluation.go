@@ -22,7 +22,7 @@ import (
 // Bounds of a request.
 const (
 	maxBody = 1 << 20
-	// keepBytes bounds the memory that a pooled request keeps in each buffer.
+	// keepBytes bounds the memory that a pooled request retains in each buffer.
 	keepBytes = 256 << 10
 )
 
@@ -31,20 +31,20 @@ type evaluation struct {
 	collector *svc.Collector
 	set       *svc.FlagSet
 	now       time.Time
-	// number is that of the visitor, zero until it is asked for.
+	// number is the number of the visitor, zero until it is computed.
 	number uint64
-	// fate is what becomes of the evaluations, empty until it is asked for.
+	// fate is the fate of the evaluations, empty until it is computed.
 	fate svc.Fate
-	// outcomes are those of the flags that were asked for, in order.
+	// outcomes are the outcomes of the requested flags, in order.
 	outcomes []*svc.FlagOutcome
-	// unchanged says that the caller has the answer, which is evaluated to be counted.
+	// unchanged is true if the caller has the answer already, so it is evaluated only for the counts.
 	unchanged bool
 	id        []byte
 	context   svc.FlagContext
 	person    *svc.FlagPerson
 	body      []byte
 	out       []byte
-	// picked are the places in the set of the flags that were asked for, in order; all is set where none was named.
+	// picked are the indexes of the requested flags in the set, in order; all is true if the request names none.
 	picked []int
 	all    bool
 }
@@ -63,7 +63,7 @@ func begin(now time.Time) *evaluation {
 	return e
 }
 
-// end returns the working memory to the pool; nothing of the request stays in it.
+// end clears the working memory and returns it to the pool.
 func (e *evaluation) end() {
 	if cap(e.body) > keepBytes || cap(e.out) > keepBytes {
 		e.body, e.out = nil, nil
@@ -82,7 +82,7 @@ func (e *evaluation) use(f *Flags, collector *svc.Collector) {
 	e.context.Reset(e.set, e.now)
 }
 
-// read reads the body, unpacked where it is packed.
+// read reads the body, and inflates a compressed one.
 func (e *evaluation) read(r *http.Request) error {
 	e.body = e.body[:0]
 	if r.ContentLength > maxBody {
@@ -133,7 +133,7 @@ func appendAll(into []byte, from io.Reader) ([]byte, error) {
 	}
 }
 
-// unform replaces a form by the JSON in its member data, as SDKs of PostHog send it.
+// unform replaces a form by the JSON in its member data, as PostHog's SDKs send it.
 func (e *evaluation) unform() {
 	if len(e.body) == 0 || e.body[0] == '{' {
 		return
@@ -143,7 +143,7 @@ func (e *evaluation) unform() {
 		return
 	}
 	data := form.Get("data")
-	// In base64 that was not escaped, a plus became a space; in JSON, spaces are spaces.
+	// In unescaped base64 a plus became a space; in JSON, spaces are spaces.
 	decoded, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(data, " ", "+"))
 	if err != nil {
 		decoded = []byte(data)
@@ -160,20 +160,20 @@ func (e *evaluation) unform() {
 	e.body = append(e.body[:0], decoded...)
 }
 
-// pick asks for one flag; one that does not exist is left out of the answer.
+// pick adds a requested flag; the answer omits a flag that does not exist.
 func (e *evaluation) pick(key string) {
 	if n, found := e.set.Index(key); found {
 		e.picked = append(e.picked, n)
 	}
 }
 
-// picks ends the asking for flags by their names.
+// picks completes the list of requested flags.
 func (e *evaluation) picks() {
 	slices.Sort(e.picked)
 	e.picked, e.all = slices.Compact(e.picked), false
 }
 
-// pickLive leaves the archived ones out of the flags that were asked for.
+// pickLive removes the archived flags from the requested ones.
 func (e *evaluation) pickLive() {
 	if e.all {
 		for n := range e.set.Entries {
@@ -184,7 +184,7 @@ func (e *evaluation) pickLive() {
 	e.picked = slices.DeleteFunc(e.picked, func(n int) bool { return e.set.Entries[n].Flag.Archived() })
 }
 
-// asked returns how many flags were asked for.
+// asked returns the number of requested flags.
 func (e *evaluation) asked() int {
 	if e.all {
 		return len(e.set.Entries)
@@ -192,7 +192,7 @@ func (e *evaluation) asked() int {
 	return len(e.picked)
 }
 
-// place returns that of one of those that were asked for.
+// place returns the index in the set of the n-th requested flag.
 func (e *evaluation) place(n int) int {
 	if e.all {
 		return n
@@ -200,7 +200,7 @@ func (e *evaluation) place(n int) int {
 	return e.picked[n]
 }
 
-// moment is when enough is known of an answer for its tag.
+// moment is the step at which the tag of an answer can be computed.
 type moment uint8
 
 const (
@@ -209,8 +209,9 @@ const (
 	answered
 )
 
-// moment returns when the answer has its tag: that is made of the revision and of everything that the caller said, with what
-// flags may ask about the person; where a flag looks at how long ago something was, of the answer as well.
+// moment returns the step at which the answer gets its tag. The tag depends on the revision, on the whole request, and
+// on the person's values that flags may read. If a flag uses the time since an instant, the tag depends on the answer
+// as well.
 func (e *evaluation) moment() moment {
 	switch {
 	case e.set.Relative():
@@ -221,8 +222,8 @@ func (e *evaluation) moment() moment {
 	return onArrival
 }
 
-// tagged sets the answer's tag where now is the moment for it, and answers 304 where the caller has the answer already. One such
-// answer a second is evaluated before, so that flags in use are seen to be.
+// tagged sets the answer's tag if now is the step for it, and answers 304 if the caller has the answer already. Once a
+// second such an answer is evaluated first, so that the counts show that the flags are in use.
 func (e *evaluation) tagged(w *route.Response, r *http.Request, now moment) (known bool) {
 	switch {
 	case e.unchanged && now == answered:
@@ -273,15 +274,15 @@ func holdsTag(list, tag string) bool {
 	return false
 }
 
-// wholeAnswer is the length up to which net/http finds the length of an answer by itself.
+// wholeAnswer is the length up to which net/http sets the length of an answer itself.
 const wholeAnswer = 2048
 
-// send answers 200 with what was written into out.
+// send answers 200 with the content of out.
 func (e *evaluation) send(w *route.Response) {
 	header := w.Header()
 	header["Content-Type"] = jsonType
 	if len(e.out) > wholeAnswer {
-		header["Content-Length"] = []string{strconv.Itoa(len(e.out))} // else it would be sent in chunks
+		header["Content-Length"] = []string{strconv.Itoa(len(e.out))} // Without the length the answer would be chunked.
 	}
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(e.out)

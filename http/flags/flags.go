@@ -17,27 +17,27 @@ import (
 type Definitions interface {
 	// Set returns the flags of an application in an environment; it is never nil.
 	Set(ref svc.AppRef, environment string) *svc.FlagSet
-	// Watch is Set with a channel that is closed once the set is superseded, and the time since when it is there.
+	// Watch is Set with a channel that is closed when the set is superseded, and the time at which the set was made.
 	Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time)
-	// All returns the flags of an application by key, the archived ones among them, and their revision.
+	// All returns the flags of an application by key, including archived ones, and their revision.
 	All(ref svc.AppRef) (flags []svc.Flag, revision uint64)
 }
 
-// Persons knows what may be known of persons without a call.
+// Persons reads cached profiles without a call.
 type Persons interface {
-	// Person returns what the node knows of a visitor of an environment; nil where it does not know, and then it
-	// begins to find out.
+	// Person returns the cached profile of a visitor of an environment. It returns nil if the profile is not cached,
+	// and then begins to load it.
 	Person(environment, visitor uint64) *svc.FlagPerson
 }
 
-// Exposures keeps which variants visitors have seen, as far as the telemetry policy has it recorded.
+// Exposures records the variants that visitors have seen, as far as the telemetry policy permits.
 type Exposures interface {
-	// Recording returns what is recorded of the evaluations in an environment.
+	// Recording returns the policy for recording evaluations in an environment.
 	Recording(environment uint64) svc.FlagsPolicy
-	// LeaveOut counts evaluations that are not recorded, for their fate.
+	// LeaveOut counts evaluations that are not recorded, by their fate.
 	LeaveOut(environment uint64, fate svc.Fate, count int64)
-	// Expose notes that a visitor of an environment was served outcomes, which it does not keep, and reports whether it has noted all that
-	// count. It neither waits nor fails.
+	// Expose records that a visitor of an environment was served outcomes; it does not retain the slice. It reports
+	// whether it has recorded all that count. It neither waits nor fails.
 	Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool)
 }
 
@@ -45,22 +45,22 @@ type Exposures interface {
 type Flags struct {
 	Authority   ingest.Authority
 	Definitions Definitions
-	// Persons may be nil: nothing is known of anybody.
+	// Persons may be nil: then there are no profiles.
 	Persons   Persons
 	Exposures Exposures
-	// Tokens names streams without naming keys.
+	// Tokens names streams without revealing keys.
 	Tokens Tokens
 	Now    func() time.Time
-	// Origin returns the address under which clients reach the service, empty where only the request knows it.
+	// Origin is the address under which clients reach the service, empty if only the request shows it.
 	Origin string
-	// Memory is of answers that are asked for again; where it is nil none is remembered.
+	// Memory caches answers to repeated requests; nil caches none.
 	Memory *svc.FlagMemory
 }
 
-// manyFlags is from how many on an answer is remembered: fewer are evaluated as fast as they are looked up.
+// manyFlags is the number of flags from which an answer is cached: fewer are evaluated as fast as they are looked up.
 const manyFlags = 64
 
-// retryAfter is how long clients of a stream wait before they come back.
+// retryAfter is the time that clients of a stream wait before they reconnect.
 const retryAfter = 2 * time.Second
 
 // Routes returns the rows of the package.
@@ -91,7 +91,7 @@ func (f *Flags) Routes() []route.Route {
 	}
 }
 
-// admit finds what the key of a request may do with flags.
+// admit returns the permissions of a request's key, if they include flags.
 func (f *Flags) admit(r *http.Request, inside string) (*svc.Collector, error) {
 	collector, err := f.Authority.Collector(r, inside)
 	if err == nil {
@@ -100,7 +100,7 @@ func (f *Flags) admit(r *http.Request, inside string) (*svc.Collector, error) {
 	return collector, err
 }
 
-// allowed fails where the application has switched flags off.
+// allowed fails if the application has switched flags off.
 func allowed(collector *svc.Collector) error {
 	if slices.Contains(collector.Modules, svc.ModuleFlags) {
 		return nil
@@ -108,20 +108,20 @@ func allowed(collector *svc.Collector) error {
 	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
 }
 
-// know tells the context what is known of the person, where a flag of the set may ask for it and the caller has not said it.
+// know adds the person's profile to the context, if a flag of the set may read it and the caller has not sent it.
 func (f *Flags) know(e *evaluation) {
 	if f.Persons == nil || !e.set.Asks(&e.context) || !slices.Contains(e.collector.Modules, svc.ModulePeople) {
 		return
 	}
 	if e.nameless() {
-		e.person = &svc.FlagPerson{} // there is nothing to find out
+		e.person = &svc.FlagPerson{} // A placeholder id has no profile to load.
 	} else {
 		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
 	}
 	e.context.Know(e.person)
 }
 
-// evaluate answers all flags that were asked for, and has the answers counted and recorded.
+// evaluate answers all requested flags, and counts and records the answers.
 func (f *Flags) evaluate(e *evaluation, surface int) {
 	many := f.Memory != nil && e.asked() >= manyFlags
 	var recall svc.FlagRecall
@@ -146,7 +146,7 @@ func (f *Flags) evaluate(e *evaluation, surface int) {
 	f.record(e, answer)
 }
 
-// record has the outcomes of a request recorded; the answer is that which is remembered of them, or nil.
+// record records the outcomes of a request; answer is their cached answer, or nil.
 func (f *Flags) record(e *evaluation, answer *svc.FlagAnswer) {
 	switch {
 	case f.Exposures == nil || len(e.outcomes) == 0:
@@ -161,7 +161,7 @@ func (f *Flags) record(e *evaluation, answer *svc.FlagAnswer) {
 	}
 }
 
-// fate returns what becomes of the evaluations of a request: all are of one visitor, so all meet the same fate.
+// fate returns the fate of the evaluations of a request. All belong to one visitor, so all have the same fate.
 func (f *Flags) fate(e *evaluation) svc.Fate {
 	if e.fate != "" {
 		return e.fate
@@ -181,12 +181,13 @@ func (f *Flags) fate(e *evaluation) svc.Fate {
 	return e.fate
 }
 
-// nameless reports whether the request is about an id that names nobody. It is evaluated, but nobody is looked up or exposed.
+// nameless reports whether the id of the request is a placeholder. The request is evaluated, but without a profile and
+// without an exposure.
 func (e *evaluation) nameless() bool {
 	return svc.IsPlaceholderID(svc.Visitor(e.context.DistinctID, e.context.AnonymousID))
 }
 
-// visitor returns the number of the visitor whom the request is about, as the store knows it.
+// visitor returns the number of the request's visitor in the store.
 func (e *evaluation) visitor() uint64 {
 	if e.number == 0 {
 		e.id = append(e.id[:0], svc.Visitor(e.context.DistinctID, e.context.AnonymousID)...)

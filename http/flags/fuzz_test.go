@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// conditional are flags that look at everything that a context may hold.
+// conditional are flags that read every field that a context may contain.
 func conditional() map[string]svc.FlagSpec {
 	specs := many(3, 2)
 	all := 100.0
@@ -32,8 +32,8 @@ func conditional() map[string]svc.FlagSpec {
 	return specs
 }
 
-// FuzzRequests sends any body to every protocol: it is answered, or refused with a reason that names what is wrong. It is
-// never a failure of the service, and an answer is JSON.
+// FuzzRequests sends any body to every protocol: the service answers it, or refuses it with a reason that names the
+// problem. It never fails, and an answer is JSON.
 func FuzzRequests(f *testing.F) {
 	debug.SetMaxStack(16 << 20)
 	definitions := &defined{}

@@ -11,8 +11,8 @@ import (
 	"svc/http/ingest"
 )
 
-// TestANodeThatLagsRefusesNoKeyForGood asks every path with a key that the node knows, and with an unknown key. It does
-// so while the node's list of keys is current, and while the list is not.
+// TestANodeThatLagsRefusesNoKeyForGood requests every path with a known key and with an unknown key, while the node's
+// list of keys is current and while it is not.
 func TestANodeThatLagsRefusesNoKeyForGood(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, many(1, 1))
@@ -48,7 +48,7 @@ func TestANodeThatLagsRefusesNoKeyForGood(t *testing.T) {
 			{"a known key", "secret", true, http.StatusOK, ""},
 		} {
 			if c.status == http.StatusOK && strings.HasSuffix(p.path, "stream") {
-				continue // the stream does not end
+				continue // The stream does not end.
 			}
 			current = c.current
 			request := httptest.NewRequestWithContext(t.Context(), p.method, p.path, strings.NewReader(p.body))

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// exposed counts the outcomes that it is told of, which it has no room to note before it is full no more.
+// exposed counts the outcomes that it receives. It refuses to record them while it is full.
 type exposed struct {
 	recorded
 
@@ -25,8 +25,8 @@ func (e *exposed) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time) 
 	return !e.full
 }
 
-// TestWhoAsksAgainHasTheSameAnswer asks for many flags again and again by each protocol: the answers are the same while the flags are, and are told of until
-// they are noted.
+// TestWhoAsksAgainHasTheSameAnswer requests many flags again and again by each protocol. The answers are the same while
+// the flags are, and are sent to be recorded until they are recorded.
 func TestWhoAsksAgainHasTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	specs := many(80, 2)

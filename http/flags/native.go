@@ -35,14 +35,14 @@ type evaluated struct {
 	Environment string                   `json:"environment"`
 }
 
-// The protocols that keep their encodings in outcomes.
+// The protocols that cache their encodings in outcomes.
 const (
 	surfaceNative = iota
 	surfaceOFREP
 	surfacePostHog
 )
 
-// fragment returns the text of an outcome in a protocol, which is made when it is first asked for.
+// fragment returns the text of an outcome in a protocol, which is encoded at its first use.
 func fragment(outcome *svc.FlagOutcome, surface int, encode func(*svc.FlagOutcome) []byte) []byte {
 	if text := outcome.Encoded(surface); text != nil {
 		return text
@@ -109,7 +109,7 @@ func (f *Flags) serveNative(w *route.Response, r *http.Request) {
 	e.send(w)
 }
 
-// appendNative evaluates what was asked for and writes the answer.
+// appendNative evaluates the requested flags and writes the answer.
 func (f *Flags) appendNative(e *evaluation) {
 	f.evaluate(e, surfaceNative)
 	e.out = append(e.out[:0], `{"flags":{`...)
@@ -181,7 +181,7 @@ func (e *evaluation) readNative() (err error) {
 	return e.pickAll("keys", keys)
 }
 
-// pickAll asks for the flags of a list; for all of them where it is absent.
+// pickAll adds the requested flags of a list; an absent list means all flags.
 func (e *evaluation) pickAll(field string, keys svc.FlagValue) error {
 	if keys.Null() {
 		return nil

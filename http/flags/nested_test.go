@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// TestEveryProtocolReadsVersionsAndNestedMembers asks by each protocol, often enough that answers are cached.
+// TestEveryProtocolReadsVersionsAndNestedMembers sends requests by each protocol, often enough that answers are cached.
 func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
 	rule := func(field string, op svc.FlagOp, value any) svc.FlagSpec {
 		return svc.FlagSpec{
@@ -57,7 +57,7 @@ func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
 	}
 }
 
-// exposing notes the outcomes that count as exposures.
+// exposing records the outcomes that count as exposures.
 type exposing struct {
 	recorded
 

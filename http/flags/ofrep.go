@@ -67,7 +67,7 @@ func ofrepReason(reason svc.FlagReason) string {
 	return "UNKNOWN"
 }
 
-// encodeOFREP writes an outcome as an answer of its own.
+// encodeOFREP writes an outcome as a separate answer.
 func encodeOFREP(outcome *svc.FlagOutcome) []byte {
 	out := append(make([]byte, 0, 128), `{"key":"`...)
 	out = append(out, outcome.Flag().Key...)
@@ -85,7 +85,7 @@ func encodeOFREP(outcome *svc.FlagOutcome) []byte {
 	return append(out, '}', '}')
 }
 
-// beginOFREP reads a request into the context. A refusal is answered; ok is false then.
+// beginOFREP reads a request into the context. If it refuses the request, it answers and returns false.
 func (f *Flags) beginOFREP(e *evaluation, w *route.Response, r *http.Request) (ok bool) {
 	collector, err := f.admit(r, "")
 	if err != nil {
@@ -101,10 +101,10 @@ func (f *Flags) beginOFREP(e *evaluation, w *route.Response, r *http.Request) (o
 	return true
 }
 
-// maxAwait bounds the wait for a revision that another node told the caller of.
+// maxAwait bounds the wait for a revision that another node sent to the caller.
 const maxAwait = time.Second
 
-// await waits until this node knows the revision that a message of a stream named. It is then evaluated by that one.
+// await waits until this node has the revision that a message of a stream named. The request is then evaluated by it.
 func (f *Flags) await(e *evaluation, r *http.Request) {
 	if r.URL.RawQuery == "" {
 		return
@@ -142,7 +142,7 @@ func refuseOFREP(w *route.Response, status int, failure ofrepFailure) {
 	_, _ = w.Write(encoded)
 }
 
-// readOFREP reads the body into the context; the failure is nil where that went well.
+// readOFREP reads the body into the context; it returns nil on success.
 func (e *evaluation) readOFREP(key string) *ofrepFailure {
 	var context svc.FlagValue
 	_, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
@@ -208,7 +208,7 @@ func (f *Flags) serveOFREP(w *route.Response, r *http.Request) {
 	e.send(w)
 }
 
-// streamQuiet is after how many seconds of no use a page may close its stream.
+// streamQuiet is the number of seconds after which an idle page may close its stream.
 const streamQuiet = "120"
 
 func (f *Flags) serveOFREPAll(w *route.Response, r *http.Request) {
@@ -254,7 +254,7 @@ func (f *Flags) appendOFREP(e *evaluation, r *http.Request) {
 	e.out = append(e.out, `,"inactivityDelaySec":`+streamQuiet+`}]}`...)
 }
 
-// streamURL returns the address of the stream that tells the caller of changes, as JSON.
+// streamURL returns the address of the stream of changes for the caller, as JSON.
 func (f *Flags) streamURL(r *http.Request, e *evaluation) []byte {
 	origin := f.Origin
 	if origin == "" {
@@ -263,7 +263,7 @@ func (f *Flags) streamURL(r *http.Request, e *evaluation) []byte {
 			origin = "https://" + r.Host
 		}
 	}
-	key, _ := f.Authority.Key(r, "") // it was judged before
+	key, _ := f.Authority.Key(r, "") // The key was checked before.
 	encoded, err := json.Marshal(origin + "/ofrep/v1/stream?token=" + f.Tokens.mint(svc.HashSecret(key), e.now))
 	if err != nil {
 		return []byte(`""`)

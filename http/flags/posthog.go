@@ -54,7 +54,7 @@ type posthogFlags struct {
 	Compression []string               `json:"supportedCompression,omitempty"`
 }
 
-// posthogReason returns the code and the words of a reason.
+// posthogReason returns the code and the text of a reason.
 func posthogReason(outcome *svc.FlagOutcome) (code, words string) {
 	switch outcome.Reason() {
 	case svc.FlagByRule:
@@ -104,7 +104,7 @@ func refusePostHog(w *route.Response, err error) {
 	http.Error(w, err.Error(), svc.InfoOf(svc.CodeOf(err)).Status)
 }
 
-// answerPostHog answers an SDK of PostHog; values adds what versions of the protocol before 4 read.
+// answerPostHog answers an SDK of PostHog; values adds the members that versions of the protocol before 4 read.
 func (f *Flags) answerPostHog(w *route.Response, r *http.Request, values bool) {
 	w.AllowCredentials(r)
 	e := begin(f.Now())
@@ -136,7 +136,7 @@ func (f *Flags) answerPostHog(w *route.Response, r *http.Request, values bool) {
 	e.send(w)
 }
 
-// appendPostHog evaluates what was asked for and writes it.
+// appendPostHog evaluates the requested flags and writes the answer.
 func (f *Flags) appendPostHog(e *evaluation, values bool) {
 	e.pickLive()
 	f.evaluate(e, surfacePostHog)
@@ -153,7 +153,7 @@ func (f *Flags) appendPostHog(e *evaluation, values bool) {
 	}
 }
 
-// appendValues writes the answers as earlier versions of the protocol read them.
+// appendValues writes the answers in the form of earlier versions of the protocol.
 func (e *evaluation) appendValues() {
 	flags, payloads := map[string]any{}, map[string]string{}
 	for _, outcome := range e.outcomes {
@@ -173,13 +173,13 @@ func (e *evaluation) appendValues() {
 	}
 }
 
-// posthogRequest is the body of a request, of those fields that count.
+// posthogRequest contains the used fields of a request's body.
 type posthogRequest struct {
 	key, distinct, anonymous string
 	person, groups, keys     svc.FlagValue
 }
 
-// readPostHog reads the body, in which the key stands.
+// readPostHog reads the body, which contains the key.
 func (e *evaluation) readPostHog() (request posthogRequest, err error) {
 	refused, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
 		switch name {
@@ -209,7 +209,7 @@ func (e *evaluation) readPostHog() (request posthogRequest, err error) {
 	return request, err
 }
 
-// tellPostHog tells the context what the body says.
+// tellPostHog copies the fields of the body into the context.
 func (e *evaluation) tellPostHog(request *posthogRequest) error {
 	if request.distinct == "" {
 		return invalid("distinct_id", "required", "The field distinct_id is required.")

@@ -14,8 +14,8 @@ import (
 )
 
 // Tokens names the stream of an ingest key without the key, since an EventSource can set no header and addresses are
-// logged. A token holds the key's hash and the hour of its making, and is signed. The same key has the same token within an
-// hour, so that a page keeps its stream open across answers.
+// logged. A token contains the key's hash and the hour in which it was made, and is signed. The same key has the same
+// token within an hour, so that a page can use one stream across answers.
 type Tokens struct{ Key []byte }
 
 const (
@@ -36,7 +36,8 @@ func (t Tokens) sign(text []byte) []byte {
 	return mac.Sum(nil)[:macBytes]
 }
 
-// open returns the hash of a token's key and when the token ends: with the hour after that of its making.
+// open returns the hash of a token's key and the end of the token: the end of the hour after the one in which it was
+// made.
 func (t Tokens) open(token string, now time.Time) (hash [32]byte, end time.Time, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(text) != tokenBytes+macBytes || !hmac.Equal(t.sign(text[:tokenBytes]), text[tokenBytes:]) {
@@ -52,7 +53,7 @@ type streamInput struct {
 	Token string `query:"token" doc:"The token of an OFREP answer."`
 }
 
-// flagsChanged is a message of a stream: flags have changed, ask again.
+// flagsChanged is a message of a stream: flags have changed, and the client must request them again.
 type flagsChanged struct {
 	Type         string `json:"type" enum:"refetchEvaluation"`
 	Etag         string `json:"etag" doc:"The revision, for flagConfigEtag."`
@@ -62,26 +63,26 @@ type flagsChanged struct {
 
 // Times of a stream.
 const (
-	// heartbeat is how often a quiet stream sends a comment.
+	// heartbeat is the interval at which a quiet stream sends a comment.
 	heartbeat = 20 * time.Second
-	// streamTime is the longest life of a stream of a key; the client comes back and its key is judged again.
+	// streamTime is the longest life of a stream of a key; the client reconnects and its key is checked again.
 	streamTime = time.Hour
-	// writeTime is how long a client may take to accept a message.
+	// writeTime is the time within which a client must accept a message.
 	writeTime = 10 * time.Second
-	// recentChange is how long after a change a client that has just come is told of it: what it knows may be older.
+	// recentChange is the age up to which a change is sent to a newly connected client, because its flags may be older.
 	recentChange = 10 * time.Second
-	// epochEvery is how often a stream looks whether time has thrown a switch.
+	// epochEvery is the interval at which a stream checks for scheduled switches.
 	epochEvery = 500 * time.Millisecond
 )
 
-// subscriber is who a stream is for.
+// subscriber identifies the client of a stream.
 type subscriber struct {
 	collector *svc.Collector
 	hash      [32]byte
 	end       time.Time
 }
 
-// subscribe finds who a stream is for.
+// subscribe returns the client of a stream.
 func (f *Flags) subscribe(r *http.Request) (s subscriber, err error) {
 	now := f.Now()
 	s.end = now.Add(streamTime)
@@ -106,7 +107,7 @@ func (f *Flags) subscribe(r *http.Request) (s subscriber, err error) {
 	return s, allowed(s.collector)
 }
 
-// serveStream tells a client of every change of the flags.
+// serveStream notifies a client of every change of the flags.
 func (f *Flags) serveStream(w *route.Response, r *http.Request) {
 	s, err := f.subscribe(r)
 	if err != nil {
@@ -132,11 +133,11 @@ func messageOf(out []byte, set *svc.FlagSet, now time.Time) []byte {
 	return append(append(append(out, `,"revision":`...), revision...), "}\n\n"...)
 }
 
-// beginStream begins an answer that is a stream of events, and returns how to send one. Sending reports
-// whether the client is there.
+// beginStream begins an answer that is a stream of events, and returns the function that sends one. That function
+// reports whether the client is still connected.
 func (f *Flags) beginStream(w *route.Response) (send func(text []byte) bool) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // a stream does not end with the time of a request
+	_ = control.SetReadDeadline(time.Time{}) // The time-out of requests does not apply to a stream.
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
@@ -151,9 +152,9 @@ func (f *Flags) beginStream(w *route.Response) (send func(text []byte) bool) {
 	}
 }
 
-// follow sends a message for every revision that differs from the one that the client has seen, until it goes, the key
-// ends or the service stops. What a subscriber takes is its connection and its goroutine: a change is told by closing one
-// channel, and a client that is slow meets the latest revision only.
+// follow sends a message for every revision that differs from the client's last one, until the client disconnects, the
+// key ends or the service stops. A subscriber costs a connection and a goroutine: a change is published by closing one
+// channel, and a slow client gets only the latest revision.
 func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *svc.FlagSet, now time.Time) []byte) {
 	send := f.beginStream(w)
 	if !send([]byte("retry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\n: connected\n\n")) {
@@ -190,7 +191,7 @@ func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen ui
 			return
 		}
 		if !now.Before(s.end) {
-			send(message(nil, set, now)) // whoever has a token asks again, and is given the next one
+			send(message(nil, set, now)) // A client with a token requests the flags again and gets the next token.
 			return
 		}
 		if !send([]byte(": ping\n\n")) {
@@ -200,7 +201,7 @@ func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen ui
 	}
 }
 
-// untilLook is how long a stream may rest that sent its last message so long ago.
+// untilLook returns the time until the next check of a stream; since is the time since its last message.
 func untilLook(set *svc.FlagSet, since time.Duration) time.Duration {
 	wait := heartbeat - since
 	if set.Timed() {

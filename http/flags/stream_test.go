@@ -66,8 +66,8 @@ func next(t *testing.T, told <-chan [2]string) (id, data string) {
 	return "", ""
 }
 
-// TestServersAreSentDefinitions follows the definitions as a server does that evaluates by itself: at once, after each
-// change, and not again what it has seen.
+// TestServersAreSentDefinitions follows the definitions like a server that evaluates itself. It must receive them at
+// once and after each change, but not definitions that it has seen.
 func TestServersAreSentDefinitions(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, many(2, 1))
@@ -94,7 +94,7 @@ func TestServersAreSentDefinitions(t *testing.T) {
 		t.Errorf("after a change the message %s is %s", id, data)
 	}
 
-	// A server that comes back with what it saw last hears of the next change only.
+	// A server that reconnects with its last revision receives only the next change.
 	back := frames(t, url, "secret", "6")
 	definitions.define(t, many(1, 1))
 	if id, data = next(t, back); id != "3" || strings.Contains(data, `"flag-2"`) {
@@ -102,8 +102,8 @@ func TestServersAreSentDefinitions(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreEncodedOnce has many servers come for the definitions of each revision: all have the same, which are put together once. Who has
-// them already is answered without.
+// TestDefinitionsAreEncodedOnce lets many servers request the definitions of each revision. All get the same text,
+// which is encoded once. A server that has them already gets an answer without them.
 func TestDefinitionsAreEncodedOnce(t *testing.T) {
 	definitions := &defined{}
 	handler := serving(t, definitions)
@@ -127,7 +127,7 @@ func TestDefinitionsAreEncodedOnce(t *testing.T) {
 			t.Errorf("at change %d the definitions were read %d times, not %d", revision+1, definitions.reads, want)
 		}
 	}
-	// Environments that no flag names share a set, and each has its own name in the answer.
+	// Environments that no flag names share a set, and the answer contains the name of each.
 	definitions.set = svc.NewFlagSet("", definitions.set.Revision, nil, (*svc.FlagNames)(nil).Grown(nil), nil)
 	for range 2 {
 		if answer := definitionsOf(t, handler, ""); !strings.Contains(answer.Body.String(), `"environment":"production"`) {
@@ -139,7 +139,7 @@ func TestDefinitionsAreEncodedOnce(t *testing.T) {
 	}
 }
 
-// definitionsOf asks for the definitions with a secret key; tag is that of those which the caller has.
+// definitionsOf requests the definitions with a secret key; tag is the tag of the caller's copy.
 func definitionsOf(t *testing.T, handler http.Handler, tag string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "/api/v1/flags/definitions", http.NoBody)
@@ -152,7 +152,7 @@ func definitionsOf(t *testing.T, handler http.Handler, tag string) *httptest.Res
 	return answer
 }
 
-// TestManyAreToldAtOnce has many subscribers hear of one change.
+// TestManyAreToldAtOnce sends one change to many subscribers.
 func TestManyAreToldAtOnce(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, many(1, 1))

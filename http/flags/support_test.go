@@ -25,13 +25,13 @@ type defined struct {
 	flags      []svc.Flag
 	set        *svc.FlagSet
 	superseded chan struct{}
-	// archived is the key of a flag that is archived.
+	// archived is the key of an archived flag.
 	archived string
 	// reads counts the calls of All.
 	reads int
 }
 
-// define puts flags in place of the present ones; every call is the next version of all of them.
+// define replaces the flags; every call is the next version of all of them.
 func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
 	tb.Helper()
 	d.mu.Lock()
@@ -80,7 +80,7 @@ func (d *defined) All(svc.AppRef) (flags []svc.Flag, revision uint64) {
 	return d.flags, d.set.Revision
 }
 
-// recorded takes everything that is told about evaluations.
+// recorded accepts all evaluations.
 type recorded struct{}
 
 func (recorded) Recording(uint64) svc.FlagsPolicy {
@@ -95,19 +95,19 @@ func serving(tb testing.TB, definitions *defined) http.Handler {
 	return servingOf(tb, definitions, nil)
 }
 
-// servingOf is serving by a node that knows people.
+// servingOf is serving with profiles of people.
 func servingOf(tb testing.TB, definitions *defined, persons Persons) http.Handler {
 	tb.Helper()
 	return servingAt(tb, definitions, persons, time.Now)
 }
 
-// servingAt is servingOf by another clock.
+// servingAt is servingOf with another clock.
 func servingAt(tb testing.TB, definitions *defined, persons Persons, now func() time.Time) http.Handler {
 	tb.Helper()
 	return servingWith(tb, definitions, persons, recorded{}, now)
 }
 
-// servingWith is servingAt that tells of exposures.
+// servingWith is servingAt with recorded exposures.
 func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures Exposures, now func() time.Time) http.Handler {
 	tb.Helper()
 	known := keys{}
@@ -136,7 +136,7 @@ func routed(tb testing.TB, surface *Flags) http.Handler {
 	return handler
 }
 
-// many returns so many flags with so many rules, of which the last matches.
+// many returns a number of flags with a number of rules each; the last rule matches.
 func many(flags, rules int) map[string]svc.FlagSpec {
 	half := 50.0
 	specs := map[string]svc.FlagSpec{}

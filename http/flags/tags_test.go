@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// knownAs is what a node knows of everybody.
+// knownAs is the profile that a node returns for everybody.
 type knownAs struct{ person *svc.FlagPerson }
 
 func (k *knownAs) Person(uint64, uint64) *svc.FlagPerson { return k.person }
@@ -32,7 +32,7 @@ func (a *asking) ask(body string) int {
 	return answer.Code
 }
 
-// counted returns how often flags were evaluated since the last call.
+// counted returns the number of evaluations since the last call.
 func counted(set *svc.FlagSet) (count uint64) {
 	for _, entry := range set.Entries {
 		entry.Take(func(_ string, n uint64) { count += n })
@@ -40,8 +40,9 @@ func counted(set *svc.FlagSet) (count uint64) {
 	return count
 }
 
-// TestWhatDidNotChangeIsNotEvaluated asks again with the tag of the last answer: only where the request, the definitions, or what flags
-// may ask about the person changed is there another evaluation, and once a second, so that it is counted.
+// TestWhatDidNotChangeIsNotEvaluated repeats requests with the tag of the last answer. An evaluation happens only after
+// a change of the request, the definitions, or the person's values that flags may read. In addition one happens each
+// second, for the counts.
 func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	specs := map[string]svc.FlagSpec{"f": {
 		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
@@ -84,7 +85,7 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	}
 }
 
-// TestTimeChangesTags has a flag look at how long ago somebody signed up: the answer is the same until time changes it.
+// TestTimeChangesTags uses a flag that reads the time since a sign-up: the answer is the same until time changes it.
 func TestTimeChangesTags(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, map[string]svc.FlagSpec{"f": {
@@ -104,7 +105,7 @@ func TestTimeChangesTags(t *testing.T) {
 	}
 }
 
-// TestLongAnswersSayTheirLength asks for an answer that is longer than the buffer of net/http.
+// TestLongAnswersSayTheirLength requests an answer that is longer than the buffer of net/http.
 func TestLongAnswersSayTheirLength(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, many(100, 1))
