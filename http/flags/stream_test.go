@@ -103,7 +103,7 @@ func TestServersAreSentDefinitions(t *testing.T) {
 }
 
 // TestDefinitionsAreEncodedOnce lets many servers request the definitions of each revision. All get the same text,
-// which is encoded once. A server that has them already gets an answer without them.
+// which is encoded once. A server with a current copy gets an answer without them.
 func TestDefinitionsAreEncodedOnce(t *testing.T) {
 	definitions := &defined{}
 	handler := serving(t, definitions)

@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// knownAs is the profile that a node returns for everybody.
+// knownAs is the profile that a node returns for every visitor.
 type knownAs struct{ person *svc.FlagPerson }
 
 func (k *knownAs) Person(uint64, uint64) *svc.FlagPerson { return k.person }
