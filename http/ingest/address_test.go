@@ -12,8 +12,8 @@ import (
 	"svc/http/admission"
 )
 
-// TestOnlyAProxySaysForWhomItAsks holds the address of a request to the connection, unless a proxy made it; what the sender wrote
-// before the proxies is not believed.
+// TestOnlyAProxySaysForWhomItAsks checks that the address of a request is the connection's, unless a proxy made it.
+// Values that the sender wrote before the proxies are ignored.
 func TestOnlyAProxySaysForWhomItAsks(t *testing.T) {
 	t.Parallel()
 	proxies := Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
@@ -44,8 +44,8 @@ func TestOnlyAProxySaysForWhomItAsks(t *testing.T) {
 	}
 }
 
-// TestHeadersOfProxies reads the headers that proxies set (M6): in their order, from trusted proxies only, and not if the sender could have
-// written them.
+// TestHeadersOfProxies reads the headers that proxies set (M6): in their order, from trusted proxies only, and not if
+// the sender could have written them.
 func TestHeadersOfProxies(t *testing.T) {
 	t.Parallel()
 	proxies := Proxies{netip.MustParsePrefix("10.0.0.0/8")}
@@ -78,8 +78,8 @@ func TestHeadersOfProxies(t *testing.T) {
 	}
 }
 
-// TestAnAddressIsHeldBackWhateverItClaims sends with a public key and a header that names another address: the one of the connection
-// is bounded and noted, and one that sends with a secret key is not.
+// TestAnAddressIsHeldBackWhateverItClaims sends with a public key and a header with another address. The address of the
+// connection is bounded and noted; an address that sends with a secret key is not.
 func TestAnAddressIsHeldBackWhateverItClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := admission.New(64 << 20)
@@ -110,10 +110,10 @@ func TestAnAddressIsHeldBackWhateverItClaims(t *testing.T) {
 	})
 }
 
-// aLook is longer than the time after which it is found out again who sends too much.
+// aLook is longer than the interval at which the busy senders are computed.
 const aLook = 20 * time.Millisecond
 
-// sent has a request of an application, from an address if there is one, go to the log.
+// sent sends a request of an application to the log, from an address if there is one.
 func sent(t *testing.T, control *admission.Control, app, address string, bytes int64) {
 	t.Helper()
 	reserved := control.Reserve(app)

@@ -26,7 +26,7 @@ import (
 	"svc/http/route"
 )
 
-// zipped returns a text as gzip packs it.
+// zipped returns a text compressed by gzip.
 func zipped(tb testing.TB, text []byte) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -43,7 +43,7 @@ func zipped(tb testing.TB, text []byte) []byte {
 	return out.Bytes()
 }
 
-// slowLog holds what it is given until it may go, and sees how much memory is in use while many wait.
+// slowLog holds its records until they may continue, and measures the memory in use while many wait.
 type slowLog struct {
 	goOn    chan struct{}
 	waiting atomic.Int64
@@ -56,13 +56,13 @@ func (l *slowLog) Produce(context.Context, []svc.Part) error {
 	return nil
 }
 
-// spoolOf keeps nothing.
+// spoolOf stores nothing.
 type spoolOf struct{}
 
 func (spoolOf) Append([]svc.Part) error { return nil }
 func (spoolOf) Bytes() int64            { return 0 }
 
-// admitting returns the handler of all paths that take bodies, with one key of each of some applications.
+// admitting returns the handler of all paths that accept bodies, with one key of each of some applications.
 func admitting(tb testing.TB, log Log, control *admission.Control, apps int) http.Handler {
 	tb.Helper()
 	handler, _ := admittingWith(tb, log, control, apps)
@@ -93,7 +93,7 @@ func admittingWith(tb testing.TB, log Log, control *admission.Control, apps int)
 	return handler, collectors
 }
 
-// bombs are bodies that are short until they are unpacked, by path.
+// bombs are bodies that are short until they are inflated, by path.
 func bombs(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	big := strings.Repeat("x", 60_000)
@@ -121,8 +121,8 @@ func bombs(tb testing.TB) map[string][]byte {
 	}
 }
 
-// TestBodiesStayWithinTheBudget sends 120 bodies at a time that are short until they are
-// unpacked, and measures what is allocated and not freed while all that were let in wait.
+// TestBodiesStayWithinTheBudget sends 120 bodies at a time that are short until they are inflated. It measures the
+// allocated memory while all admitted requests wait.
 func TestBodiesStayWithinTheBudget(t *testing.T) {
 	const budget, senders = 128 << 20, 120
 	for path, body := range bombs(t) {
@@ -145,7 +145,7 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 				}
 			})
 			var refused, taken atomic.Int64
-			answered := sync.OnceFunc(func() { close(log.goOn) }) // the first answer is a refusal after the wait
+			answered := sync.OnceFunc(func() { close(log.goOn) }) // The first answer is a refusal after the wait.
 			for n := range senders {
 				calls.Go(func() {
 					target := strings.Replace(path, "/api/1/", fmt.Sprintf("/api/%s/", svc.Environment{Number: uint64(n%3 + 1)}.IngestID()), 1)
@@ -188,7 +188,7 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 	}
 }
 
-// heap returns the bytes that are in use.
+// heap returns the bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -197,7 +197,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// counted counts what is read of a body.
+// counted counts the bytes that are read of a body.
 type counted struct {
 	io.Reader
 	read int
@@ -209,8 +209,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestStrangersCostLittle sends large bodies without a key, or with a wrong one: none is unpacked, and where no
-// key may stand in the body it is not even read.
+// TestStrangersCostLittle sends large bodies without a key, or with a wrong one. None is inflated, and a path that
+// accepts no key in the body does not even read it.
 func TestStrangersCostLittle(t *testing.T) {
 	handler := admitting(t, discard{}, nil, 1)
 	packed := bombs(t)
@@ -218,7 +218,7 @@ func TestStrangersCostLittle(t *testing.T) {
 		path, key string
 		body      []byte
 		status    int
-		most      int // bytes that may be read
+		most      int // This bounds the bytes that may be read.
 	}{
 		{"/api/v1/batch", "", packed["/api/v1/batch"], 401, 1 << 20},
 		{"/api/v1/batch", "stranger", packed["/api/v1/batch"], 401, 0},
@@ -253,7 +253,7 @@ func TestStrangersCostLittle(t *testing.T) {
 	}
 }
 
-// TestAKeyInAPackedBody is found at the beginning, and anywhere in a short body.
+// TestAKeyInAPackedBody checks that the key is found at the beginning, and anywhere in a short body.
 func TestAKeyInAPackedBody(t *testing.T) {
 	handler := admitting(t, discard{}, nil, 1)
 	item := `{"type":"event","name":"order","distinctId":"u","properties":{"a":"` + strings.Repeat("x", 30_000) + `"}}`

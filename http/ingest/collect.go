@@ -14,53 +14,52 @@ import (
 	"svc/http/route"
 )
 
-// Collectors knows the live ingest keys.
+// Collectors reads the live ingest keys.
 type Collectors interface {
-	// Collector returns what a key may do, by its SHA-256; nil for an unknown one.
+	// Collector returns the permissions of a key, by its SHA-256; nil for an unknown one.
 	Collector(hash [32]byte) *svc.Collector
-	// Former returns the environment of a key that was revoked, 0 for a key that never was.
+	// Former returns the environment of a revoked key, 0 for a key that never existed.
 	Former(hash [32]byte) uint64
 	// Named returns the environment of an ingest id, 0 if there is none.
 	Named(ingestID string) uint64
 }
 
-// Log takes accepted events.
+// Log accepts events.
 type Log interface {
-	// Produce returns nil once every part is acknowledged by the log. It bounds
-	// the wait itself.
+	// Produce returns nil after the log has acknowledged every part. It bounds the wait itself.
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
-// Collect answers the ingest paths: it checks the key and every item, and answers 202 only after
-// the log has acknowledged what was accepted.
+// Collect serves the ingest paths: it checks the key and every item, and answers 202 only after the log has
+// acknowledged the accepted items.
 type Collect struct {
 	Collectors Collectors
-	// Current reports whether the node knows the keys as they are now; nil says that it does.
+	// Current reports whether the node's list of keys is current; nil means that it always is.
 	Current func() bool
 	Log     Log
 	Shape   svc.LogShape
 	Metrics *CollectMetrics
-	// Admission bounds what requests take of the node; nil bounds nothing.
+	// Admission bounds the node's resources for requests; nil bounds nothing.
 	Admission *admission.Control
-	// Proxies say in a header for whom they ask.
+	// Proxies are the hosts that state the address of the sender in a header.
 	Proxies Proxies
 	// Symbols finds the original places of minified code; nil finds none.
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.
 	Cardinality Cardinality
-	// Policies says what environments take in; nil stands for the default everywhere.
+	// Policies returns the telemetry policies of environments; nil means the default everywhere.
 	Policies Policies
-	// Tallies counts what is not taken in; nil counts nothing.
+	// Tallies counts the items that are not accepted; nil counts nothing.
 	Tallies Tallies
-	// NoBilling is set where the program was built without the module revenue.
+	// NoBilling is true if the program was built without the module revenue.
 	NoBilling bool
-	// ExclusionKey makes the hashes by which excluded addresses are known.
+	// ExclusionKey makes the hashes by which excluded addresses are identified.
 	ExclusionKey []byte
 
 	issues issueNotes
 }
 
-// defaultTelemetry is the policy of environments for which nobody chose one.
+// defaultTelemetry is the policy of environments without a policy of their own.
 //
 //nolint:gochecknoglobals // it is never changed, and every request would make it again
 var defaultTelemetry = &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
@@ -73,7 +72,7 @@ func (c *Collect) telemetryOf(environment uint64) *svc.TelemetryState {
 	return c.Policies.Telemetry(environment)
 }
 
-// current returns why a key cannot be judged now, nil where it can.
+// current returns the reason why a key cannot be checked now, nil if it can.
 func (c *Collect) current() error {
 	if c.Current == nil || c.Current() {
 		return nil
@@ -104,7 +103,7 @@ func (c *Collect) Routes() []route.Route {
 	}...)
 }
 
-// itemInput, batchInput and collected are the shapes of the ingest path.
+// itemInput, batchInput and collected are the types of the ingest path.
 type itemInput struct {
 	Beacon string `query:"beacon" doc:"1 answers 204 without a body, for beacons."`
 	Key    string `query:"key" doc:"The ingest key, where no header can be set."`
@@ -150,8 +149,8 @@ func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
 	sub.answer()
 }
 
-// run reads the body, checks the items and produces them. A key outside the body is checked first,
-// so that requests without a valid key cost no decoding.
+// run reads the body, checks the items and produces them. It checks a key outside the body first, so that requests
+// without a valid key cost no decoding.
 func (sub *submission) run(kind itemKind) error {
 	outside := sub.authenticate("")
 	if outside != nil && !errors.Is(outside, errNoKey) {
@@ -171,7 +170,7 @@ func (sub *submission) run(kind itemKind) error {
 	if err := sub.decode(kind); err != nil {
 		return err
 	}
-	if sub.envelope.WriteKey != "" { // another one than that outside is refused
+	if sub.envelope.WriteKey != "" { // A key that differs from the one outside is refused.
 		if err := sub.authenticate(sub.envelope.WriteKey); err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// answer writes 202 with what was accepted and what was not; 400 where nothing
-// was; an item that the policy samples away counts as accepted; 204 to a beacon, which reads no answer.
+// answer writes 202 with the accepted and the rejected items, and 400 if none was accepted. An item that the policy
+// samples away counts as accepted. A beacon, which reads no answer, gets 204.
 func (sub *submission) answer() {
 	if sub.accepted+sub.dropped == 0 {
 		sub.answerRejected()
@@ -61,7 +61,7 @@ func (sub *submission) appendRejected(body []byte) []byte {
 	return append(body, encoded...)
 }
 
-// reject notes that an item was not accepted.
+// reject notes a rejected item.
 func (sub *submission) reject(index int, code, message string) {
 	sub.rejected = append(sub.rejected, svc.Rejection{Index: index, Code: code, Message: message, Signal: sub.signal})
 	sub.collect.Metrics.Rejected.WithLabelValues(code).Inc()

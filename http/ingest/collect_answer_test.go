@@ -14,7 +14,7 @@ import (
 	"svc/http/route"
 )
 
-// failing is a log that fails in one way.
+// failing is a log that fails with one error.
 type failing struct{ err error }
 
 func (l failing) Produce(context.Context, []svc.Part) error { return l.err }
@@ -34,7 +34,7 @@ func answerOf(t *testing.T, collect *Collect, request *http.Request) *httptest.R
 	return answer
 }
 
-// TestUnavailableSaysWhatIsKnown compares the answer to a client with what the log knows.
+// TestUnavailableSaysWhatIsKnown compares the answer to a client with the state of the log.
 func TestUnavailableSaysWhatIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -12,13 +12,12 @@ import (
 	"svc/http/route"
 )
 
-// singleAllocations bounds what the service allocates for a request with one
-// event, beyond net/http: its id, the header that carries it, the address and the
-// key.
+// singleAllocations bounds the service's allocations for a request with one event, beyond net/http: its id, the header
+// with the id, the address and the key.
 const singleAllocations = 4
 
-// roundTrip sends one request after another through the whole handler without a
-// network: what is measured is ours, not net/http's.
+// roundTrip sends one request after another through the whole handler without a network, so that it measures the
+// service and not net/http.
 type roundTrip struct {
 	handler http.Handler
 	request *http.Request
@@ -27,7 +26,7 @@ type roundTrip struct {
 	answer  answerSink
 }
 
-// answerSink is a response writer that keeps the status alone.
+// answerSink is a response writer that stores only the status.
 type answerSink struct {
 	header http.Header
 	status int
@@ -67,9 +66,8 @@ func (t *roundTrip) run() int {
 	return t.answer.status
 }
 
-// TestASingleEventAllocatesLittle holds the path of a single event to a number
-// of allocations. The least of many runs counts: a pool may be emptied at any
-// time, and is by chance under the race detector.
+// TestASingleEventAllocatesLittle bounds the allocations of a single event. The minimum of many runs counts: a pool may
+// be emptied at any time, and under the race detector randomly is.
 func TestASingleEventAllocatesLittle(t *testing.T) {
 	trip := newRoundTrip(t, "/api/v1/events", bodies()[0])
 	if status := trip.run(); status != http.StatusAccepted {

@@ -15,7 +15,7 @@ import (
 	"svc/protos"
 )
 
-// itemBilling is the kind of the items of the path of billing systems, which tell by their type what they are.
+// itemBilling is the kind of the items on the path of billing systems. Their type field gives the actual kind.
 const itemBilling itemKind = "billing"
 
 // billingItem is an item of a billing system. Unknown fields are ignored.
@@ -51,7 +51,7 @@ type billingPrice struct {
 	IntervalCount int64   `json:"intervalCount"`
 }
 
-// billingDiscount is a discount; percentOff or amountOffCents is needed.
+// billingDiscount is a discount; percentOff or amountOffCents is required.
 type billingDiscount struct {
 	PercentOff     decimal `json:"percentOff"`
 	AmountOffCents decimal `json:"amountOffCents" doc:"Off each bill."`
@@ -61,7 +61,7 @@ type billingDiscount struct {
 // decimal is a number as it is written in JSON.
 type decimal string
 
-// UnmarshalJSON keeps the text of a number.
+// UnmarshalJSON stores the text of a number.
 func (d *decimal) UnmarshalJSON(text []byte) error {
 	var number stdjson.Number
 	if err := stdjson.Unmarshal(text, &number); err != nil {
@@ -93,7 +93,7 @@ func billed(row route.Route) route.Route {
 	return row
 }
 
-// mayBill refuses keys that anybody can read, and applications without the module.
+// mayBill refuses public keys, and applications without the module.
 func (sub *submission) mayBill() error {
 	switch {
 	case sub.collect.NoBilling:
@@ -106,7 +106,7 @@ func (sub *submission) mayBill() error {
 	return nil
 }
 
-// refusal is why an item is not taken.
+// refusal is the reason why an item is not accepted.
 type refusal struct{ code, message string }
 
 // acceptBilling checks one billing item and emits it, or rejects it.
@@ -115,7 +115,7 @@ func (sub *submission) acceptBilling(index int) {
 	raw, err := sub.rawItem(index)
 	var it billingItem
 	if err == nil {
-		err = stdjson.Unmarshal(raw, &it) // copies its texts
+		err = stdjson.Unmarshal(raw, &it) // The decoder copies its texts.
 	}
 	if err != nil {
 		sub.reject(index, "invalid_type", wrongType("The item", err))
@@ -144,7 +144,7 @@ func (sub *submission) acceptBilling(index int) {
 	}
 }
 
-// billingID names a change of a subscription by what it says. The item is not read afterwards.
+// billingID derives the id of a subscription's change from its content. The item is not read afterwards.
 func (sub *submission) billingID(index int, it *billingItem) (string, error) {
 	ts := it.Ts
 	it.Ts = ""
@@ -152,7 +152,7 @@ func (sub *submission) billingID(index int, it *billingItem) (string, error) {
 	return sub.derivedID("bil_", sum, ts, index, false), err
 }
 
-// stamp sets the time. Billing systems tell of years ago, but not of what is to come.
+// stamp sets the time. Billing systems may send items of past years, but not of the future.
 func (it *billingItem) stamp(billing *protos.Billing) *refusal {
 	if it.Ts == "" {
 		return nil
@@ -174,7 +174,7 @@ func instant(field, word string) (int64, *refusal) {
 	return at.UnixMilli(), nil
 }
 
-// fill sets what the item says by its type.
+// fill sets the fields of the item's type.
 func (it *billingItem) fill(billing *protos.Billing) *refusal {
 	for _, word := range [...]struct {
 		field, value string
@@ -210,7 +210,7 @@ func (it *billingItem) fill(billing *protos.Billing) *refusal {
 	return &refusal{"unknown_type", "Unknown type; allowed are subscription, payment, refund and rate."}
 }
 
-// fillFlow sets what was paid or refunded. Its name is its only id.
+// fillFlow sets a payment or a refund. Its name is its only id.
 func (it *billingItem) fillFlow(billing *protos.Billing, field, name string) *refusal {
 	if name == "" {
 		return &refusal{"missing_value", field + " is missing."}
@@ -347,10 +347,10 @@ func (it *billingItem) discounts() ([]svc.Discount, *refusal) {
 	return discounts, nil
 }
 
-// maxNumberBytes bounds the text of a number, whose exponent could make it take all memory.
+// maxNumberBytes bounds the text of a number, because its exponent could make it take all memory.
 const maxNumberBytes = 40
 
-// centsOf reads a number from 0 on exactly.
+// centsOf reads a non-negative number exactly.
 func centsOf(field string, number decimal) (*big.Rat, *refusal) {
 	text := string(number)
 	if text == "" {

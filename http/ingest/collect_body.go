@@ -14,10 +14,10 @@ import (
 	"svc"
 )
 
-// weight is how many times its length an unpacked body takes when it is decoded.
+// weight is the memory of a decoded body, as a multiple of the inflated length.
 type weight int64
 
-// The weights of protocols, as their tests measure them.
+// The weights of protocols, as measured by their tests.
 const (
 	nativeWeight weight = 4
 	sentryWeight weight = 4
@@ -25,8 +25,7 @@ const (
 	remoteWeight weight = 12
 )
 
-// readBody reads the body within a limit and inflates it within another. The request has a
-// processor afterwards.
+// readBody reads the body within a limit and inflates it within another. Afterwards the request holds a processor.
 func (sub *submission) readBody(limit int64, w weight) error {
 	if err := sub.readRaw(limit); err != nil {
 		return err
@@ -34,8 +33,8 @@ func (sub *submission) readBody(limit int64, w weight) error {
 	return sub.unpack(w)
 }
 
-// A body counts with the bytes that have arrived and as many again, leastStep at least and rawStep at most: one that comes
-// slowly holds little of the memory for bodies.
+// A body reserves the bytes that have arrived and as many again, leastStep at least and rawStep at most. A slow body
+// therefore holds little of the memory for bodies.
 const leastStep, rawStep = 4 << 10, 64 << 10
 
 // readRaw reads the body, or the rest of it, within a limit.
@@ -81,15 +80,15 @@ func (sub *submission) readSome(limit int64) (more bool, err error) {
 
 func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
 
-// A body below smallBody costs too little to wait for a processor. The items of a small body take
-// itemsShare times its bytes, itemsBytes at most.
+// A body below smallBody costs too little to wait for a processor. The items of a small body take itemsShare times its
+// bytes, itemsBytes at most.
 const (
 	smallBody  = 16 << 10
 	itemsShare = 32
 	itemsBytes = 1 << 20
 )
 
-// unpack reserves what the request needs to be decoded, and undoes the content encoding.
+// unpack reserves the memory to decode the request, and undoes the content encoding.
 func (sub *submission) unpack(w weight) error {
 	size, window := sub.unpackedSize()
 	taken := (int64(w)+1)*size + window + min(itemsShare*size, itemsBytes)
@@ -103,8 +102,8 @@ func (sub *submission) unpack(w weight) error {
 	return err
 }
 
-// unpackedSize returns the length of the body without its encoding, as the body states it or else a
-// guess, and the memory that its reader keeps.
+// unpackedSize returns the inflated length of the body, and the memory of its reader. The length comes from the body,
+// or it is a guess.
 func (sub *submission) unpackedSize() (size, window int64) {
 	const usual = 8
 	size = int64(len(sub.body))
@@ -132,14 +131,14 @@ func (sub *submission) unpackedSize() (size, window int64) {
 	return min(size, svc.MaxInflatedBytes), window
 }
 
-// The windows that the readers keep.
+// The windows of the readers.
 const (
 	zstdWindow   = 8 << 20
 	brotliWindow = 16 << 20
 )
 
-// encoding returns the content encoding, empty where there is none. A gzip body is
-// recognised by its first bytes as well, since some clients do not name it.
+// encoding returns the content encoding, empty if there is none. It also detects a gzip body by its first bytes, since
+// some clients do not name the encoding.
 func (sub *submission) encoding() string {
 	encoding := headerOf(sub.request, "Content-Encoding")
 	isGzip := len(sub.body) > 2 && sub.body[0] == 0x1f && sub.body[1] == 0x8b
@@ -152,7 +151,7 @@ func (sub *submission) encoding() string {
 	return encoding
 }
 
-// inflater returns what undoes the content encoding, nil where there is none.
+// inflater returns the reader that undoes the content encoding, nil if there is none.
 func (sub *submission) inflater() (io.ReadCloser, error) {
 	packed := bytes.NewReader(sub.body)
 	switch encoding := sub.encoding(); encoding {
@@ -182,8 +181,8 @@ func (sub *submission) inflater() (io.ReadCloser, error) {
 	}
 }
 
-// inflate undoes the content encoding within a limit. Memory was reserved for a body of size bytes;
-// a longer one reserves more. It returns nil where there is no encoding.
+// inflate undoes the content encoding within a limit. Memory was reserved for a body of size bytes; inflate reserves
+// more for a longer one. It returns nil if there is no encoding.
 func (sub *submission) inflate(size int, w weight, limit int) ([]byte, error) {
 	reader, err := sub.inflater()
 	if reader == nil || err != nil {

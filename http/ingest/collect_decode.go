@@ -32,7 +32,7 @@ type envelope struct {
 	WriteKey string      `json:"writeKey"`
 	Context  itemContext `json:"context"`
 	Items    []item      `json:"items"`
-	// Integrations hold for every item that has none.
+	// Integrations apply to every item that has none.
 	Integrations map[string]stdjson.RawMessage `json:"integrations,omitempty" doc:"Which destinations may be sent the items that say nothing of their own: All, or a kind of destination, as true or false."`
 }
 
@@ -61,17 +61,16 @@ type item struct {
 	Release          string      `json:"release"`
 	EngagedMs        int64       `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
 	Context          itemContext `json:"context"`
-	// Integrations say to which kinds of destinations the event may be forwarded.
+	// Integrations list the kinds of destinations to which the event may be forwarded.
 	Integrations map[string]stdjson.RawMessage `json:"integrations,omitempty" doc:"Which destinations may be sent the event: All, or a kind of destination, as true or false; {\"All\":false} keeps it from all."`
 	SentAt       string                        `json:"sentAt"`
 	WriteKey     string                        `json:"writeKey"`
 
-	// broken says why the item could not be read.
+	// broken is the reason why the item could not be read.
 	broken string
 }
 
-// itemContext describes the circumstances of an item. IP and UserAgent count for secret keys
-// only.
+// itemContext describes the circumstances of an item. IP and UserAgent count for secret keys only.
 type itemContext struct {
 	Locale    string             `json:"locale"`
 	Screen    stdjson.RawMessage `json:"screen"`
@@ -102,7 +101,7 @@ func (sub *submission) decode(kind itemKind) error {
 	switch {
 	case len(body) == 0:
 		return svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body is empty."})
-	case svc.TooDeep(body): // parse has no limit of its own
+	case svc.TooDeep(body): // parse has no limit of its own.
 		return tooDeep()
 	case !utf8.Valid(body):
 		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
@@ -130,15 +129,14 @@ func (sub *submission) decode(kind itemKind) error {
 	return nil
 }
 
-// tooDeep is the refusal of a body with too many levels.
+// tooDeep refuses a body with too many levels.
 func tooDeep() error {
 	return svc.Invalid(svc.FieldError{Code: "too_deep", Message: "The body is nested deeper than " + strconv.Itoa(svc.MaxNesting) + " levels."})
 }
 
-// parse decodes a whole JSON text, whose nesting was checked. The strings of the result are parts of the
-// text itself, so they live as long as the request's buffers: whatever outlives
-// the request is copied (events are, when they are encoded). Names of fields are
-// matched exactly.
+// parse decodes a whole JSON text; its nesting was checked before. The strings of the result are parts of the text
+// itself, so they live only as long as the request's buffers. Data that outlives the request must be copied; events are
+// copied when they are encoded. Names of fields are matched exactly.
 func parse(text []byte, into any) error {
 	rest, err := json.Parse(text, into, json.ZeroCopy|json.DontMatchCaseInsensitiveStructFields)
 	if err == nil && len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
@@ -147,7 +145,7 @@ func parse(text []byte, into any) error {
 	return err
 }
 
-// decodeApart reads a body in which some item has a wrong type. That item alone is rejected.
+// decodeApart reads a body in which some item has a wrong type. Only that item is rejected.
 func (sub *submission) decodeApart(body []byte, kind itemKind) error {
 	var raws []stdjson.RawMessage
 	if body[0] == '[' {
@@ -181,8 +179,8 @@ func (sub *submission) decodeApart(body []byte, kind itemKind) error {
 	return nil
 }
 
-// wrongType says in a sentence why a body or an item could not be decoded: which field must
-// have which type, without the names that Go gives to them.
+// wrongType describes why a body or an item could not be decoded: the field and its required type, without the names of
+// Go types.
 func wrongType(what string, err error) string {
 	typed, ok := errors.AsType[*stdjson.UnmarshalTypeError](err)
 	if !ok {
@@ -194,7 +192,7 @@ func wrongType(what string, err error) string {
 	return what + " must be " + jsonWord(typed.Type) + "."
 }
 
-// jsonWord names what JSON has for a type.
+// jsonWord returns JSON's name of a type.
 func jsonWord(kind reflect.Type) string {
 	switch kind.Kind() {
 	case reflect.Pointer:
@@ -216,8 +214,7 @@ func jsonWord(kind reflect.Type) string {
 	}
 }
 
-// shortError returns the first part of a decoder's sentence; it may quote the
-// client's own bytes only.
+// shortError returns the first part of a decoder's sentence. The sentence quotes only the client's own bytes.
 func shortError(err error) string {
 	text := strings.ToValidUTF8(err.Error(), "")
 	return text[:min(len(text), 200)]

@@ -19,8 +19,8 @@ import (
 // itemError is the type of an item that reports an error.
 const itemError itemKind = "error"
 
-// errorItem is one error as a client sends it, beside what it shares with an
-// event: who, when, where, release and context. Unknown fields are ignored.
+// errorItem is one error as a client sends it, without the members that it shares with an event: ids, time, page,
+// release and context. Unknown fields are ignored.
 type errorItem struct {
 	Type           string                        `json:"type" doc:"error; needed in a batch."`
 	ID             string                        `json:"id" doc:"The client's own id of the occurrence; the same id is stored once. One is derived where it is missing."`
@@ -74,7 +74,7 @@ type errorCause struct {
 	Frames  []errorFrame `json:"frames" doc:"The calls, the throwing one first."`
 }
 
-// errorCrumb is something that happened before an error.
+// errorCrumb is an occurrence before an error.
 type errorCrumb struct {
 	Timestamp stdjson.RawMessage `json:"timestamp" doc:"ISO 8601, or seconds since the epoch."`
 	Category  string             `json:"category"`
@@ -94,8 +94,8 @@ type errorInput struct {
 	Body   errorItem `body:"json"`
 }
 
-// rawItem returns the bytes of an item, whose error members the decoder of events ignored. They are
-// found once per request.
+// rawItem returns the bytes of an item, because the decoder of events ignored its error members. The bytes are found
+// once per request.
 func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
 	if sub.rawItems == nil {
 		body := bytes.TrimLeft(sub.body, " \t\r\n")
@@ -145,7 +145,7 @@ func (sub *submission) acceptError(index int, shared *item) {
 		sub.reject(index, code, message)
 		return
 	}
-	// The members that events and errors share: who, when and where.
+	// The members that events and errors share: ids, time and page.
 	event := &sub.event
 	event.Reset()
 	sub.identify(event, shared)
@@ -167,7 +167,7 @@ func (sub *submission) acceptError(index int, shared *item) {
 	}
 }
 
-// checkError returns why an error item is not accepted, empty if it is.
+// checkError returns the reason why an error item is not accepted, empty if it is.
 func (sub *submission) checkError(it *errorItem) (code, message string) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module errors off."
@@ -203,7 +203,7 @@ func (sub *submission) checkError(it *errorItem) (code, message string) {
 	return "", ""
 }
 
-// occurrence returns what the item says, with what was found out about it.
+// occurrence returns the item's own data, completed by the data that the service determined.
 func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 	o := &svc.Occurrence{
 		ID: event.Id, Level: it.Level, Name: it.Name, Message: it.Message, Culprit: it.Culprit,
@@ -244,8 +244,8 @@ func calls(frames []errorFrame) []svc.Frame {
 	return out
 }
 
-// boundedExtra returns an object that is within its limits. Another one is replaced by the reason,
-// because the error matters more than its context.
+// boundedExtra returns an object that is within its limits. It replaces another one by the reason, because the error
+// matters more than its context.
 func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -262,8 +262,8 @@ func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
 	return raw
 }
 
-// crumbTime reads the time of a breadcrumb: text is kept, a number counts
-// seconds since the epoch, or milliseconds where it is too large for that.
+// crumbTime reads the time of a breadcrumb. A text stays unchanged. A number means seconds since the epoch, or
+// milliseconds if it is too large for seconds.
 func crumbTime(raw stdjson.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -271,7 +271,7 @@ func crumbTime(raw stdjson.RawMessage) string {
 	if raw[0] == '"' {
 		return textOf(raw)
 	}
-	const lastSecond = 1e11 // the year 5138
+	const lastSecond = 1e11 // This is the year 5138.
 	number, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || !(number > 0 && number < lastSecond*1000) {
 		return ""
@@ -296,8 +296,8 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 	return string(raw), true
 }
 
-// emitOccurrence completes and groups an occurrence and appends it to the
-// payload of its issue's partition. The event says who sent it, and when.
+// emitOccurrence completes and groups an occurrence and appends it to the payload of its issue's partition. The event
+// contains the sender and the time.
 func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occurrence, explicit []string) error {
 	sub.complete(o)
 	fingerprint := svc.Fingerprint(o, explicit)
@@ -341,14 +341,14 @@ func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occ
 	}
 	partition := sub.collect.Shape.Of(message.Environment, protos.PartitionOfIssue(message.Issue, sub.collect.Shape.Partitions))
 	size := message.SizeVT()
-	if size+itemHead > svc.MaxRecordBytes { // texts of control characters grow as JSON
+	if size+itemHead > svc.MaxRecordBytes { // Texts of control characters grow in JSON.
 		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
 	}
 	return sub.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
 }
 
-// complete normalises an occurrence and finds the original places of its calls. These can say that it was a
-// cause's fault, whose places are looked for then.
+// complete normalises an occurrence and finds the original locations of its calls. These may show that a cause is at
+// fault; then complete also finds the locations of the cause.
 func (sub *submission) complete(o *svc.Occurrence) {
 	given := o.Culprit
 	o.Normalise()
@@ -360,7 +360,7 @@ func (sub *submission) complete(o *svc.Occurrence) {
 	}
 }
 
-// listJSON encodes a list; an empty one becomes no text.
+// listJSON encodes a list; an empty list has no text.
 func listJSON[T any](list []T) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -19,8 +19,7 @@ import (
 	"svc/protos"
 )
 
-// bodies are the seeds of the fuzz targets: what clients send, and what tries
-// to break a parser.
+// bodies are the seeds of the fuzz targets: bodies of clients, and bodies that try to break a parser.
 func bodies() []string {
 	return []string{
 		`{"name":"$pageview","distinctId":"user-00001234","sessionId":"sess-00001234","ts":"2026-11-20T10:00:00.000Z","id":"0b1f8a52-6a40-4a36-8a2c-6d3f5f3b2a11","context":{"url":"https://shop.example.com/products/item-42?utm_source=news","path":"/products/item-42","title":"Item 42","referrer":"https://www.google.com/","locale":"en-US","screen":{"width":1920,"height":1080},"utm":{"source":"news","medium":"email","campaign":"spring"}},"properties":{"plan":"pro","price":49.95,"currency":"EUR","items":3}}`,
@@ -37,8 +36,8 @@ func bodies() []string {
 	}
 }
 
-// FuzzDecode compares the fast decoder with the standard library: where both
-// read a body they read the same, and what the fast one reads is valid JSON.
+// FuzzDecode compares the fast decoder with the standard library: if both read a body they must read the same, and the
+// fast one reads only valid JSON.
 func FuzzDecode(f *testing.F) {
 	for _, body := range bodies() {
 		f.Add([]byte(body))
@@ -50,7 +49,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("the fast decoder reads what is no JSON: %q", body)
 		}
 		if otherCase(body) {
-			return // the standard library would take NAME for name
+			return // The standard library would take NAME for name.
 		}
 		if fastErr == nil && slowErr == nil && !reflect.DeepEqual(fast, slow) {
 			t.Errorf("read differently:\nfast %+v\nslow %+v", fast, slow)
@@ -58,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// otherCase reports whether a member's name is one of ours but for its case.
+// otherCase reports whether a member's name differs from one of ours only by case.
 func otherCase(body []byte) bool {
 	known := map[string]string{}
 	for _, kind := range []reflect.Type{reflect.TypeFor[envelope](), reflect.TypeFor[item](), reflect.TypeFor[itemContext](), reflect.TypeFor[campaign]()} {
@@ -98,11 +97,11 @@ func (p policiesOf) Telemetry(environment uint64) *svc.TelemetryState {
 	return &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
 }
 
-// logOf keeps what was produced.
+// logOf stores the produced parts.
 type logOf struct {
 	points []*protos.MetricPoint
 	events []*protos.Event
-	items  int // of all kinds
+	items  int // It counts items of all kinds.
 	errors []*protos.Occurrence
 	err    error
 }
@@ -121,7 +120,7 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 	return l.err
 }
 
-// collectNoon is when the requests of the tests arrive.
+// collectNoon is the arrival of the tests' requests.
 func collectNoon() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC) }
 
 func testCollect(log *logOf) *Collect {
@@ -160,8 +159,8 @@ func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*submiss
 	return sub, sub.run(kind)
 }
 
-// FuzzCollect sends any body to every path: it never panics, every accepted item
-// becomes an event within the limits, and counts add up.
+// FuzzCollect sends any body to every path: it never panics, every accepted item becomes an event within the limits,
+// and counts add up.
 func FuzzCollect(f *testing.F) {
 	limitFuzzing(f)
 	for _, body := range append(bodies(), deepBodies(f)...) {
@@ -230,8 +229,8 @@ func TestEventOfAnItem(t *testing.T) {
 	}
 }
 
-// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice, and once as
-// another library writes it.
+// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice, and once in the spelling of another
+// library.
 func TestADerivedIDIsTheSameForTheSameEvent(t *testing.T) {
 	log := &logOf{}
 	collect := testCollect(log)
@@ -252,8 +251,8 @@ func TestADerivedIDIsTheSameForTheSameEvent(t *testing.T) {
 	}
 }
 
-// TestEqualEventsOfARequest sends the same event without an id three times in one request:
-// events that say when they happened are one, those that do not are three.
+// TestEqualEventsOfARequest sends the same event without an id three times in one request: with a time they are one
+// event, without a time they are three.
 func TestEqualEventsOfARequest(t *testing.T) {
 	for ts, want := range map[string]int{`,"ts":"2026-11-20T09:59:00Z"`: 1, "": 3} {
 		log := &logOf{}
@@ -282,7 +281,7 @@ func TestNothingIsAcceptedWhereTheModuleIsOff(t *testing.T) {
 	}
 }
 
-// TestPeopleAreIdentifiedWithoutAnalytics sends to an application that has the module people alone.
+// TestPeopleAreIdentifiedWithoutAnalytics sends to an application that has only the module people.
 func TestPeopleAreIdentifiedWithoutAnalytics(t *testing.T) {
 	log := &logOf{}
 	body := `{"items":[{"type":"identify","distinctId":"u","anonymousId":"a"},{"type":"event","name":"a","distinctId":"u"},{"type":"alias","distinctId":"u","previousId":"v"}]}`
@@ -292,7 +291,7 @@ func TestPeopleAreIdentifiedWithoutAnalytics(t *testing.T) {
 	}
 }
 
-// BenchmarkAccept measures decoding, judging and encoding, without network and log.
+// BenchmarkAccept measures decoding, checking and encoding, without network and log.
 func BenchmarkAccept(b *testing.B) {
 	one := strings.Replace(bodies()[0], `{"name"`, `{"type":"event","name"`, 1)
 	for _, c := range []struct {

@@ -13,11 +13,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// An item without an id gets one that is derived from its content, so that the same item sent again
-// has the same id, however it is serialised and whenever it arrives. The content is every member
-// that the client sent, in the item and in the context of its batch; the time is taken as the
-// client wrote it, before its clock is corrected. An item without a time cannot be distinguished
-// from another one of the same content, so each of them gets an id of its own.
+// An item without an id gets one that is derived from its content. So the same item sent again has the same id, however
+// it is serialised and whenever it arrives. The content is every member that the client sent, in the item and in the
+// context of its batch; the time is the client's own, before its clock is corrected. An item without a time cannot be
+// distinguished from another one with the same content, so each of them gets its own id.
 
 // Prefixes of derived ids.
 const (
@@ -26,8 +25,8 @@ const (
 	pointPrefix = "pnt_"
 )
 
-// eventID names an event. Events of one request with the same content and time are one event. The
-// item is not read afterwards.
+// eventID derives the id of an event. Events of one request with the same content and time are one event. The item is
+// not read afterwards.
 func (sub *submission) eventID(index int, it *item, kind itemKind) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = kind, "", "", ""
@@ -35,8 +34,8 @@ func (sub *submission) eventID(index int, it *item, kind itemKind) (string, erro
 	return sub.derivedID(eventPrefix, sum, ts, index, false), err
 }
 
-// errorID names an error. Equal errors of one request are numbered, because a fault that was
-// reported twice counts twice. The item is not read afterwards.
+// errorID derives the id of an error. Equal errors of one request are numbered, because a fault that was reported twice
+// counts twice. The item is not read afterwards.
 func (sub *submission) errorID(index int, it *errorItem) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = "", "", "", ""
@@ -44,8 +43,8 @@ func (sub *submission) errorID(index int, it *errorItem) (string, error) {
 	return sub.derivedID(errorPrefix, sum, ts, index, true), err
 }
 
-// pointID names a metric point; equal points are numbered like errors. A point without a time has
-// no name. The item is not read afterwards.
+// pointID derives the id of a metric point; equal points are numbered like errors. A point without a time has no id.
+// The item is not read afterwards.
 func (sub *submission) pointID(index int, it *metricItem, kind itemKind) (string, error) {
 	ts := it.Ts
 	if ts == "" {
@@ -72,8 +71,8 @@ func (sub *submission) sumOf(it any) (xxh3.Uint128, error) {
 	return joined(sum, sub.around), nil
 }
 
-// derivedID makes an id of the content of an item and its time. Where twins count, equal items of a
-// request are numbered.
+// derivedID makes an id of the content of an item and its time. If twins is true, equal items of a request are
+// numbered.
 func (sub *submission) derivedID(prefix string, sum xxh3.Uint128, ts string, index int, twins bool) string {
 	words := append(sub.words[:0], prefix...)
 	words = appendSum(words, sum)
@@ -93,7 +92,7 @@ func (sub *submission) derivedID(prefix string, sum xxh3.Uint128, ts string, ind
 	return prefix + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(named[:])
 }
 
-// twins returns how many equal items came before in the request, and counts this one.
+// twins returns the number of earlier equal items in the request, and counts this one.
 func (sub *submission) twins(said xxh3.Uint128) uint64 {
 	if sub.seen == nil {
 		sub.seen = map[xxh3.Uint128]uint64{}
@@ -103,12 +102,11 @@ func (sub *submission) twins(said xxh3.Uint128) uint64 {
 	return before
 }
 
-// maxSumDepth bounds the nesting of a JSON text that is parsed; a deeper one is compared byte by
-// byte.
+// maxSumDepth bounds the nesting of a JSON text that is parsed; a deeper one is compared byte by byte.
 const maxSumDepth = 64
 
-// sumJSON returns 128 bits of the content of a valid JSON text: spaces, the order of members and
-// the spelling of texts and numbers do not count.
+// sumJSON returns 128 bits of the content of a valid JSON text: spaces, the order of members and the spelling of texts
+// and numbers do not count.
 func sumJSON(text []byte) xxh3.Uint128 {
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > maxSumDepth && measureJSON(text).depth > maxSumDepth {
 		return xxh3.Hash128(text)
@@ -123,7 +121,7 @@ type jsonReader struct {
 	at   int
 }
 
-// next returns the next character that is no space.
+// next returns the next character that is not white space.
 func (r *jsonReader) next() byte {
 	for r.text[r.at] == ' ' || r.text[r.at] == '\n' || r.text[r.at] == '\t' || r.text[r.at] == '\r' {
 		r.at++
@@ -154,7 +152,7 @@ func (r *jsonReader) object() xxh3.Uint128 {
 		}
 		name := r.quoted()
 		r.next()
-		r.at++ // the colon
+		r.at++ // This skips the colon.
 		member := joined(name, r.value())
 		sum.Lo += member.Lo
 		sum.Hi += member.Hi
@@ -175,7 +173,7 @@ func (r *jsonReader) list() xxh3.Uint128 {
 	return joined(sum, xxh3.Uint128{Lo: ']'})
 }
 
-// quoted reads a text, whose escapes stand for their characters.
+// quoted reads a text and replaces escapes by their characters.
 func (r *jsonReader) quoted() xxh3.Uint128 {
 	start, escaped := r.at, false
 	for r.at++; r.text[r.at] != '"'; r.at++ {
@@ -208,11 +206,11 @@ func (r *jsonReader) bare() xxh3.Uint128 {
 	return xxh3.Hash128(word)
 }
 
-// exactWhole bounds the whole numbers that a float64 holds exactly.
+// exactWhole bounds the whole numbers that a float64 represents exactly.
 const exactWhole = 1 << 53
 
-// plainNumber returns the shortest spelling of a number. Whole numbers without fraction
-// and exponent stay as they are, because a float64 would round long ones.
+// plainNumber returns the shortest spelling of a number. Whole numbers without fraction and exponent stay unchanged,
+// because a float64 would round long ones.
 func plainNumber(word []byte) []byte {
 	if !bytes.ContainsAny(word, ".eE") && string(word) != "-0" {
 		return word

@@ -18,7 +18,7 @@ import (
 	"svc/protos"
 )
 
-// named is a log that keeps the ids of what it is given.
+// named is a log that stores the ids of its items.
 type named struct{ ids []string }
 
 func (l *named) Produce(_ context.Context, parts []svc.Part) error {
@@ -40,7 +40,7 @@ func (l *named) Produce(_ context.Context, parts []svc.Part) error {
 	return nil
 }
 
-// idsOf returns the ids of the items of a body, without order, that arrives at an instant.
+// idsOf returns the ids of the items of a body that arrives at an instant, in any order.
 func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 	t.Helper()
 	log := &named{}
@@ -58,7 +58,7 @@ func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 	return log.ids
 }
 
-// idOf is idsOf of one item.
+// idOf is idsOf for one item.
 func idOf(t *testing.T, at time.Time, item map[string]any, around map[string]any) string {
 	t.Helper()
 	batch := map[string]any{"items": []any{item}}
@@ -104,7 +104,7 @@ func sample(kind reflect.Type) any {
 	}
 }
 
-// changes returns copies of an item, each with one member changed, by the path of the member.
+// changes returns copies of an item, each with one changed member, by the path of the member.
 func changes(item map[string]any, kind reflect.Type, path string) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	if item == nil {
@@ -132,8 +132,8 @@ func changes(item map[string]any, kind reflect.Type, path string) map[string]map
 	return out
 }
 
-// TestADerivedIDSaysEverything changes every member of every kind of item, as reflection finds
-// them: each change makes another item. The id says nothing of how and when it was sent.
+// TestADerivedIDSaysEverything changes every member of every kind of item, as reflection finds them: each change makes
+// another item. The id does not depend on the form and the time of sending.
 func TestADerivedIDSaysEverything(t *testing.T) {
 	const ts, later = "2026-11-20T09:00:00.25Z", "2026-11-20T09:00:00.251Z"
 	noon := collectNoon()
@@ -141,8 +141,8 @@ func TestADerivedIDSaysEverything(t *testing.T) {
 		name    string
 		item    map[string]any
 		kind    reflect.Type
-		instead map[string]any // values that are valid where any one is not
-		skip    []string       // members that cannot change alone
+		instead map[string]any // These replace values that are not valid for every member.
+		skip    []string       // These members cannot change alone.
 	}{
 		{"event", map[string]any{"type": "event", "name": "order", "distinctId": "u"}, reflect.TypeFor[item](), map[string]any{"type": "page", "ts": later}, nil},
 		{"identify", map[string]any{"type": "identify", "distinctId": "u"}, reflect.TypeFor[item](), map[string]any{"type": "alias", "ts": later}, nil},
@@ -216,7 +216,7 @@ func place(item map[string]any, path string, value any) {
 	item[first] = value
 }
 
-// TestADerivedIDAgain sends the same items in other spellings, and items that say the same.
+// TestADerivedIDAgain sends the same items in other spellings, and items with the same content.
 func TestADerivedIDAgain(t *testing.T) {
 	const one = `{"type":"event","name":"orde\u0072","distinctId":"u","ts":"2026-11-20T09:00:00Z","value":10,"properties":{"a":1.0,"b":["x/y",{"c":null,"d":12345678901234567890}]}}`
 	const again = `{"ts":"2026-11-20T10:00:00.000+01:00","value":1e1, "properties":{"b":["x\/y", {"d":12345678901234567890,"c":null}],"a":1},"distinctId":"u","name":"order","type":"event"}`
@@ -255,7 +255,7 @@ func TestADerivedIDAgain(t *testing.T) {
 	}
 }
 
-// TestSentryErrorsWithoutID takes an event without an id again, as SDKs send it when the answer was lost.
+// TestSentryErrorsWithoutID sends an event without an id twice, like SDKs after a lost answer.
 func TestSentryErrorsWithoutID(t *testing.T) {
 	ids := map[string]bool{}
 	for n := range 3 {
@@ -281,8 +281,8 @@ func TestSentryErrorsWithoutID(t *testing.T) {
 	}
 }
 
-// FuzzSumJSON sums texts up and compares them with the same values as the standard library
-// writes them.
+// FuzzSumJSON computes the sums of texts and compares them with the same values in the spelling of the standard
+// library.
 func FuzzSumJSON(f *testing.F) {
 	for _, body := range bodies() {
 		f.Add([]byte(body))
@@ -308,8 +308,8 @@ func FuzzSumJSON(f *testing.F) {
 	})
 }
 
-// doubled reports whether some object of a valid text may have two members of one name, or a text
-// that is no Unicode, which the standard library changes.
+// doubled reports whether some object of a valid text may have two members with one name, or a text that is not
+// Unicode, which the standard library changes.
 func doubled(text []byte) bool {
 	var value any
 	_ = stdjson.Unmarshal(text, &value)

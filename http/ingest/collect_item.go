@@ -124,7 +124,7 @@ func nameEvent(event *protos.Event, it *item, kind itemKind) (properties stdjson
 	return it.Properties, "", ""
 }
 
-// checkModule refuses items of a module that is off. What says who a visitor is serves analytics and people.
+// checkModule refuses items of a module that is off. Items that identify a visitor serve both analytics and people.
 func (sub *submission) checkModule(kind itemKind) (code, message string) {
 	modules := sub.collector.Modules
 	identity := kind == itemIdentify || kind == itemAlias || kind == itemGroup
@@ -148,7 +148,7 @@ func (sub *submission) identify(event *protos.Event, it *item) {
 	event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
 }
 
-// withheldBy returns the integrations of an item, else those of its envelope.
+// withheldBy returns the integrations of an item, or else of its envelope.
 func withheldBy(item, envelope map[string]stdjson.RawMessage) map[string]stdjson.RawMessage {
 	if len(item) > 0 {
 		return item
@@ -192,8 +192,8 @@ func (sub *submission) contextualise(event *protos.Event, it *item) {
 	}
 }
 
-// screenOf reads a screen as text or as {width, height}. The items of a request
-// mostly come from one screen, so the last one is remembered.
+// screenOf reads a screen as text or as {width, height}. The items of a request mostly come from one screen, so the
+// last one is cached.
 func (sub *submission) screenOf(raw stdjson.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -285,7 +285,7 @@ func checkWords(event *protos.Event) (code, message string) {
 	return "", ""
 }
 
-// checkIDs refuses ids that name nobody, of people and of their company.
+// checkIDs refuses placeholder ids of people and of their company.
 func checkIDs(it *item, kind itemKind) (code, message string) {
 	named := [...]struct{ field, value string }{{"distinctId", it.DistinctID}, {"anonymousId", it.AnonymousID}, {}}
 	switch kind { //nolint:exhaustive // the other kinds name no third id
@@ -304,9 +304,8 @@ func checkIDs(it *item, kind itemKind) (code, message string) {
 	return "", ""
 }
 
-// stamp sets the times. The client's time is corrected by the difference between the sending time
-// that the client states and the arrival of the request. It may not be later than a tolerance from
-// now, nor earlier than the key's kind allows.
+// stamp sets the times. It corrects the client's time by the difference between the stated sending time and the arrival
+// of the request. The result may not be later than now plus a tolerance, nor earlier than the key's kind permits.
 func (sub *submission) stamp(event *protos.Event, it *item) (code, message string) {
 	event.ReceivedMs = sub.now.UnixMilli()
 	event.TsMs = event.ReceivedMs
@@ -328,7 +327,7 @@ func (sub *submission) stamp(event *protos.Event, it *item) (code, message strin
 	return sub.checkAge(event.TsMs)
 }
 
-// checkAge refuses what is older than the key's kind may send.
+// checkAge refuses items that are older than the key's kind may send.
 func (sub *submission) checkAge(tsMs int64) (code, message string) {
 	oldest := sub.now.Add(-svc.PublicEventAge)
 	if sub.collector.Kind == svc.KeySecret {

@@ -14,7 +14,7 @@ import (
 	"svc/http/route"
 )
 
-// errNoKey is the refusal of a request without a key.
+// errNoKey refuses a request without a key.
 var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
 
 // authenticate finds the collector of the one key that the request carries.
@@ -51,7 +51,7 @@ func (sub *submission) authenticate(writeKey string) error {
 	return nil
 }
 
-// Proxies are the networks of the hosts that stand in front of the service and state in a header for whom they ask. The
+// Proxies are the networks of the hosts in front of the service that state the sender's address in a header. The
 // headers of other hosts are not read.
 type Proxies []netip.Prefix
 
@@ -62,10 +62,11 @@ func (p Proxies) has(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
-// of returns the address from which a request comes: that of the connection, or, if a proxy made it, the last one that is no
-// proxy in the first of X-Forwarded-For, Forwarded, Cf-Connecting-Ip and X-Real-Ip that the request has. Each proxy appends the
-// address that it saw to the first two, so the values of the sender stand before it and are not read. The other two
-// are set by the last proxy, so one with several values is not read.
+// of returns the address from which a request comes: the address of the connection, unless a proxy made it. For a proxy
+// it reads the first of X-Forwarded-For, Forwarded, Cf-Connecting-Ip and X-Real-Ip that the request has, and returns
+// the last address there that is not a proxy. Each proxy appends the address of its peer to the first two, so the
+// sender's own values come before it and are not read. The last proxy sets the other two, so a header with several
+// values is not read.
 func (p Proxies) of(r *http.Request) string {
 	port, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -94,7 +95,7 @@ func (p Proxies) of(r *http.Request) string {
 	return ip.String()
 }
 
-// last returns the last address of lists that is no proxy. ip is the address of the connection.
+// last returns the last address of lists that is not a proxy. ip is the address of the connection.
 func (p Proxies) last(ip netip.Addr, hops []string, parse func(string) (netip.Addr, bool)) netip.Addr {
 	for n := len(hops) - 1; n >= 0; n-- {
 		for rest, last := hops[n], ""; rest != ""; {
@@ -131,7 +132,7 @@ func cutLast(list string) (rest, last string) {
 	return list[:at], strings.TrimSpace(list[at+1:])
 }
 
-// parseHop reads an address as proxies write it, some of them with a port.
+// parseHop reads an address as proxies write it; some add a port.
 func parseHop(text string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	if err != nil {
@@ -144,7 +145,7 @@ func parseHop(text string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), true
 }
 
-// challenge sets the header that says how a refused key must be sent.
+// challenge sets the header that describes how to send a key.
 func (sub *submission) challenge(err error) {
 	switch {
 	case errors.Is(err, errNoKey):
@@ -154,10 +155,9 @@ func (sub *submission) challenge(err error) {
 	}
 }
 
-// ingestKey returns the one ingest key of a request. It may stand, in this
-// order, in the Authorization header as a bearer token or as the user or password of
-// basic credentials, in X-SVC-Key or X-API-Key, in the query as key, or in the body as
-// writeKey. Two different keys are refused, and so is an access token.
+// ingestKey returns the one ingest key of a request. The request may contain it, in this order: in the Authorization
+// header as a bearer token or as the user or password of basic credentials, in X-SVC-Key or X-API-Key, in the query as
+// key, or in the body as writeKey. Two different keys are refused, and an access token is refused too.
 func ingestKey(r *http.Request, writeKey string) (string, error) {
 	var found string
 	for _, key := range [...]string{
@@ -180,10 +180,10 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 	return found, nil
 }
 
-// keyPrefix is how many bytes of a compressed body are inflated to find a key in it.
+// keyPrefix is the number of bytes of a compressed body that are inflated to find a key.
 const keyPrefix = 64 << 10
 
-// authenticateInside finds the collector of a request whose key stands in the body.
+// authenticateInside finds the collector of a request with a key in the body.
 func (sub *submission) authenticateInside() error {
 	text, err := sub.prefix()
 	if err != nil {
@@ -192,8 +192,8 @@ func (sub *submission) authenticateInside() error {
 	return sub.authenticate(writeKeyOf(text))
 }
 
-// prefix returns the beginning of the body without its encoding. Only so much of a compressed body is read, so that
-// requests without a valid key cost little.
+// prefix returns the beginning of the inflated body. It inflates only a prefix, so that requests without a valid key
+// cost little.
 func (sub *submission) prefix() ([]byte, error) {
 	if sub.encoding() == "" {
 		return sub.body, nil
@@ -247,7 +247,7 @@ func authorizationKey(header string) string {
 			return ""
 		}
 		user, password, _ := strings.Cut(string(decoded), ":")
-		if strings.HasPrefix(password, "svc_") { // as the documentation has Prometheus send it
+		if strings.HasPrefix(password, "svc_") { // The documentation describes this form for Prometheus.
 			return password
 		}
 		return user
@@ -267,21 +267,21 @@ func queryKey(r *http.Request) string {
 	return query.Get("writeKey")
 }
 
-// isAccessToken reports whether a secret has the prefix of a token, of whatever kind.
+// isAccessToken reports whether a secret has the prefix of a token of any kind.
 func isAccessToken(secret string) bool {
 	return slices.ContainsFunc(svc.TokenKind("").Values(), func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
 
-// Authority says what the ingest key of a request may do, for surfaces that take nothing in. It accepts a key that the
-// node knows, even if the node cannot hear of changes now. It refuses an unknown key only if its list is current.
+// Authority returns the permissions of a request's ingest key, for surfaces that accept no items. It accepts a key that
+// the node knows, even if the node receives no changes now. It refuses an unknown key only if its list is current.
 type Authority struct {
 	Collectors Collectors
-	// Current reports whether the node knows the keys as they are now; nil says that it does.
+	// Current reports whether the node's list of keys is current; nil means that it always is.
 	Current func() bool
 }
 
-// Collector returns what the one key of a request may do; inside is a key in its body, empty where it has none. It
-// fails with unauthorized, and with forbidden where a page of a foreign origin sends a public key.
+// Collector returns the permissions of the one key of a request; inside is a key in its body, empty if it has none. It
+// fails with unauthorized, and with forbidden if a page of a foreign origin sends a public key.
 func (a Authority) Collector(r *http.Request, inside string) (*svc.Collector, error) {
 	key, err := ingestKey(r, inside)
 	if err != nil {
@@ -290,7 +290,7 @@ func (a Authority) Collector(r *http.Request, inside string) (*svc.Collector, er
 	return a.Judge(r, svc.HashSecret(key))
 }
 
-// Judge is Collector for a key that is known by its hash.
+// Judge is Collector for a key of which only the hash is known.
 func (a Authority) Judge(r *http.Request, hash [32]byte) (*svc.Collector, error) {
 	collector := a.Collectors.Collector(hash)
 	if collector == nil && a.Current != nil && !a.Current() {

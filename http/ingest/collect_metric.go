@@ -12,16 +12,16 @@ import (
 	"svc/protos"
 )
 
-// Types of items that bring metric points.
+// Types of items with metric points.
 const (
 	itemMetric itemKind = "metric"
 	itemVital  itemKind = "vital"
 )
 
-// Cardinality bounds how many series an environment has.
+// Cardinality bounds the number of series of an environment.
 type Cardinality interface {
-	// Admit reports whether a point of a series may be taken: the series is known, or
-	// its environment has fewer than limit.
+	// Admit reports whether a point of a series may be accepted: the series is known, or its environment has fewer than
+	// limit.
 	Admit(environment, series uint64, limit int, now time.Time) bool
 }
 
@@ -110,7 +110,7 @@ func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
 	}
 }
 
-// check returns the code and message of the refusal of an item, empty where it is accepted.
+// check returns the code and message of the refusal of an item, empty if it is accepted.
 func (it *metricItem) check(kind itemKind) (code, message string) {
 	forms := 0
 	for _, sent := range []bool{it.Value != nil, len(it.Values) > 0, it.Count != nil} {
@@ -152,7 +152,7 @@ func (it *metricItem) fill(point *protos.MetricPoint) {
 	}
 }
 
-// labelsOf reads labels, whose values are texts, numbers or booleans.
+// labelsOf reads labels with texts, numbers or booleans as values.
 func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
 	labels := make([]svc.Label, 0, len(raw)+1)
 	for key, text := range raw {
@@ -163,8 +163,8 @@ func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
 	return labels
 }
 
-// emitPoint completes a point, checks it, and appends it to the payload of its metric's
-// partition. It returns the code and message of a refusal.
+// emitPoint completes a point, checks it, and appends it to the payload of its metric's partition. It returns the code
+// and message of a refusal.
 func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
@@ -178,7 +178,8 @@ func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) 
 	return sub.putPoint(point, labels)
 }
 
-// putPoint does the same as emitPoint without looking at the application's modules and at whether its policy takes metrics.
+// putPoint does the same as emitPoint, but checks neither the application's modules nor whether its policy accepts
+// metrics.
 func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	policy := &sub.telemetry.Policy.Metrics
 	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)

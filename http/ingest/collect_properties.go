@@ -12,10 +12,9 @@ import (
 	"svc/protos"
 )
 
-// fillProperties checks the properties (an object, not too deep, not too large) and
-// writes them in one form: without spaces between tokens, and with characters
-// rather than their escapes, so that the same properties are the same text whatever
-// library sent them, and a search finds what people read.
+// fillProperties checks the properties (an object, not too deep, not too large) and writes them in one form: without
+// spaces between tokens, and with characters rather than their escapes. So the same properties are the same text for
+// every sending library, and a search finds the text that people read.
 func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", ""
@@ -43,9 +42,9 @@ func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessag
 // jsonShape describes a JSON text.
 type jsonShape struct {
 	depth, keys int
-	// nul is set if the text holds an escaped NUL character.
+	// nul is true if the text contains an escaped NUL character.
 	nul bool
-	// plain is set if plainJSON would change nothing.
+	// plain is true if plainJSON would change nothing.
 	plain bool
 }
 
@@ -83,8 +82,8 @@ func measureJSON(raw []byte) jsonShape {
 	return shape
 }
 
-// plainJSON appends a valid JSON text without spaces between tokens and with characters
-// in place of escapes, but for those that JSON needs escaped. The values stay the same.
+// plainJSON appends a valid JSON text without spaces between tokens. It replaces escapes by characters, except for the
+// escapes that JSON requires. The values stay the same.
 func plainJSON(to, raw []byte) []byte {
 	quoted := false
 	for at := 0; at < len(raw); at++ {
@@ -112,8 +111,8 @@ const (
 	pairEscape  = 12
 )
 
-// plainEscape appends what the escape at the beginning of a text stands for, or the
-// escape itself where JSON needs it, and returns its length.
+// plainEscape appends the character of the escape at the beginning of a text, or the escape itself if JSON requires it.
+// It returns the length of the escape.
 func plainEscape(to, raw []byte) (out []byte, length int) {
 	if raw[1] == '/' {
 		return append(to, '/'), shortEscape
@@ -136,8 +135,7 @@ func plainEscape(to, raw []byte) (out []byte, length int) {
 	return utf8.AppendRune(to, character), length
 }
 
-// unicodeEscape reads an escape of the form \u00df at the beginning of a text; ok is
-// false where there is another one, or none.
+// unicodeEscape reads an escape of the form \u00df at the beginning of a text; ok is false for any other text.
 func unicodeEscape(raw []byte) (character rune, ok bool) {
 	if len(raw) < longEscape || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
@@ -146,8 +144,8 @@ func unicodeEscape(raw []byte) (character rune, ok bool) {
 	return rune(code), err == nil
 }
 
-// limitProperties returns the properties without those that a policy leaves out: long ones, and those beyond its
-// number. Nearly all events are within both bounds as a whole and are returned as they are.
+// limitProperties returns the properties without the ones that a policy excludes: long ones, and the ones beyond its
+// number. Nearly all events are within both bounds as a whole and are returned unchanged.
 func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
 	if len(properties) <= policy.MaxBytes && bytes.Count(properties, []byte{':'}) <= policy.MaxProperties {
 		return properties
@@ -174,7 +172,7 @@ func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
 	return append(out, '}')
 }
 
-// companyOf returns the name of the company among the traits of a person, empty where there is none.
+// companyOf returns the name of the company among the traits of a person, empty if there is none.
 func companyOf(traits stdjson.RawMessage) string {
 	if !bytes.Contains(traits, []byte(`"company"`)) {
 		return ""
@@ -183,7 +181,7 @@ func companyOf(traits stdjson.RawMessage) string {
 		Company stdjson.RawMessage `json:"company"`
 	}
 	if parse(traits, &told) != nil || len(told.Company) == 0 {
-		return "" // it is refused for another reason
+		return "" // Another check refuses it.
 	}
 	var named struct {
 		Name string `json:"name"`
@@ -194,8 +192,8 @@ func companyOf(traits stdjson.RawMessage) string {
 	return strings.TrimSpace(textOf(told.Company))
 }
 
-// groupTraits returns the traits of a person whom an item puts into a company: the company's id, its name, and
-// everything that the item tells about it; or the code and message of a refusal.
+// groupTraits returns the traits of a person that an item adds to a company: the company's id, its name, and its other
+// traits in the item. Otherwise it returns the code and message of a refusal.
 func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
 	told := map[string]any{"$group": it.GroupID, "company": it.GroupID}
 	switch raw := it.Traits; {
@@ -213,7 +211,7 @@ func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
 		if err := parse(raw, &named); err != nil {
 			return nil, "invalid_value", "traits is not an object."
 		}
-		name, _ := named.Name.(string) // a name that is not a text does not count
+		name, _ := named.Name.(string) // A name that is not a text is ignored.
 		if name = strings.TrimSpace(name); svc.IsPlaceholderID(name) {
 			name = it.GroupID
 		}

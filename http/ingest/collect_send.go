@@ -14,14 +14,14 @@ func (sub *submission) emit(event *protos.Event) error {
 	return sub.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
 }
 
-// errItemTooLong is the refusal of an item that no record of the log can hold.
+// errItemTooLong refuses an item that is longer than a record of the log.
 var errItemTooLong = errors.New("the item is over the limit of a record")
 
 // itemHead bounds the bytes that precede an item in a record.
 const itemHead = 8
 
-// put appends an accepted item of size bytes to the payload of a partition. A payload that becomes
-// longer than a record is later divided between items.
+// put appends an accepted item of size bytes to the payload of a partition. A payload that becomes longer than a record
+// is later divided between items.
 func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
 	if size+itemHead > svc.MaxRecordBytes {
 		return errItemTooLong
@@ -47,7 +47,7 @@ func (sub *submission) pendingParts() []svc.Part {
 	return sub.parts
 }
 
-// produce hands the parts to the log and waits for its acknowledgement.
+// produce appends the parts to the log and waits for its acknowledgement.
 func (sub *submission) produce() error {
 	parts := sub.pendingParts()
 	sub.reserved.ReleaseProcessor()
@@ -81,7 +81,7 @@ func (sub *submission) produce() error {
 	return nil
 }
 
-// meet notes that the request met a bound.
+// meet records that the request met a bound.
 func (sub *submission) meet(add func(met *svc.FairnessMet)) {
 	sub.collect.Admission.Meet(sub.collector, sub.remoteIP, sub.now, add)
 }

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// TestKeysAreNotJudgedByWhatMayBeOld asks a node that does not know the present keys.
+// TestKeysAreNotJudgedByWhatMayBeOld sends requests to a node with an outdated list of keys.
 func TestKeysAreNotJudgedByWhatMayBeOld(t *testing.T) {
 	current := false
 	collect := &Collect{

@@ -11,8 +11,8 @@ import (
 	"svc/http/admission"
 )
 
-// TestFairnessNamesWhoMetTheBound has one application flood while another sends: the answer names its bound, its use, and the
-// key and network of whom it held back.
+// TestFairnessNamesWhoMetTheBound lets one application flood while another sends. The answer contains its bound, its
+// use, and the key and network of the delayed sender.
 func TestFairnessNamesWhoMetTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := admission.New(64 << 20)
@@ -31,7 +31,7 @@ func TestFairnessNamesWhoMetTheBound(t *testing.T) {
 			sub.collector, sub.remoteIP, sub.reserved = collector, "203.0.113.77", control.Reserve("app_flood")
 			sub.payloads[0], sub.touched = []byte("payload"), []int{0}
 			if err := sub.produce(); err != nil && !errors.Is(err, context.Canceled) {
-				t.Logf("producing: %v", err) // the payload is no record, which the log says after the wait
+				t.Logf("producing: %v", err) // The payload is not a valid record, which the log reports after the wait.
 			}
 			sub.reserved.Release()
 		}

@@ -21,8 +21,8 @@ import (
 	"svc/http/route"
 )
 
-// limitFuzzing limits the stack, so that a decoder without a limit of its depth fails at once. It also makes the
-// garbage collector limit the use of memory.
+// limitFuzzing limits the stack, so that a decoder without a depth limit fails at once. It also makes the garbage
+// collector limit the use of memory.
 func limitFuzzing(f *testing.F) {
 	f.Helper()
 	debug.SetMaxStack(16 << 20)
@@ -60,13 +60,13 @@ func deepBodies(tb testing.TB) []string {
 func deepOTLP() []string {
 	value := &otlpcommon.AnyValue{Value: &otlpcommon.AnyValue_StringValue{StringValue: "x"}}
 	encoded := []byte{}
-	for range 9000 { // each field is the only one in its enclosing message
+	for range 9000 { // Each field is the only one in its enclosing message.
 		encoded = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), encoded)
 	}
 	for range 40 {
 		value = &otlpcommon.AnyValue{Value: &otlpcommon.AnyValue_ArrayValue{ArrayValue: &otlpcommon.ArrayValue{Values: []*otlpcommon.AnyValue{value}}}}
 	}
-	text, _ := protojson.Marshal(value) // it has no text that could fail
+	text, _ := protojson.Marshal(value) // It has no text that could fail.
 	return []string{
 		`{"resourceMetrics":[{"resource":{"attributes":[{"key":"a","value":` + string(text) + `}]}}]}`,
 		`{"resourceMetrics":` + brackets(), string(encoded), strings.Repeat("\x0b", 1<<20),

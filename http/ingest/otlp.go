@@ -19,17 +19,16 @@ import (
 	"svc/http/route"
 )
 
-// The encodings of OTLP over HTTP; an answer has that of its request.
+// The encodings of OTLP over HTTP; an answer has the encoding of its request.
 const (
 	otlpProtobuf = "application/x-protobuf"
 	otlpJSON     = "application/json"
 )
 
-// MaxTelemetryBytes bounds the bodies of telemetry protocols, packed and unpacked.
+// MaxTelemetryBytes bounds the bodies of telemetry protocols, compressed and inflated.
 const MaxTelemetryBytes = svc.MaxInflatedBytes
 
-// otlpInput and otlpAnswer describe the paths of OTLP, whose bodies are
-// OpenTelemetry's own messages.
+// otlpInput and otlpAnswer describe the paths of OTLP; the bodies are OpenTelemetry's own messages.
 type otlpInput struct {
 	Key string `query:"key" doc:"The ingest key, where no header can be set."`
 }
@@ -41,9 +40,8 @@ type otlpAnswer struct {
 	} `json:"partialSuccess,omitempty" doc:"Missing where everything was accepted."`
 }
 
-// otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters append to an
-// endpoint with and without /otlp. Traces and logs are answered as rejected, so that exporters of
-// all signals do not retry them.
+// otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters append to an endpoint with and without
+// /otlp. Traces and logs are answered as rejected, so that exporters of all signals do not retry them.
 func (c *Collect) otlpRoutes() []route.Route {
 	var routes []route.Route
 	row := func(path, operation, summary string, serve func(*submission) (proto.Message, error)) {
@@ -130,7 +128,7 @@ func (sub *submission) otlpMetrics() (proto.Message, error) {
 	return answer, nil
 }
 
-// rejectedText says why points were rejected, by the first of each reason.
+// rejectedText describes why points were rejected, by the first point of each reason.
 func (sub *submission) rejectedText() string {
 	var text string
 	counts := map[string]int{}
@@ -146,7 +144,7 @@ func (sub *submission) rejectedText() string {
 	return text[:len(text)-1]
 }
 
-// refusedSignal is the answer for a signal that is not kept.
+// refusedSignal is the answer for a signal that is not stored.
 const refusedSignal = "This service keeps metrics, not "
 
 func (sub *submission) otlpTraces() (proto.Message, error) {
@@ -207,8 +205,7 @@ func (sub *submission) writeOTLP(media string, status int, body []byte) {
 	_, _ = sub.writer.Write(body)
 }
 
-// refuseOTLP writes the Status message that OTLP asks for. Exporters try again after
-// 429, 502, 503 and 504 alone.
+// refuseOTLP writes the Status message that OTLP requires. Exporters retry only after 429, 502, 503 and 504.
 func (sub *submission) refuseOTLP(media string, err error) {
 	sub.challenge(err)
 	known, ok := errors.AsType[*svc.Error](err)
@@ -222,7 +219,7 @@ func (sub *submission) refuseOTLP(media string, err error) {
 	message := known.Message
 	var body []byte
 	if media == otlpJSON {
-		body, _ = json.Marshal(map[string]string{"message": message}) // texts never fail
+		body, _ = json.Marshal(map[string]string{"message": message}) // Marshalling texts never fails.
 	} else { // google.rpc.Status: the message is field 2
 		body = protowire.AppendTag(nil, 2, protowire.BytesType)
 		body = protowire.AppendString(body, message)

@@ -19,20 +19,20 @@ import (
 	"svc/protos"
 )
 
-// resourceLabels lists the attributes of a resource that become labels. The others identify
-// processes, and would make a new series of each.
+// resourceLabels lists the attributes of a resource that become labels. The others identify processes, and would make a
+// new series for each process.
 func resourceLabels() []string {
 	return []string{"service.name", "deployment.environment.name", "host.name"}
 }
 
-// otlpStream has what the points of one metric share.
+// otlpStream contains the common data of the points of one metric.
 type otlpStream struct {
 	name, unit string
 	labels     []svc.Label
 	sender     uint64
 }
 
-// acceptOTLP checks every data point of a request and emits those that are accepted.
+// acceptOTLP checks every data point of a request and emits the accepted ones.
 func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
 	for _, resource := range request.GetResourceMetrics() {
 		var labels []svc.Label
@@ -51,8 +51,7 @@ func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRe
 	}
 }
 
-// numberOf returns a hash of a message's content, 0 for an empty one. Equal messages of one sender
-// are equal in their bytes.
+// numberOf returns a hash of a message's content, 0 for an empty one. Equal messages of one sender have equal bytes.
 func numberOf(message proto.Message) uint64 {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil || len(encoded) == 0 {
@@ -61,7 +60,7 @@ func numberOf(message proto.Message) uint64 {
 	return xxh3.Hash(encoded)
 }
 
-// labelOf makes a label of an attribute: a text as it is, anything else as JSON.
+// labelOf makes a label of an attribute: a text unchanged, anything else as JSON.
 func labelOf(attribute *otlpcommon.KeyValue) svc.Label {
 	label := svc.Label{Key: attribute.GetKey()}
 	switch value := attribute.GetValue().GetValue().(type) {
@@ -76,7 +75,7 @@ func labelOf(attribute *otlpcommon.KeyValue) svc.Label {
 	return label
 }
 
-// maxAttributeDepth bounds the nesting of attributes that is read.
+// maxAttributeDepth bounds the nesting to which attributes are read.
 const maxAttributeDepth = 8
 
 // plainValue returns an attribute's value in the form that encodes as plain JSON.
@@ -177,7 +176,7 @@ func numberOfPoint(p *otlp.NumberDataPoint) float64 {
 	return p.GetAsDouble()
 }
 
-// newPoint returns an empty point, which the next call takes back.
+// newPoint returns an empty point, which is valid until the next call.
 func (sub *submission) newPoint() *protos.MetricPoint {
 	labels, values := sub.point.Labels[:0], sub.point.Values[:0]
 	sub.point.Reset()
@@ -185,8 +184,8 @@ func (sub *submission) newPoint() *protos.MetricPoint {
 	return &sub.point
 }
 
-// numberPoint holds a single number: a counter's as a sum, a gauge's as an observation. It
-// is valid until the next point.
+// numberPoint returns a point with a single number: a counter's as a sum, a gauge's as an observation. It is valid
+// until the next point.
 func (sub *submission) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
 	point := sub.newPoint()
 	if kind == svc.MetricGauge {
@@ -197,12 +196,12 @@ func (sub *submission) numberPoint(value float64, kind svc.MetricKind) *protos.M
 	return point
 }
 
-// acceptSummary takes the quantiles of a summary as gauges with the label quantile, as
-// Prometheus does, and its count and sum as counters.
+// acceptSummary stores the quantiles of a summary as gauges with the label quantile, like Prometheus, and its count and
+// sum as counters.
 func (sub *submission) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoint) {
 	before := len(sub.rejected)
 	for _, q := range p.GetQuantileValues() {
-		if math.IsNaN(q.GetValue()) { // no observation
+		if math.IsNaN(q.GetValue()) { // The quantile has no observation.
 			continue
 		}
 		part := *stream
@@ -255,8 +254,8 @@ func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricP
 	}
 }
 
-// deltaID names a difference by its series, sender and span of time, so that one that
-// is sent again after a lost answer counts once.
+// deltaID derives the id of a difference from its series, sender and span of time, so that a difference that is sent
+// again after a lost answer counts once.
 func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
 	h := xxh3.New()
 	var number [8]byte
@@ -276,8 +275,8 @@ func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
-// stampMillis sets when a point was measured: not later than a tolerance from now, not earlier than
-// the key's kind allows, and the time of arrival if the sender states none.
+// stampMillis sets the time of a measurement: not later than now plus a tolerance, and not earlier than the key's kind
+// permits. If the sender states no time, it is the time of arrival.
 func (sub *submission) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
 	point.TsMs = sub.now.UnixMilli()
 	if tsMs != 0 {

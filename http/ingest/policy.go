@@ -9,24 +9,24 @@ import (
 	"svc/protos"
 )
 
-// Policies knows what environments take in.
+// Policies reads the telemetry policies of environments.
 type Policies interface {
-	// Telemetry returns the policy of an environment with what is known of its budgets, the default where
-	// nobody chose one. It is not changed afterwards.
+	// Telemetry returns the policy of an environment with the state of its budgets; it is the default if none was set.
+	// The caller must not change it.
 	Telemetry(environment uint64) *svc.TelemetryState
 }
 
 // Tallies counts items that do not enter the log.
 type Tallies interface {
-	// Add adds counts, and returns a channel that is closed once they are durable.
+	// Add adds counts, and returns a channel that is closed when they are durable.
 	Add(counts svc.UsageCounts) <-chan struct{}
 }
 
-// tallyWait is how long an answer waits until what it refuses is counted for good. After that it is sent, and the
-// counts wait for the log in memory.
+// tallyWait is the time for which an answer waits until its refused items are counted durably. After that the answer is
+// sent, and the counts wait for the log in memory.
 const tallyWait = 2 * time.Second
 
-// judge returns the fate of a valid item of a visitor, empty if it is taken. hash is that of the visitor.
+// judge returns the fate of a valid item of a visitor, empty if it is accepted. hash is the hash of the visitor.
 func (sub *submission) judge(signal svc.Signal, hash uint64) svc.Fate {
 	s := sub.telemetry
 	rate := 1.0
@@ -57,8 +57,8 @@ func (sub *submission) isOver(signal svc.Signal) bool {
 	return over && sub.telemetry.Month == svc.MonthOf(sub.now)
 }
 
-// turnAway drops an item for its fate. A sampled one is answered as taken: its sender did what it should. It
-// reports whether the item was dropped.
+// turnAway drops an item for its fate. The answer counts a sampled item as accepted, because its sender made no
+// mistake. It reports whether the item was dropped.
 func (sub *submission) turnAway(index int, signal svc.Signal, fate svc.Fate) bool {
 	switch {
 	case fate == "":
@@ -83,7 +83,8 @@ func (sub *submission) switchedOff(index int, signal svc.Signal) bool {
 	return true
 }
 
-// admitEvent judges an event by the policy. Who a visitor is is told whatever the sample.
+// admitEvent checks an event against the policy. Events that identify a visitor are accepted independently of the
+// sample.
 func (sub *submission) admitEvent(event *protos.Event) svc.Fate {
 	if len(sub.telemetry.Over) == 0 && sub.telemetry.Policy.Events.SampleRate >= 1 {
 		return ""
@@ -96,7 +97,7 @@ func (sub *submission) admitEvent(event *protos.Event) svc.Fate {
 	return fate
 }
 
-// admitError judges an error by the policy. The first errors of an issue are always taken.
+// admitError checks an error against the policy. The budget does not affect the first errors of an issue.
 func (sub *submission) admitError(o *protos.Occurrence) svc.Fate {
 	seen, inMinute := sub.collect.issues.note(o.Issue, sub.now)
 	if limit := sub.telemetry.Policy.Errors.PerIssuePerMinute; limit > 0 && inMinute > limit {
@@ -108,25 +109,25 @@ func (sub *submission) admitError(o *protos.Occurrence) svc.Fate {
 	return sub.judge(svc.SignalErrors, protos.VisitorHash(o.Environment, svc.Visitor(o.DistinctId, o.AnonymousId)))
 }
 
-// newIssueErrors is how many errors of an issue a node takes before the issue is not new to it any more.
+// newIssueErrors is the number of errors after which an issue is no longer new to a node.
 const newIssueErrors = 10
 
-// maxIssueNotes bounds the issues that are remembered; when there are more, all of them are new again.
+// maxIssueNotes bounds the remembered issues; beyond it all issues are new again.
 const maxIssueNotes = 1 << 17
 
-// issueNotes counts the errors of each issue that came to this node.
+// issueNotes counts the errors of each issue that this node received.
 type issueNotes struct {
 	mu sync.Mutex
 	of map[uint64]*issueNote
 }
 
-// issueNote counts the errors of one issue: all, and those of a minute.
+// issueNote counts the errors of one issue: all, and the ones of the present minute.
 type issueNote struct {
 	seen, inMinute int
 	minute         int64
 }
 
-// note counts an error and returns how many there were, in all and in the minute.
+// note counts an error and returns the number of errors in total and in the minute.
 func (n *issueNotes) note(issue uint64, now time.Time) (seen, inMinute int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,7 +147,7 @@ func (n *issueNotes) note(issue uint64, now time.Time) (seen, inMinute int) {
 	return known.seen, known.inMinute
 }
 
-// count notes items of the request that do not enter the log.
+// count counts items of the request that do not enter the log.
 func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, items int64) {
 	environment := sub.named
 	if sub.collector != nil {
@@ -161,13 +162,13 @@ func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, item
 	})
 }
 
-// strip notes that a part was left out of an item that is kept.
+// strip counts a part that was removed from a stored item.
 func (sub *submission) strip(signal svc.Signal, code string) {
 	sub.count(signal, svc.FateStripped, code, 1)
 }
 
-// account counts what the request did not bring into the log, before it is answered with err. A request that the
-// client is to send again is not counted: all of it comes again.
+// account counts the items that the request did not bring into the log, before the answer with err. It does not count a
+// request that the client must send again, because all of its items come again.
 func (sub *submission) account(err error) {
 	if sub.collect.Tallies == nil || isTransient(err) {
 		return
@@ -209,7 +210,7 @@ func isTransient(err error) bool {
 	return false
 }
 
-// refusalFate returns the fate of a request that is refused whole, and its code.
+// refusalFate returns the fate and the code of a request that is refused as a whole.
 func refusalFate(err error, keyless bool) (svc.Fate, string) {
 	switch {
 	case keyless:
@@ -220,7 +221,7 @@ func refusalFate(err error, keyless bool) (svc.Fate, string) {
 	return svc.FateInvalid, firstCode(err)
 }
 
-// firstCode returns the most exact word for a refusal.
+// firstCode returns the most specific code of a refusal.
 func firstCode(err error) string {
 	if known, ok := errors.AsType[*svc.Error](err); ok {
 		if known.Reason != "" {
@@ -233,8 +234,8 @@ func firstCode(err error) string {
 	return string(svc.CodeOf(err))
 }
 
-// exclude reports whether an event, or a vital in the form of one, is of internal traffic, which is not kept, and counts
-// it. Its sender is told nothing: to a page, an excluded event is one that was taken.
+// exclude reports whether an event, or a vital in the form of an event, is internal traffic, which is not stored, and
+// counts it. The answer does not show it: to a page, an excluded event is an accepted one.
 func (sub *submission) exclude(signal svc.Signal, event *protos.Event) bool {
 	if sub.collector.Exclusions == nil {
 		return false

@@ -14,7 +14,7 @@ type stateOf struct{ state svc.TelemetryState }
 
 func (s stateOf) Telemetry(uint64) *svc.TelemetryState { return &s.state }
 
-// overBudget returns a node whose environment is over its budget of errors, of which a sample is kept then.
+// overBudget returns a node with an environment over its budget of errors; then only a sample is stored.
 func overBudget(change func(policy *svc.TelemetryPolicy)) *Collect {
 	policy := svc.DefaultTelemetryPolicy()
 	policy.OverBudget = svc.BudgetSample
@@ -28,7 +28,7 @@ func overBudget(change func(policy *svc.TelemetryPolicy)) *Collect {
 	return c
 }
 
-// kept sends one item and reports whether it was taken.
+// kept sends one item and reports whether it was accepted.
 func kept(t *testing.T, c *Collect, item string) bool {
 	t.Helper()
 	sub, err := accept(t, c, "secret", `{"items":[`+item+`]}`, itemAny)
@@ -46,7 +46,7 @@ func eventOf(visitor string) string {
 	return fmt.Sprintf(`{"type":"event","name":"order","distinctId":%q}`, visitor)
 }
 
-// outside returns a visitor who is in no sample of a rate.
+// outside returns a visitor outside the sample of a rate.
 func outside(t *testing.T, rate float64) string {
 	t.Helper()
 	for n := range 1000 {
@@ -58,8 +58,8 @@ func outside(t *testing.T, rate float64) string {
 	return ""
 }
 
-// TestErrorsOfANewIssueAreNeverSampledAway sends errors over their budget, of visitors outside every sample: the first ones
-// of each issue are taken, later ones of it are not.
+// TestErrorsOfANewIssueAreNeverSampledAway sends errors over their budget, of visitors outside every sample: the first
+// errors of each issue are accepted, later ones are not.
 func TestErrorsOfANewIssueAreNeverSampledAway(t *testing.T) {
 	t.Parallel()
 	c := overBudget(func(policy *svc.TelemetryPolicy) { policy.Events.SampleRate = 0 })
@@ -79,9 +79,9 @@ func TestErrorsOfANewIssueAreNeverSampledAway(t *testing.T) {
 	}
 }
 
-// TestOneSampleForAllSignalsOfAVisitor asks two nodes for many visitors. Both keep the same events, which are those of
-// the published share; the errors that a smaller share keeps are of visitors whose events are kept. The signal of
-// evaluations is judged by the same function (TestEvaluationsAreASignal asks a whole node).
+// TestOneSampleForAllSignalsOfAVisitor sends the items of many visitors to two nodes. Both store the same events, which
+// match the published share. The errors in a smaller share belong to visitors with stored events. The same function
+// checks the signal of evaluations (TestEvaluationsAreASignal tests a whole node).
 func TestOneSampleForAllSignalsOfAVisitor(t *testing.T) {
 	t.Parallel()
 	const rate, visitors = 0.3, 2000

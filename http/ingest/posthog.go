@@ -10,13 +10,14 @@ import (
 	"svc/http/route"
 )
 
-// posthogWeight is how many times its length a captured body takes: it is translated into a native batch.
+// posthogWeight is the memory of a captured body as a multiple of its length, because it is translated into a native
+// batch.
 const posthogWeight weight = 12
 
-// keyStart is how every ingest key begins.
+// keyStart is the beginning of every ingest key.
 const keyStart = "svc_"
 
-// capturedInput and capturedAnswer are the shapes of PostHog's capture paths; the bodies are those of its protocol.
+// capturedInput and capturedAnswer are the types of PostHog's capture paths; the bodies follow its protocol.
 type capturedInput struct {
 	Compression string `query:"compression" doc:"gzip-js or base64; found in the body as well."`
 	SentMs      string `query:"_" doc:"When the client sent the request, in milliseconds."`
@@ -43,8 +44,8 @@ func (c *Collect) posthogRoutes() []route.Route {
 	return routes
 }
 
-// servePostHog answers one request. Items that are refused are counted and answered as taken, since SDKs would send the whole
-// request again.
+// servePostHog answers one request. Refused items are counted, and the answer reports them as accepted, since SDKs
+// would send the whole request again.
 func (c *Collect) servePostHog(w *route.Response, r *http.Request) {
 	sub := submissionPool.Get().(*submission)
 	defer sub.release()
@@ -72,7 +73,7 @@ func (c *Collect) servePostHog(w *route.Response, r *http.Request) {
 	_, _ = w.Write([]byte("{\"status\":1}\n"))
 }
 
-// runPostHog finds the key, translates the body into a native batch and takes its items.
+// runPostHog finds the key, translates the body into a native batch and accepts its items.
 func (sub *submission) runPostHog() error {
 	if err := sub.readRaw(svc.MaxRequestBytes); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (sub *submission) runPostHog() error {
 	return sub.produce()
 }
 
-// authenticatePostHog finds the collector of the request's key, which stands in the body, in its address or in a header.
+// authenticatePostHog finds the collector of the request's key, which is in the body, in the address or in a header.
 func (sub *submission) authenticatePostHog() error {
 	text, err := sub.prefix()
 	if err != nil {

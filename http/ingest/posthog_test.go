@@ -16,7 +16,7 @@ import (
 
 const posthogKey = "svc_pub_web_p_1"
 
-// capturing is a collector that takes everything under posthogKey.
+// capturing is a collector that accepts everything under posthogKey.
 func capturing(log *logOf) *Collect {
 	collect := testCollect(log)
 	collect.Collectors.(collectorsOf)[svc.HashSecret(posthogKey)] = &svc.Collector{
@@ -68,7 +68,7 @@ func TestPostHogBodies(t *testing.T) {
 	}
 }
 
-// TestPostHogEvents sends events that stand for something else, and those that are not kept.
+// TestPostHogEvents sends events that have a special meaning, and events that are not stored.
 func TestPostHogEvents(t *testing.T) {
 	t.Parallel()
 	log := &logOf{}
@@ -110,7 +110,7 @@ func TestPostHogEvents(t *testing.T) {
 	}
 }
 
-// TestPostHogKeys sends requests whose keys are missing or wrong.
+// TestPostHogKeys sends requests with missing or wrong keys.
 func TestPostHogKeys(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"batch":[` + captured + `]}`, `{"api_key":"svc_pub_nobody","batch":[]}`, `{"api_key":"phc_abc","batch":[]}`, ``} {
@@ -120,7 +120,7 @@ func TestPostHogKeys(t *testing.T) {
 	}
 }
 
-// FuzzPostHog sends any body: what is accepted is within the limits, and refusals are known errors.
+// FuzzPostHog sends any body: the accepted items are within the limits, and refusals are known errors.
 func FuzzPostHog(f *testing.F) {
 	limitFuzzing(f)
 	for _, body := range deepBodies(f) {

@@ -12,7 +12,7 @@ import (
 	"svc/http/admission"
 )
 
-// places are processors that are counted.
+// places are processors in a counted number.
 type places chan struct{}
 
 func (p places) Take(ctx context.Context) error {
@@ -26,9 +26,9 @@ func (p places) Take(ctx context.Context) error {
 
 func (p places) Give() { <-p }
 
-// TestLongRequestsWaitForAProcessor keeps the only processor busy, as folding does. Long requests
-// wait for it before they are decoded, and are refused where it stays busy; short ones of
-// others are answered meanwhile. However a request ends, its processor is free again.
+// TestLongRequestsWaitForAProcessor occupies the only processor, as folding does. Long requests wait for it before they
+// are decoded, and are refused if it stays busy; meanwhile short requests of others are answered. After every request
+// its processor is free again.
 func TestLongRequestsWaitForAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		processors, control := make(places, 1), admission.New(256<<20)

@@ -31,7 +31,7 @@ func TestPlainJSON(t *testing.T) {
 	}
 }
 
-// FuzzPlainJSON holds that the values stay, and that what was made plain stays as it is.
+// FuzzPlainJSON checks that the values stay the same, and that a plain text stays unchanged.
 func FuzzPlainJSON(f *testing.F) {
 	f.Add([]byte(`{"\u00fc" : ["\ud83c\udf89", "\ud83c", "\\u00df", " \/ "]}`))
 	f.Add([]byte("{\"a\":\n{\"b\": -1.5e3}, \"\\u0022\":\"\\u000a\"}"))

@@ -11,15 +11,13 @@ import (
 	"svc/http/route"
 )
 
-// maxRemoteBytes bounds an unpacked request of Prometheus's remote write.
+// maxRemoteBytes bounds an inflated request of Prometheus's remote write.
 const maxRemoteBytes = 32 << 20
 
-// remoteV2 is the message of remote write 2.0 in a content type; another one, or
-// none, is the message of 1.0.
+// remoteV2 is the message of remote write 2.0 in a content type; any other or missing one means the message of 1.0.
 const remoteV2 = "io.prometheus.write.v2.Request"
 
-// remoteInput describes the paths of remote write, whose bodies are Prometheus's own
-// messages in snappy's block format.
+// remoteInput describes the paths of remote write; the bodies are Prometheus's own messages in snappy's block format.
 type remoteInput struct {
 	Key string `query:"key" doc:"The ingest key, where no header can be set."`
 }
@@ -49,7 +47,7 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	written, err := sub.remoteWrite() //nolint:contextcheck // the request inside carries its context
 	sub.account(err)
 	if written != nil {
-		// 2.0 asks for these; a sender of it takes missing ones for zero.
+		// Version 2.0 requires these headers; a sender takes missing ones for zero.
 		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", strconv.Itoa(written.samples))
 		w.Header().Set("X-Prometheus-Remote-Write-Histograms-Written", strconv.Itoa(written.histograms))
 		w.Header().Set("X-Prometheus-Remote-Write-Exemplars-Written", "0")
@@ -64,11 +62,11 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// remoteWritten counts what the log has acknowledged.
+// remoteWritten counts the samples that the log has acknowledged.
 type remoteWritten struct{ samples, histograms int }
 
-// remoteWrite stores the valid samples of a request. If some points are rejected, the error is
-// permanent, so that the sender does not repeat the others.
+// remoteWrite stores the valid samples of a request. If some points are rejected, the error is permanent, so that the
+// sender does not repeat the others.
 func (sub *submission) remoteWrite() (*remoteWritten, error) {
 	if err := sub.authenticate(""); err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ type remoteSample struct {
 	tsMs  int64
 }
 
-// remoteHistogram is a native histogram. good is set if its buckets are exponential and counted in
-// whole numbers; no others are read.
+// remoteHistogram is a native histogram. good is true if its buckets are exponential and counted in whole numbers;
+// others are not read.
 type remoteHistogram struct {
 	point *protos.MetricPoint
 	tsMs  int64
@@ -42,8 +42,8 @@ var (
 	errRemoteText = errors.New("a text is not valid UTF-8")
 )
 
-// field is one field of a message: number holds varints and fixed numbers, bytes the content of a
-// field with a length.
+// field is one field of a message: number contains varints and fixed numbers, bytes the content of a field with a
+// length.
 type field struct {
 	number uint64
 	bytes  []byte
@@ -69,7 +69,7 @@ func eachField(message []byte, read func(number int, f field) error) error {
 			f.bytes, n = protowire.ConsumeBytes(message)
 		case protowire.Fixed32Type:
 			_, n = protowire.ConsumeFixed32(message)
-		default: // groups may be nested; no version of the protocol has them
+		default: // Groups may be nested; no version of the protocol uses them.
 			return errRemoteWire
 		}
 		if n < 0 {
@@ -118,7 +118,7 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Symbols may come after the series that name them.
+	// Symbols may come after the series that use them.
 	at := 0
 	err = eachField(body, func(number int, f field) error {
 		switch {
@@ -228,8 +228,7 @@ func (s *remoteSeries) readSample(message []byte) error {
 	return err
 }
 
-// remoteBuckets are the buckets of one sign: spans of present ones and the difference
-// of each count to the one before.
+// remoteBuckets are the buckets of one sign: spans of present ones and the difference of each count to the one before.
 type remoteBuckets struct {
 	spans  [][2]int64
 	deltas []uint64
@@ -250,8 +249,8 @@ func (b *remoteBuckets) readSpan(message []byte) error {
 	return err
 }
 
-// dense returns the counts from an offset on, gaps included. Bucket i of Prometheus
-// ends where bucket i of OpenTelemetry begins. It is false where there are too many.
+// dense returns the counts from an offset on, including gaps. Bucket i of Prometheus ends where bucket i of
+// OpenTelemetry begins. It returns false if there are too many.
 func (b *remoteBuckets) dense() (offset int32, counts []uint64, ok bool) {
 	var place, count int64
 	next := 0
@@ -310,7 +309,7 @@ func (s *remoteSeries) readHistogram(message []byte) error {
 			h.gauge = f.number == gaugeHint
 		case 15:
 			h.tsMs = int64(f.number)
-		case 2, 7, 10, 13, 16: // fractions and custom buckets
+		case 2, 7, 10, 13, 16: // These are fractions and custom buckets.
 			h.good = false
 		}
 		return err

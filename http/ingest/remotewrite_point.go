@@ -20,11 +20,11 @@ const (
 	remoteSummary
 )
 
-// staleMarker is the not-a-number with which Prometheus ends a series.
+// staleMarker is the NaN with which Prometheus ends a series.
 const staleMarker = 0x7ff0000000000002
 
-// acceptRemote emits the points of a series. A sample that is not a number has no value: it marks
-// the end of a series, or a summary without observations.
+// acceptRemote emits the points of a series. A sample that is not a number has no value: it marks the end of a series,
+// or a summary without observations.
 func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 	name := ""
 	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l svc.Label) bool {
@@ -67,7 +67,7 @@ func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 
 // repeated reports whether a label name occurs twice.
 func (s *remoteSeries) repeated() bool {
-	const few = 32 // of more labels the names are sorted
+	const few = 32 // With more labels the names are sorted.
 	if len(s.labels) > few {
 		names := make([]string, 0, len(s.labels))
 		for _, label := range s.labels {
@@ -84,8 +84,8 @@ func (s *remoteSeries) repeated() bool {
 	return false
 }
 
-// metricKind returns the kind of a series' samples: that of its metadata, else that which its name
-// has by the conventions of Prometheus.
+// metricKind returns the kind of a series' samples: the kind in its metadata, or else the kind that its name has by the
+// conventions of Prometheus.
 func (s *remoteSeries) metricKind(name string) svc.MetricKind {
 	counts := slices.ContainsFunc([]string{"_total", "_count", "_bucket", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 	switch s.kind {

@@ -17,16 +17,16 @@ import (
 	"svc/http/sentry"
 )
 
-// Spool keeps parts that the log did not take.
+// Spool stores parts that the log did not accept.
 type Spool interface {
-	// Append keeps parts for later; they are on disk when it returns nil.
+	// Append stores parts for later; they are on disk when it returns nil.
 	Append(parts []svc.Part) error
-	// Bytes returns how many bytes wait.
+	// Bytes returns the number of waiting bytes.
 	Bytes() int64
 }
 
-// Sentry answers what the SDKs of Sentry send. Their clients drop an error that is
-// answered with 5xx, so one that the log does not take is kept on disk and accepted.
+// Sentry serves the requests of Sentry's SDKs. The clients drop an error that is answered with 5xx, so an error that
+// the log does not accept is stored on disk and accepted.
 type Sentry struct {
 	Collect *Collect
 	Spool   Spool
@@ -37,8 +37,7 @@ type Sentry struct {
 // maxEnvelopeBytes bounds an envelope, compressed and inflated.
 const maxEnvelopeBytes = svc.MaxInflatedBytes
 
-// envelopeInput and envelopeAnswer are the shapes of the Sentry paths; the bodies are
-// those of Sentry's protocol.
+// envelopeInput and envelopeAnswer are the types of the Sentry paths; the bodies follow Sentry's protocol.
 type envelopeInput struct {
 	Project string `path:"project" doc:"The numeric ingest id of the DSN. The key alone decides the environment; another id is refused."`
 	Key     string `query:"sentry_key" doc:"The ingest key, where X-Sentry-Auth is not sent."`
@@ -66,7 +65,7 @@ func (s *Sentry) Routes() []route.Route {
 	}
 }
 
-// errorHeader tells an SDK why it was refused.
+// errorHeader gives an SDK the reason of a refusal.
 const errorHeader = "X-Sentry-Error"
 
 // serve answers one request.
@@ -112,12 +111,12 @@ func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error
 	return s.keep(sub)
 }
 
-// errNoSentryKey is the refusal of a request without a key.
+// errNoSentryKey refuses a request without a key.
 var errNoSentryKey = svc.Errorf(svc.CodeForbidden, "No key was sent; the DSN is https://<key>@<host>/sentry/<ingest id>.")
 
-// authenticate finds the collector of the key of a request. Sentry's paths refuse with
-// 403 what others refuse with 401. A known key is taken although the node may not know the
-// present keys: it is away from the log then, and what it takes waits on disk.
+// authenticate finds the collector of the key of a request. Sentry's paths refuse with 403 if others refuse with 401. A
+// known key is accepted even if the node's list of keys may be outdated: the node is disconnected from the log then,
+// and the accepted items wait on disk.
 func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	headers := append(sub.request.Header["X-Sentry-Auth"], sub.request.Header["Authorization"]...)
 	found := sentry.Authenticate(sub.request.URL.Query(), headers, dsn)
@@ -152,8 +151,8 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	return nil
 }
 
-// authenticateInside finds the collector of an envelope whose key stands only in its first line. A
-// request without a valid key costs only the beginning of the body.
+// authenticateInside finds the collector of an envelope with a key only in its first line. A request without a valid
+// key costs only the beginning of the body.
 func (s *Sentry) authenticateInside(sub *submission) error {
 	for more := true; more && sub.raw.Len() < rawStep; {
 		var err error
@@ -163,7 +162,7 @@ func (s *Sentry) authenticateInside(sub *submission) error {
 	}
 	text := sub.body
 	if sub.encoding() != "" {
-		text, _ = sub.inflate(keyPrefix, 0, keyPrefix) // what is cut off is enough
+		text, _ = sub.inflate(keyPrefix, 0, keyPrefix) // A truncated text suffices.
 	}
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	header, _, err := sentry.Split(line)
@@ -173,7 +172,7 @@ func (s *Sentry) authenticateInside(sub *submission) error {
 	return s.authenticate(sub, header.DSN)
 }
 
-// envelope takes the items of an envelope.
+// envelope accepts the items of an envelope.
 func (s *Sentry) envelope(sub *submission) error {
 	header, items, err := sentry.Split(sub.body)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *Sentry) envelope(sub *submission) error {
 	}
 	sub.answered = header.EventID
 	items, dump := withMinidump(items, header.EventID)
-	// An item that is refused does not prevent the others.
+	// A refused item does not prevent the others.
 	var refused error
 	for n := range items {
 		item := &items[n]
@@ -222,14 +221,14 @@ func (s *Sentry) envelope(sub *submission) error {
 	return refused
 }
 
-// hint sets the header that gives an SDK the reason why a part of its request was not taken.
+// hint sets the header that gives an SDK the reason why a part of its request was not accepted.
 func (sub *submission) hint(err error) {
 	if shown, ok := errors.AsType[*svc.Error](err); ok {
 		sub.writer.Header().Set(errorHeader, shown.Message)
 	}
 }
 
-// store takes the body of the older endpoint: one event.
+// store accepts the body of the older endpoint: one event.
 func (s *Sentry) store(sub *submission) error {
 	if err := s.authenticate(sub, ""); err != nil {
 		return err
@@ -252,8 +251,8 @@ func (s *Sentry) report(sub *submission, payload []byte) {
 	}
 }
 
-// event takes one event. One over the limit of its key is noted, so that the answer
-// tells the SDK to pause errors and nothing else.
+// event accepts one event. It notes an event over the limit of its key, so that the answer makes the SDK pause errors
+// and nothing else.
 func (s *Sentry) event(sub *submission, index int, payload []byte) error {
 	if len(payload) > sentry.MaxEventBytes {
 		return tooLarge("The event is over %d bytes.", sentry.MaxEventBytes)
@@ -269,7 +268,7 @@ func (s *Sentry) event(sub *submission, index int, payload []byte) error {
 	return nil
 }
 
-// take accepts a decoded event, unless it is to be ignored or the key's limit is used up.
+// take accepts a decoded event, unless it must be ignored or the key's limit is used up.
 func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload []byte) {
 	if event.Security != nil && event.Security.Ignored != "" {
 		sub.reject(index, "filtered", event.Security.Ignored)
@@ -284,9 +283,9 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 	sub.acceptEvent(index, event, payload)
 }
 
-// acceptEvent emits the occurrence of an event. A member that cannot be kept is left out and noted,
-// because the error matters more. An application that takes no errors is named in the answer's
-// header, with status 200 all the same, because the SDK can do nothing about it.
+// acceptEvent emits the occurrence of an event. It omits and notes a member that cannot be stored, because the error
+// matters more. If the application accepts no errors, the answer's header reports it. The status is 200 all the same,
+// because the SDK cannot change that.
 func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byte) {
 	if sub.switchedOff(index, svc.SignalErrors) {
 		return
@@ -324,14 +323,14 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 	}
 }
 
-// isKept reports whether the application still keeps what happened at that time. SDKs of phones
-// send days late what they could not send before, so an error may be as old as that.
+// isKept reports whether a time is within the application's retention. SDKs of phones send unsent errors days later, so
+// an error may be that old.
 func (sub *submission) isKept(tsMs int64) bool {
 	return tsMs >= sub.now.AddDate(0, 0, -sub.collector.RetentionDays).UnixMilli()
 }
 
-// clientOf returns the address and the user agent of the person: those in the event, or those of
-// the connection if a browser sent it.
+// clientOf returns the address and the user agent of the person: the ones in the event, or the ones of the connection
+// if a browser sent it.
 func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
 	ip, userAgent = event.User.IP, event.Request.UserAgent
 	if event.Platform == "javascript" {
@@ -344,13 +343,13 @@ func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
 	return ip, userAgent[:min(len(userAgent), svc.MaxTextBytes)]
 }
 
-// malformed is the refusal of what cannot be read.
+// malformed refuses an unreadable request.
 func malformed(err error) error {
 	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
 }
 
-// keep hands the accepted errors to the log. They go to the spool if the log does not
-// answer, or if earlier errors wait there.
+// keep appends the accepted errors to the log. They go to the spool if the log does not answer, or if earlier errors
+// wait there.
 func (s *Sentry) keep(sub *submission) error {
 	sub.reserved.ReleaseProcessor()
 	err := errSpooling
@@ -370,12 +369,10 @@ func (s *Sentry) keep(sub *submission) error {
 	return nil
 }
 
-// errSpooling stands for the log's error while something waits in the spool: the log is not asked
-// then.
+// errSpooling replaces the log's error while the spool is not empty, because the log is not called then.
 var errSpooling = fmt.Errorf("something waits in the spool")
 
-// answerSentry answers 200, or 429 for the category of errors where the key's limit is
-// used up.
+// answerSentry answers 200, or 429 for the category of errors if the key's limit is used up.
 func (sub *submission) answerSentry() error {
 	if sub.pause > 0 {
 		seconds := strconv.Itoa(int((sub.pause + time.Second - 1) / time.Second))
@@ -387,6 +384,6 @@ func (sub *submission) answerSentry() error {
 		return err
 	}
 	sub.writer.Header()["Content-Type"] = jsonType
-	_, _ = sub.writer.Write(append(body, '\n')) // nobody is left to tell where this fails
+	_, _ = sub.writer.Write(append(body, '\n')) // If this write fails, there is no client to notify.
 	return nil
 }

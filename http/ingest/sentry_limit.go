@@ -10,10 +10,10 @@ import (
 	"svc/http/sentry"
 )
 
-// SentryMetrics counts what arrives on Sentry's paths.
+// SentryMetrics counts the items on Sentry's paths.
 type SentryMetrics struct {
-	// Items counts what came, by category; Discarded what clients report as not sent, by reason and
-	// category; Spooled the errors that the log did not take at once.
+	// Items counts the received items by category. Discarded counts the items that clients report as not sent, by
+	// reason and category. Spooled counts the errors that the log did not accept at once.
 	Items     *prometheus.CounterVec
 	Discarded *prometheus.CounterVec
 	Spooled   prometheus.Counter
@@ -30,8 +30,7 @@ func NewSentryMetrics(registerer prometheus.Registerer) *SentryMetrics {
 	return m
 }
 
-// knownReasons are the reasons that Sentry's SDKs give; others, which anybody may make
-// up, are counted together.
+// knownReasons are the reasons of Sentry's SDKs. Others, which any client may invent, are counted together.
 func knownReasons() []string {
 	return []string{
 		"queue_overflow", "cache_overflow", "buffer_overflow", "ratelimit_backoff", "network_error", "sample_rate", "before_send",
@@ -39,7 +38,7 @@ func knownReasons() []string {
 	}
 }
 
-// knownReason returns a reason as it is counted.
+// knownReason returns the reason under which a reason is counted.
 func knownReason(reason string) string {
 	for _, known := range knownReasons() {
 		if reason == known {
@@ -49,8 +48,8 @@ func knownReason(reason string) string {
 	return "other"
 }
 
-// signalOfCategory returns the signal under which a category of Sentry is taken in, empty for what is not: traces, profiles, replays,
-// logs, attachments.
+// signalOfCategory returns the signal for a category of Sentry. It is empty for categories that are not accepted:
+// traces, profiles, replays, logs, attachments.
 func signalOfCategory(category string) svc.Signal {
 	switch category {
 	case "error", "default", "security":
@@ -61,7 +60,7 @@ func signalOfCategory(category string) svc.Signal {
 	return ""
 }
 
-// maxDiscarded bounds the number that one entry of a report counts for.
+// maxDiscarded bounds the number in one entry of a report.
 const maxDiscarded = 1_000_000
 
 func (m *SentryMetrics) discarded(d sentry.Discarded) {
@@ -74,8 +73,8 @@ func (m *SentryMetrics) discarded(d sentry.Discarded) {
 	m.Discarded.WithLabelValues(reason, category).Add(float64(d.Quantity))
 }
 
-// ErrorLimiter bounds the errors of each key on this node, so that one broken release
-// does not crowd out other applications.
+// ErrorLimiter bounds the errors of each key on this node, so that one broken release does not crowd out other
+// applications.
 type ErrorLimiter struct {
 	// PerMinute is the number of errors of a key and minute; zero switches the limit off.
 	PerMinute int
@@ -84,13 +83,13 @@ type ErrorLimiter struct {
 	meters map[string]*svc.Meter
 }
 
-// rateErrors is the class under which errors are metered.
+// rateErrors is the rate class of errors.
 const rateErrors svc.RateClass = "errors"
 
-// maxLimited bounds the keys that are remembered; it is far above those in use.
+// maxLimited bounds the remembered keys; it is far above the number of keys in use.
 const maxLimited = 100_000
 
-// take counts one error of a key and returns how long the key must wait, zero if it need not.
+// take counts one error of a key and returns the time that the key must wait, zero if it need not.
 func (l *ErrorLimiter) take(key string, now time.Time) time.Duration {
 	if l == nil || l.PerMinute <= 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"svc/http/sentry"
 )
 
-// minidumpField is the part of a form that holds the minidump.
+// minidumpField is the field of a form with the minidump.
 const minidumpField = "upload_file_minidump"
 
 // These are the bounds of the form around a minidump.
@@ -21,7 +21,7 @@ const (
 	maxFormField = 1 << 20
 )
 
-// minidump takes the memory image of a native program that crashed. The image comes alone, or in a form as Breakpad,
+// minidump accepts the memory image of a native program that crashed. The image comes alone, or in a form as Breakpad,
 // Crashpad and Unreal send it. The image is read and not stored.
 func (s *Sentry) minidump(sub *submission) error {
 	if err := s.authenticate(sub, ""); err != nil {
@@ -38,7 +38,7 @@ func (s *Sentry) minidump(sub *submission) error {
 	return s.crash(sub, 0, sentry.CrashEvent(fields), content)
 }
 
-// crash takes the event of a minidump.
+// crash accepts the event of a minidump.
 func (s *Sentry) crash(sub *submission, index int, payload, content []byte) error {
 	dump, err := sentry.ParseMinidump(content)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Sentry) crash(sub *submission, index int, payload, content []byte) erro
 	return nil
 }
 
-// crashWith returns a function that takes the event of a minidump.
+// crashWith returns a function that accepts the event of a minidump.
 func (s *Sentry) crashWith(content []byte) func(sub *submission, index int, payload []byte) error {
 	return func(sub *submission, index int, payload []byte) error { return s.crash(sub, index, payload, content) }
 }

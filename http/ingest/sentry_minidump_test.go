@@ -17,7 +17,7 @@ import (
 	"svc/protos"
 )
 
-// crashesOf stores the titles of the errors that were produced.
+// crashesOf stores the titles of the produced errors.
 type crashesOf struct{ titles []string }
 
 func (l *crashesOf) Produce(_ context.Context, parts []svc.Part) error {

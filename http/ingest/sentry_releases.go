@@ -12,29 +12,29 @@ import (
 	"svc/http/route"
 )
 
-// ReleaseBook keeps what build tools say about releases.
+// ReleaseBook stores the releases that build tools report.
 type ReleaseBook interface {
-	// PutRelease makes a release or changes it, and reports whether it made it.
+	// PutRelease creates or changes a release, and reports whether it created it.
 	PutRelease(ctx context.Context, org, version string, patch svc.ReleasePatch) (svc.Release, bool, error)
-	// ChangeRelease fails with not_found where there is no such release, or none of the
-	// application that is named.
+	// ChangeRelease fails with not_found if the release does not exist, or if app is set and the release does not
+	// belong to it.
 	ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error)
-	// Release returns a release; if app is not empty, it must be one of that application.
+	// Release returns a release; if app is not empty, the release must belong to that application.
 	Release(ctx context.Context, org, app, version string) (svc.Release, error)
-	// Releases returns the releases that follow after, the newest first, with the first commit of
-	// each, and whether more follow.
+	// Releases returns the releases that follow after, the newest first, with the first commit of each, and whether
+	// more follow.
 	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
-	// PreviousRelease returns the newest earlier release of the same applications that has
-	// commits, nil where there is none.
+	// PreviousRelease returns the newest earlier release of the same applications that has commits, nil if there is no
+	// such release.
 	PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error)
-	// AddDeploy notes that a release went to an environment.
+	// AddDeploy notes that a release was deployed to an environment.
 	AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error)
 }
 
-// Releases takes what sentry-cli reports about releases, commits and deploys. It needs the same
-// right as the upload of source maps.
+// Releases accepts the reports of sentry-cli about releases, commits and deploys. It requires the same permission as
+// the upload of source maps.
 type Releases struct {
-	// Uploads judges the tokens and leaves the audit rows.
+	// Uploads checks the tokens and stores the audit rows.
 	Uploads *Uploads
 	Book    ReleaseBook
 	// Counts counts errors by release; nil counts none.
@@ -43,29 +43,27 @@ type Releases struct {
 
 // ReleaseCounts counts errors by release.
 type ReleaseCounts interface {
-	// ReleaseCounts returns what occurred in releases of an organization, or of an application of
-	// it; a release without an error is missing.
+	// ReleaseCounts returns the counts for releases of an organization, or of one of its applications; a release
+	// without an error is missing.
 	ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]svc.ReleaseCount, error)
 }
 
 const (
-	// maxReleaseBody bounds a request: commits come with the names of their files, which are
-	// not kept.
+	// maxReleaseBody bounds a request: commits include the names of their files, which are not stored.
 	maxReleaseBody = 8 << 20
 	maxReleasePage = 100
 )
 
-// releaseRow is a row of releases, under whatever prefix.
+// releaseRow is a row of releases, without a prefix.
 type releaseRow struct {
 	method, path, operation, summary string
 	shape                            route.Endpoint
 	serve                            serveUpload
-	// also is another good status of the row.
+	// also is another successful status of the row.
 	also int
 }
 
-// Routes returns the rows of releases, under the root, which sentry-cli insists on, and under
-// the prefix of the DSN.
+// Routes returns the rows of releases, under the root, which sentry-cli requires, and under the prefix of the DSN.
 func (s *Releases) Routes() []route.Route {
 	var rows []route.Route
 	for _, base := range [][2]string{{"", "releases"}, {"/sentry", "sentry.releases"}} {
@@ -115,7 +113,7 @@ func (s *Releases) projectRows() []releaseRow {
 	}
 }
 
-// app returns the application that the path names, "" where it names none.
+// app returns the application in the path, "" if the path has none.
 func (s *Releases) app(r *http.Request, up *upload) (string, error) {
 	slug := r.PathValue("project")
 	if slug == "" {
@@ -136,13 +134,13 @@ func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any
 	}
 	reserved := s.Uploads.Admission.Reserve("uploads " + up.org)
 	defer reserved.Release()
-	if err := reserved.ForWork(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
+	if err := reserved.ForWork(r.Context(), 2*size, false); err != nil { // This covers the body as it is read, and as it is decoded.
 		return err
 	}
 	return readJSON(w, r, maxReleaseBody, into)
 }
 
-// patch returns the changes in a body, after every application that it names was found.
+// patch returns the changes in a body, after it has found every application in the body.
 func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseSpec) (svc.ReleasePatch, error) {
 	patch := svc.ReleasePatch{
 		Apps: spec.Projects, Status: spec.Status, Ref: spec.Ref, URL: spec.URL, StartedAt: spec.DateStarted, ReleasedAt: spec.DateReleased, Commits: spec.commits(),
@@ -164,13 +162,13 @@ func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseS
 	return patch, nil
 }
 
-// releaseAsked is the release that a request names.
+// releaseAsked is the release in a request.
 type releaseAsked struct {
-	app, version string // version as the body has it
+	app, version string // version is the version in the body.
 	patch        svc.ReleasePatch
 }
 
-// asked reads the body of a request that makes or changes a release.
+// asked reads the body of a request that creates or changes a release.
 func (s *Releases) asked(w *route.Response, r *http.Request, up *upload) (releaseAsked, error) {
 	app, err := s.app(r, up)
 	if err != nil {
@@ -258,7 +256,7 @@ func (s *Releases) counted(r *http.Request, up *upload, list []svc.Release) ([]r
 	return answers, nil
 }
 
-// find reads the release that the path names.
+// find reads the release in the path.
 func (s *Releases) find(r *http.Request, up *upload) (svc.Release, error) {
 	app, err := s.app(r, up)
 	if err != nil {
@@ -267,7 +265,7 @@ func (s *Releases) find(r *http.Request, up *upload) (svc.Release, error) {
 	return s.Book.Release(r.Context(), up.org, app, r.PathValue("version"))
 }
 
-// list answers a page, and links to the next one as Sentry does.
+// list answers a page, and links to the next one like Sentry.
 func (s *Releases) list(w *route.Response, r *http.Request, up *upload) (any, error) {
 	app, err := s.app(r, up)
 	if err != nil {
@@ -311,7 +309,7 @@ func (s *Releases) commits(_ *route.Response, r *http.Request, up *upload) (any,
 func (s *Releases) previous(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.Book.PreviousRelease(r.Context(), up.org, r.PathValue("version"))
 	if err != nil || release == nil {
-		return struct{}{}, err // an empty object says that there is none
+		return struct{}{}, err // An empty object means that there is no previous release.
 	}
 	return answerRelease(release), nil
 }
@@ -346,8 +344,7 @@ func (s *Releases) deploy(w *route.Response, r *http.Request, up *upload) (any, 
 	return answerDeploy(&deploy), nil
 }
 
-// repos answers that no repository is connected; sentry-cli then reads commits from the repository
-// on its disk.
+// repos answers that no repository is connected; sentry-cli then reads commits from the local repository.
 func (s *Releases) repos(*route.Response, *http.Request, *upload) (any, error) {
 	return []repository{}, nil
 }

@@ -67,8 +67,8 @@ func (b book) AddDeploy(ctx context.Context, org, version string, deploy svc.Dep
 	return deploy, nil
 }
 
-// TestReleasesAreGuardedAndAudited sends what sentry-cli sends, and what it must not, and holds answers and
-// audit rows to it.
+// TestReleasesAreGuardedAndAudited sends the permitted and the forbidden requests of sentry-cli, and checks answers and
+// audit rows.
 func TestReleasesAreGuardedAndAudited(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	d, kept := &depot{}, book{}
@@ -87,7 +87,7 @@ func TestReleasesAreGuardedAndAudited(t *testing.T) {
 	for _, c := range []struct {
 		method, secret, path, body string
 		status                     int
-		part, detail               string // of the answer, and of the audit row
+		part, detail               string // part is a text of the answer, detail the detail of the audit row.
 	}{
 		{"GET", "nobody", org + "releases/", "", 401, "", ""},
 		{"GET", "reader", org + "releases/", "", 403, "errors.write", ""},
@@ -148,7 +148,7 @@ func TestReleasesArePaged(t *testing.T) {
 	}
 	var want []string
 	for n := range 7 {
-		kept[fmt.Sprint(n)] = svc.NewRelease(fmt.Sprint(n), svc.ReleasePatch{}, time.Unix(int64(n/2), 0)) // two of each second
+		kept[fmt.Sprint(n)] = svc.NewRelease(fmt.Sprint(n), svc.ReleasePatch{}, time.Unix(int64(n/2), 0)) // Two releases have the same second.
 		want = append(want, fmt.Sprint(6-n))
 	}
 	var got []string

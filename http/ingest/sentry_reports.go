@@ -10,8 +10,8 @@ import (
 	"svc/protos"
 )
 
-// security takes the body that a browser sends to the address of a policy's reports. Release
-// and environment may stand in that address.
+// security accepts the body that a browser sends to the address of a policy's reports. That address may contain release
+// and environment.
 func (s *Sentry) security(sub *submission) error {
 	if err := s.authenticate(sub, ""); err != nil {
 		return err
@@ -20,8 +20,8 @@ func (s *Sentry) security(sub *submission) error {
 	return s.reports(sub, 0, sub.body)
 }
 
-// reports takes the reports of browsers in a body or an item. One that cannot be read is
-// rejected alone; where nothing else was in the request, it is refused.
+// reports accepts the reports of browsers in a body or an item. An unreadable report is rejected alone. If the request
+// contains nothing else, the request is refused.
 func (s *Sentry) reports(sub *submission, index int, payload []byte) error {
 	if len(payload) > sentry.MaxEventBytes {
 		return tooLarge("The reports are over %d bytes.", sentry.MaxEventBytes)
@@ -59,8 +59,8 @@ func (s *Sentry) reports(sub *submission, index int, payload []byte) error {
 	return refused
 }
 
-// sessions takes an item of type session or sessions: it becomes points of svc.SessionMetric. The SDK
-// is told nothing of an item that cannot be read, since it could do nothing about it.
+// sessions accepts an item of type session or sessions and makes points of svc.SessionMetric of it. The SDK gets no
+// error for an unreadable item, since it could not fix it.
 func (s *Sentry) sessions(sub *submission, index int, payload []byte, parse func(payload []byte) ([]sentry.Sessions, error)) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		return

@@ -13,8 +13,8 @@ import (
 	"svc/http/route"
 )
 
-// TestReportsAreCounted has what is answered and counted of reports that are not kept: those
-// about extensions, beyond the bound, that cannot be read, and over the key's limit.
+// TestReportsAreCounted checks the answers and the counts for reports that are not stored: reports about extensions,
+// beyond the bound, unreadable ones, and reports over the key's limit.
 func TestReportsAreCounted(t *testing.T) {
 	t.Parallel()
 	const (

@@ -39,7 +39,7 @@ type refSpec struct {
 	Commit     string `json:"commit"`
 }
 
-// deploySpec is a release that went to an environment.
+// deploySpec is the deployment of a release to an environment.
 type deploySpec struct {
 	Environment  string     `json:"environment"`
 	Name         string     `json:"name"`
@@ -97,7 +97,7 @@ type deployAnswer struct {
 	DateFinished route.Time  `json:"dateFinished"`
 }
 
-// The shapes of the paths, of an organization and of an application of it.
+// The types of the paths, for an organization and for one of its applications.
 type (
 	releasePaging struct {
 		Cursor  string `query:"cursor" doc:"From the header Link of the page before."`
@@ -151,7 +151,7 @@ type (
 	}
 )
 
-// commits returns the commits of a body, nil where it says nothing about them.
+// commits returns the commits of a body, nil if it has none.
 func (s *releaseSpec) commits() *[]svc.Commit {
 	if s.Commits == nil && len(s.Refs) == 0 {
 		return nil
@@ -169,12 +169,12 @@ func (s *releaseSpec) commits() *[]svc.Commit {
 	return &all
 }
 
-// releaseCursor writes the place of a release in a list.
+// releaseCursor writes the position of a release in a list.
 func releaseCursor(release *svc.Release) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(release.CreatedAt.UnixNano(), 10) + ":" + release.Version))
 }
 
-// parseReleaseCursor reads the place of a release in a list, nil for the beginning.
+// parseReleaseCursor reads the position of a release in a list, nil for the beginning.
 func parseReleaseCursor(cursor string) (*svc.Release, error) {
 	if cursor == "" {
 		return nil, nil
@@ -226,7 +226,7 @@ func nonEmpty(text string) *string {
 	return &text
 }
 
-// chunkTerms tells a build tool how to send pieces.
+// chunkTerms describes to a build tool how to send chunks.
 type chunkTerms struct {
 	URL              string   `json:"url"`
 	ChunkSize        int      `json:"chunkSize"`

@@ -22,48 +22,46 @@ import (
 	"svc/http/sentry"
 )
 
-// Artifacts keeps what build tools upload.
+// Artifacts stores the uploads of build tools.
 type Artifacts interface {
-	// PutSourceMaps keeps maps of an application; they are found once it returns nil.
+	// PutSourceMaps stores maps of an application; they can be found when it returns nil.
 	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error
-	// PutChunk keeps a piece of an upload for a day.
+	// PutChunk stores a chunk of an upload for a day.
 	PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error
-	// ReleaseChunks deletes pieces that were put together.
+	// ReleaseChunks deletes chunks that were assembled.
 	ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error
-	// ChunkBytes returns how many bytes of an organization's pieces were not put together,
-	// SourceMapBytes how many are kept of an application.
+	// ChunkBytes returns the number of bytes of an organization's chunks that were not assembled. SourceMapBytes
+	// returns the number of stored bytes of an application.
 	ChunkBytes(ctx context.Context, org string) (int64, error)
 	SourceMapBytes(ctx context.Context, app string) (int64, error)
-	// MissingChunks returns those of the pieces that are not kept.
+	// MissingChunks returns the chunks that are not stored.
 	MissingChunks(ctx context.Context, org string, sums []string) ([]string, error)
-	// Chunk returns a piece, nil where it is not kept.
+	// Chunk returns a chunk, nil if it is not stored.
 	Chunk(ctx context.Context, org, sha1 string) ([]byte, error)
 }
 
-// Applications finds the applications that uploads belong to.
+// Applications finds the applications of uploads.
 type Applications interface {
-	// Get fails with not_found where there is no such application.
+	// Get fails with not_found if the application does not exist.
 	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
 }
 
-// Uploads takes source maps from sentry-cli and the plugins of bundlers: they ask how to
-// send pieces, send those that are missing, and have them put together.
+// Uploads accepts source maps from sentry-cli and the plugins of bundlers: they request the terms of chunks, send the
+// missing chunks, and have them assembled.
 type Uploads struct {
 	Authority    route.Authority
 	Applications Applications
 	Artifacts    Artifacts
 	Now          func() time.Time
-	// PublicURL is the address under which build tools reach the service; empty takes
-	// the host of the request.
+	// PublicURL is the address under which build tools reach the service; empty means the host of the request.
 	PublicURL string
-	// CheckMap returns what is wrong with a source map; a bundle with such a map is refused. Nil
-	// accepts all.
+	// CheckMap returns the problem of a source map; a bundle with such a map is refused. Nil accepts all maps.
 	CheckMap func(content []byte) error
 
-	// Admission bounds what pieces take of the node's memory; nil bounds nothing.
+	// Admission bounds the node's memory for chunks; nil bounds nothing.
 	Admission *admission.Control
 
-	// assembling lets one bundle at a time into memory.
+	// assembling admits one bundle at a time into memory.
 	assembling chan struct{}
 }
 
@@ -81,21 +79,18 @@ const (
 	maxUploadBytes   = 32 << 20
 	maxChunks        = sentry.MaxBundleBytes/chunkBytes + 1
 	maxAssembleBytes = 1 << 20
-	// maxPieces bounds the pieces of an organization that are not put together, as they
-	// are unpacked; they are given up after a day.
+	// maxPieces bounds the inflated chunks of an organization that are not assembled; they are deleted after a day.
 	maxPieces = 4 * sentry.MaxBundleBytes
-	// maxMaps bounds the source maps of an application, as they are unpacked.
+	// maxMaps bounds the inflated source maps of an application.
 	maxMaps = 16 << 30
 )
 
-// upload is one request: the organization that it addresses, the application if it is for one, and
-// the note of its audit row.
+// upload is one request: its organization, its application if it has one, and the note of its audit row.
 type upload struct {
 	org, app, note string
 }
 
-// Routes returns the rows of uploads, under the root, which sentry-cli insists on, and
-// under the prefix of the DSN.
+// Routes returns the rows of uploads, under the root, which sentry-cli requires, and under the prefix of the DSN.
 func (u *Uploads) Routes() []route.Route {
 	var rows []route.Route
 	for _, base := range [][2]string{{"", "uploads"}, {"/sentry", "sentry.uploads"}} {
@@ -121,7 +116,7 @@ func (u *Uploads) Routes() []route.Route {
 // serveUpload answers one request.
 type serveUpload func(w *route.Response, r *http.Request, up *upload) (any, error)
 
-// serve checks the token of a request, writes the answer, and keeps an audit row of a write.
+// serve checks the token of a request, writes the answer, and stores an audit row of a write.
 func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, serve serveUpload) {
 	up := &upload{org: r.PathValue("org")}
 	answer := any(nil)
@@ -129,7 +124,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	if err == nil {
 		answer, err = serve(w, r, up)
 	} else if svc.CodeOf(err) == svc.CodeNotFound {
-		up.org = "" // a stranger must not write into the organization's audit
+		up.org = "" // A foreign caller must not write into the organization's audit.
 	}
 	if err != nil {
 		w.Refuse(r, err, nil)
@@ -141,7 +136,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	}
 }
 
-// writeUpload writes an answer without the frame of the API, which build tools do not know.
+// writeUpload writes an answer without the envelope of the API, which build tools do not know.
 func writeUpload(w *route.Response, r *http.Request, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -149,10 +144,10 @@ func writeUpload(w *route.Response, r *http.Request, answer any) {
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
-	_, _ = w.Write(body) // nobody is left to tell where this fails
+	_, _ = w.Write(body) // If this write fails, there is no client to notify.
 }
 
-// authorize lets tokens pass that may write errors in the organization.
+// authorize accepts tokens that may write errors in the organization.
 func (u *Uploads) authorize(w *route.Response, r *http.Request, org string) (svc.Grant, error) {
 	secret, err := route.AccessToken(r)
 	if err != nil {
@@ -186,7 +181,7 @@ func (u *Uploads) terms(_ *route.Response, r *http.Request, _ *upload) (any, err
 	}, nil
 }
 
-// chunks takes pieces. The content of each must have the hash that is its name.
+// chunks accepts chunks. The name of each must be the hash of its content.
 func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxUploadBytes+1<<20)
 	form, err := r.MultipartReader()
@@ -199,7 +194,7 @@ func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, e
 	}
 	reserved := u.Admission.Reserve("uploads " + up.org)
 	defer reserved.Release()
-	if err := reserved.ForWork(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
+	if err := reserved.ForWork(r.Context(), 2*chunkBytes, false); err != nil { // This covers a chunk as it is read, and as it is passed on.
 		return nil, err
 	}
 	for {
@@ -227,7 +222,7 @@ func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, e
 	}
 }
 
-// putNew keeps a piece, unless it is there already.
+// putNew stores a chunk, unless it is stored already.
 func (u *Uploads) putNew(ctx context.Context, org, sum string, content []byte) error {
 	missing, err := u.Artifacts.MissingChunks(ctx, org, []string{sum})
 	if err != nil || len(missing) == 0 {
@@ -236,7 +231,7 @@ func (u *Uploads) putNew(ctx context.Context, org, sum string, content []byte) e
 	return u.Artifacts.PutChunk(ctx, org, sum, u.Now(), content)
 }
 
-// readChunk reads one piece within its bound.
+// readChunk reads one chunk within its bound.
 func readChunk(part io.Reader, zipped bool) ([]byte, error) {
 	if zipped {
 		inflated, err := gzip.NewReader(part)
@@ -280,7 +275,7 @@ func unreadable(err error) error {
 	return malformed(errors.New("the body ended early"))
 }
 
-// assemble puts a bundle together and keeps its source maps.
+// assemble assembles a bundle and stores its source maps.
 func (u *Uploads) assemble(w *route.Response, r *http.Request, up *upload) (any, error) {
 	var spec assembleSpec
 	if err := readJSON(w, r, maxAssembleBytes, &spec); err != nil {
@@ -324,7 +319,7 @@ func (u *Uploads) assemble(w *route.Response, r *http.Request, up *upload) (any,
 	return assembled{State: "ok", MissingChunks: []string{}}, nil
 }
 
-// keepBundle reads the pieces of a bundle and keeps its source maps for applications.
+// keepBundle reads the chunks of a bundle and stores its source maps for applications.
 func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spec assembleSpec) error {
 	var whole bytes.Buffer
 	for _, sum := range spec.Chunks {
@@ -353,7 +348,7 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 	return u.putMaps(ctx, org, apps, maps, spec.Chunks)
 }
 
-// putMaps keeps the source maps of a bundle, and deletes its pieces.
+// putMaps stores the source maps of a bundle, and deletes its chunks.
 func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []svc.SourceMap, pieces []string) error {
 	var size int64
 	for n := range maps {
@@ -374,7 +369,7 @@ func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps [
 	return u.Artifacts.ReleaseChunks(ctx, org, pieces, u.Now())
 }
 
-// check refuses a map that could not be used, and names it.
+// check refuses an unusable map, and names it.
 func (u *Uploads) check(one *sentry.SourceMap) error {
 	if u.CheckMap == nil {
 		return nil

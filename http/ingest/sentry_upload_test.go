@@ -16,16 +16,16 @@ import (
 	"svc/http/route"
 )
 
-// depot is an organization with one application, a member's token, and what was uploaded.
+// depot is an organization with one application, a member's token, and the uploads.
 type depot struct {
 	chunks map[string][]byte
 	maps   map[string][]svc.SourceMap
 	audit  []svc.AuditRow
-	// elsewhere and mapBytes are what is kept already.
+	// elsewhere and mapBytes are the bytes that are stored already.
 	elsewhere, mapBytes int64
 }
 
-// tokenOf returns an access token that is named in a test.
+// tokenOf returns an access token for a name in a test.
 func tokenOf(name string) string {
 	random := make([]byte, 32)
 	copy(random, name)
@@ -101,8 +101,8 @@ func (d *depot) Chunk(_ context.Context, org, sum string) ([]byte, error) {
 	return d.chunks[org+sum], nil
 }
 
-// TestUploadsLeaveAuditRows uploads a bundle and is refused, and holds every audit row to
-// what a reader of the trail wants to know.
+// TestUploadsLeaveAuditRows uploads a bundle and is refused, and checks every audit row for the data that a reader
+// needs.
 func TestUploadsLeaveAuditRows(t *testing.T) {
 	bundle, err := os.ReadFile("../../cmd/svc/testdata/sourcemaps/first.bundle")
 	if err != nil {
@@ -168,8 +168,8 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 	}
 }
 
-// TestUploadsAreBounded refuses pieces and maps beyond what an organization and an application may have,
-// keeps a piece once, and gives pieces up that were put together.
+// TestUploadsAreBounded expects that chunks and maps beyond the bounds of an organization and an application are
+// refused. It also expects that a chunk is stored once, and that assembled chunks are deleted.
 func TestUploadsAreBounded(t *testing.T) {
 	bundle, err := os.ReadFile("../../cmd/svc/testdata/sourcemaps/first.bundle")
 	if err != nil {

@@ -34,7 +34,7 @@ func slowBodies(t *testing.T, server *httptest.Server, from, path, key string, s
 				header += "Authorization: Bearer " + key + "\r\n"
 			}
 			_, _ = conn.Write([]byte(header + "\r\n" + `{"items":[{"name":"` + strings.Repeat("x", sent)))
-			begun <- struct{}{} // a refused connection may be closed already
+			begun <- struct{}{} // A refused connection may be closed already.
 			line, _ := bufio.NewReader(conn).ReadString('\n')
 			answers <- line
 		}()
@@ -60,7 +60,7 @@ func TestSlowBodies(t *testing.T) {
 	for _, c := range []struct {
 		name, path, key string
 		sent            int
-		all             bool // no slow connection is refused
+		all             bool // No slow connection is refused.
 	}{
 		{"F4: a few bytes of each", "/api/v1/batch", "key0", 1, true},
 		{"32 KiB of each", "/api/v1/batch", "key0", 32 << 10, false},

@@ -16,8 +16,8 @@ import (
 	"svc/protos"
 )
 
-// submission is the working memory of one request, whatever its protocol. It is taken from a
-// pool and returned to it. Its fields stand in the order in which a request fills them.
+// submission is the working memory of one request of any protocol. It is taken from a pool and returned to it. Its
+// fields are in the order in which a request fills them.
 type submission struct {
 	collect *Collect
 	writer  *route.Response
@@ -26,28 +26,27 @@ type submission struct {
 	// reserved is the request's share of the node's memory and processors.
 	reserved admission.Reservation
 
-	// From the key: what it may do, and the visitor to whom the connection belongs, if it does.
+	// From the key: its permissions, and the visitor of the connection, if the connection is a visitor's.
 	collector *svc.Collector
 	userAgent string
 	remoteIP  string
 
-	// The body: as it came, without its encoding, and the one of the two that is decoded.
+	// The body: as it came, inflated, and the one of the two that is decoded.
 	limited  io.LimitedReader
 	raw      bytes.Buffer
 	inflated []byte
 	body     []byte
 
-	// The decoded body. single is set if it is one item; rawItems are the bytes of the items, for
-	// errors; debugIDs names the source maps of an error's files.
+	// The decoded body. single is true if it is one item; rawItems are the bytes of the items, for errors; debugIDs
+	// names the source maps of an error's files.
 	envelope envelope
 	items    []item
 	single   bool
 	rawItems []json.RawMessage
 	debugIDs map[string]string
 
-	// The item that is being checked: its event or point, which are reused, and texts that belong
-	// to them. properties are those of the event if they had to be rewritten; screen is the text of
-	// screenRaw, which items share.
+	// The item that is being checked: its event or point, which are reused, and their texts. properties are the
+	// properties of the event if they had to be rewritten. screen is the text of screenRaw, which items share.
 	event      protos.Event
 	campaign   protos.Campaign
 	point      protos.MetricPoint
@@ -56,31 +55,29 @@ type submission struct {
 	screenRaw  []byte
 	screen     string
 
-	// Derived ids: seen counts the items without an id that have the same content, around is the
-	// hash of the context that all items share, words is the text that is hashed.
+	// Derived ids: seen counts the items without an id that have the same content, around is the hash of the context
+	// that all items share, words is the text that is hashed.
 	seen   map[xxh3.Uint128]uint64
 	around xxh3.Uint128
 	words  []byte
 
-	// What was accepted, by partition, and what was not. touched are the partitions that
-	// have a payload.
+	// The accepted items, by partition, and the rejected ones. touched are the partitions with a payload.
 	payloads [][]byte
 	touched  []int
 	parts    []svc.Part
 	accepted int
 	rejected []svc.Rejection
 
-	// telemetry is the policy of the environment; signal is that of the item that is being checked. named is the
-	// environment that a request without a valid key names, 0 if it names none. dropped counts the items that the policy
-	// drops and that are answered as taken; counts are the items that do not enter the log.
+	// telemetry is the policy of the environment; signal is the signal of the item that is being checked. named is the
+	// environment in a request without a valid key, 0 if it names none. dropped counts the items that the policy drops
+	// and the answer counts as accepted; counts are the items that do not enter the log.
 	telemetry *svc.TelemetryState
 	signal    svc.Signal
 	named     uint64
 	dropped   int
 	counts    svc.UsageCounts
 
-	// The answer. answered is the id in the answer to an SDK of Sentry, pause how long it must
-	// wait.
+	// The answer. answered is the id in the answer to an SDK of Sentry, pause the time that it must wait.
 	out      []byte
 	answered string
 	pause    time.Duration
@@ -92,7 +89,7 @@ var (
 	jsonType       = []string{"application/json"}
 )
 
-// keepBytes bounds the memory that a pooled request keeps per buffer.
+// keepBytes bounds the memory that a pooled request retains per buffer.
 const keepBytes = 1 << 20
 
 func (sub *submission) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {

@@ -8,26 +8,25 @@ import (
 	"svc"
 )
 
-// Symbols finds the original places of minified code.
+// Symbols finds the original locations of minified code.
 type Symbols interface {
-	// Resolve returns the original of a frame: its file, function, line and column. keys are those
-	// by which the source map of its file may be found in the application, the best first. If none
-	// is found it returns the frame itself, with the reason in Unmapped.
+	// Resolve returns the original of a frame: its file, function, line and column. keys are the keys by which the
+	// source map of its file may be found in the application, the best first. If no map is found, it returns the frame
+	// itself, with the reason in Unmapped.
 	Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame
 }
 
-// symbolTime bounds the search for the originals of one error; an error that is shown
-// minified is worth more than one that came too late.
+// symbolTime bounds the search for the originals of one error; an error that is shown minified is worth more than one
+// that comes too late.
 const symbolTime = 2 * time.Second
 
-// symbolicate replaces the frames whose original place a source map knows, and reports whether
-// there was any. It runs before the grouping, so that a new build of the same code makes no new
-// issue.
+// symbolicate replaces the frames with an original location in a source map, and reports whether there was any. It runs
+// before the grouping, so that a new build of the same code makes no new issue.
 func (sub *submission) symbolicate(o *svc.Occurrence) bool {
 	if sub.collect.Symbols == nil || len(sub.debugIDs) == 0 && o.Release == "" {
 		return false
 	}
-	sub.reserved.ReleaseProcessor() // maps may be read from the store
+	sub.reserved.ReleaseProcessor() // Maps may be read from the store.
 	ctx, cancel := context.WithTimeout(sub.request.Context(), symbolTime)
 	defer cancel()
 	found := false

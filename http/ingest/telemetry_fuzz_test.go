@@ -18,7 +18,7 @@ import (
 	"svc/protos"
 )
 
-// measuring returns a collector whose key may send metrics, with narrow limits.
+// measuring returns a collector with a key that may send metrics, with narrow limits.
 func measuring(log *logOf) *Collect {
 	c := testCollect(log)
 	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
@@ -35,7 +35,7 @@ func narrowPolicy(series int) svc.TelemetryPolicy {
 	return policy
 }
 
-// begun returns a request under way with its body read.
+// begun returns a running request with its body read.
 func begun(t *testing.T, c *Collect, body []byte) *submission {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodPost, "/v1/metrics", bytes.NewReader(nil))
@@ -49,7 +49,7 @@ func begun(t *testing.T, c *Collect, body []byte) *submission {
 	return sub
 }
 
-// checkPoints holds everything that was accepted to the limits.
+// checkPoints checks all accepted points against the limits.
 func checkPoints(t *testing.T, sub *submission, log *logOf) {
 	t.Helper()
 	if err := sub.produce(); err != nil {
@@ -80,8 +80,7 @@ const otlpSample = `{"resourceMetrics":[{"resource":{"attributes":[{"key":"servi
 	{"name":"d","exponentialHistogram":{"aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"1795168800000000000","count":"3","scale":3,"zeroCount":1,"positive":{"offset":-2,"bucketCounts":[2]}}]}},
 	{"name":"e","summary":{"dataPoints":[{"timeUnixNano":"1795168800000000000","count":"3","sum":2,"quantileValues":[{"quantile":0.5,"value":1}]}]}}]}]}]}`
 
-// FuzzOTLP decodes any message: it never panics, and what is accepted is within the
-// limits.
+// FuzzOTLP decodes any message: it never panics, and the accepted points are within the limits.
 func FuzzOTLP(f *testing.F) {
 	var sample collectmetrics.ExportMetricsServiceRequest
 	if err := protojson.Unmarshal([]byte(otlpSample), &sample); err != nil {
@@ -112,7 +111,7 @@ func FuzzOTLP(f *testing.F) {
 	})
 }
 
-// TestOTLPKinds says what becomes of a point of every kind.
+// TestOTLPKinds checks the result for a point of every kind.
 func TestOTLPKinds(t *testing.T) {
 	log := &logOf{}
 	sub := begun(t, measuring(log), []byte(otlpSample))
@@ -160,8 +159,8 @@ func remoteRequest() *writev2.Request {
 	}}}
 }
 
-// FuzzRemoteWrite decodes any message of either version: it never panics, and what is
-// accepted is within the limits.
+// FuzzRemoteWrite decodes any message of either version: it never panics, and the accepted points are within the
+// limits.
 func FuzzRemoteWrite(f *testing.F) {
 	sample, err := proto.Marshal(remoteRequest())
 	if err != nil {
@@ -185,7 +184,7 @@ func FuzzRemoteWrite(f *testing.F) {
 	})
 }
 
-// TestRemoteWriteDecode reads what Prometheus's own types encode.
+// TestRemoteWriteDecode reads messages that Prometheus's own types encode.
 func TestRemoteWriteDecode(t *testing.T) {
 	body, err := proto.Marshal(remoteRequest())
 	if err != nil {
@@ -232,7 +231,7 @@ func FuzzMetricItems(f *testing.F) {
 	})
 }
 
-// TestMetricRefusals says why native points are rejected.
+// TestMetricRefusals checks the reasons for rejected native points.
 func TestMetricRefusals(t *testing.T) {
 	for body, code := range map[string]string{
 		`{"name":"a","kind":"gauge","value":1,"labels":{"a":1,"b":2,"c":3}}`:                    "too_many_labels",

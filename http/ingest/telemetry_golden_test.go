@@ -22,7 +22,7 @@ import (
 	"svc/http/route"
 )
 
-// telemetryStep is one request of the ways in for metrics.
+// telemetryStep is one request to an ingest path for metrics.
 type telemetryStep struct {
 	name, path, key, media, encoding string
 	body                             []byte
@@ -54,7 +54,7 @@ func gzipped(t *testing.T, text string) []byte {
 	return out.Bytes()
 }
 
-// telemetrySteps lists every answer that the ways in for metrics have.
+// telemetrySteps lists every answer of the ingest paths for metrics.
 func telemetrySteps(t *testing.T) []telemetryStep {
 	const native, batch, otlp, write = "/api/v1/metrics", "/api/v1/batch", "/v1/metrics", "/api/v1/write"
 	const asJSON, protobuf = "application/json", "application/x-protobuf"
@@ -157,7 +157,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // requestID is the member of an answer that differs from run to run.
 var requestID = regexp.MustCompile(`"requestId": "[^"]+"`)
 
-// telemetryText is an answer with what its protocol says in headers.
+// telemetryText is an answer with the headers of its protocol.
 func telemetryText(t *testing.T, response *httptest.ResponseRecorder) string {
 	t.Helper()
 	out := fmt.Sprintln(response.Code, http.StatusText(response.Code))
@@ -166,7 +166,7 @@ func telemetryText(t *testing.T, response *httptest.ResponseRecorder) string {
 			out += name + ": " + value + "\n"
 		}
 	}
-	// The library of protobuf writes its errors with either kind of space.
+	// The protobuf library writes its errors with either kind of space.
 	body := bytes.ReplaceAll(response.Body.Bytes(), []byte("\u00a0"), []byte(" "))
 	if len(body) > 2 && response.Header().Get("Content-Type") == otlpProtobuf {
 		return out + "Status.message: " + string(body[2:])
