@@ -20,7 +20,7 @@ type Collectors interface {
 	Collector(hash [32]byte) *svc.Collector
 	// Former returns the environment of a revoked key, 0 for a key that never existed.
 	Former(hash [32]byte) uint64
-	// Named returns the environment of an ingest id, 0 if there is none.
+	// Named returns the environment of an ingest id, 0 for an unknown id.
 	Named(ingestID string) uint64
 }
 

@@ -137,8 +137,8 @@ const (
 	brotliWindow = 16 << 20
 )
 
-// encoding returns the content encoding, empty if there is none. It also detects a gzip body by its first bytes, since
-// some clients do not name the encoding.
+// encoding returns the content encoding, empty without one. It also detects a gzip body by its first bytes, since some
+// clients do not name the encoding.
 func (sub *submission) encoding() string {
 	encoding := headerOf(sub.request, "Content-Encoding")
 	isGzip := len(sub.body) > 2 && sub.body[0] == 0x1f && sub.body[1] == 0x8b
@@ -151,7 +151,7 @@ func (sub *submission) encoding() string {
 	return encoding
 }
 
-// inflater returns the reader that undoes the content encoding, nil if there is none.
+// inflater returns the reader that undoes the content encoding, nil without an encoding.
 func (sub *submission) inflater() (io.ReadCloser, error) {
 	packed := bytes.NewReader(sub.body)
 	switch encoding := sub.encoding(); encoding {

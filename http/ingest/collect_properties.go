@@ -172,7 +172,7 @@ func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
 	return append(out, '}')
 }
 
-// companyOf returns the name of the company among the traits of a person, empty if there is none.
+// companyOf returns the name of the company among the traits of a person, empty without a company.
 func companyOf(traits stdjson.RawMessage) string {
 	if !bytes.Contains(traits, []byte(`"company"`)) {
 		return ""
