@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// onceMember is the native trait that holds the set-once traits. Each keeps the value from the first item that sets it.
+// onceMember is the native trait that holds the set-once traits. The first item that sets such a trait determines its
+// value.
 const onceMember = "$set_once"
 
 // traits returns the traits that an event sets for the person, in the native form. It omits the notes of SDKs about the

@@ -20,12 +20,12 @@ type translation struct {
 	items  []item
 	flags  int
 	losses []Loss
-	// told contains the traits of the request's items, by person, time and trait.
+	// The traits of the request's items, by person, time and trait.
 	told map[told]map[string]json.RawMessage
 }
 
-// told identifies a trait of a person at a time. Items of the same time have no order in the store, so only one of
-// several values is sent.
+// A trait of a person at a time. Items of the same time have no order in the store, so only one of several values is
+// sent.
 type told struct {
 	id, ts, trait string
 	once          bool

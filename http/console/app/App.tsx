@@ -28,12 +28,12 @@ async function load(): Promise<World | null> {
   return { me, apps: lists.flatMap((list) => list.data) };
 }
 
-// linkOf returns the part of the address that is a link to come in by.
+// linkOf returns the part of the address that is a sign-in or invitation link.
 function linkOf(): string {
   return /^#(setup|invitation)=[A-Za-z0-9_]+$/.test(location.hash) ? location.hash.slice(1) : "";
 }
 
-// App asks who is signed in, and shows the page of the address or the way in.
+// App reads the signed-in person, and shows the page of the address or the sign-in.
 export function App() {
   const [link, open] = useState(linkOf);
   const [out, leave] = useState(link !== "");
@@ -54,7 +54,7 @@ export function App() {
       removeEventListener("application", changed);
     };
   }, []);
-  // made is the address of an application that was created; it is shown once the list of applications has it.
+  // made is the address of a newly created application; it is shown when the list of applications contains it.
   const made = useRef("");
   useEffect(() => {
     if (!made.current || !world.data) return;
@@ -71,7 +71,7 @@ export function App() {
 
 const last = "svc-console-app";
 
-// Shown finds the application of the address. An address without one leads to the one that was shown last.
+// Shown finds the application of the address. An address without one leads to the last shown application.
 function Shown({ world, created, left }: { world: World; created: (hash: string) => void; left: () => void }) {
   const place = usePlace(), makes = creating();
   const app = world.apps.find((one) => one.organization.slug === place.org && one.slug === place.app);
@@ -107,7 +107,7 @@ function Application({ world, app, org, place, signOut }: Props) {
   const page = shown.find((one) => one.name === place.page) ?? shown[0];
   const live = useLive(here.at, env, here.has("analytics") && here.may("analytics.read"));
   const overview = page?.name === "overview";
-  // known says of an environment whether nothing has arrived there yet; only the overview asks.
+  // known stores whether an environment is still empty; only the overview needs it.
   const [known, know] = useState<{ env: string; empty: boolean }>();
   const empty = known?.env === env ? known.empty : undefined;
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Builds what the binary embeds into ../dist: types from the API's description, a check of all types against
+// Builds the files that the binary embeds into ../dist: types from the API's description, a check of all types against
 // it, a script, a part for each page, and one style sheet. Their names change with their content.
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 for (const file of built.outputFiles) await writeFile(join(dist, basename(file.path)), file.contents);
 const [script, entry] = Object.entries(built.metafile.outputs).find(([, output]) => output.entryPoint === "main.tsx");
-// What the script imports is asked for beside it, not after it, and so is the overview, which is what most people open.
+// The browser preloads the imports of the script and the overview, which most people open, in parallel with the script.
 const [overview, opened] = Object.entries(built.metafile.outputs).find(([, output]) => output.entryPoint === "pages/overview/Overview.tsx");
 const importsOf = (output) => output.imports.filter((one) => one.kind === "import-statement").map((one) => one.path);
 const shared = [...new Set([...importsOf(entry), ...importsOf(opened), overview])].filter((path) => path !== script)

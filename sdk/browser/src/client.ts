@@ -10,24 +10,26 @@ import { named } from "./id";
 export interface Client {
   /** Sends an event. */
   track(name: string, properties?: Values, details?: EventDetails): void;
-  /** Sends a page view. Needed only where `pageViews` is off. */
+  /** Sends a page view. Needed only if `pageViews` is off. */
   page(properties?: Values): void;
-  /** Says who the visitor is, and what is known of them. Until {@link Client.reset}, events carry this id. */
+  /** Identifies the visitor and sets traits. Until {@link Client.reset}, events carry this id. */
   identify(distinctId: string, traits?: Values, userHash?: string): void;
-  /** Says that a person has a second id. */
+  /** Adds a second id to a person. */
   alias(distinctId: string, previousId?: string, userHash?: string, previousUserHash?: string): void;
-  /** Says which company the visitor belongs to. */
+  /** Sets the company of the visitor. */
   group(company: string): void;
-  /** Sends an error that was caught. */
+  /** Sends a caught error. */
   captureError(error: unknown, details?: ErrorDetails): void;
   /**
-   * Calls `changed` with the visitor's feature flags, and again whenever one of them or the visitor changes. `context` is what rules may look
-   * at. Until the visitor lets the page report, there are none.
+   * Calls `changed` with the visitor's feature flags, and again whenever one of them or the visitor changes. `context`
+   * contains the values that rules may read. Without the visitor's consent, there are no flags.
    */
   flags(changed: (flags: Flags) => void, context?: Values): void;
-  /** Takes the visitor's answer: `granted` sends what waited, `denied` forgets it and all that was kept on the device. */
+  /**
+   * Sets the visitor's consent: `granted` sends the waiting items, `denied` deletes them and all data on the device.
+   */
   consent(answer: Consent): void;
-  /** Forgets who the visitor is, for example when they sign out. */
+  /** Forgets the visitor's identity, for example when they sign out. */
   reset(): void;
 }
 
@@ -36,13 +38,13 @@ const idKey = "svc_id";
 const userKey = "svc_user";
 const consentKey = "svc_consent";
 
-/** How long a new page has to set its title. */
+/** The time in which a new page must set its title. */
 const titleMs = 50;
 
-/** Random, and usable on pages without https, where crypto.randomUUID is not. */
+/** Random, and usable on pages without https, on which crypto.randomUUID is not available. */
 const randomId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** The browser's store, where the page may use it. */
+/** The browser's store, if the page may use it. */
 function localStore(): Store {
   try {
     localStorage.setItem("svc_try", "1");
@@ -53,7 +55,10 @@ function localStore(): Store {
   }
 }
 
-/** What is fetched when it is needed: what measures web vitals, when the page is idle, and what evaluates flags, when they are asked for. */
+/**
+ * Parts that are loaded on demand: the measuring of web vitals, when the page is idle, and the evaluation of flags,
+ * when the page requests them.
+ */
 export interface Parts {
   vitals(): Promise<typeof import("./vitals")>;
   flags(): Promise<typeof import("./flags")>;
@@ -71,11 +76,11 @@ export function report(options: Options, parts: Parts): Client {
     context: { library, locale: navigator.language, screen: `${screen.width}x${screen.height}` },
   }));
   const engagement = createEngagement();
-  /** What waits for the visitor's answer. */
+  /** The items that wait for the visitor's consent. */
   let held: Item[] = [];
   let url = location.href;
   let { referrer } = document;
-  /** The view of a page that has just been opened. */
+  /** The timer of the view of a page that has just been opened. */
   let opening: ReturnType<typeof setTimeout> | undefined;
   let anonymousId: string | undefined;
   let distinctId: string | undefined;
@@ -83,7 +88,7 @@ export function report(options: Options, parts: Parts): Client {
 
   let flagging: Promise<{ add(changed: (flags: Flags) => void, context?: Values): void; ask(): unknown }> | undefined;
 
-  /** Keeps a value on the device, once the visitor lets it. */
+  /** Stores a value on the device; an undefined value is removed. */
   const remember = (key: string, value: string | undefined) => {
     if (value === undefined) store?.removeItem(key);
     else store?.setItem(key, value);
@@ -128,12 +133,12 @@ export function report(options: Options, parts: Parts): Client {
     engagement.reset();
     if (location.href !== url) referrer = url;
     url = location.href;
-    // Frameworks set the title after the address, and an address that sends on to the next is no page.
+    // Frameworks set the title after the address, and an address that redirects to the next is not a page.
     clearTimeout(opening);
     opening = setTimeout(page, titleMs);
   }
 
-  /** Has the flags evaluated for who the visitor is now. */
+  /** Evaluates the flags for the present visitor. */
   const visitorChanged = () => void flagging?.then((watch) => watch.ask(), () => undefined);
 
   function begin() {
@@ -158,7 +163,7 @@ export function report(options: Options, parts: Parts): Client {
   addEventListener("pagehide", leave);
   addEventListener("online", () => queue.retry());
   if (answer === "granted") queue.adopt();
-  // A page that the browser prepares may never be seen.
+  // A page that the browser prerenders may never be seen.
   if ((document as { prerendering?: boolean }).prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
   else begin();
 

@@ -1,6 +1,6 @@
 /**
- * Measures attention: how long the page was visible and had the focus since it was asked last, and how far
- * down the page the visitor has seen.
+ * Measures attention: the time for which the page was visible and had the focus since the last call, and how far down
+ * the page the visitor has seen.
  */
 export function createEngagement() {
   let since = 0;
@@ -32,7 +32,7 @@ export function createEngagement() {
       spent = 0;
       return ms;
     },
-    /** Returns the deepest part seen, in percent of the page's height, where it grew since the last call. */
+    /** Returns the deepest seen part, in percent of the page's height, if it has grown since the last call. */
     depth(): number | undefined {
       scrolled();
       if (deepest <= told) return undefined;

@@ -3,12 +3,12 @@ import type { Store } from "./queue";
 
 const storedAs = "svc_flags";
 
-/** Who asks; nothing where the visitor does not let the page report. */
+/** The visitor; undefined without the visitor's consent. */
 export type Who = { anonymousId: string; distinctId: string | undefined } | undefined;
 
 /**
- * Evaluates the flags of a visitor, and again with every change that the service tells of. What was answered last is kept on
- * the device, so that the next page begins with it.
+ * Evaluates the flags of a visitor, and again after every change on the service. The last answer is stored on the
+ * device, so that the next page begins with it.
  */
 export function watchFlags(host: string, key: string, store: Store, who: () => Who) {
   const address = (path: string) => `${host}/api/v1/flags/${path}?key=${encodeURIComponent(key)}`;
@@ -17,24 +17,24 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
   let flags: Flags | undefined;
   let asked = 0;
   let failed = false;
-  /** The module is switched off: this page asks no more. */
+  /** The module is switched off: this page sends no more requests. */
   let off = false;
   let stream: EventSource | undefined;
 
-  /** Tells the listeners, where the answer is another one. */
+  /** Notifies the listeners, if the answer has changed. */
   function tell(next: Flags) {
     if (flags && JSON.stringify(flags) === JSON.stringify(next)) return;
     flags = next;
     listeners.forEach((listener) => listener(next));
   }
 
-  /** Begins with what was answered on an earlier page to the same visitor about the same. */
+  /** Begins with the stored answer of an earlier page, if it was for the same visitor and context. */
   function recall(about: string) {
     try {
       const kept = JSON.parse(store?.getItem(storedAs) ?? "{}");
       if (kept.about === about) tell(kept.flags);
     } catch {
-      // What is kept is no answer: the service is asked anyway.
+      // The stored value is unreadable: the service is asked anyway.
     }
   }
 
@@ -60,7 +60,7 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
     if (!flags) recall(body);
     listen();
     try {
-      // A body of text needs no leave of the other origin (CORS preflight).
+      // A body of text needs no permission of the other origin (CORS preflight).
       const answer = await fetch(address("evaluate"), { method: "POST", body, credentials: "omit" });
       const next = await answer.json();
       off = next.code === "module_disabled";
@@ -83,7 +83,7 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
     stream.onopen = () => failed && void ask();
   }
 
-  // A page that waits in the browser's cache holds no connection.
+  // A page in the browser's back-forward cache must hold no connection.
   addEventListener("pagehide", () => {
     stream?.close();
     stream = undefined;
@@ -91,7 +91,7 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
   addEventListener("pageshow", (event) => event.persisted && void ask());
 
   return {
-    /** Calls `changed` with the flags, once they are known and whenever they change. */
+    /** Calls `changed` with the flags, when they are known and after every change. */
     add(changed: (flags: Flags) => void, more?: Values) {
       listeners.push(changed);
       const known = flags;

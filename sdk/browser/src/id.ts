@@ -1,5 +1,5 @@
-// named returns an id unless it is a placeholder that the service refuses, such as undefined, null or 0: a page that identifies its visitor
-// by one would lose every later event.
+// named returns an id unless it is a placeholder that the service refuses, such as undefined, null or 0: a page that
+// identifies its visitor by a placeholder would lose every later event.
 export function named(id: string | null | undefined): string | undefined {
   const word = (id ?? "").replace(/^[\s"'`\\()[\]<>{}$#%:]+|[\s"'`\\()[\]<>{}$#%:]+$/g, "");
   // eslint-disable-next-line no-control-regex

@@ -2,7 +2,7 @@ import type { Values } from "./options";
 
 const files = /\.(7z|apk|avi|csv|dmg|docx?|epub|exe|gz|iso|jar|key|m4a|mkv|mov|mp[34]|msi|odp|ods|odt|pdf|pkg|pptx?|rar|rtf|tar|tgz|txt|wav|xlsx?|zip)$/i;
 
-/** Reports clicks on links to other hosts and to files, and sent forms; never what stands in a form. */
+/** Reports clicks on links to other hosts and to files, and sent forms; never the content of a form. */
 export function watchInteractions(track: (name: string, properties: Values) => void) {
   const clicked = (event: Event) => {
     const link = (event.target as Element | null)?.closest?.<HTMLAnchorElement>("a[href]");

@@ -1,29 +1,29 @@
 import type { Values } from "./options";
 
-/** One item of a batch, as `POST /api/v1/batch` takes it. */
+/** One item of a batch, as `POST /api/v1/batch` accepts it. */
 export type Item = Values & { type: string; id: string; ts: string };
 
-/** Where items wait while nothing can be sent; the browser's localStorage, or nothing. */
+/** The store for items that cannot be sent: the browser's localStorage, or nothing. */
 export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem"> | undefined;
 
 const storedAs = "svc_queue";
 /** A request that outlives its page, and a beacon, hold 64 KiB. */
 const batchBytes = 60_000;
 const batchItems = 50;
-/** What waits beyond this is dropped, the oldest first. */
+/** Items beyond this number are dropped, the oldest first. */
 const waitingItems = 500;
 /** Types of items that belong to the module of another type. */
 const moduleOf: Record<string, string> = { page: "event", alias: "identify" };
-/** Items that are made at once travel together. */
+/** Items within this time are sent together. */
 const gatherMs = 200;
 const firstPauseMs = 1_000;
 const lastPauseMs = 60_000;
 
 /**
- * A queue of items on their way to an endpoint. An item is sent until the service has taken or refused it; it
- * carries an id and a time, so that a repetition counts once. What cannot be sent when the page ends waits
- * in the store for the next page. A type of items that the service refuses because its module is switched off is
- * dropped until the next page, which asks again.
+ * A queue of items on their way to an endpoint. An item is sent until the service has accepted or refused it; it
+ * carries an id and a time, so that a repetition counts once. Unsent items at the end of a page wait in the store for
+ * the next page. If the service refuses a type of items because its module is switched off, the type is dropped until
+ * the next page, which tries again.
  */
 export function createQueue(endpoint: string, store: Store, envelope: () => Values) {
   let waiting: Item[] = [];
@@ -35,7 +35,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
 
   const encode = (items: Item[]) => JSON.stringify({ ...envelope(), sentAt: new Date().toISOString(), items });
 
-  /** Takes the next batch out of what waits. */
+  /** Removes the next batch from the waiting items. */
   function take(): Item[] {
     let bytes = 0;
     let count = 0;
@@ -61,7 +61,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     const body = encode(sending);
     let pause = 0;
     try {
-      // A body of text needs no leave of the other origin (CORS preflight).
+      // A body of text needs no permission of the other origin (CORS preflight).
       const answer = await fetch(endpoint, { method: "POST", body, keepalive: body.length < batchBytes, credentials: "omit" });
       if (answer.status === 429 || answer.status > 499) pause = Number(answer.headers.get("Retry-After")) * 1000 || 1;
       else await answer.json().then(heed).catch(() => undefined);
@@ -80,22 +80,22 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     if (waiting.length) later(pause);
   }
 
-  /** Drops the types of items whose module an answer says is switched off. */
+  /** Drops the types of items of modules that an answer reports as switched off. */
   function heed({ rejected }: { rejected: { index: number; code: string }[] }) {
     for (const { index, code } of rejected) if (code === "module_disabled") off.add(kind(sending[index]));
     waiting = waiting.filter((item) => !off.has(kind(item)));
   }
 
-  /** Stores what waits. */
+  /** Stores the waiting items. */
   function keep() {
     try {
       store?.setItem(storedAs, JSON.stringify(sending.concat(waiting)));
     } catch {
-      // The store is full: what waits stays in memory.
+      // The store is full: the waiting items stay in memory.
     }
   }
 
-  /** Takes over what an earlier page could not send. */
+  /** Takes over the items that an earlier page could not send. */
   function adopt() {
     try {
       const kept: Item[] = JSON.parse(store?.getItem(storedAs) ?? "[]");
@@ -114,7 +114,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     else later(gatherMs);
   }
 
-  /** Sends what waits now, for the page may end. */
+  /** Sends the waiting items now, because the page may end. */
   function leave() {
     if (store && (!navigator.onLine || failures)) return keep();
     while (waiting.length) {
@@ -130,7 +130,7 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     push,
     leave,
     adopt,
-    /** Sends at once what waits for a better time. */
+    /** Sends at once the items that wait for a retry. */
     retry() {
       clearTimeout(timer);
       timer = undefined;

@@ -1,9 +1,9 @@
-// What `<script defer src="https://svc.example.com/svc.js" data-key="svc_pub_…"></script>` runs. Options are data
+// The script for `<script defer src="https://svc.example.com/svc.js" data-key="svc_pub_…"></script>`. Options are data
 // attributes: data-privacy-mode="ephemeral", data-consent="pending", data-page-views="false" and so on.
 import { report, type Client } from "./client";
 import type { Options } from "./options";
 
-/** A call that the page made before this script was there: `(window.svc ??= []).push(["track", "signup"])`. */
+/** A call that the page made before this script was loaded: `(window.svc ??= []).push(["track", "signup"])`. */
 type Call = [method: keyof Client, ...args: never[]];
 
 const script = document.currentScript as HTMLScriptElement;

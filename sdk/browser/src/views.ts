@@ -1,6 +1,6 @@
 /**
  * Calls `changed` whenever the address names another page: by the history API, by the back button, by the part after
- * `#` where that counts, and when the browser shows a page again that it had kept (bfcache).
+ * `#` if that counts, and when the browser shows a cached page again (bfcache).
  */
 export function watchAddress(withHash: boolean, changed: () => void) {
   const page = () => location.pathname + (withHash ? location.hash : "");

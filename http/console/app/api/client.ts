@@ -1,5 +1,5 @@
-// Calls of the API. Paths, parameters, bodies and answers have the types of its description, so a route that
-// changes breaks the build.
+// Calls of the API. Paths, parameters, bodies and answers have the types of its description, so a changed route breaks
+// the build.
 import type { components, paths } from "./schema";
 
 export type Schema = components["schemas"];
@@ -16,12 +16,12 @@ export interface Request<O> {
   path?: PathOf<O>;
   query?: QueryOf<O>;
   body?: BodyOf<O>;
-  // revision is the one that the caller has read; a change of another one is refused.
+  // revision is the revision that the caller has read; the change is refused if another one is present.
   revision?: number;
   signal?: AbortSignal;
 }
 
-// Refusal is the answer of a call that failed, in the service's words.
+// Refusal is the error of a failed call, with the service's text.
 export class Refusal extends Error {
   constructor(readonly status: number, readonly problem: Partial<Schema["Problem"]>) {
     super(problem.detail ?? "The service answered " + status + ".");
@@ -31,12 +31,12 @@ export class Refusal extends Error {
 }
 
 let leave = () => {};
-// whenSignedOut names what happens when the session is over: it was ended, or its time is.
+// whenSignedOut sets the function to call when the session has ended.
 export function whenSignedOut(then: () => void): void { leave = then; }
 
 type Readable = { [P in keyof paths]: paths[P] extends { get: unknown } ? P : never }[keyof paths];
 
-// Question is something to read, so that who needs the answer and who asks ahead name the same.
+// Question is a read of the API. A prefetch and the component that needs the answer use the same value.
 export interface Question<P extends Readable> {
   path: P;
   request: Request<Operation<P, "get">>;
@@ -48,29 +48,30 @@ export function answer<P extends Readable>(of: Question<P>, signal?: AbortSignal
   return call("get", of.path as P & keyof paths, { ...of.request, signal } as never) as Promise<Answer<P, "get">>;
 }
 
-// begun holds what was asked ahead, by its address: the answer and its text.
+// begun contains the prefetched answers with their texts, by address.
 const begun = new Map<string, Promise<[Response, string]>>();
 
-// aheadTime is how long, in milliseconds, an answer waits for who needs it.
+// aheadTime is the time, in milliseconds, for which a prefetched answer is cached.
 const aheadTime = 10_000;
 
-// ahead asks something before the part of the console is there that needs it. The first call that asks the same has the answer.
+// ahead prefetches an answer before the part of the console that needs it is loaded. The first call with the same
+// question gets the answer.
 export function ahead<P extends Readable>(of: Question<P>): void {
   const address = addressOf(of.path, of.request);
   const asked = ask(address, "GET", { accept: "application/json" });
-  asked.catch(() => {}); // told to who needs it
+  asked.catch(() => {}); // the caller that needs the answer gets the error
   begun.set(address, asked);
   setTimeout(() => begun.delete(address), aheadTime);
 }
 
-// foresee returns the answer to what was asked ahead, and leaves it to who needs it. What was not is asked.
+// foresee returns a prefetched answer and leaves it in the cache. It prefetches the answer if necessary.
 export async function foresee<P extends Readable>(of: Question<P>): Promise<Answer<P, "get">> {
   const address = addressOf(of.path, of.request);
   if (!begun.has(address)) ahead(of);
   return read(...await begun.get(address)!) as Answer<P, "get">;
 }
 
-// read returns the value of an answer; a refusal is thrown.
+// read returns the value of an answer; it throws a refusal.
 function read(response: Response, text: string): unknown {
   let value: unknown = undefined;
   try {
@@ -87,7 +88,7 @@ async function ask(address: string, method: string, headers: Record<string, stri
   return [response, await response.text()];
 }
 
-// addressOf returns where a question is asked.
+// addressOf returns the address of a question.
 export function addressOf(path: string, request: { path?: unknown; query?: unknown }): string {
   const values = (request.path ?? {}) as Record<string, string>;
   const url = new URL(path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")), location.origin);
@@ -106,7 +107,7 @@ export async function call<P extends keyof paths, M extends Method & keyof paths
   if (request.revision !== undefined) headers["if-match"] = `"${request.revision}"`;
   const early = method === "get" ? begun.get(address) : undefined;
   if (method === "get") begun.delete(address);
-  else begun.clear(); // a change makes it old
+  else begun.clear(); // a change invalidates the cache
   let response: Response, text: string;
   try {
     [response, text] = await (early ?? ask(address, method.toUpperCase(), headers, request.body === undefined ? undefined : JSON.stringify(request.body), request.signal));

@@ -5,8 +5,8 @@ function inline(text: string): ComponentChildren[] {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part, i) => (part.startsWith("`") && part.length > 2 ? <code key={i}>{part.slice(1, -1)}</code> : part.startsWith("**") && part.length > 4 ? <b key={i}>{part.slice(2, -2)}</b> : part));
 }
 
-// Markdown shows what a model writes: paragraphs, lists, code and tables of text. Links and pictures stay text, since a model may
-// have read them from strangers.
+// Markdown shows the text of a model: paragraphs, lists, code and tables of text. Links and pictures stay text, since a
+// model may have read them from attackers.
 export function Markdown({ text }: { text: string }) {
   const blocks = text.split(/(```[\s\S]*?(?:```|$))/);
   return (

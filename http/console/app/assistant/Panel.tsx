@@ -9,7 +9,7 @@ import { Proposal } from "./Proposal";
 import { follow, type Question } from "./stream";
 import { add, change, hear, recall, silent, type Entry, type Talk } from "./talk";
 
-// Panel is the assistant beside a page. It tells the service which page is looked at, and nothing of what it shows.
+// Panel is the assistant next to a page. It sends the service the name of the page, and none of its content.
 export function Panel({ close }: { close: () => void }) {
   const { at, place } = useHere();
   const [talk, tell] = useState<Talk>(silent);

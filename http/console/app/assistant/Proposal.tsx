@@ -10,11 +10,11 @@ import type { Proposed } from "./talk";
 interface Props {
   action: Proposed;
   summary?: string;
-  // decided hears what became of the action, and what the assistant said then.
+  // decided receives the outcome of the action, and the assistant's answer to it.
   decided: (status: string, text: string, summary?: string) => void;
 }
 
-// Proposal shows what the assistant wants to change, and takes the decision.
+// Proposal shows a change that the assistant proposes, and takes the decision.
 export function Proposal({ action, summary, decided }: Props) {
   const { at } = useHere();
   const [reason, write] = useState("");

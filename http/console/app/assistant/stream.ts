@@ -1,4 +1,4 @@
-// The stream of an answer: it is asked for once, and followed over connections that break and computers that sleep.
+// The stream of an answer: it is requested once, and followed across connections that break and computers that sleep.
 import { Refusal, type Schema } from "../api/client";
 
 export interface Frame {
@@ -13,12 +13,12 @@ export interface Question {
   contextSearch?: string;
 }
 
-// silence is how long nothing may come, in milliseconds; the service sends a sign of life every 15 seconds.
+// silence is the maximum time without a message, in milliseconds; the service sends a heartbeat every 15 seconds.
 const silence = 40_000;
-// The pause before a stream that broke is followed again, and how often that may fail.
+// The pause before a broken stream is followed again, and the maximum number of failures.
 const pause = 1_000, patience = 30;
 
-// read hears one connection to its end. It reports whether the answer ended.
+// read reads one connection to its end. It reports whether the answer ended.
 async function read(response: Response, heard: (id: string, frame: Frame) => void, alive: () => void): Promise<boolean> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let buffered = "", over = false;
@@ -37,12 +37,12 @@ async function read(response: Response, heard: (id: string, frame: Frame) => voi
   return over;
 }
 
-// refused returns the refusal of an answer that is no stream.
+// refused returns the refusal of an answer that is not a stream.
 async function refused(response: Response): Promise<Refusal> {
   return new Refusal(response.status, (await response.json().catch(() => ({}))) as Partial<Schema["Problem"]>);
 }
 
-// follow asks, or listens to what was asked before, until the answer ends.
+// follow sends a question, or follows the turn of an earlier one, until the answer ends.
 export async function follow(app: string, asked: Question, signal: AbortSignal, heard: (frame: Frame) => void): Promise<void> {
   let last = "", conversation = asked.conversationId ?? "", begun = asked.question === "", failed = 0;
   while (!signal.aborted) {
@@ -50,7 +50,7 @@ export async function follow(app: string, asked: Question, signal: AbortSignal, 
     const stop = () => one.abort();
     let timer = setTimeout(stop, silence);
     const alive = () => { clearTimeout(timer); timer = setTimeout(stop, silence); };
-    // A computer that wakes up has a connection that does not know it is dead.
+    // After a computer wakes up, its connection may be dead without an error.
     const wake = () => { if (!document.hidden && begun) alive(); };
     signal.addEventListener("abort", stop);
     addEventListener("online", stop);

@@ -1,4 +1,4 @@
-// A conversation as the panel shows it: what was asked, said, called and proposed, in order.
+// A conversation as the panel shows it: questions, texts, calls and proposals, in order.
 import type { Schema } from "../api/client";
 import type { Frame } from "./stream";
 
@@ -17,7 +17,7 @@ export interface Talk {
 
 export const silent: Talk = { id: "", title: "", entries: [] };
 
-// add returns the talk with one more entry; fragments of a text become one.
+// add returns the talk with one more entry; it joins fragments of a text.
 export function add(talk: Talk, entry: Entry): Talk {
   const last = talk.entries[talk.entries.length - 1];
   if (entry.kind === "text" && last?.kind === "text") return { ...talk, entries: [...talk.entries.slice(0, -1), { kind: "text", text: last.text + entry.text }] };
@@ -33,7 +33,7 @@ export function change(talk: Talk, id: string, to: { status?: string; summary?: 
   }) };
 }
 
-// hear folds a frame of the stream into the talk. A stream that begins again tells the whole answer again.
+// hear folds a frame of the stream into the talk. A stream that begins again repeats the whole answer.
 export function hear(talk: Talk, { event, data }: Frame): Talk {
   const word = (name: string) => String(data[name] ?? "");
   switch (event) {
@@ -52,7 +52,7 @@ export function hear(talk: Talk, { event, data }: Frame): Talk {
   return talk;
 }
 
-// recall returns the talk of a conversation that was kept.
+// recall returns the talk of a stored conversation.
 export function recall(kept: Schema["WholeConversation"]): Talk {
   let talk: Talk = { id: kept.id, title: kept.title, entries: [] };
   for (const message of kept.messages) {

@@ -1,4 +1,4 @@
-// The demo: an application that the service's list of calls fills.
+// The demo: an application that is filled by a list of calls from the service.
 import { call, Refusal, type Schema } from "../api/client";
 
 interface Part {
@@ -7,10 +7,10 @@ interface Part {
   calls: { method: string; path: string; body: { name?: string; title?: string }; ingest?: boolean; unless?: string }[];
 }
 
-// demoSite is the address of the invented product, by which a demo is known.
+// demoSite is the address of the fictional product; it identifies a demo.
 export const demoSite = "https://harbor.example";
 
-// isMade reports whether a list has what a call would make: a row with the name or the title of its body.
+// isMade reports whether a list contains the result of a call: a row with the name or the title of its body.
 async function isMade(one: Part["calls"][number], app: string): Promise<boolean> {
   if (!one.unless) return false;
   const response = await fetch(one.unless.replace("{app}", app), { credentials: "same-origin" });
@@ -19,7 +19,7 @@ async function isMade(one: Part["calls"][number], app: string): Promise<boolean>
   return data.some((row) => (row.name ?? row.title) === (one.body.name ?? one.body.title));
 }
 
-// send makes one call of the demo. What is there already, of a demo that was interrupted, is no failure.
+// send makes one call of the demo. Objects that exist already, from an interrupted demo, are not a failure.
 async function send(one: Part["calls"][number], app: string, key: string): Promise<void> {
   if (await isMade(one, app)) return;
   for (;;) {
@@ -35,7 +35,7 @@ async function send(one: Part["calls"][number], app: string, key: string): Promi
   }
 }
 
-// made returns the slug of the demo of an organization: of one that was interrupted, or a new one.
+// made returns the slug of an organization's demo: of an interrupted one, or of a new one.
 async function made(org: string, name: string): Promise<string> {
   const { data } = await call("get", "/api/v1/orgs/{org}/apps", { path: { org }, query: { limit: 200 } });
   const before = data.find((one) => one.url === demoSite);
@@ -44,7 +44,8 @@ async function made(org: string, name: string): Promise<string> {
   return (await call("post", "/api/v1/orgs/{org}/apps", { path: { org }, body: { name, platform: "web", url: demoSite, modules } as never })).slug;
 }
 
-// fillDemo makes the application, sends all parts and returns its slug; progress hears how much of it is done, from 0 to 1.
+// fillDemo makes the application, sends all parts and returns its slug; progress receives the completed share, from 0
+// to 1.
 export async function fillDemo(org: string, name: string, progress: (share: number) => void): Promise<string> {
   progress(0);
   const app = await made(org, name), at = { org, app };

@@ -1,5 +1,5 @@
-// What the console asks before it shows anything. All of it follows from the address, so all is asked at once, while the parts that
-// need the answers are still being fetched.
+// Requests of the console before it shows anything. They all follow from the address, so they are sent at once, while
+// the parts that need the answers are still loading.
 import { ahead, answer, foresee, question } from "../api/client";
 import { course, dimensions, headline, marks, metricAt, panel } from "../pages/overview/questions";
 import { countedAt, type Counted, type Place } from "./place";
@@ -10,16 +10,16 @@ export const applications = (org: string) => question("/api/v1/orgs/{org}/apps",
 
 const newest = (of: Counted) => question("/api/v1/apps/{org}/{app}/events", { path: of.at, query: { env: of.env, limit: 1 } });
 
-// isNew finds out whether nothing has arrived in an environment yet. The headline, which is needed anyway, says so where somebody came
-// in its range; the events are asked only where it does not.
+// isNew reports whether an environment is still empty. The headline, which is needed anyway, shows visitors in its
+// range; the events are read only if it shows none.
 export async function isNew(of: Counted): Promise<boolean> {
   try {
     if ((await foresee(headline(of))).visitors > 0) return false;
-  } catch {} // the page says what the matter is
+  } catch {} // the page shows the error
   return (await answer(newest(of))).data.length === 0;
 }
 
-// askEarly asks what an address needs.
+// askEarly prefetches the answers for an address.
 export function askEarly(place: Place): void {
   if (!place.app) return;
   const of = countedAt(place);

@@ -1,7 +1,7 @@
 // Numbers and times as people read them.
 
-// once makes what is needed when it is first used: the first format of a page takes the browser some ten milliseconds, in which the
-// service may already be asked.
+// once creates a value at its first use: the first format of a page takes the browser some ten milliseconds, in which
+// requests can already be sent.
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -15,7 +15,7 @@ export const count = (n: number): string => whole().format(n);
 export const brief = (n: number): string => (Math.abs(n) < 10_000 ? whole() : short()).format(n);
 export const share = (ratio: number): string => percent().format(ratio);
 
-// duration writes a length of time in its two largest units, the second where it is not zero.
+// duration writes a length of time in its two largest units, without the second if it is zero.
 export function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   const of = (unit: number, name: string, part: number, partName: string) => Math.floor(seconds / unit) + name + (seconds % unit >= part ? " " + Math.floor((seconds % unit) / part) + partName : "");
@@ -30,7 +30,7 @@ export function delta(value: number): string {
   return (rounded > 0 ? "+" : rounded < 0 ? "−" : "±") + Math.abs(rounded) + "%";
 }
 
-// The formats of times are kept: to make one takes longer than to use it, and a list needs some for every row.
+// The formats of times are cached: creating one takes longer than using it, and a list needs some for every row.
 const formats = new Map<string, Intl.DateTimeFormat>();
 function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = zone + JSON.stringify(options);
@@ -43,7 +43,7 @@ export function when(iso: string, zone: string): string {
   return format(zone, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
 }
 
-// moment is the time of a day, with the day where it is not today.
+// moment is the time of a day, with the day if it is not today.
 export function moment(iso: string, zone: string): string {
   const date = format(zone, { day: "2-digit", month: "2-digit", year: "numeric" });
   const at = new Date(iso), today = date.format(at) === date.format(new Date());
@@ -53,7 +53,7 @@ export function moment(iso: string, zone: string): string {
 // dayAt writes the day of a time.
 export const dayAt = (iso: string, zone: string): string => format(zone, { day: "numeric", month: "short", year: "numeric" }).format(new Date(iso));
 
-// day writes a day that the service names as 2026-11-24.
+// day writes a day that has the form 2026-11-24.
 export const day = (date: string): string => dayAt(date, "UTC");
 
 export function clock(iso: string, zone: string): string {
@@ -89,17 +89,17 @@ export function country(code: string): string {
   }
 }
 
-// local writes a time as inputs of a date and a time have it, in a zone.
+// local writes a time in a zone in the form of inputs for a date and a time.
 export function local(iso: string, zone: string): string {
   return format(zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" }).formatToParts(new Date(iso))
     .reduce((text, part) => text.replace(part.type, part.value), "year-month-dayThour:minute");
 }
 
-// instant returns the time that somebody wrote into such an input.
+// instant returns the time of such an input.
 export function instant(written: string, zone: string): string {
   const wanted = Date.parse(written + "Z");
   let at = wanted;
-  // The offset of the zone is that of the time itself, which the first guess may miss by a change of clocks.
+  // The offset of the zone is the one at the time itself, which the first guess may miss by a change of clocks.
   for (let n = 0; n < 2; n++) at += wanted - Date.parse(local(new Date(at).toISOString(), zone) + "Z");
   return new Date(at).toISOString();
 }

@@ -3,7 +3,8 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export const typing = (target: EventTarget | null): boolean => target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
 
-// useKeys calls what a key stands for, unless somebody is writing or a dialog is open. Keys are heard from the first picture on.
+// useKeys calls the action of a key, unless the person is typing or a dialog is open. It handles keys from the first
+// render on.
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const held = useRef(keys);
   held.current = keys;
@@ -18,7 +19,8 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): v
   }, []);
 }
 
-// useCursor moves through a list of rows by keys; each row has the attribute data-row, with its number where not all rows are made.
+// useCursor moves through a list of rows by keys. Each row has the attribute data-row, with its number if not all rows
+// are rendered.
 export function useCursor(length: number, open: (at: number) => void, more: Record<string, (at: number) => void> = {}): number {
   const [at, move] = useState(-1);
   const to = (next: number) => {

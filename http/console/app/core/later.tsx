@@ -1,4 +1,4 @@
-// Parts of the console that are fetched when they are first shown.
+// Parts of the console that are loaded when they are first shown.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Empty } from "../parts/Empty";
@@ -9,14 +9,14 @@ export type Later<P> = ComponentType<P> & {
   fetch: () => Promise<unknown>;
 };
 
-// later makes a component of what load fetches. What was fetched once is shown at once. A part that cannot be
-// fetched may have ended with a former version of the service, so what is offered is to load the whole page.
+// later makes a component that loads its code with load. Loaded code is shown at once. If a part cannot be loaded, it
+// may belong to a former version of the service, so the component offers to reload the whole page.
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): Later<P> {
   let Part: ComponentType<P> | undefined;
   const fetch = () => load().then((loaded) => { Part = loaded; });
   function Fetched(props: P) {
     const [state, change] = useState<"waits" | "here" | "failed">(Part ? "here" : "waits");
-    // Effects run after the first picture, and the part may have come in between.
+    // Effects run after the first render, and the part may have been loaded in between.
     useEffect(() => {
       if (Part) change("here");
       else fetch().then(() => change("here"), () => change("failed"));

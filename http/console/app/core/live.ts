@@ -1,15 +1,14 @@
-// The live view of an application: one connection a tab, for everything that is shown. A tab that nobody sees
-// has none.
+// The live view of an application: one connection per tab, for all visible numbers. A hidden tab has none.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schema } from "../api/client";
 
 const pause = 5_000;
 
-// every is how often, in milliseconds, numbers follow what arrives.
+// every is the minimum time between two updates of numbers, in milliseconds.
 const every = 5_000;
 
-// useFollow calls what asks again when something has arrived, but not more often than people read, and not while busy says that an
-// answer is under way: one that takes longer than the pause would never come.
+// useFollow calls the function again after new events have arrived, but at most once per pause. It does not call while
+// busy is true: a request that takes longer than the pause would never finish.
 export function useFollow(live: string | undefined, busy: boolean, again: () => void, pause = every): void {
   const last = useRef(Date.now()), told = useRef(live);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Who is signed in, and what they may do in the application that is shown.
+// The signed-in person, and their permissions in the shown application.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Schema } from "../api/client";

@@ -1,9 +1,9 @@
 // Amounts of money as people read them.
 
-// Format writes the amounts of a currency; round leaves out what is less than a whole unit.
+// Format writes the amounts of a currency; round omits fractions of a unit.
 interface Format { exact: Intl.NumberFormat; round: Intl.NumberFormat; decimals: number }
 
-// To make a format takes longer than to use it, so they are kept.
+// Creating a format takes longer than using it, so formats are cached.
 const formats = new Map<string, Format>();
 
 function formatOf(currency: string): Format {
@@ -17,16 +17,16 @@ function formatOf(currency: string): Format {
   return kept;
 }
 
-// decimals is how many decimals the amounts of a currency have.
+// decimals is the number of decimals of a currency's amounts.
 export const decimals = (currency: string): number => formatOf(currency).decimals;
 
-// units returns an amount of the smallest units of a currency in whole ones.
+// units converts an amount in the smallest units of a currency into whole units.
 export const units = (cents: number, currency: string): number => cents / 10 ** decimals(currency);
 
 // money writes an amount of the smallest units of a currency.
 export const money = (cents: number, currency: string): string => formatOf(currency).exact.format(units(cents, currency));
 
-// headline writes an amount in large letters: from ten thousand on in whole units.
+// headline writes an amount in large letters: in whole units from ten thousand on.
 export function headline(cents: number, currency: string): string {
   const amount = units(cents, currency);
   return Math.abs(amount) < 10_000 ? money(cents, currency) : formatOf(currency).round.format(amount);

@@ -1,4 +1,5 @@
-// Lists that are longer than one answer: the first page follows its question, the others are added as people scroll.
+// Lists that are longer than one answer: the first page follows its question, the others are added when the person
+// scrolls.
 import { useEffect, useState } from "preact/hooks";
 import { useAsk, type Asked } from "./ask";
 
@@ -11,14 +12,14 @@ export interface Pages<P extends Page> {
   rows: P["data"][number][];
   first: Asked<P>;
   cursor: string | null;
-  // grown says that more than the first page is shown.
+  // grown is true if more than the first page is shown.
   grown: boolean;
-  // more adds the next page, where there is one.
+  // more adds the next page, if there is one.
   more: () => void;
   again: () => void;
 }
 
-// usePages asks for the first page of a list whenever key changes, and for the others by more.
+// usePages reads the first page of a list whenever key changes, and the others by more.
 export function usePages<P extends Page>(key: string, question: (cursor: string | undefined, signal?: AbortSignal) => Promise<P>): Pages<P> {
   const first = useAsk(key, (signal) => question(undefined, signal));
   const [older, append] = useState<{ of: string; rows: P["data"][number][]; cursor: string | null }>();
@@ -31,7 +32,7 @@ export function usePages<P extends Page>(key: string, question: (cursor: string 
     wait(true);
     question(cursor).then(
       (page) => append((now) => ({ of: key, rows: [...(now?.of === key ? now.rows : []), ...page.data], cursor: page.nextCursor })),
-      () => {}, // the button asks again
+      () => {}, // the button repeats the request
     ).finally(() => wait(false));
   };
   const again = () => { append(undefined); first.again(); };

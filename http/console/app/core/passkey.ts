@@ -44,7 +44,7 @@ export async function confirm(path: { org: string; app: string; id: string }, re
   return call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/approve", { path, body: { reason, ceremony: asked.ceremony, credential: await get(asked.options) } });
 }
 
-// confirmed makes a call that needs a fresh passkey: where the session is too old, the person signs in again first.
+// confirmed makes a call that requires a fresh passkey: if the session is too old, the person signs in again first.
 export async function confirmed(act: () => Promise<unknown>): Promise<void> {
   try {
     await act();
@@ -55,7 +55,7 @@ export async function confirmed(act: () => Promise<unknown>): Promise<void> {
   }
 }
 
-// deviceName guesses what its owner calls this device.
+// deviceName guesses the owner's name for this device.
 export function deviceName(agent = navigator.userAgent): string {
   const found = [["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android phone"], ["Mac OS", "Mac"], ["Windows", "Windows computer"], ["Linux", "Linux computer"]] as const;
   return found.find(([mark]) => agent.includes(mark))?.[1] ?? "This device";

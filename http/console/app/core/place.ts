@@ -1,12 +1,12 @@
-// Where the console is: the page, the application, and what the numbers are of. All of it stands behind the # of
-// the address, so a link shows its reader the same.
+// The state of the console: the page, the application, and the environment, range and filters of the numbers. The part
+// of the address after the # contains all of it, so a link shows its reader the same.
 import { useLayoutEffect, useState } from "preact/hooks";
 
 export interface Place {
   org: string;
   app: string;
   page: string;
-  // rest is what follows the page: the id of an issue, for example.
+  // rest is the part after the page: the id of an issue, for example.
   rest: string;
   query: URLSearchParams;
 }
@@ -18,7 +18,7 @@ export function placeOf(hash: string): Place {
   return { org: known ? org : "", app: known ? app : "", page: known ? page || "overview" : "", rest: rest.join("/"), query: new URLSearchParams(query) };
 }
 
-// Counted is what the numbers of a page are of.
+// Counted is the scope of a page's numbers.
 export interface Counted {
   // at is the path of the application, for calls.
   at: { org: string; app: string };
@@ -27,12 +27,12 @@ export interface Counted {
   filters: string[];
 }
 
-// countedAt reads it of an address. Every application has an environment production.
+// countedAt returns the scope in an address. Every application has an environment production.
 export function countedAt({ org, app, query }: Place): Counted {
   return { at: { org, app }, env: query.get("env") ?? "production", range: query.get("range") ?? "7d", filters: query.getAll("filter") };
 }
 
-// newApplication is the link to the form of a new application; creating reports whether the address is it.
+// newApplication is the link to the form of a new application; creating reports whether it is the address.
 export const newApplication = "#/new";
 export const creating = (): boolean => location.hash === newApplication;
 
@@ -45,7 +45,7 @@ export function hashOf(place: Place): string {
 // The parameters that stay when the page changes.
 const kept = ["env", "range", "filter"];
 
-// to returns the link to another page; what the numbers are of stays.
+// to returns the link to another page with the same scope.
 export function to(place: Place, page: string, rest = "", query: Record<string, string> = {}): string {
   const next = new URLSearchParams();
   for (const name of kept) for (const value of place.query.getAll(name)) next.append(name, value);
@@ -53,7 +53,7 @@ export function to(place: Place, page: string, rest = "", query: Record<string, 
   return hashOf({ ...place, page, rest, query: next });
 }
 
-// set returns the link to the same page with a parameter changed; an empty value removes it.
+// set returns the link to the same page with a changed parameter; an empty value removes it.
 export function set(place: Place, name: string, value: string): string {
   const query = new URLSearchParams(place.query);
   if (value === "") query.delete(name);
@@ -61,7 +61,7 @@ export function set(place: Place, name: string, value: string): string {
   return hashOf({ ...place, query });
 }
 
-// toggle returns the link to the same page with a filter added, or removed where it stands.
+// toggle returns the link to the same page with a filter added, or removed if it is present.
 export function toggle(place: Place, filter: string): string {
   const query = new URLSearchParams(place.query);
   const filters = query.getAll("filter");
@@ -72,7 +72,7 @@ export function toggle(place: Place, filter: string): string {
 
 export function go(hash: string): void { location.hash = hash; }
 
-// leave goes on from a place once something is done there; who has left it meanwhile stays where they are.
+// leave opens the next page after an action is complete, unless the person has left the place in the meantime.
 export function leave(place: Place, hash: string): void {
   if (hashOf(placeOf(location.hash)) === hashOf(place)) go(hash);
 }

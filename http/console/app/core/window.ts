@@ -1,19 +1,20 @@
-// Long lists: only the rows near the part that is seen are made.
+// Long lists: only the rows near the visible part are rendered.
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
-// spare is how many rows are made above and below what is seen.
+// spare is the number of rows that are rendered above and below the visible part.
 const spare = 20;
 
 export interface Window {
   from: number;
   to: number;
-  // before and after are the heights of the rows that are left out, in pixels.
+  // before and after are the heights of the omitted rows, in pixels.
   before: number;
   after: number;
 }
 
-// useWindow says which of count rows of equal height are near the part of the table that is seen. Short lists are made whole.
+// useWindow returns the rows, out of count rows of equal height, that are near the visible part of the table. Short
+// lists are rendered as a whole.
 export function useWindow(body: RefObject<HTMLTableSectionElement | null>, count: number, height: number): Window {
   const few = count <= 4 * spare;
   const [span, move] = useState<[number, number]>([0, 4 * spare]);
@@ -24,7 +25,7 @@ export function useWindow(body: RefObject<HTMLTableSectionElement | null>, count
       asked = 0;
       const top = body.current?.getBoundingClientRect().top ?? 0;
       const from = Math.max(0, Math.floor(-top / height) - spare), to = Math.min(count, Math.ceil((innerHeight - top) / height) + spare);
-      // The rows change in steps, so that not every pixel makes a row.
+      // The rows change in steps, so that not every scrolled pixel renders a row.
       const step = spare / 2, next: [number, number] = [Math.floor(from / step) * step, Math.min(count, Math.ceil(to / step) * step)];
       move((now) => (now[0] === next[0] && now[1] === next[1] ? now : next));
     };

@@ -1,15 +1,15 @@
-// The pages, in the order of the navigation. A page whose module is off, or that the person may not read, is
-// not shown. The code of a page is fetched when the page is first opened.
+// The pages, in the order of the navigation. A page is not shown if its module is off or the person may not read it.
+// The code of a page is loaded when the page is first opened.
 import type { ComponentType } from "preact";
 import { later } from "../core/later";
 import type { Here } from "../core/me";
 
 export interface Page {
   name: string;
-  // ranged says that its numbers are of a range and of filters.
+  // ranged is true if its numbers depend on a range and on filters.
   ranged: boolean;
   shown: (here: Here) => boolean;
-  // View is usually made by later; its fetch is called where somebody is about to open the page.
+  // View is usually made by later; its fetch is called when the person is about to open the page.
   View: ComponentType<{ live?: string }> & { fetch?: () => Promise<unknown> };
 }
 

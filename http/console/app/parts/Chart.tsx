@@ -9,7 +9,7 @@ interface Props {
   interval: string;
   zone: string;
   points: { t: string; value: number | null }[];
-  // marks are what happened at some times; a line stands at each.
+  // marks are the annotations; the chart draws a line at each.
   marks?: { at: string; title: string }[];
 }
 
@@ -34,7 +34,7 @@ function drawMarks(plot: uPlot, marks: { at: string }[]): void {
   ctx.restore();
 }
 
-// Chart draws a series and has its numbers in a table below.
+// Chart draws a series and shows its numbers in a table below.
 export function Chart({ label, unit, interval, zone, points, marks }: Props) {
   const box = useRef<HTMLDivElement>(null), drawn = useRef<uPlot>(null), marked = useRef(marks);
   marked.current = marks;
@@ -54,7 +54,7 @@ export function Chart({ label, unit, interval, zone, points, marks }: Props) {
     const at = box.current;
     if (!at) return;
     const font = "12px system-ui, sans-serif", muted = color("--muted"), grid = { stroke: color("--grid"), width: 1 };
-    // Days would stand under every point of a short time.
+    // Otherwise a short time would have days under every point.
     const lasts = points.length > 1 ? Date.parse(points[points.length - 1]!.t) - Date.parse(points[0]!.t) : 0;
     const options: Intl.DateTimeFormatOptions = interval === "hour" && lasts <= 48 * 3_600_000 ? { hour: "2-digit", minute: "2-digit" } : interval === "month" ? { month: "short" } : { day: "numeric", month: "short" };
     const plot = new uPlot({

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { t } from "../core/texts";
 
-// Copy puts a text on the clipboard.
+// Copy copies a text to the clipboard.
 export function Copy({ text }: { text: string }) {
   const [done, change] = useState(false);
   const copy = async () => {

@@ -1,7 +1,7 @@
 import { share } from "../core/format";
 import { t } from "../core/texts";
 
-// Days is a bar for each day: how much of it a monitor was up.
+// Days draws a bar for each day: the uptime of a monitor.
 export function Days({ of, label }: { of: { date: string; uptime: number | null }[]; label: string }) {
   const tone = (uptime: number | null) => (uptime === null ? "none" : uptime >= 0.999 ? "up" : uptime >= 0.95 ? "some" : "down");
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-// Empty stands where a list would, and says what to do.
+// Empty replaces an empty list and suggests the next step.
 export function Empty({ title, hint, children }: { title: string; hint?: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

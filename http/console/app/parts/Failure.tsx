@@ -1,7 +1,7 @@
 import type { Refusal } from "../api/client";
 import { t } from "../core/texts";
 
-// advice says what a person can do about a refusal.
+// advice suggests the next step after a refusal.
 export function advice(error: Refusal): string {
   switch (error.code) {
     case "forbidden": return error.reason ? error.message : t.failures.forbidden;
@@ -13,7 +13,7 @@ export function advice(error: Refusal): string {
   return error.status === 0 && error.code === "" && error.message === "The service does not answer." ? t.failures.offline : error.message;
 }
 
-// Failure shows what went wrong and what to do next.
+// Failure shows an error and the next step.
 export function Failure({ error, again }: { error: Refusal; again?: () => void }) {
   const id = error.status >= 500 ? error.problem.requestId : undefined;
   return (

@@ -14,17 +14,17 @@ const Panel = later(() => import("../assistant/Panel").then((part) => part.Panel
 
 interface Props {
   pages: string[];
-  // prepare fetches a page that somebody is about to open.
+  // prepare prefetches a page that the person is about to open.
   prepare: (page: string) => void;
   apps: Schema["Application"][];
   live?: Schema["LiveView"];
   signOut: () => void;
-  // ranged says that the page's numbers are of a range.
+  // ranged is true if the page's numbers depend on a range.
   ranged: boolean;
   children: ComponentChildren;
 }
 
-// Frame is what stands around every page.
+// Frame surrounds every page.
 export function Frame({ pages, prepare, apps, live, signOut, ranged, children }: Props) {
   const here = useHere();
   const { place, app, env, range, filters } = here;
@@ -42,7 +42,7 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
-  // On a phone the pages stand in a line that is wider than the window.
+  // On a phone the pages are in a line that is wider than the window.
   useEffect(() => {
     const line = nav.current, current = line?.querySelector<HTMLElement>("[aria-current]");
     if (line && current) line.scrollLeft = current.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
@@ -108,7 +108,7 @@ export function Frame({ pages, prepare, apps, live, signOut, ranged, children }:
   );
 }
 
-// Account is the menu of whoever is signed in.
+// Account is the menu of the signed-in person.
 function Account({ user, signOut }: { user: Schema["Identity"]["user"]; signOut: () => void }) {
   const name = user?.name || user?.email || "?";
   return (

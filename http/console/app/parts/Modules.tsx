@@ -3,10 +3,10 @@ import { t } from "../core/texts";
 
 export type Module = Schema["Application"]["modules"][number];
 
-// usual are the modules of an application of which nobody has said anything.
+// usual are the default modules of an application.
 export const usual: Module[] = ["analytics", "people", "errors", "metrics", "flags"];
 
-// Modules chooses which parts of the service an application uses.
+// Modules chooses the parts of the service that an application uses.
 export function Modules({ chosen, choose, disabled }: { chosen: Module[]; choose: (modules: Module[]) => void; disabled?: boolean }) {
   const all = Object.keys(t.modules) as Module[];
   return (

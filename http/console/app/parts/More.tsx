@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../core/texts";
 
-// More asks for the next page of a list when its end comes near, or when it is pressed.
+// More loads the next page of a list when its end is near, or when the button is pressed.
 export function More({ more }: { more: () => void }) {
   const button = useRef<HTMLButtonElement>(null), act = useRef(more);
   act.current = more;

@@ -7,7 +7,7 @@ export interface Choice {
   run: () => void;
 }
 
-// Palette goes to a page or does something by its name.
+// Palette opens a page or runs an action by its name.
 export function Palette({ choices, close }: { choices: Choice[]; close: () => void }) {
   const [text, write] = useState("");
   const [at, move] = useState(0);

@@ -3,7 +3,7 @@ import { t } from "../core/texts";
 
 const pause = 250;
 
-// Search tells its text once its writer pauses.
+// Search reports its text after a pause in typing.
 export function Search({ label, value, change }: { label: string; value: string; change: (text: string) => void }) {
   const [text, write] = useState(value);
   useEffect(() => write(value), [value]);

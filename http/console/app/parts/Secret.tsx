@@ -1,6 +1,6 @@
 import { Copy } from "./Copy";
 
-// Secret shows what is shown once.
+// Secret shows a text that is shown only once.
 export function Secret({ text, hint }: { text: string; hint: string }) {
   return (
     <div class="secret" role="status">

@@ -1,7 +1,7 @@
 import { count } from "../core/format";
 import { t } from "../core/texts";
 
-// Stack draws a bar for each day, divided by what became of it, with its numbers in a table below.
+// Stack draws a bar for each day, divided by outcome, with its numbers in a table below.
 export function Stack({ days, names, label }: { days: { name: string; parts: Record<string, number> }[]; names: Record<string, string>; label: string }) {
   const sum = (parts: Record<string, number>) => Object.values(parts).reduce((all, n) => all + n, 0);
   const most = Math.max(1, ...days.map((day) => sum(day.parts)));

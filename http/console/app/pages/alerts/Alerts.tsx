@@ -5,7 +5,7 @@ import { Channels } from "./Channels";
 import { Rules } from "./Rules";
 import { Silences } from "./Silences";
 
-// Alerts are the rules that open incidents, the channels that hear of them, and when they are silent.
+// Alerts contains the rules that open incidents, the notified channels, and the silences.
 export function Alerts() {
   const { place, app } = useHere();
   const tab = place.rest in t.alerts.tabs ? place.rest : "rules";

@@ -11,7 +11,7 @@ import { Secret } from "../../parts/Secret";
 
 type Kind = Schema["NewChannel"]["kind"];
 
-// Channels are where notices of incidents go.
+// Channels are the destinations of notices about incidents.
 export function Channels() {
   const { at, app, may } = useHere();
   const list = useAsk("channels" + JSON.stringify(at), (signal) => call("get", "/console/api/v1/apps/{org}/{app}/channels", { path: at, query: { limit: 200 }, signal }));

@@ -12,10 +12,10 @@ type Body = Partial<Omit<Schema["AlertBody"], "condition">> & { condition?: Cond
 const aggs = ["avg", "min", "max", "sum", "count", "last", "p50", "p95", "p99"], vitals = ["LCP", "INP", "CLS", "FCP", "TTFB"], levels = ["fatal", "error", "warning", "info", "debug"];
 const windows = [1, 5, 15, 30, 60, 240, 1440];
 
-// first is a rule before anybody has chosen anything.
+// first is the initial state of a new rule.
 const first: Body = { name: "", kind: "error_rate", threshold: 10, comparator: "gt", windowMinutes: 5, severity: "warning", forMinutes: 0, condition: {}, channelIds: [] };
 
-// bodyOf returns what is written about a rule; of the condition only what its kind has.
+// bodyOf returns the definition of a rule; of the condition only the members of its kind.
 function bodyOf(rule: Schema["AlertRule"]): Body {
   const condition = Object.fromEntries(Object.entries(rule.condition).filter(([, value]) => value !== "" && value !== null && value !== undefined));
   return { id: rule.id, name: rule.name, kind: rule.kind as Body["kind"], threshold: rule.threshold, comparator: rule.comparator as Body["comparator"], windowMinutes: rule.windowMinutes, severity: rule.severity as Body["severity"], forMinutes: rule.forMinutes, condition: condition as Condition, channelIds: rule.channelIds };

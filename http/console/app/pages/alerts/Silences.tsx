@@ -11,7 +11,7 @@ import { Field } from "../../parts/Field";
 
 const hour = 3_600_000;
 
-// Silences are the times in which alert rules tell nobody: maintenance, for example.
+// Silences are the times in which alert rules send no notices: maintenance, for example.
 export function Silences() {
   const { at, env, app, may } = useHere();
   const list = useAsk("silences" + JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/silences", { path: at, query: { limit: 200 }, signal }));

@@ -8,7 +8,7 @@ import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 
-// Approvals lists what waits for a decision: changes that a model proposed, and what is to leave the service.
+// Approvals lists the pending decisions: changes that a model proposed, and requests to external systems.
 export function Approvals() {
   const { at } = useHere();
   const own = useAsk(JSON.stringify(at), (signal) => call("get", "/console/api/v1/apps/{org}/{app}/ai/actions", { path: at, signal }));

@@ -14,10 +14,10 @@ import { Editor } from "./Editor";
 import { Preview } from "./Preview";
 import { Steps } from "./Steps";
 
-// watch is how often the statistics of a campaign that is being sent are read again, in milliseconds.
+// watch is the interval at which the statistics of a running campaign are read, in milliseconds.
 const watch = 5_000;
 
-// Campaign is one campaign: where it is in its life, what came of it, what it says, and what a member may do next.
+// Campaign is one campaign: its status, its statistics, its content, and the next actions of a member.
 export function Campaign({ id }: { id: string }) {
   const { at, place, app, may } = useHere();
   const asked = useAsk("campaign" + JSON.stringify([at, id]), (signal) => call("get", "/api/v1/apps/{org}/{app}/campaigns/{id}", { path: { ...at, id }, signal }));
@@ -57,7 +57,7 @@ export function Campaign({ id }: { id: string }) {
   );
 }
 
-// Statistics are what became of the audience, with the reasons.
+// Statistics shows the outcomes for the audience, with the reasons.
 function Statistics({ stats }: { stats: Schema["CampaignStats"] }) {
   const rate = (name: string) => ((name === "opened" || name === "clicked") && stats.sent > 0 ? t.campaigns.ofSent(share(stats[name] / stats.sent)) : "");
   const why = (names: Record<string, string>, of: Record<string, number>) => Object.fromEntries(Object.entries(names).filter(([key]) => of[key]).map(([key, text]) => [text, count(of[key]!)]));

@@ -16,20 +16,20 @@ import { Search } from "../../parts/Search";
 export type Status = Schema["ListedCampaign"]["status"];
 export const marks: Record<string, string> = { pending_approval: "warning", approved: "info", scheduled: "info", sending: "info", completed: "up", paused: "warning", failed: "error" };
 
-// useSegments asks for the segments with their present sizes, where the person may read them.
+// useSegments reads the segments with their present sizes, if the person may read them.
 export function useSegments(): Schema["Segment"][] {
   const { at, env, has, may } = useHere();
   const reads = has("people") && may("people.read");
   return useAsk(JSON.stringify([at, env, "segments of campaigns", reads]), (signal) => (reads ? call("get", "/api/v1/apps/{org}/{app}/segments", { path: at, query: { env, limit: 200 }, signal }) : Promise.resolve(undefined))).data?.data ?? [];
 }
 
-// audienceOf says whom a campaign is for.
+// audienceOf describes the audience of a campaign.
 export function audienceOf(of: Schema["CampaignAudience"], segments: Schema["Segment"][]): string {
   if (of.kind !== "segment") return t.campaigns.kinds[of.kind] ?? of.kind;
   return segments.find((one) => one.id === of.segmentId)?.name ?? t.campaigns.kinds["segment"]!;
 }
 
-// Campaigns lists the campaigns of an environment with how many have each status, and begins new ones.
+// Campaigns lists the campaigns of an environment with the number for each status, and creates new ones.
 export function Campaigns() {
   const { at, env, app, may, place } = useHere();
   const status = place.query.get("status") ?? "all", q = place.query.get("q") ?? "";

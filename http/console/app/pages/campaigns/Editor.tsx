@@ -23,7 +23,8 @@ const draftOf = (one: Details) => ({
 });
 type Draft = ReturnType<typeof draftOf>;
 
-// bodyOf is what a draft changes. The people of a list are not in answers, so such an audience is sent only where it is another one now.
+// bodyOf is the change of a draft. Answers do not contain the people of a list, so such an audience is sent only if it
+// has changed.
 const bodyOf = (draft: Draft) => ({
   name: draft.name, channels: [draft.channel as "email"], from: draft.from, replyTo: draft.replyTo, subject: draft.subject, preheader: draft.preheader, text: draft.text, html: draft.html, ratePerSecond: Number(draft.rate), hourlyBudget: Number(draft.budget),
   ...(draft.kind === "list" ? {} : { audience: { kind: draft.kind as "all", ...(draft.kind === "segment" ? { segmentId: draft.segmentId } : {}) } }),
@@ -68,7 +69,7 @@ export function Editor({ one, segments, saved, submitted, again }: Props) {
   );
 }
 
-// Audience chooses whom a draft is for, and says how many people a segment has now.
+// Audience chooses the audience of a draft, and shows the present size of a segment.
 function Audience({ one, draft, set, segments }: { one: Details; draft: Draft; set: (part: Partial<Draft>) => void; segments: Schema["Segment"][] }) {
   const chosen = segments.find((segment) => segment.id === draft.segmentId);
   const kinds = Object.entries(t.campaigns.kinds).filter(([key]) => key !== "list" || one.audience.kind === "list");

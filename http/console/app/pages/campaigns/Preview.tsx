@@ -2,8 +2,8 @@ import { useRef } from "preact/hooks";
 import type { Schema } from "../../api/client";
 import { t } from "../../core/texts";
 
-// The policy of the console lets no document bring styles of its own. So the HTML comes into the frame with its styles as
-// inert data, and inert puts them on by the browser's object model, which the policy permits.
+// The policy of the console forbids documents with their own styles. So the HTML comes into the frame with its styles
+// as inert data, and inert applies them by the browser's object model, which the policy permits.
 const inert = (html: string) => html.replace(/<(?:style)\b/gi, '<script type="text/css" data-sheet').replace(/<\/style\b/gi, "</script").replace(/(<[^>]*?\s)style(\s*=)/gi, "$1data-style$2");
 
 function dress(frame: HTMLIFrameElement) {

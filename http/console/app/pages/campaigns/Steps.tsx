@@ -16,12 +16,12 @@ interface Props {
   again: () => void;
 }
 
-// Steps are what a member may do with a campaign that is no draft any more.
+// Steps are the actions of a member for a campaign that is no longer a draft.
 export function Steps(props: Props) {
   return props.one.status === "pending_approval" ? <Decide {...props} /> : <Control {...props} />;
 }
 
-// Decide approves a campaign, or returns it with a reason. Whoever wrote it may only return it.
+// Decide approves a campaign, or returns it with a reason. Its author may only return it.
 function Decide({ one, changed, again }: Props) {
   const { at, me } = useHere();
   const [reason, write] = useState("");
@@ -41,7 +41,7 @@ function Decide({ one, changed, again }: Props) {
   );
 }
 
-// Control has an approved campaign begin, and one that has begun pause, go on or end.
+// Control starts an approved campaign, and pauses, resumes or ends a running one.
 function Control({ one, changed, again }: Props) {
   const { at, app } = useHere();
   const [when, choose] = useState("");
@@ -63,7 +63,7 @@ function Control({ one, changed, again }: Props) {
   );
 }
 
-// Refused shows why a step was refused; where somebody else was faster, it offers to read the campaign again.
+// Refused shows why a step was refused; after a change by another member, it offers to read the campaign again.
 export function Refused({ error, again }: { error: Parameters<typeof Failure>[0]["error"]; again: () => void }) {
   if (error.code !== "precondition_failed") return <Failure error={error} />;
   return <div class="failure" role="alert"><p>{t.campaigns.moved}</p><button type="button" onClick={again}>{t.campaigns.reload}</button></div>;

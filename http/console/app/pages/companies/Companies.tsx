@@ -10,7 +10,7 @@ import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
 import { Search } from "../../parts/Search";
 
-// Companies groups people by the company that they told.
+// Companies groups people by the company in their traits.
 export function Companies() {
   const { at, env, place, app } = useHere();
   const query = { env, q: place.query.get("q") || undefined, limit: 100 };

@@ -9,7 +9,7 @@ import { Modules, usual, type Module } from "../../parts/Modules";
 import { Zone } from "../../parts/Zone";
 import { Door } from "../signin/Door";
 
-// Create makes an application in an organization of the person, or in a new one, and tells created its address.
+// Create makes an application in an organization of the person, or in a new one, and passes its address to created.
 export function Create({ me, created, back }: { me: Schema["Identity"]; created: (hash: string) => void; back?: string }) {
   const orgs = me.organizations.filter((one) => one.permissions.includes("apps.write"));
   const [org, choose] = useState(orgs[0]?.slug ?? ""), [orgName, setOrgName] = useState("");
@@ -22,7 +22,7 @@ export function Create({ me, created, back }: { me: Schema["Identity"]; created:
       let slug = org;
       if (!slug) {
         slug = (await call("post", "/console/api/v1/orgs", { body: { name: orgName } })).slug;
-        choose(slug); // what follows may fail, and is then tried again within it
+        choose(slug); // a later step may fail, and is then repeated within this organization
       }
       const app = await call("post", "/api/v1/orgs/{org}/apps", { path: { org: slug }, body: { name, platform: platform as never, ...(url ? { url } : {}), timezone, modules } });
       created(hashOf({ org: slug, app: app.slug, page: "overview", rest: "", query: new URLSearchParams() }));

@@ -2,7 +2,7 @@ import { t } from "../../core/texts";
 import { Field } from "../../parts/Field";
 import { kinds, type Kind } from "./kinds";
 
-// Credential has an input for each part of the credential of a kind. What is entered is never shown again.
+// Credential has an input for each part of the credential of a kind. The entered values are never shown again.
 export function Credential({ kind, parts, change }: { kind: Kind; parts: Record<string, string>; change: (parts: Record<string, string>) => void }) {
   return (
     <>

@@ -13,7 +13,7 @@ import { More } from "../../parts/More";
 type Status = "accepted" | "retrying" | "failed" | "parked" | "all";
 const marks: Record<string, string> = { accepted: "up", retrying: "warning", failed: "error", parked: "error" };
 
-// Deliveries is what became of the conversions for a destination, newest first.
+// Deliveries lists the deliveries of a destination, newest first.
 export function Deliveries({ id, changed }: { id: string; changed: () => void }) {
   const { at, place, app, may } = useHere();
   const status = (place.query.get("status") ?? "all") as Status;
@@ -47,7 +47,7 @@ export function Deliveries({ id, changed }: { id: string; changed: () => void })
   );
 }
 
-// Delivery is one delivery, and where it is open its latest request and answer.
+// Delivery is one delivery; if it is open, it shows its latest request and answer.
 function Delivery({ one, open, show, replay, busy, zone }: { one: Schema["Delivery"]; open: boolean; show: () => void; replay?: () => void; busy: boolean; zone: string }) {
   return (
     <>

@@ -16,7 +16,7 @@ import { health } from "./Destinations";
 import { draftOf, Fields } from "./Fields";
 import { textOf, type Kind } from "./kinds";
 
-// Destination is one destination: how it fares, what became of its deliveries, and its settings.
+// Destination is one destination: its state, its deliveries, and its settings.
 export function Destination({ id, tab }: { id: string; tab: string }) {
   const { at, place, app, may } = useHere();
   const list = useAsk("destination" + JSON.stringify([at, id]), (signal) => call("get", "/api/v1/apps/{org}/{app}/destinations", { path: at, query: { limit: 200 }, signal }));

@@ -15,7 +15,7 @@ import { Fields, type Draft } from "./Fields";
 import { kinds, textOf, type Kind } from "./kinds";
 import { noRule } from "./Mapping";
 
-// health says how a destination fares, and the class of its mark.
+// health returns the state of a destination in words, and the class of its mark.
 export function health(one: Schema["Destination"]): [text: string, mark: string] {
   if (!one.enabled) return [t.destinations.off, ""];
   if (!one.hasCredential) return [t.destinations.noCredential, "warning"];
@@ -25,7 +25,7 @@ export function health(one: Schema["Destination"]): [text: string, mark: string]
 
 const nothing: Draft = { name: "", environments: ["production"], mapping: [noRule], config: {} };
 
-// Destinations are the places to which conversions are forwarded, with how they fare.
+// Destinations lists the destinations of conversions with their states.
 export function Destinations() {
   const { at, app, may, place } = useHere();
   const list = useAsk("destinations" + JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/destinations", { path: at, query: { limit: 200 }, signal }));

@@ -5,7 +5,7 @@ import { Field } from "../../parts/Field";
 export type Rule = Schema["DestinationRule"];
 export const noRule: Rule = { event: "", destinationEvent: "", valueProperty: "", currency: "" };
 
-// Mapping edits which events are forwarded, and as what.
+// Mapping edits the events that are forwarded, and their names at the destination.
 export function Mapping({ rules, change }: { rules: Rule[]; change: (rules: Rule[]) => void }) {
   const set = (i: number, part: Partial<Rule>) => change(rules.map((rule, n) => (n === i ? { ...rule, ...part } : rule)));
   return (

@@ -1,4 +1,4 @@
-// What each kind of destination is set with.
+// The settings of each kind of destination.
 import type { Schema } from "../../api/client";
 
 export type Kind = Schema["NewDestination"]["kind"];
@@ -10,7 +10,7 @@ interface Shape {
   needed: Key[];
   optional: Key[];
   credential: string[];
-  // persons are the choices of what is sent of a person.
+  // persons are the choices of the personal data that is sent.
   persons: ("hashed" | "plain" | "none")[];
 }
 
@@ -23,7 +23,7 @@ export const kinds: Record<Kind, Shape> = {
   linkedin_capi: { needed: ["conversionActionId"], optional: [], credential: ["token"], persons: ["hashed", "none"] },
 };
 
-// textOf is a credential as it is sent: the one part, or all parts as JSON; undefined where nothing is entered.
+// textOf is a credential as it is sent: the one part, or all parts as JSON; undefined if none is entered.
 export function textOf(kind: Kind, parts: Record<string, string>): string | undefined {
   const names = kinds[kind].credential;
   if (!names.some((name) => parts[name])) return undefined;

@@ -8,7 +8,7 @@ import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
 
-// told says in words what happened.
+// told describes an activity in words.
 function told(one: Schema["Activity"]): string {
   switch (one.kind) {
     case "status": return t.errors.activity.status(t.errors.statuses[one.to as "open"] ?? one.to ?? "");
@@ -20,7 +20,8 @@ function told(one: Schema["Activity"]): string {
   return t.errors.activity.comment;
 }
 
-// Activity is what people decided about an issue and wrote to it, the newest first. turn changes when there may be more.
+// Activity lists the decisions and comments of people about an issue, the newest first. turn changes when there may be
+// more.
 export function Activity({ id, turn }: { id: string; turn: string }) {
   const { at, env, app, may } = useHere();
   const path = { ...at, issueId: id };

@@ -3,7 +3,7 @@ import { useAsk } from "../../core/ask";
 import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 
-// Assign names who looks after an issue.
+// Assign sets the assignee of an issue.
 export function Assign({ label, value, disabled, change }: { label: string; value: string; disabled: boolean; change: (id: string | null) => void }) {
   const { at } = useHere();
   const members = useAsk("members" + at.org, (signal) => call("get", "/console/api/v1/orgs/{org}/members", { path: { org: at.org }, query: { limit: 200 }, signal }));

@@ -19,12 +19,12 @@ const statuses = ["open", "regressed", "ignored", "resolved", "all"] as const;
 type Status = (typeof statuses)[number];
 type Decision = "resolved" | "ignored" | "open";
 
-// most is how many issues one request decides.
+// most is the maximum number of issues in one request.
 const most = 200;
-// rowHeight is that of an issue in the list, in pixels, as the style sheet has it.
+// rowHeight is the height of an issue in the list in pixels, as in the style sheet.
 const rowHeight = 57;
 
-// Errors lists issues: by their status, by words, and several decided at once.
+// Errors lists issues by their status and by words, and changes several at once.
 export function Errors() {
   const { at, env, place, app, may } = useHere();
   const status = (statuses.includes(place.query.get("status") as Status) ? place.query.get("status") : "open") as Status;
@@ -37,7 +37,7 @@ export function Errors() {
   const [said, say] = useState("");
   useEffect(() => choose([]), [key]);
   const writes = may("errors.write");
-  // Several are decided in one request; the answer says of each whether it was.
+  // Several issues are changed in one request; the answer contains the result for each.
   const change = (ids: string[], body: { status?: Decision; assigneeId?: string | null }) => run(async () => {
     const failed: string[] = [];
     for (let from = 0; from < ids.length; from += most) {

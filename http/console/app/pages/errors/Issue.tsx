@@ -16,7 +16,7 @@ import { Occurrence } from "./Occurrence";
 
 type Decision = "resolved" | "ignored" | "open";
 
-// Issue shows one issue: what, how often, since when, and its occurrences one by one.
+// Issue shows one issue: its error, counts and times, and its occurrences one by one.
 export function Issue({ id }: { id: string }) {
   const { at, env, place, app, may } = useHere();
   const path = { ...at, issueId: id };

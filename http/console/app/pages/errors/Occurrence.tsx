@@ -7,7 +7,7 @@ import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { Stack } from "./Stack";
 
-// contextOf names where an occurrence happened, in words.
+// contextOf describes the environment of an occurrence.
 function contextOf(data: Schema["Occurrence"]): Record<string, unknown> {
   const { where } = t.errors;
   return {
@@ -16,7 +16,7 @@ function contextOf(data: Schema["Occurrence"]): Record<string, unknown> {
   };
 }
 
-// Occurrence shows one time that an error happened.
+// Occurrence shows one occurrence of an error.
 export function Occurrence({ issueId, eventId }: { issueId: string; eventId: string }) {
   const { at, env, app } = useHere();
   const path = { ...at, issueId, eventId };

@@ -3,7 +3,7 @@ import { t } from "../../core/texts";
 
 type Frame = Schema["Occurrence"]["frames"][number];
 
-// runs gathers neighbouring frames of libraries, which are shown folded.
+// runs groups neighbouring frames of libraries, which are shown folded.
 function runs(frames: Frame[]): { own: boolean; frames: Frame[] }[] {
   const all: { own: boolean; frames: Frame[] }[] = [];
   for (const frame of frames) {
@@ -14,7 +14,7 @@ function runs(frames: Frame[]): { own: boolean; frames: Frame[] }[] {
   return all;
 }
 
-// Stack shows the calls, the innermost first, with their source where it is known.
+// Stack shows the calls, the innermost first, with their source if it is known.
 export function Stack({ frames, text }: { frames: Frame[]; text: string | null }) {
   if (frames.length === 0) return text ? <pre class="raw" tabIndex={0}>{text}</pre> : <p class="quiet">{t.errors.noStack}</p>;
   const own = frames.some((frame) => frame.inApp);

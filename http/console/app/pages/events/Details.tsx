@@ -6,7 +6,7 @@ import { t } from "../../core/texts";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 
-// Details shows every field of an event that says something.
+// Details shows every non-empty field of an event.
 export function Details({ id, known, close }: { id: string; known?: Schema["Event"]; close: () => void }) {
   const { at, env, app } = useHere();
   const asked = useAsk(JSON.stringify([at, env, id]), async (signal) => (id && !known ? (await call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: { env, id }, signal })).data[0] : undefined));

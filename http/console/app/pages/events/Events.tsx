@@ -15,10 +15,11 @@ import { More } from "../../parts/More";
 import { Search } from "../../parts/Search";
 import { Details } from "./Details";
 
-// size is how many events the first page of the feed has, later that of the others, and rowHeight the height of one in pixels, as the style sheet has it.
+// size is the number of events in the first page of the feed, later the number in the others. rowHeight is the height
+// of a row in pixels, as in the style sheet.
 const size = 100, later = 200, rowHeight = 39;
 
-// Events is the feed, the newest first. It grows while it is looked at: live says that something has arrived.
+// Events is the feed, the newest first. It grows while it is open: live changes when events have arrived.
 export function Events({ live }: { live?: string }) {
   const { at, env, place, app } = useHere();
   const name = place.query.get("name") ?? "", search = place.query.get("search") ?? "", chosen = place.query.get("event") ?? "";
@@ -26,7 +27,7 @@ export function Events({ live }: { live?: string }) {
   const key = JSON.stringify([at, query]);
   const { rows, first: newest, cursor, grown, more } = usePages(key, (after, signal) => call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: after ? { ...query, limit: later, cursor: after } : query, signal }));
   const names = useAsk(JSON.stringify([at, env, "names"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/events/names", { path: at, query: { env, range: "30d", limit: 100 }, signal }));
-  // A feed that somebody reads further down stays as it is.
+  // A feed that was scrolled down does not change.
   useFollow(live, grown || newest.loading, newest.again, 0);
   const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
   const open = (id: string) => go(set(place, "event", id));

@@ -10,7 +10,7 @@ type Spec = Partial<Omit<Schema["FlagSpec"], "rules" | "variants">> & { name: st
 type Rule = { id?: string; conditions: { field: string; op: string; value?: unknown }[]; variant?: string; rolloutPercent?: number | null };
 const ops = ["eq", "neq", "contains", "in", "gt", "lt", "gte", "lte", "semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte", "exists"];
 
-// specOf returns what is written of a flag; the service replaces the whole of it.
+// specOf returns the definition of a flag; the service replaces it as a whole.
 export function specOf(flag: Schema["Flag"] | Schema["FlagRow"]): Spec {
   const { name, description, kind, variants, rules, environments, bucketBy, prerequisites } = flag;
   return { name, description, kind, variants, rules: rules as Rule[], environments: environments as never, bucketBy, prerequisites };

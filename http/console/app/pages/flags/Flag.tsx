@@ -12,7 +12,7 @@ import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 import { Definition } from "./Definition";
 
-// Flag is one feature flag: what it says, what came of it, what a person gets, and who changed it.
+// Flag is one feature flag: its definition, its results, a preview for a person, and its changes.
 export function Flag({ name, tab }: { name: string; tab: string }) {
   const { at, place, may } = useHere();
   const path = { ...at, key: name };

@@ -11,7 +11,7 @@ import { Search } from "../../parts/Search";
 import { Spark } from "../../parts/Spark";
 import { Definition, specOf } from "./Definition";
 
-// Flags lists the feature flags with their switch in the environment that is shown, and makes new ones.
+// Flags lists the feature flags with their switch in the shown environment, and makes new ones.
 export function Flags() {
   const { at, env, place, may } = useHere();
   const q = place.query.get("q") ?? "";

@@ -2,7 +2,7 @@ import { useHere } from "../../core/me";
 import { Flag } from "./Flag";
 import { Flags } from "./Flags";
 
-// FlagsPage is the list of feature flags, or the one that the address names.
+// FlagsPage is the list of feature flags, or the one in the address.
 export function FlagsPage() {
   const { place } = useHere();
   const [key = "", tab = ""] = place.rest.split("/");

@@ -5,11 +5,11 @@ import { useHere } from "../../core/me";
 import { go, set } from "../../core/place";
 import { t } from "../../core/texts";
 
-// What a funnel is divided by, beside the properties of its own.
+// The dimensions of a funnel's breakdown, in addition to the funnel's own properties.
 export const dimensions = ["source", "referrer_domain", "medium", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "path", "country", "region", "city", "device", "browser", "os", "event"] as const;
 const property = "property.";
 
-// DivideBy chooses by what the people of a funnel are told apart.
+// DivideBy chooses the dimension that divides the people of a funnel.
 export function DivideBy({ by }: { by: string }) {
   const { place } = useHere();
   const [asking, ask] = useState(by.startsWith(property));
@@ -30,7 +30,7 @@ export function DivideBy({ by }: { by: string }) {
   );
 }
 
-// Breakdown has a row for each value with which people entered, and a column for each step.
+// Breakdown has a row for each value at the entry, and a column for each step.
 export function Breakdown({ of }: { of: Schema["FunnelBreakdown"] }) {
   const steps = of.values[0]?.steps ?? [];
   const name = of.dimension.startsWith(property) ? of.dimension.slice(property.length) : (t.overview.dimensions[of.dimension] ?? of.dimension);

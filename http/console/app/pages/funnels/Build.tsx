@@ -14,7 +14,7 @@ interface Step {
 // The specification's limits of a funnel.
 const least = 2, most = 12;
 
-// Build makes a funnel of steps, whose order can be changed.
+// Build makes a funnel of steps in a changeable order.
 export function Build({ made }: { made: (id: string) => void }) {
   const { at } = useHere();
   const [name, setName] = useState(""), [windowHours, setWindow] = useState(168), [steps, setSteps] = useState<Step[]>([{ kind: "path", match: "" }, { kind: "path", match: "" }]);

@@ -7,7 +7,8 @@ import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Breakdown, DivideBy } from "./Breakdown";
 
-// Result shows how many people each step of a funnel has, as bars and as numbers; a number of those who stopped leads to them.
+// Result shows the number of people at each step of a funnel, as bars and as numbers. The number of people that stopped
+// links to them.
 export function Result({ id }: { id: string }) {
   const { at, env, range, place, has, may } = useHere();
   const by = place.query.get("by") ?? "", query = { env, range, breakdown: by || undefined };

@@ -10,7 +10,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 
-// Goals counts what matters, and by how many.
+// Goals shows the conversions of goals, and the number of people.
 export function Goals() {
   const { at, env, range, filters, may, place } = useHere();
   const query = { env, range, filter: filters, limit: 100 };

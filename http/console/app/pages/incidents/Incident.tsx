@@ -10,7 +10,7 @@ import { Empty } from "../../parts/Empty";
 import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 
-// Incident is one firing of a rule, with the notices that it sent and what became of them.
+// Incident is one firing of a rule, with its notices and their delivery.
 export function Incident({ id }: { id: string }) {
   const { at, place, app, may } = useHere();
   const path = { ...at, id };

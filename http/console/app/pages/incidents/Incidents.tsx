@@ -11,7 +11,7 @@ import { Failure } from "../../parts/Failure";
 const statuses = ["open", "acknowledged", "resolved", "all"] as const;
 type Status = (typeof statuses)[number];
 
-// Incidents lists when alert rules fired, and lets people take them over and end them.
+// Incidents lists the firings of alert rules, and lets people acknowledge and resolve them.
 export function Incidents() {
   const { at, env, place, app, may } = useHere();
   const asked = place.query.get("status") as Status | null;

@@ -8,7 +8,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Search } from "../../parts/Search";
 
-// Journeys shows where visits go from a page or an event, or how they come to it, step by step.
+// Journeys shows the next steps of visits after a page or an event, or the steps before it.
 export function Journeys() {
   const { at, env, range, filters, place } = useHere();
   const direction = place.query.get("direction") === "to" ? "to" : "from", start = place.query.get("start") || "/";

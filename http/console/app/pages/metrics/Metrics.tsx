@@ -8,7 +8,7 @@ import { Failure } from "../../parts/Failure";
 import { Search } from "../../parts/Search";
 import { Course } from "./Course";
 
-// Metrics lists what is measured, and shows the course of what is chosen.
+// Metrics lists the metrics, and shows the chart of the chosen one.
 export function Metrics() {
   const { at, env, place } = useHere();
   const chosen = place.query.get("name") ?? "", q = place.query.get("q") ?? "";

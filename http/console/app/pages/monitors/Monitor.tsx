@@ -17,7 +17,7 @@ import { More } from "../../parts/More";
 
 type Range = "1h" | "6h" | "24h" | "7d" | "30d" | "90d";
 
-// Monitor is one address that is asked: 30 days at a glance, how long answers took, and the last checks.
+// Monitor is one checked address: an overview of 30 days, the durations of its answers, and the last checks.
 export function Monitor({ id }: { id: string }) {
   const { at, place, app, may } = useHere();
   const path = { ...at, id };

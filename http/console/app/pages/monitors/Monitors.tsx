@@ -10,7 +10,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 
-// Monitors are addresses that are asked again and again.
+// Monitors are addresses that are checked at intervals.
 export function Monitors() {
   const { at, env, app, may, place } = useHere();
   const list = useAsk(JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/monitors", { path: at, query: { limit: 200 }, signal }));

@@ -10,7 +10,7 @@ function text(name: (typeof shown)[number], value: number): string {
   return name === "bounceRate" ? share(value) : name === "avgDurationMs" ? duration(value) : brief(value);
 }
 
-// Headline shows the six numbers of a range and how they changed. Those that have a course choose it.
+// Headline shows the six numbers of a range and their changes. A number with a time series selects it in the chart.
 export function Headline({ data, metric, href }: { data?: Schema["Overview"]; metric: string; href: (name: string) => string }) {
   return (
     <ul class="metrics">

@@ -9,7 +9,7 @@ import { Field } from "../../parts/Field";
 
 type Kind = "note" | "campaign" | "release";
 
-// Marks lists what happened in the range, and adds notes; the chart has a line at each.
+// Marks lists the annotations of the range, and adds notes; the chart has a line at each.
 export function Marks({ of }: { of: Asked<Schema["AnnotationPage"]> }) {
   const { at, env, app, may } = useHere();
   const [open, show] = useState(false), [title, write] = useState(""), [kind, choose] = useState<Kind>("note"), [time, set] = useState(local(new Date().toISOString(), app.timezone));

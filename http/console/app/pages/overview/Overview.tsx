@@ -10,7 +10,7 @@ import { Marks } from "./Marks";
 import { Panel } from "./Panel";
 import { course, dimensions, headline, marks, metricAt, type Metric } from "./questions";
 
-// Overview has the headline numbers, their course, and what they are made of. A click on a row filters all.
+// Overview has the headline numbers, their chart, and their breakdowns. A click on a row filters all.
 export function Overview({ live }: { live?: string }) {
   const here = useHere(), { place, app } = here;
   const metric = metricAt(place);

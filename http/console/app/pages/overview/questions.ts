@@ -1,20 +1,20 @@
-// What the overview asks.
+// The questions of the overview.
 import { question } from "../../api/client";
 import type { Counted, Place } from "../../core/place";
 
-// dimensions are those of each panel; the first is shown first.
+// dimensions are the dimensions of each panel; the first is the default.
 export const dimensions = {
   pages: ["path", "entry_path", "exit_path"], sources: ["source", "referrer_domain", "medium", "utm_campaign"],
   places: ["country", "region", "city"], devices: ["device", "browser", "os"], events: ["event"],
 } as const;
 
-// few is how many rows a panel shows first.
+// few is the initial number of rows in a panel.
 export const few = 8;
 
 const metrics = ["visitors", "pageviews", "sessions", "conversions"] as const;
 export type Metric = (typeof metrics)[number];
 
-// metricAt returns the number whose course an address shows.
+// metricAt returns the metric of the chart in an address.
 export function metricAt(place: Place): Metric {
   const asked = place.query.get("metric") as Metric | null;
   return asked && metrics.includes(asked) ? asked : "visitors";

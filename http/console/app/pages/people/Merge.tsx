@@ -6,7 +6,7 @@ import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Search } from "../../parts/Search";
 
-// Merge puts another record of the same person to this one.
+// Merge merges another record of the same person into this one.
 export function Merge({ id, who, done }: { id: string; who: string; done: () => void }) {
   const { at, env } = useHere();
   const [q, search] = useState("");

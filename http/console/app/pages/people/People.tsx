@@ -16,10 +16,10 @@ import { Search } from "../../parts/Search";
 const stages = ["visitor", "lead", "signup", "activated", "paying", "churned"] as const;
 type Stage = (typeof stages)[number];
 
-// rowHeight is that of a person in the list, in pixels, as the style sheet has it.
+// rowHeight is the height of a person in the list in pixels, as in the style sheet.
 const rowHeight = 57;
 
-// People lists who came, by what they told and by their stage.
+// People lists the people, with a search by their traits and a filter by their stage.
 export function People() {
   const { at, env, place, app, range } = useHere();
   const q = place.query.get("q") ?? "", stage = (place.query.get("stage") ?? "") as Stage | "";
@@ -65,7 +65,7 @@ export function People() {
   );
 }
 
-// Stopped says at which step of which funnel the listed people stopped.
+// Stopped names the funnel and the step at which the listed people stopped.
 function Stopped({ funnel, step }: { funnel: string; step: number }) {
   const { at, place, range } = useHere();
   const { data } = useAsk(JSON.stringify([at, funnel, "funnel"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/funnels", { path: at, query: { limit: 200 }, signal }));

@@ -14,7 +14,7 @@ import { Timeline } from "./Timeline";
 
 type Stage = keyof typeof t.people.stages;
 
-// Person is one person: what they told, where they came from, what they did, and what members decided and noted.
+// Person is one person: their traits, their sources, their actions, and the decisions and notes of members.
 export function Person({ id }: { id: string }) {
   const { at, env, place, app, may } = useHere();
   const path = { ...at, id };

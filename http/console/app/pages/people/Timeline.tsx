@@ -11,7 +11,7 @@ import { More } from "../../parts/More";
 
 const kinds = ["", "event", "activity", "error"] as const;
 
-// Timeline is what a person did and what happened to them, the newest first, and what members noted.
+// Timeline lists the events of a person and the notes of members, the newest first.
 export function Timeline({ id }: { id: string }) {
   const { at, env, app, may, place } = useHere();
   const [kind, choose] = useState<(typeof kinds)[number]>("");

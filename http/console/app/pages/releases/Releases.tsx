@@ -11,7 +11,7 @@ import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
 import { Search } from "../../parts/Search";
 
-// ReleasesPage shows what each release brought, or the source maps that stacks are read by.
+// ReleasesPage shows the errors of each release, or the source maps for stacks.
 export function ReleasesPage() {
   const { place, app } = useHere();
   const maps = place.rest === "maps";

@@ -7,7 +7,7 @@ import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 
-// Retention shows who came back: a row for everybody who was first seen at the same time, a column for the time since.
+// Retention shows returning visitors: a row for each group with the same first visit, a column for the time since.
 export function Retention() {
   const { at, env, range, filters, place, app } = useHere();
   const cohortBy = place.query.get("by") === "month" ? "month" : "week";

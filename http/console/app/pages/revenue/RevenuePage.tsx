@@ -12,7 +12,7 @@ import { Failure } from "../../parts/Failure";
 import { Stack } from "../../parts/Stack";
 import { Movements } from "./Movements";
 
-// spanned is the range of revenue: days are its shortest step.
+// spanned is the range of revenue: its shortest step is a day.
 export function spanned(range: string): string { return ["today", "yesterday", "24h", "14d"].includes(range) ? "7d" : range; }
 
 const day = 86_400_000;
@@ -24,7 +24,7 @@ function intervalOf(points: { t: string }[]): string {
   return step > 8 * day ? "month" : step > 2 * day ? "week" : "day";
 }
 
-// RevenuePage shows what subscriptions are worth a month, how that changes, and by whom.
+// RevenuePage shows the monthly revenue of subscriptions, its changes, and the customers behind them.
 export function RevenuePage() {
   const { at, env, range, place } = useHere();
   const query = { env, range: spanned(range) };
@@ -44,7 +44,7 @@ export function RevenuePage() {
   );
 }
 
-// Coverage tells what is not known.
+// Coverage shows which billing data is missing.
 function Coverage({ of }: { of: Schema["RevenueOverview"] }) {
   const { place } = useHere();
   const failing = of.coverage.connectors.filter((one) => one.state === "failing"), missing = of.otherCurrencies.filter((one) => !one.converted);
@@ -62,7 +62,7 @@ function Coverage({ of }: { of: Schema["RevenueOverview"] }) {
 function Figures({ data }: { data: Schema["RevenueOverview"] }) {
   const { app } = useHere();
   const { totals, deltas, currency } = data;
-  // Each figure has its exact value as well, where the large letters leave something out.
+  // Each figure has its exact value as well, if the large letters round it.
   const worth = (cents: number): [string, string?] => [headline(cents, currency), money(cents, currency)];
   const shown: [string, [string, string?], number | null, boolean][] = [
     [t.revenue.mrr, worth(totals.mrrCents), deltas.mrr, true], [t.revenue.net, worth(totals.netNewMrrCents), deltas.netNewMrr, true], [t.revenue.active, [count(totals.activeSubscriptions)], deltas.activeSubscriptions, true],
@@ -81,7 +81,7 @@ function Figures({ data }: { data: Schema["RevenueOverview"] }) {
   );
 }
 
-// Parts shows plans, and what is billed in other currencies.
+// Parts shows plans, and the amounts in other currencies.
 function Parts({ data }: { data: Schema["RevenueOverview"] }) {
   return (
     <div class="panels">

@@ -11,7 +11,7 @@ import { definitionOf, fields, fresh, opsOf, readable, wordsOf, type Word } from
 
 const pause = 400;
 
-// Builder makes a segment, or changes one, and counts while it is built.
+// Builder makes or changes a segment, and shows its size during the edit.
 export function Builder({ segment, done }: { segment?: Schema["Segment"]; done: () => void }) {
   const { at, env, may, place } = useHere();
   const known = segment?.definition ? readable(segment.definition) : undefined;

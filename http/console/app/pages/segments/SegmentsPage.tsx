@@ -10,7 +10,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Builder } from "./Builder";
 
-// SegmentsPage lists the segments of people, and builds them.
+// SegmentsPage lists the segments of people, and edits them.
 export function SegmentsPage() {
   const { at, env, may, place, app } = useHere();
   const list = useAsk(JSON.stringify([at, env, "segments"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/segments", { path: at, query: { env, limit: 200 }, signal }));

@@ -1,4 +1,4 @@
-// What a condition of a segment can say, and how it is written for the service.
+// The parts of a segment's condition, and its form for the service.
 export interface Word {
   field: string;
   key: string;
@@ -8,7 +8,7 @@ export interface Word {
 
 interface FieldKind {
   type: "text" | "number" | "time" | "did";
-  // key says that the field needs one: the name of a trait, for example.
+  // key is true if the field requires a key: the name of a trait, for example.
   key?: boolean;
   choices?: string[];
 }
@@ -37,7 +37,7 @@ export function fresh(field = "stage"): Word {
 
 const numeric = (word: Word) => fields[word.field]?.type === "number" || word.op.endsWith("days") || (["gt", "lt", "gte", "lte"].includes(word.op) && word.value.trim() !== "" && !Number.isNaN(Number(word.value)));
 
-// wordsOf returns a condition as the service takes it, undefined while something is missing.
+// wordsOf returns a condition in the service's form, undefined while a part is missing.
 export function wordsOf(word: Word): Record<string, unknown> | undefined {
   const kind = fields[word.field];
   if (!kind || (kind.key && word.key.trim() === "") || (word.op !== "exists" && word.value.trim() === "")) return undefined;
@@ -51,7 +51,7 @@ export function definitionOf(match: "all" | "any", words: Word[]): Record<string
   return { [match]: words.map(wordsOf).filter(Boolean) };
 }
 
-// readable turns a definition back into words, undefined where it has groups within groups.
+// readable converts a definition back into words, undefined if it has groups within groups.
 export function readable(definition: { all?: unknown[]; any?: unknown[] }): { match: "all" | "any"; words: Word[] } | undefined {
   if (definition.all?.length && definition.any?.length) return undefined;
   const match = definition.any?.length ? "any" : "all", words: Word[] = [];

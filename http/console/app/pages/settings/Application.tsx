@@ -8,7 +8,7 @@ import { Field } from "../../parts/Field";
 import { Modules } from "../../parts/Modules";
 import { Zone } from "../../parts/Zone";
 
-// Application is the name, the days, the origins and the modules of an application.
+// Application edits the name, the days, the origins and the modules of an application.
 export function Application() {
   const { at, app, may } = useHere();
   const writes = may("apps.write");

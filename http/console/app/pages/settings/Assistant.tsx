@@ -12,7 +12,7 @@ type Policy = Schema["AiPolicy"];
 const effects = ["write", "destructive", "external"] as const;
 const providers = ["anthropic", "openai", "gemini"] as const;
 
-// Assistant is what the organization lets the assistant do, and with whose credential.
+// Assistant edits the organization's policy and credential for the assistant.
 export function Assistant() {
   const { administers, at } = useHere();
   const { data, error, again } = useAsk("ai" + at.org, (signal) => (administers ? call("get", "/console/api/v1/orgs/{org}/ai", { path: { org: at.org }, signal }) : Promise.resolve(undefined)));

@@ -11,7 +11,7 @@ import { Field } from "../../parts/Field";
 
 type Connector = Schema["BillingConnector"];
 
-// Billing connects payment providers, whose subscriptions and payments revenue is made of.
+// Billing connects payment providers; their subscriptions and payments make the revenue.
 export function Billing() {
   const { may, has } = useHere();
   return has("revenue") && may("revenue.read") ? <List /> : <section class="card"><Empty title={has("revenue") ? t.failures.forbidden : t.failures.module} /></section>;
@@ -53,7 +53,7 @@ function List() {
   );
 }
 
-// ratesOf reads exchange rates, one a line; the service says what is wrong with them.
+// ratesOf reads exchange rates, one per line; the service validates them.
 function ratesOf(text: string) {
   return text.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
     const [day = "", currency = "", to = "", rate = ""] = line.split(/[\s,;]+/);

@@ -8,7 +8,7 @@ import { Failure } from "../../parts/Failure";
 
 const spans = [1, 7, 30] as const;
 
-// Cardinality says which labels make many series, and which properties have many values.
+// Cardinality shows the labels that make many series, and the properties with many values.
 export function Cardinality() {
   const { at, env, app } = useHere();
   const [days, choose] = useState<number>(7);

@@ -16,7 +16,7 @@ function newSecret(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Connector is the handler of the application's owner: how it is, and where.
+// Connector shows the state and the address of the handler of the application's owner.
 export function Connector() {
   const { at, may } = useHere();
   const asked = useAsk("connector" + JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}", { path: at, signal }));
@@ -53,7 +53,7 @@ export function Connector() {
   );
 }
 
-// Edit sets where the handler is, the secret, and the switch.
+// Edit sets the address of the handler, the secret, and the switch.
 function Edit({ one, changed }: { one?: Schema["Connector"]; changed: () => void }) {
   const { at } = useHere();
   const [url, setUrl] = useState(one?.url ?? "https://"), [secret, setSecret] = useState(""), [made, make] = useState(""), [enabled, turn] = useState(one?.status !== "disabled");

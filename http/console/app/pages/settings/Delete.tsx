@@ -8,7 +8,8 @@ import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 
-// Delete ends an application, and for an owner the organization. What is deleted is written out first.
+// Delete deletes an application, and for an owner the organization. The person must first type its name, except for a
+// demo.
 export function Delete() {
   const { at, app, org, administers } = useHere();
   if (!administers) return null;

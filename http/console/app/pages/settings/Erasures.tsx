@@ -7,7 +7,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
 
-// Erasures are the people who were forgotten: when, how much was removed, and when that is complete.
+// Erasures lists the erased people: the time, the number of removed rows, and the time of completion.
 export function Erasures() {
   const { at, app, may } = useHere();
   return may("people.read") ? <List at={at} zone={app.timezone} /> : <section class="card"><Empty title={t.failures.forbidden} /></section>;

@@ -9,14 +9,14 @@ import { Field } from "../../parts/Field";
 
 type Kind = Schema["Exclusion"]["kind"];
 
-// Exclusions are the rules by which the traffic of the team itself is not kept.
+// Exclusions are the rules that exclude the team's own traffic.
 export function Exclusions() {
   const { at, may } = useHere();
   const list = useAsk("exclusions" + JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/exclusions", { path: at, query: { limit: 200 }, signal }));
   const [kind, choose] = useState<Kind>("address"), [value, setValue] = useState(""), [label, setLabel] = useState("");
   const { busy, error, run } = useAct();
   const writes = may("apps.write"), rows = list.data?.data ?? [];
-  // The whole list is replaced; rules that stay are named by their ids, since addresses are never shown again.
+  // The whole list is replaced; unchanged rules are sent by their ids, since addresses are never shown again.
   const put = (items: { id?: string; kind?: Kind; value?: string; label?: string }[]) => run(async () => {
     await call("put", "/api/v1/apps/{org}/{app}/exclusions", { path: at, body: { items } as never });
     list.again();

@@ -35,7 +35,7 @@ function List() {
     const body = { kind, format, ...(kind === "events" ? { from: instant(from, app.timezone), to: instant(to, app.timezone) } : {}) };
     if (await run(() => call("post", "/api/v1/apps/{org}/{app}/exports", { path: at, query: { env }, body: body as never }))) again();
   };
-  // A link serves for an hour, so each download asks for one of its own.
+  // A link is valid for an hour, so each download requests its own.
   const download = (id: string) => void run(async () => {
     const { url } = await call("get", "/api/v1/apps/{org}/{app}/exports/{id}", { path: { ...at, id } });
     if (url) location.assign(url);

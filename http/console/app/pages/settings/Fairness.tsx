@@ -3,10 +3,10 @@ import { ago, bytes, count } from "../../core/format";
 import { t } from "../../core/texts";
 import { Facts } from "../../parts/Facts";
 
-// speed writes bytes a second; null is no bound.
+// speed writes bytes a second; null means no bound.
 const speed = (n: number | null) => (n === null ? t.fairness.unbounded : t.fairness.speed(bytes(n)));
 
-// Fairness says what the application and its busiest address may send now, and who was held back.
+// Fairness shows the present bounds of the application and its busiest address, and the throttled senders.
 export function Fairness({ of }: { of: Schema["TelemetryAnswer"]["fairness"] }) {
   const { addresses } = of;
   return (

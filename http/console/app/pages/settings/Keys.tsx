@@ -10,7 +10,7 @@ import { Field } from "../../parts/Field";
 import { Secret } from "../../parts/Secret";
 import { Install } from "./Install";
 
-// Keys are what applications send with, and how to install them.
+// Keys lists the ingest keys of applications, and shows how to install them.
 export function Keys() {
   const { may } = useHere();
   return <>{may("keys.read") ? <Own /> : <section class="card"><Empty title={t.settings.noRight} /></section>}<Install /></>;

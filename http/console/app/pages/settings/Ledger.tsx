@@ -10,7 +10,7 @@ import { Facts } from "../../parts/Facts";
 import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
 
-// Ledger is who changed what in the organization, in a chain that shows when an entry was altered.
+// Ledger lists the changes in the organization and their actors, in a chain that shows whether an entry was altered.
 export function Ledger() {
   const { administers } = useHere();
   return administers ? <Entries /> : <section class="card"><Empty title={t.ledger.noRight} /></section>;

@@ -8,7 +8,8 @@ interface Loss {
   items: number;
 }
 
-// lossesOf sums what of a signal is missing by the words that say why: those of clients for what they did not send, and the codes of what was invalid.
+// lossesOf sums the missing items of a signal by reason: reasons of clients for unsent items, and codes of invalid and
+// stripped items.
 function lossesOf(days: Schema["UsageDay"][], signal: string): Loss[] {
   const sums = new Map<string, Loss>();
   const add = (fate: string, why: string, items: number) => {
@@ -25,7 +26,7 @@ function lossesOf(days: Schema["UsageDay"][], signal: string): Loss[] {
   return [...sums.values()].sort((a, b) => b.items - a.items || a.why.localeCompare(b.why));
 }
 
-// Losses says why items of a signal are missing, where more is known than the reason of the chart.
+// Losses shows why items of a signal are missing, if more is known than the outcome in the chart.
 export function Losses({ days, signal }: { days: Schema["UsageDay"][]; signal: string }) {
   const losses = lossesOf(days, signal);
   if (losses.length === 0) return null;

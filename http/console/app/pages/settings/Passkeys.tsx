@@ -9,7 +9,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 
-// Passkeys are what the person signs in and confirms with.
+// Passkeys lists the passkeys with which the person signs in and confirms.
 export function Passkeys() {
   const { app } = useHere();
   const list = useAsk("passkeys", (signal) => call("get", "/console/api/v1/me/passkeys", { signal }));

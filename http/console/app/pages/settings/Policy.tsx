@@ -9,14 +9,15 @@ import { Field } from "../../parts/Field";
 
 const number = (text: string) => (text.trim() === "" ? null : Number(text));
 
-// fit counts what of a signal a policy decides about: what came without repetitions, and without what no policy takes in.
+// fit counts the items of a signal that a policy decides about: the received items without repetitions, and without
+// items that no policy accepts.
 function fit(of: Schema["SignalUsage"] | undefined): number {
   if (!of) return 0;
   const { invalid, badKey, tooOld, clientSide, excluded, deadLetter, givenUp } = of.dropped;
   return of.received - of.duplicates - invalid - badKey - tooOld - clientSide - excluded - deadLetter - givenUp;
 }
 
-// Policy changes what an environment takes in, and says what that would have made of yesterday.
+// Policy changes the ingest policy of an environment, and shows its effect on the items of yesterday.
 export function Policy({ data, changed }: { data: Schema["TelemetryAnswer"]; changed: () => void }) {
   const { at, env, may } = useHere();
   const { events, errors, metrics, overBudget, alerts } = data.policy;

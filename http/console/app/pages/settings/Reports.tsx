@@ -11,7 +11,7 @@ type Report = Schema["Report"];
 type Kind = Report["kind"];
 const kinds: Kind[] = ["weekly", "monthly", "spike"];
 
-// Reports are the letters that an environment sends: every week, every month, and when there are many visitors.
+// Reports are the letters of an environment: every week, every month, and when there are many visitors.
 export function Reports() {
   const { at, env } = useHere();
   const list = useAsk("reports" + JSON.stringify(at), (signal) => call("get", "/api/v1/apps/{org}/{app}/reports", { path: at, query: { limit: 200 }, signal }));

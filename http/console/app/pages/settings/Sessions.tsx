@@ -5,7 +5,7 @@ import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 
-// Sessions are where the person is signed in, and the last sign-ins.
+// Sessions lists the sessions of the person, and the last sign-ins.
 export function Sessions() {
   const { app } = useHere();
   const list = useAsk("sessions", (signal) => call("get", "/console/api/v1/me/sessions", { query: { limit: 200 }, signal }));

@@ -22,7 +22,7 @@ import { Tokens } from "./Tokens";
 
 const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, share: Share, reports: Reports, team: Team, tokens: Tokens, passkeys: Passkeys, sessions: Sessions, assistant: Assistant, connector: Connector, telemetry: Telemetry, billing: Billing, exclusions: Exclusions, exports: Exports, erasures: Erasures, ledger: Ledger };
 
-// Settings has a part for each thing that can be set.
+// Settings has a part for each group of settings.
 export function Settings() {
   const { place } = useHere();
   const chosen = place.rest in tabs ? place.rest : "application";

@@ -9,7 +9,7 @@ import { Snippet } from "../../parts/Snippet";
 
 const kinds = ["pages", "campaigns", "locations", "browsers"] as const;
 
-// Share publishes the overview for everybody with the link.
+// Share publishes the overview for all people with the link.
 export function Share() {
   const { administers } = useHere();
   return administers ? <Published /> : <section class="card"><Empty title={t.share.noRight} /></section>;

@@ -11,7 +11,7 @@ import { Secret } from "../../parts/Secret";
 type Role = "owner" | "admin" | "member" | "viewer";
 const roles = ["viewer", "member", "admin", "owner"] as Role[];
 
-// Team is who sits in the organization, and who is invited.
+// Team lists the members of the organization, and the invited people.
 export function Team() {
   const { at, app, me, org, administers } = useHere();
   const list = useAsk(at.org, (signal) => call("get", "/console/api/v1/orgs/{org}/members", { path: { org: at.org }, query: { limit: 200 }, signal }));

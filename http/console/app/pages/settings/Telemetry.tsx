@@ -14,14 +14,14 @@ import { Policy } from "./Policy";
 type Signal = "events" | "errors" | "metricPoints" | "flagEvaluations";
 const signals: Signal[] = ["events", "errors", "metricPoints", "flagEvaluations"];
 
-// partsOf divides what came in on a day by what became of it.
+// partsOf divides the items of a day by outcome.
 function partsOf(day: Schema["UsageDay"], signal: Signal): Record<string, number> {
   const of = day.signals[signal];
   if (!of) return {};
   return { stored: of.stored, duplicates: of.duplicates, ...of.dropped } as Record<string, number>;
 }
 
-// Telemetry says what came in and what became of it, and what an environment takes in.
+// Telemetry shows the received items and their outcomes, and the ingest policy of an environment.
 export function Telemetry() {
   const { at, env, app } = useHere();
   const asked = useAsk(JSON.stringify([at, env, "telemetry"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/telemetry", { path: at, query: { env }, signal }));

@@ -11,7 +11,7 @@ import { Secret } from "../../parts/Secret";
 
 type Scope = "read" | "write" | "admin";
 
-// Tokens open the API for programs of the person.
+// Tokens give programs of the person access to the API.
 export function Tokens() {
   const { app } = useHere();
   const list = useAsk("tokens", (signal) => call("get", "/console/api/v1/me/tokens", { query: { limit: 200 }, signal }));

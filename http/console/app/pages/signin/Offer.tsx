@@ -6,7 +6,7 @@ import { Failure } from "../../parts/Failure";
 import { Field } from "../../parts/Field";
 import { Door } from "./Door";
 
-// Offer asks whoever came by a link for a passkey.
+// Offer suggests a passkey to a person that signed in by a link.
 export function Offer({ done }: { done: () => void }) {
   const [name, write] = useState(deviceName());
   const { busy, error, run } = useAct();

@@ -14,7 +14,7 @@ interface Props {
   done: () => void;
 }
 
-// SignIn is what people see who are not signed in, and what links lead to.
+// SignIn is the page for people that are not signed in, and the target of links.
 export function SignIn({ link, done }: Props) {
   const [kind = "", secret = ""] = link.split("=");
   const links = { setup: kind === "setup" ? secret : "", invitation: kind === "invitation" ? secret : "" };
@@ -58,7 +58,7 @@ export function SignIn({ link, done }: Props) {
   );
 }
 
-// accept takes the seat that an invitation offers to whoever has just signed in.
+// accept accepts the invitation of a link for the person that has just signed in.
 async function accept(link: string): Promise<void> {
   const { data } = await call("get", "/console/api/v1/me/invitations", {});
   let refused: unknown;

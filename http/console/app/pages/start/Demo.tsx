@@ -6,7 +6,7 @@ import { hashOf } from "../../core/place";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 
-// Demo offers an application that is full, for whoever has nothing to look at yet.
+// Demo offers a filled application to people without data.
 export function Demo() {
   const { at, place, administers } = useHere();
   const [share, show] = useState<number>();
@@ -15,7 +15,7 @@ export function Demo() {
   const fill = async () => {
     let app = "";
     if (!(await run(async () => { app = await fillDemo(at.org, t.start.demoName, show); }))) return;
-    // The page loads again, with the application in its list.
+    // The page reloads, with the application in its list.
     history.pushState(null, "", hashOf({ ...place, app, page: "overview", rest: "", query: new URLSearchParams({ range: "90d" }) }));
     location.reload();
   };

@@ -10,7 +10,7 @@ import { Demo } from "./Demo";
 
 const frameworks = Object.keys(t.start.frameworks);
 
-// patience is how many looks an event that the overview does not count is waited for.
+// patience is the number of polls to wait for an event that the overview does not count.
 const patience = 5;
 
 // Start shows how to send the first event, and waits for it.
@@ -30,11 +30,11 @@ export function Start({ arrived }: { arrived: () => void }) {
             call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: { env, limit: 1 } }),
             call("get", "/api/v1/apps/{org}/{app}/analytics/overview", { path: at, query: { env, range: "24h" } }),
           ]);
-          // The overview counts an event a moment after the feed has it.
+          // The overview counts an event a moment after the feed shows it.
           seen += data.length > 0 ? 1 : 0;
           if ((visitors > 0 || seen > patience) && !over) return arrived();
         } catch {
-          // The next look tells.
+          // The next poll tries again.
         }
         await new Promise((then) => setTimeout(then, 800));
       }

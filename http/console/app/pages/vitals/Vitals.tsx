@@ -19,7 +19,7 @@ function shown(score: Schema["VitalScore"] | null): string {
 
 const tone = (score: Schema["VitalScore"] | null) => (score ? ({ good: "up", needs_improvement: "warning", poor: "error" }[score.rating as string] ?? "") : "");
 
-// Vitals shows how pages feel: what three of four page views are better than, by page or device.
+// Vitals shows the web vitals of pages: the value that three of four page views are better than, by page or device.
 export function Vitals() {
   const { at, env, range, place } = useHere();
   const by = place.query.get("by") === "device" ? "device" : "path";
