@@ -15,7 +15,7 @@ import (
 	"svc/http/route"
 )
 
-// nobody is a caller without access and without applications, which the site does not need.
+// The site needs neither callers nor applications.
 type nobody struct{}
 
 func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {

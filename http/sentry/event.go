@@ -267,8 +267,8 @@ func (r *reader) exceptions(top object) []Exception {
 	return out
 }
 
-// The frames of an event if its exceptions have none. beside takes the first that has frames: the thread that crashed,
-// the present thread, the bare stack, any thread, the location in a template.
+// The frames of an event if its exceptions have none: the first non-empty ones of the thread that crashed, the present
+// thread, the bare stack, any thread, the location in a template.
 func (r *reader) beside(top object) []Frame {
 	threads := r.list("threads", top["threads"])
 	stacks := make([]object, 0, len(threads))

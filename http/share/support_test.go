@@ -59,7 +59,7 @@ func open(t *testing.T, settings svc.Share) *world {
 	return w
 }
 
-// nobody replaces the gates, which no row of this surface passes.
+// The gates are unused here, because no row of this surface passes them.
 type nobody struct{}
 
 func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {

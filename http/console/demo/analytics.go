@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// analyticsSettings makes the goals and the funnels that a product like this has, and marks what happened to it.
+// analyticsSettings makes the goals and the funnels of a typical product, and the annotations of its history.
 func analyticsSettings(until time.Time) []Call {
 	type object = map[string]any
 	goal := func(name, kind, match string, value float64) Call {
@@ -45,7 +45,7 @@ func visits(d *day) []Item {
 	return items
 }
 
-// pages returns what one visit sends.
+// pages returns the items of one visit.
 func (d *day) pages(v visit) (items []Item) {
 	at, known := v.begin, v.member
 	add := func(item Item) {
@@ -90,7 +90,7 @@ func (d *day) pages(v visit) (items []Item) {
 	return items
 }
 
-// done invents what somebody does on a page beside reading it; mostly nothing.
+// done invents an action on a page; mostly there is none.
 func (d *day) done(path string) (name string, properties map[string]any) {
 	chance := map[string]float64{"/app/board": 0.35, "/app/members": 0.5, "/app/reports": 0.3, "/customers": 0.12}[path]
 	if chance == 0 || d.random.Float64() >= chance {
@@ -107,5 +107,5 @@ func (d *day) done(path string) (name string, properties map[string]any) {
 	return "demo_requested", map[string]any{"seats": 5 * (1 + d.random.IntN(20))}
 }
 
-// firstReturn is how many days after registering somebody subscribes who does.
+// firstReturn is the number of days between the registration and the subscription.
 func firstReturn(v visitor) int { return 1 + v.number%5 }

@@ -8,7 +8,7 @@ import (
 // seed makes every demo the same.
 const seed = 20261122
 
-// day is one day of the demo, the first has the number 0.
+// day is one day of the demo; the first has the number 0.
 type day struct {
 	number int
 	begin  time.Time
@@ -16,7 +16,7 @@ type day struct {
 	visits []visit
 }
 
-// newDay returns a day with the visits that were paid on it.
+// newDay returns a day with its visits.
 func newDay(number int, until time.Time) *day {
 	d := &day{number: number, begin: until.Truncate(24*time.Hour).AddDate(0, 0, number-days+1), random: rand.New(rand.NewPCG(seed, uint64(number)))}
 	for _, who := range comers(number) {
@@ -25,13 +25,14 @@ func newDay(number int, until time.Time) *day {
 	return d
 }
 
-// at returns an instant of the day, busy about noon and seldom at night.
+// at returns an instant of the day, mostly about noon and seldom at night.
 func (d *day) at() time.Time {
 	share := 0.55 + (d.random.Float64()+d.random.Float64()+d.random.Float64()-1.5)*0.33
 	return d.begin.Add(time.Duration(min(0.995, max(0.005, share)) * float64(24*time.Hour)))
 }
 
-// busy says how much happens on a day: more from week to week, less at weekends, and most when the launch was in the news.
+// busy returns the relative traffic of a day: it grows from week to week, is lower at weekends, and is highest when the
+// launch was in the news.
 func busy(number int) float64 {
 	factor := 1 + float64(number)/120
 	if number%7 >= 5 {
@@ -43,7 +44,7 @@ func busy(number int) float64 {
 	return factor
 }
 
-// weighted is a choice and how often it is made.
+// weighted is a choice and its weight.
 type weighted[T any] struct {
 	value  T
 	weight float64

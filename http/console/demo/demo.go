@@ -1,9 +1,9 @@
-// Package demo invents an application that one can look at: 90 days of visitors, people, errors and metrics of
-// a product that does not exist. A demo is a list of ordinary calls of the API. Whoever wants one (the button of the
-// console, `svc demo`) makes an application with a key, and sends the calls; nothing is written in another way.
+// Package demo invents an application for demonstrations: 90 days of visitors, people, errors and metrics of a
+// fictional product. A demo is a list of ordinary calls of the API. Its user (the button of the console, `svc demo`)
+// makes an application with a key, and sends the calls; nothing is written in another way.
 //
-// The calls are the same for everybody but for their dates, and items have ids, so a demo that was interrupted is
-// simply sent again.
+// The calls are the same for everyone except for their dates, and items have ids, so an interrupted demo is simply sent
+// again.
 package demo
 
 import (
@@ -20,30 +20,30 @@ import (
 	"svc/http/route"
 )
 
-// Call is one request of the API. Its path may hold {app}, which stands for the organization and
-// the slug of the demo.
+// Call is one request of the API. Its path may contain {app}, which is replaced by the organization and the slug of the
+// demo.
 type Call struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Body   any    `json:"body"`
-	// Ingest says that the call goes with the secret ingest key of the demo; the others go with the rights
-	// of the person who wants it.
+	// Ingest is true if the call uses the secret ingest key of the demo; the other calls use the rights of the person
+	// that wants the demo.
 	Ingest bool `json:"ingest,omitempty"`
-	// Unless is the path of a list, where the service would take the same thing twice: the call is left out where a row of
-	// the list has the name or the title of the body.
+	// Unless is the path of a list, for calls that the service would otherwise accept twice: the call is omitted if a
+	// row of the list has the name or the title of the body.
 	Unless string `json:"unless,omitempty"`
 }
 
-// consolePath is where the paths of calls begin that a session of the console makes, and no token.
+// consolePath begins the paths of calls that require a session of the console instead of a token.
 const consolePath = "/console/api/v1/"
 
 // Console reports whether the call needs a session of the console.
 func (c *Call) Console() bool { return strings.HasPrefix(c.Path, consolePath) }
 
-// Part is a part of the demo. Parts are sent one after the other.
+// Part is a part of the demo. Parts are sent one after another.
 type Part struct {
 	Parts int `json:"parts"`
-	// Until is when the demo ends; the other parts are asked for with it.
+	// Until is the end of the demo; it is a parameter of the requests for the other parts.
 	Until time.Time `json:"until"`
 	Calls []Call    `json:"calls"`
 }
@@ -51,7 +51,7 @@ type Part struct {
 // Item is one item of a batch.
 type Item map[string]any
 
-// chapter is the part of the demo that one module fills.
+// chapter is the part of the demo for one module.
 type chapter struct {
 	// settings returns the calls that come before all items.
 	settings func(until time.Time) []Call
@@ -59,7 +59,7 @@ type chapter struct {
 	day func(d *day) []Item
 }
 
-// chapters lists what the demo shows. A module that has something to show adds its chapter.
+// chapters lists the content of the demo. A module with content adds its chapter.
 func chapters() []chapter {
 	return []chapter{
 		{settings: analyticsSettings, day: visits},
@@ -71,7 +71,7 @@ func chapters() []chapter {
 	}
 }
 
-// The length of the demo, and of one of its parts after the first, which holds the settings.
+// The length of the demo, and of one of its parts after the first, which contains the settings.
 const (
 	days     = 90
 	partDays = 10
@@ -103,7 +103,7 @@ func Of(part int, until time.Time) (Part, bool) {
 	return made, true
 }
 
-// itemsOf returns the items of a day in the order of time; what would lie after the end is left out.
+// itemsOf returns the items of a day in the order of time, without items after the end.
 func itemsOf(number int, until time.Time) []Item {
 	d := newDay(number, until)
 	type timed struct {
@@ -132,10 +132,10 @@ func itemsOf(number int, until time.Time) []Item {
 	return items
 }
 
-// patience is how long the parts of one demo may be asked for with the same end.
+// patience is the time for which the parts of one demo may be requested with the same end.
 const patience = time.Hour
 
-// Rows returns the row of the parts, for whoever is signed in.
+// Rows returns the row of the parts, for any signed-in person.
 func Rows() []route.Route {
 	return []route.Route{{
 		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,

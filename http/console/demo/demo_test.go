@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// TestADemoIsTheSameEveryTime makes the demo twice, and holds what makes it worth looking at.
+// TestADemoIsTheSameEveryTime makes the demo twice, and checks that it has enough content.
 func TestADemoIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 22, 15, 4, 5, 0, time.UTC)

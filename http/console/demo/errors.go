@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// errorSettings makes the rules that tell of errors.
+// errorSettings makes the alert rules for errors.
 func errorSettings(time.Time) []Call {
 	return []Call{{Method: http.MethodPost, Path: "/api/v1/apps/{app}/alerts", Body: map[string]any{"name": "New problem", "kind": "new_issue", "severity": "critical"}}}
 }
@@ -15,7 +15,8 @@ func errorSettings(time.Time) []Call {
 type fault struct {
 	name, message, level string
 	stack                string
-	// from and to are the days between which it happens, and rate how often in a visit of the application's pages.
+	// from and to are the days between which it happens, and rate is its frequency per visit of the application's
+	// pages.
 	from, to int
 	rate     float64
 	server   bool
@@ -44,7 +45,7 @@ func faults() []fault {
 	}
 }
 
-// crashes returns the errors of a day; they happen to whoever is in the product.
+// crashes returns the errors of a day; they happen to visitors of the application's pages.
 func crashes(d *day) (items []Item) {
 	for _, v := range d.visits {
 		if !v.member {
@@ -71,5 +72,5 @@ func crashes(d *day) (items []Item) {
 	return items
 }
 
-// release returns the release that runs on a day; there is a new one every week.
+// release returns the release of a day; there is a new one every week.
 func release(number int) string { return fmt.Sprintf("harbor@2.%d.0", number/7) }

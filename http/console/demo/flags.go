@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// flagSettings makes the feature flags of the product. A flag that is there already is written again as it is.
+// flagSettings makes the feature flags of the product. An existing flag is written again without a change.
 func flagSettings(time.Time) []Call {
 	type object = map[string]any
 	flag := func(key string, body object) Call {
@@ -29,13 +29,13 @@ func flagSettings(time.Time) []Call {
 	}
 }
 
-// asked is how many people the product asks about its flags.
+// asked is the number of people with flag evaluations.
 const asked = 60
 
-// evaluations has the product ask about its flags for some people, as it does whenever they come.
+// evaluations evaluates the product's flags for some people, as the product does at every visit.
 func evaluations() (calls []Call) {
 	for n := range asked {
-		v := visitorOf(6*n+3, 0) // one of six registers
+		v := visitorOf(6*n+3, 0) // One visitor of six registers.
 		calls = append(calls, Call{
 			Method: http.MethodPost, Path: "/api/v1/flags/evaluate", Ingest: true,
 			Body: map[string]any{"distinctId": v.user(), "context": map[string]any{"plan": v.plan}, "keys": []string{"quick-board", "reports-v2"}},

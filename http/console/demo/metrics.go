@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// metricSettings makes rules, a silence that is to come, and a monitor. The monitor is off: a demo asks nobody outside.
+// metricSettings makes rules, a future silence, and a monitor. The monitor is off, because a demo sends no requests to
+// other hosts.
 func metricSettings(until time.Time) []Call {
 	type object = map[string]any
 	rule := func(name, kind string, threshold float64, condition object) Call {
@@ -43,7 +44,7 @@ func measurements(d *day) (items []Item) {
 	return items
 }
 
-// points returns what the servers measured at a time.
+// points returns the measurements of the servers at a time.
 func (d *day) points(at time.Time, step time.Duration) []Item {
 	hour := float64(at.Hour()) + float64(at.Minute())/60
 	load := busy(d.number) * (0.35 + math.Exp(-(hour-14)*(hour-14)/25)) * (0.9 + 0.2*d.random.Float64())
@@ -74,7 +75,7 @@ func (d *day) points(at time.Time, step time.Duration) []Item {
 	)
 }
 
-// vitals returns how the first page of a visit felt.
+// vitals returns the web vitals of the first page of a visit.
 func (d *day) vitals(v visit) []Item {
 	poor := 1 + 2*math.Pow(d.random.Float64(), 4)
 	vital := func(name string, value float64) Item {

@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// outboundSettings makes what would leave the service, and does not: a campaign that is a draft, and a destination that
-// is switched off.
+// outboundSettings makes objects that would send data out of the service, but do not: a draft campaign, and a
+// destination that is switched off.
 func outboundSettings(time.Time) []Call {
 	type object = map[string]any
 	return []Call{

@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// peopleSettings makes the segments that a product like this looks at.
+// peopleSettings makes typical segments.
 func peopleSettings(time.Time) []Call {
 	type object = map[string]any
 	segment := func(name string, conditions ...object) Call {

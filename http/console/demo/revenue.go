@@ -10,11 +10,11 @@ import (
 	"svc"
 )
 
-// monthDays is how long a month is in which the product sends its bills.
+// monthDays is the number of days between two bills of the product.
 const monthDays = 30
 
-// subscriptions returns the calls that tell of subscriptions, payments, refunds and rates until an instant: those who registered and
-// chose a plan that costs something try it for a week and pay from then on; some add seats, some leave.
+// subscriptions returns the calls with subscriptions, payments, refunds and rates until an instant. Registered people
+// with a paid plan try it for a week and pay from then on; some add seats, some leave.
 func subscriptions(until time.Time) (calls []Call) {
 	begin := until.Truncate(24*time.Hour).AddDate(0, 0, 1-days)
 	items := []Item{rateOf("EUR", begin, "1.0832"), rateOf("EUR", begin.AddDate(0, 0, 45), "1.0715")}
@@ -37,7 +37,7 @@ func rateOf(currency string, from time.Time, rate string) Item {
 	return Item{"type": "rate", "currency": currency, "to": "USD", "day": from.Format(time.DateOnly), "rate": rate}
 }
 
-// bills returns what the product's billing says of a visitor until an instant.
+// bills returns the billing items of a visitor until an instant.
 func (v visitor) bills(begin, until time.Time) (items []Item) {
 	random := rand.New(rand.NewPCG(seed+3, uint64(v.number)))
 	seats, price, currency := 1+random.IntN(6), 1200, "USD"
@@ -65,7 +65,7 @@ func (v visitor) bills(begin, until time.Time) (items []Item) {
 	say(1, trial, svc.SubscriptionTrialing, Item{"trialEndsAt": pays.UTC().Format(time.RFC3339)})
 	ends := time.Time{}
 	switch random.IntN(10) {
-	case 0: // not convinced
+	case 0: // The visitor was not convinced.
 		say(2, trial.AddDate(0, 0, 5), svc.SubscriptionCanceled, nil)
 		return items
 	case 1, 2:

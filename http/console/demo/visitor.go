@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// visitor is somebody who came to the product's site.
+// visitor is a visitor of the product's site.
 type visitor struct {
 	number int
-	// first is the day of the first visit, and known whether the person registers on it.
+	// first is the day of the first visit; known is true if the person registers on it.
 	first              int
 	known              bool
 	name, company      string
@@ -19,13 +19,13 @@ type visitor struct {
 	plan               string
 }
 
-// newcomers is how many people came for the first time on an ordinary day.
+// newcomers is the number of new visitors on an ordinary day.
 const newcomers = 26
 
-// arrivals returns how many people came for the first time on a day.
+// arrivals returns the number of new visitors on a day.
 func arrivals(number int) int { return int(newcomers * busy(number)) }
 
-// comers returns who visits on a day: newcomers, and those of before who come back.
+// comers returns the visitors of a day: new and returning ones.
 func comers(number int) []visitor {
 	var all []visitor
 	count := 0
@@ -41,7 +41,7 @@ func comers(number int) []visitor {
 	return all
 }
 
-// returning says how likely somebody comes back so many days later.
+// returning is the probability of a visit a number of days after the first one.
 func returning(number, later int) float64 {
 	if registered(number) {
 		return 0.34/(1+0.05*float64(later)) + 0.02
@@ -68,7 +68,7 @@ func visitorOf(number, first int) visitor {
 // anonymous is the id of the visitor's browser.
 func (v visitor) anonymous() string { return fmt.Sprintf("demo-browser-%04d", v.number) }
 
-// user is the id that the product gave to who has registered.
+// user is the product's id of a registered person.
 func (v visitor) user() string { return fmt.Sprintf("user-%04d", v.number) }
 
 func (v visitor) email() string {
@@ -79,17 +79,17 @@ func (v visitor) traits() map[string]any {
 	return map[string]any{"email": v.email(), "name": v.name, "company": v.company, "plan": v.plan}
 }
 
-// visit is one visit: who, when, and what was done in it.
+// visit is one visit: the visitor, the time, and the actions.
 type visit struct {
 	visitor
 	begin   time.Time
 	session string
-	// member says that the visitor had registered before.
+	// member is true if the visitor had registered before.
 	member bool
 	paths  []string
 }
 
-// visit invents what somebody does on this day.
+// visit invents the visit of a person on this day.
 func (d *day) visit(who visitor) visit {
 	made := visit{visitor: who, begin: d.at(), session: fmt.Sprintf("demo-%d-%d", d.number, who.number), member: who.known && who.first < d.number}
 	if made.member {

@@ -1,6 +1,6 @@
 package demo
 
-// Site is the address of the product. No other application has it, so a demo is known by it.
+// Site is the address of the product. No other application has it, so it identifies a demo.
 const Site = "https://harbor.example"
 
 func entryPages() []weighted[string] {
@@ -35,7 +35,7 @@ func same(values ...string) []weighted[string] {
 	return all
 }
 
-// addresses are of many countries, as the database of places has them.
+// addresses belong to many countries, by the database of locations.
 func addresses() []weighted[string] {
 	return []weighted[string]{
 		{"193.99.144.80", 22},
