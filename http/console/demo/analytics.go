@@ -90,7 +90,7 @@ func (d *day) pages(v visit) (items []Item) {
 	return items
 }
 
-// done invents an action on a page; mostly there is none.
+// done invents an action on a page; in most cases it returns none.
 func (d *day) done(path string) (name string, properties map[string]any) {
 	chance := map[string]float64{"/app/board": 0.35, "/app/members": 0.5, "/app/reports": 0.3, "/customers": 0.12}[path]
 	if chance == 0 || d.random.Float64() >= chance {

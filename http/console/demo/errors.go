@@ -45,7 +45,7 @@ func faults() []fault {
 	}
 }
 
-// crashes returns the errors of a day; they happen to visitors of the application's pages.
+// crashes returns the errors of a day; they happen to registered visitors.
 func crashes(d *day) (items []Item) {
 	for _, v := range d.visits {
 		if !v.member {
