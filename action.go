@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Effect says how deep a call reaches; the tiers of the assistant follow it.
+// Effect is how deep a call reaches. The tiers of the assistant follow from it.
 type Effect string
 
-// The effects, the shallowest first.
+// The effects, from the shallowest to the deepest.
 const (
 	EffectRead        Effect = "read"
 	EffectWrite       Effect = "write"
@@ -32,10 +32,10 @@ func (Effect) Values() []Effect { return Effects() }
 // ActionLifetime is how long a proposed action waits for a decision (Limits).
 const ActionLifetime = 15 * time.Minute
 
-// ActionStatus is where a proposed action stands (contract 85).
+// ActionStatus is the status of a proposed action (contract 85).
 type ActionStatus string
 
-// The statuses. Only proposed and executing ones can still change.
+// The statuses. Only proposed and executing actions can still change.
 const (
 	ActionProposed  ActionStatus = "proposed"
 	ActionExecuting ActionStatus = "executing"
@@ -54,14 +54,14 @@ func ActionStatuses() []ActionStatus {
 // Values lists the statuses.
 func (ActionStatus) Values() []ActionStatus { return ActionStatuses() }
 
-// Preview shows the member an action before the decision. It is made from the
-// input and the state before, never from words of the model.
+// Preview shows the action to the member before the decision. It is built from the input and the previous state, never
+// from text of the model.
 type Preview struct {
 	Title string   `json:"title"`
 	Lines []string `json:"lines"`
 }
 
-// ActionResult is how the execution of an action ended.
+// ActionResult is the outcome of the execution of an action.
 type ActionResult struct {
 	OK      bool   `json:"ok"`
 	Summary string `json:"summary"`
@@ -86,18 +86,16 @@ type Action struct {
 	Result         *ActionResult   `json:"result"`
 	// Question is the member's question when the action was proposed.
 	Question string `json:"question"`
-	// Before is the state of the target when the action was proposed, nil where the
-	// action makes something new.
+	// Before is the state of the target when the action was proposed. It is nil if the action creates something new.
 	Before json.RawMessage `json:"before,omitempty"`
-	// Scopes are those of the token that it was proposed with. A request to the outside
-	// is sent with no more.
+	// Scopes are the scopes of the token that proposed the action. An external request is sent with no more.
 	Scopes []Scope `json:"scopes,omitempty"`
-	// Sending is how far a request to the outside has got.
+	// Sending is the progress of an external request.
 	Sending Sending `json:"sending,omitempty"`
 }
 
-// Lost returns the action as failed because its execution broke off: nobody knows whether it took
-// effect, so it is not tried again.
+// Lost returns the action as failed because its execution was interrupted. It is unknown whether the action took
+// effect, so it is not retried.
 func (a Action) Lost() Action {
 	a.Status = ActionFailed
 	a.Result = &ActionResult{Summary: "The execution was cut off; whether it took effect is not known."}
@@ -108,8 +106,8 @@ func (a Action) Lost() Action {
 	return a
 }
 
-// At returns the action as it is at an instant: a proposal whose time is over has expired,
-// even if nothing has recorded that yet.
+// At returns the action as it is at an instant: a proposal past its lifetime has expired, even if that is not recorded
+// yet.
 func (a Action) At(now time.Time) Action {
 	if a.Status == ActionProposed && !now.Before(a.ExpiresAt) {
 		a.Status = ActionExpired
@@ -119,10 +117,10 @@ func (a Action) At(now time.Time) Action {
 	return a
 }
 
-// Pending reports whether the action still waits for a decision.
+// Pending reports whether the action still waits for a decision at an instant.
 func (a *Action) Pending(now time.Time) bool { return a.At(now).Status == ActionProposed }
 
-// decided returns the error for a decision on an action that was decided before.
+// decided returns the error for a decision on an action that is already decided.
 func (a *Action) decided() error {
 	return &Error{
 		Code: CodeConflict, Reason: "already_decided", Message: fmt.Sprintf("The action is %s already.", a.Status),
@@ -130,8 +128,7 @@ func (a *Action) decided() error {
 	}
 }
 
-// CheckDecide reports whether the action can still be decided: conflict with its status
-// where it cannot.
+// CheckDecide returns nil if the action can still be decided, and otherwise a conflict that names its status.
 func (a Action) CheckDecide(now time.Time) error {
 	if now := a.At(now); now.Status != ActionProposed {
 		return now.decided()
@@ -139,8 +136,7 @@ func (a Action) CheckDecide(now time.Time) error {
 	return nil
 }
 
-// CheckReach reports whether the action can still be decided, and by somebody with a grant:
-// the grant must reach the tool itself.
+// CheckReach returns nil if the action can still be decided and the grant covers the tool itself.
 func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	if err := a.CheckDecide(now); err != nil {
 		return err
@@ -154,9 +150,9 @@ func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// CheckApprove reports whether a member may approve the action with a grant: the grant
-// must reach the tool itself, and destructive and external actions are not approved
-// over the API. Whether the caller is the conversation's member is judged before.
+// CheckApprove returns nil if a member may approve the action with a grant. The grant must cover the tool itself.
+// Destructive and external actions cannot be approved over the API. The caller has already checked that the member owns
+// the conversation.
 func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
 	if err := a.CheckReach(now, grant, tool); err != nil {
 		return err
@@ -171,7 +167,7 @@ func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// TargetChanged is the refusal of an action whose target is not as it was proposed for.
+// TargetChanged returns the refusal of an action because its target has changed since the proposal.
 func (a *Action) TargetChanged() error {
 	return &Error{
 		Code: CodeConflict, Reason: "target_changed", Message: "The target has changed since the action was proposed; ask again.",
@@ -182,8 +178,8 @@ func (a *Action) TargetChanged() error {
 // previewValue is the length, in bytes, above which a preview shortens a value.
 const previewValue = 120
 
-// NewPreview shows what a call would do: each value of the input beside the present one or,
-// for an input without values, the present state.
+// NewPreview shows the effect of a call: each value of the input next to the present one. If the input has no values,
+// it shows the present state.
 func NewPreview(title string, before, input json.RawMessage) Preview {
 	present, wanted := objectOf(before), objectOf(input)
 	preview := Preview{Title: title, Lines: []string{}}
@@ -208,7 +204,7 @@ func NewPreview(title string, before, input json.RawMessage) Preview {
 }
 
 func objectOf(raw json.RawMessage) (object map[string]json.RawMessage) {
-	_ = json.Unmarshal(raw, &object) // what is no object has no members
+	_ = json.Unmarshal(raw, &object) // anything but an object has no members
 	return object
 }
 
@@ -216,8 +212,7 @@ func isScalar(raw json.RawMessage) bool {
 	return len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
 }
 
-// shown writes a value on one line, quotes included, so that no value can pass for
-// another part of the preview.
+// shown writes a value on one line, including its quotes, so that no value can pass for another part of the preview.
 func shown(raw json.RawMessage) string {
 	text := CanonicalJSON(raw)
 	if runes := []rune(text); len(runes) > previewValue {
@@ -226,8 +221,7 @@ func shown(raw json.RawMessage) string {
 	return text
 }
 
-// CanonicalJSON writes a JSON value so that equal values read the same; what is no JSON
-// is returned as it is.
+// CanonicalJSON writes a JSON value so that equal values have equal texts. Invalid JSON is returned unchanged.
 func CanonicalJSON(raw json.RawMessage) string {
 	decoder := json.NewDecoder(strings.NewReader(string(raw)))
 	decoder.UseNumber()
@@ -244,7 +238,7 @@ func CanonicalJSON(raw json.RawMessage) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// SameState reports whether a target is as it was.
+// SameState reports whether a target is unchanged.
 func SameState(before, now json.RawMessage) bool {
 	return cmp.Compare(CanonicalJSON(before), CanonicalJSON(now)) == 0
 }

@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTargetURL bounds the addresses that this service calls, in bytes.
+// MaxTargetURL limits the addresses that this service calls, in bytes.
 const MaxTargetURL = 2048
 
-// Targets says which addresses this service may call for its users: public ones, and
-// those of Allow, which is empty unless the operator asks for more.
+// Targets defines the addresses that this service may call for its users: public ones, and the ranges of Allow. Allow
+// is empty unless the operator configures it.
 type Targets struct {
 	Allow []netip.Prefix
 }
 
-// Permits reports whether an address may be called. An IPv4 address that is mapped into IPv6 is
-// judged as itself. An address with a zone, and an IPv6 address that holds an IPv4 one in another way (translated,
-// 6to4, Teredo), is never public.
+// Permits reports whether an address may be called. An IPv4 address mapped into IPv6 is judged as IPv4. An address with
+// a zone is never public, nor is an IPv6 address that embeds IPv4 in another way (translated, 6to4, Teredo).
 func (t Targets) Permits(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
@@ -36,8 +35,8 @@ func (t Targets) Permits(addr netip.Addr) bool {
 	return openIPv6().Contains(addr) && !slices.ContainsFunc(closedIPv6(), func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// closedIPv4 lists the ranges that IANA's registry of special addresses excludes from the public net,
-// and 168.63.129.16, a public address at which Azure gives its machines their configuration.
+// closedIPv4 lists the ranges that IANA's registry of special addresses excludes from the public internet, and
+// 168.63.129.16, a public address that serves Azure machines their configuration.
 func closedIPv4() []netip.Prefix {
 	return prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
@@ -78,8 +77,8 @@ func ParseAllow(text string) (Targets, error) {
 	return targets, nil
 }
 
-// Check returns why a URL may not be called, nil where nothing speaks against it. What
-// a name resolves to is not looked up: the dialer checks the addresses.
+// Check returns the reason why a URL may not be called, or nil. It does not resolve names: the dialer checks the
+// resolved addresses.
 func (t Targets) Check(raw string) *FieldError {
 	refuse := func(why string) *FieldError {
 		return &FieldError{Field: "url", Code: "url_not_public", Message: "The url must be a public http or https address: " + why + "."}
@@ -115,7 +114,7 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// refuseHost returns why a host is not public, "" where it may be.
+// refuseHost returns the reason why a host is not public, "" if it may be.
 func (t Targets) refuseHost(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if !t.Permits(addr) {
@@ -139,7 +138,7 @@ func (t Targets) refuseHost(host string) string {
 	return ""
 }
 
-// innerDomains lists the domains of the own machine and the own network.
+// innerDomains lists the domains of the local machine and the local network.
 func innerDomains() []string {
 	return []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"}
 }
@@ -157,8 +156,8 @@ func validName(name string) bool {
 	return true
 }
 
-// numeric reports whether a host that ends in this label is read as an IPv4 address by
-// some resolvers: decimal, octal or hexadecimal.
+// numeric reports whether some resolvers read a host with this last label as an IPv4 address: decimal, octal or
+// hexadecimal.
 func numeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
@@ -167,8 +166,8 @@ func numeric(label string) bool {
 	return hex && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
-// ASCIIHost returns a host name in the form that browsers send (RFC 5891): labels with other characters become
-// punycode. A host in ASCII is returned as it is, and so is a label that punycode cannot name.
+// ASCIIHost returns a host name as browsers send it (RFC 5891): labels with other characters become punycode. An ASCII
+// host is returned unchanged, and so is a label that punycode cannot represent.
 func ASCIIHost(host string) string {
 	if ascii(host) || len(host) > utf8.UTFMax*maxDomain || !utf8.ValidString(host) {
 		return host
@@ -183,14 +182,14 @@ func ASCIIHost(host string) string {
 	return strings.Join(labels, ".")
 }
 
-// ASCIIAddress returns an e-mail address with its domain in ASCII. The part before the @ stays.
+// ASCIIAddress returns an e-mail address with its domain in ASCII. The part before the @ is unchanged.
 func ASCIIAddress(address string) string {
 	at := strings.LastIndexByte(address, '@') + 1
 	return address[:at] + ASCIIHost(address[at:])
 }
 
-// ASCIIURL returns a whole address in ASCII: the host as punycode, and everything that is not ASCII, a space or a
-// control character percent-encoded. What is encoded already stays.
+// ASCIIURL returns a whole URL in ASCII: the host becomes punycode; spaces, control characters and non-ASCII characters
+// are percent-encoded. Existing percent-encoding is unchanged.
 func ASCIIURL(address string) string {
 	if before, rest, found := strings.Cut(address, "://"); found {
 		end := strings.IndexAny(rest+"/", `/?#\`)
@@ -211,8 +210,7 @@ func ASCIIURL(address string) string {
 	return out.String()
 }
 
-// maxDomain is the length of the longest domain name, in bytes (RFC 1035). It
-// also bounds the time that looking one up takes.
+// maxDomain is the length of the longest domain name, in bytes (RFC 1035). It also limits the time of a conversion.
 const maxDomain = 253
 
 // maxLabel is the length of the longest label of a domain name (RFC 1035).
@@ -272,7 +270,7 @@ func punycode(label []rune) string {
 	return string(out)
 }
 
-// punyNumber appends a number of variable length.
+// punyNumber appends a variable-length number.
 func punyNumber(out []byte, number, bias int) []byte {
 	for k := punyBase; ; k += punyBase {
 		threshold := min(max(k-bias, punyLeast), punyMost)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// AlertKind says what an alert rule looks at.
+// AlertKind is the kind of data that an alert rule watches.
 type AlertKind string
 
 // The kinds.
@@ -27,17 +27,17 @@ func AlertKinds() []AlertKind {
 	return []AlertKind{AlertMetric, AlertUptime, AlertVital, AlertErrorRate, AlertEventVolume, AlertNewIssue}
 }
 
-// Comparators lists how a value may be compared with a threshold (contract 60).
+// Comparators lists the ways to compare a value with a threshold (contract 60).
 func Comparators() []string { return []string{"gt", "gte", "lt", "lte", "eq", "neq"} }
 
 // Severities lists the severities of rules and incidents (contract 61).
 func Severities() []string { return []string{"info", "warning", "critical"} }
 
-// NoDataWords lists what a rule may do without data: take it for recovery, for a breach,
-// or keep its state.
+// NoDataWords lists the reactions of a rule to missing data: treat it as recovery, treat it as a breach, or hold its
+// state.
 func NoDataWords() []string { return []string{NoDataOK, NoDataAlert, NoDataKeep} }
 
-// The words.
+// The reactions.
 const (
 	NoDataOK    = "ok"
 	NoDataAlert = "alert"
@@ -47,20 +47,20 @@ const (
 // IssueLevels lists the levels of errors.
 func IssueLevels() []string { return []string{"fatal", "error", "warning", "info", "debug"} }
 
-// Bounds of alert rules.
+// Limits of alert rules.
 const (
 	MaxWindowMinutes   = 1440
 	MaxCooldownMinutes = 7 * 1440
 	MaxRuleChannels    = 20
 	MaxConditionText   = 500 // bytes
 	MaxConditionLabels = 16
-	MaxRules           = 1000 // of an application
-	MaxChannels        = 100  // of an application
+	MaxRules           = 1000 // per application
+	MaxChannels        = 100  // per application
 )
 
-// AlertCondition says what exactly a rule looks at; which fields count depends on its kind.
+// AlertCondition is the exact condition of a rule. The kind decides which fields count.
 type AlertCondition struct {
-	// Name is that of a metric, or of the events that are counted ("" counts all).
+	// Name is the name of a metric, or of the events that are counted ("" counts all).
 	Name      string            `json:"name,omitempty"`
 	Agg       string            `json:"agg,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
@@ -68,10 +68,9 @@ type AlertCondition struct {
 	Vital     string            `json:"vital,omitempty"`
 	Path      string            `json:"path,omitempty"`
 	Level     string            `json:"level,omitempty"`
-	// Per is session where occurrences are divided by sessions.
+	// Per is "session" if occurrences are divided by sessions.
 	Per string `json:"per,omitempty"`
-	// Regressions says whether a rule of kind new_issue fires on regressions as well; nil
-	// means yes.
+	// Regressions says whether a rule of kind new_issue fires on regressions as well; nil means yes.
 	Regressions *bool `json:"regressions,omitempty"`
 }
 
@@ -80,7 +79,7 @@ func (s *AlertSpec) ReportsRegressions() bool {
 	return s.Kind == AlertNewIssue && (s.Condition.Regressions == nil || *s.Condition.Regressions)
 }
 
-// Of keeps the fields that count for a kind, with their defaults.
+// Of returns the condition with only the fields that count for a kind, and their defaults.
 func (c AlertCondition) Of(kind AlertKind) AlertCondition {
 	switch kind {
 	case AlertMetric:
@@ -150,7 +149,7 @@ func validateLabels(labels map[string]string) (problems []FieldError) {
 	return problems
 }
 
-// AlertSpec says when an alert rule fires and whom it tells.
+// AlertSpec defines when an alert rule fires and which channels it notifies.
 type AlertSpec struct {
 	Name            string         `json:"name"`
 	Kind            AlertKind      `json:"kind"`
@@ -164,12 +163,12 @@ type AlertSpec struct {
 	Enabled         bool           `json:"enabled"`
 	// ForMinutes is how long the condition must hold before the rule fires.
 	ForMinutes int `json:"forMinutes"`
-	// RecoveryThreshold is where a firing rule recovers; nil means Threshold.
+	// RecoveryThreshold is the value at which a firing rule recovers; nil means Threshold.
 	RecoveryThreshold *float64 `json:"recoveryThreshold,omitempty"`
 	NoData            string   `json:"noData"`
 }
 
-// AlertPatch holds the fields of a request; those that are nil keep their values.
+// AlertPatch holds the fields of a request; nil fields keep their values.
 type AlertPatch struct {
 	Name            *string         `json:"name,omitempty"`
 	Kind            *AlertKind      `json:"kind,omitempty"`
@@ -182,7 +181,7 @@ type AlertPatch struct {
 	ChannelIDs      *[]string       `json:"channelIds,omitempty"`
 	Enabled         *bool           `json:"enabled,omitempty"`
 	ForMinutes      *int            `json:"forMinutes,omitempty"`
-	// SetRecovery says that RecoveryThreshold becomes Recovery, which is nil if it is to be cleared.
+	// SetRecovery says that RecoveryThreshold becomes Recovery; a nil Recovery clears it.
 	SetRecovery bool     `json:"setRecovery,omitempty"`
 	Recovery    *float64 `json:"recovery,omitempty"`
 	NoData      *string  `json:"noData,omitempty"`
@@ -214,7 +213,7 @@ func (s AlertSpec) With(p AlertPatch) AlertSpec {
 	return s
 }
 
-// once keeps the first of equal words.
+// once removes repeated words and retains the first of each.
 func once(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, word := range list {
@@ -225,8 +224,7 @@ func once(list []string) []string {
 	return out
 }
 
-// Validate returns every problem of the specification, none for a good one. Whether its
-// channels exist is not looked at.
+// Validate returns every problem of the specification, none if it is valid. It does not check that its channels exist.
 func (s AlertSpec) Validate() []FieldError {
 	problems := validateName(s.Name)
 	for _, word := range []struct {
@@ -266,8 +264,8 @@ func (s AlertSpec) Validate() []FieldError {
 	return append(append(problems, s.validateRecovery()...), s.Condition.validate(s.Kind)...)
 }
 
-// validateRecovery refuses a recovery threshold on the firing side of the rule's threshold, which has no
-// meaning: a rule that fires above 5 cannot wait until the value is below 10.
+// validateRecovery refuses a recovery threshold on the firing side of the rule's threshold, because it has no meaning:
+// a rule that fires above 5 cannot wait until the value is below 10.
 func (s AlertSpec) validateRecovery() []FieldError {
 	if s.RecoveryThreshold == nil || *s.RecoveryThreshold == s.Threshold || s.Kind == AlertNewIssue {
 		return nil
@@ -289,7 +287,7 @@ func (s AlertSpec) validateRecovery() []FieldError {
 	}}
 }
 
-// CheckChannels returns a problem for every channel of the rule that is not known.
+// CheckChannels returns a problem for every unknown channel of the rule.
 func (s AlertSpec) CheckChannels(known func(id string) bool) (problems []FieldError) {
 	for i, id := range s.ChannelIDs {
 		if !known(id) {
@@ -299,13 +297,12 @@ func (s AlertSpec) CheckChannels(known func(id string) bool) (problems []FieldEr
 	return problems
 }
 
-// UnknownMonitor is the problem of a condition that names a monitor that does not exist.
+// UnknownMonitor is the problem of a condition that names a missing monitor.
 func UnknownMonitor(id string) FieldError {
 	return FieldError{Field: "condition.monitorId", Code: "unknown_monitor", Message: fmt.Sprintf("There is no monitor %q.", id)}
 }
 
-// EnvironmentFixed is the problem of a change that names another environment than the one
-// that its target belongs to.
+// EnvironmentFixed is the problem of a change that names another environment than that of its target.
 func EnvironmentFixed(field, environment string) FieldError {
 	return FieldError{
 		Field: field, Code: "not_changeable", Allowed: []string{environment},
@@ -313,11 +310,11 @@ func EnvironmentFixed(field, environment string) FieldError {
 	}
 }
 
-// Window is the span that a value is measured over, and how long a rule must have
-// recovered before its incident is resolved.
+// Window is the span over which a value is measured. A rule must also have recovered for this long before its incident
+// is resolved.
 func (s *AlertSpec) Window() time.Duration { return time.Duration(s.WindowMinutes) * time.Minute }
 
-// Cooldown is how long after its end an incident is opened again instead of a new one.
+// Cooldown is the time after the end of an incident in which a breach reopens it instead of opening a new one.
 func (s *AlertSpec) Cooldown() time.Duration { return time.Duration(s.CooldownMinutes) * time.Minute }
 
 // AlertRule is a rule of one environment of an application.
@@ -325,13 +322,13 @@ type AlertRule struct {
 	ID string `json:"id"`
 	AlertSpec
 	Environment string `json:"environment"`
-	// Number is the environment's.
+	// Number is the number of the environment.
 	Number    uint64    `json:"number"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// AlertRow is a rule with what it has seen.
+// AlertRow is a rule with its state.
 type AlertRow struct {
 	AlertRule
 	Seen AlertState `json:"seen"`

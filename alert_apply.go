@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AlertStateWord is where a rule stands.
+// AlertStateWord is the name of a rule's state.
 type AlertStateWord string
 
 // The states (contract 63).
@@ -18,19 +18,19 @@ const (
 	AlertNoData  AlertStateWord = "no_data"
 )
 
-// AlertState is the state that a rule's measurements have led to.
+// AlertState is the state of a rule after its measurements.
 type AlertState struct {
 	State           AlertStateWord `json:"state"`
 	LastEvaluatedAt time.Time      `json:"lastEvaluatedAt,omitzero"`
 	LastValue       *float64       `json:"lastValue,omitempty"`
 	LastFiredAt     time.Time      `json:"lastFiredAt,omitzero"`
-	// Since is when the condition began to hold, Recovered when it ceased to.
+	// Since is when the condition began to hold, Recovered when it ceased to hold.
 	Since     time.Time `json:"since,omitzero"`
 	Recovered time.Time `json:"recovered,omitzero"`
-	// SuppressedUntil says that values before then are not trusted, because the service
-	// itself was down during their window.
+	// SuppressedUntil is the instant before which values are not trusted, because the service itself was down during
+	// their window.
 	SuppressedUntil time.Time `json:"suppressedUntil,omitzero"`
-	// Incident is the latest of the rule.
+	// Incident is the latest incident of the rule.
 	Incident *Incident `json:"incident,omitempty"`
 }
 
@@ -38,15 +38,14 @@ type AlertState struct {
 type Measurement struct {
 	At    time.Time
 	Value float64
-	// Known is false without data.
+	// Known is false if there was no data.
 	Known bool
 	// Issue is the id of the issue that a rule of kind new_issue reports.
 	Issue      string
 	IssueTitle string
-	// Others is how many more issues are new at the same time, or regressed.
+	// Others is the number of further issues that are new, or have regressed, at the same time.
 	Others int
-	// Regressed says that the issues are not new but came back after somebody had resolved
-	// them.
+	// Regressed says that the issues are not new but came back after a resolution.
 	Regressed bool
 }
 
@@ -67,12 +66,12 @@ func breached(comparator string, value, threshold float64) bool {
 	return value != threshold
 }
 
-// Suppressible reports whether an outage of the service itself can make the rule fire: what
-// was not taken in then makes values too small, never too large.
+// Suppressible reports whether an outage of the service itself can make the rule fire: data that was not ingested makes
+// values too small, never too large.
 func (s *AlertSpec) Suppressible() bool { return s.Comparator != "gt" && s.Comparator != "gte" }
 
-// holds reports whether a measurement breaks the rule, and whether it is a recovery; between
-// the two thresholds it is neither.
+// holds reports whether a measurement breaches the rule, and whether it is a recovery. Between the two thresholds it is
+// neither.
 func (s *AlertSpec) holds(m Measurement) (breach, recovery bool) {
 	switch {
 	case s.Kind == AlertNewIssue:
@@ -88,8 +87,8 @@ func (s *AlertSpec) holds(m Measurement) (breach, recovery bool) {
 	return breach, !breach && !breached(s.Comparator, m.Value, until)
 }
 
-// Apply returns the state after a measurement, and the notices to send. A
-// measurement that is older than the last one changes nothing.
+// Apply returns the state after a measurement, and the notices to send. A measurement older than the last one changes
+// nothing.
 func (r *AlertRule) Apply(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
 	if m.At.Before(s.LastEvaluatedAt) {
 		return s, nil
@@ -128,7 +127,7 @@ func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent
 	}
 	s.State, s.LastFiredAt, s.Since, s.Recovered = AlertFiring, m.At, time.Time{}, time.Time{}
 	last := s.Incident
-	// A resolution of the issue has ended the cooldown.
+	// The resolution of the issue has ended the cooldown.
 	if last != nil && last.ResolvedAt != nil && m.At.Sub(*last.ResolvedAt) < r.Cooldown() && !m.Regressed {
 		again := *last
 		again.TellAt = last.ResolvedAt.Add(r.Cooldown())
@@ -156,14 +155,13 @@ func (r *AlertRule) repeat(s AlertState, m Measurement) (AlertState, []NoticeEve
 	return r.tell(s, m.At)
 }
 
-// RegressionPause is the least time between two notices of an incident that tell of different
-// issues that regressed: when a hundred come back at once, people hear of it once.
+// RegressionPause is the least time between two notices of an incident about different regressed issues: if a hundred
+// regress at once, people get one notice.
 const RegressionPause = time.Minute
 
-// again notifies the channels of a running incident once more, because an issue has come back; its
-// resolution ended every acknowledgement. The notice goes out at once if the issue is the one of the
-// incident's last notice or the last notice of a regression is older than RegressionPause, and
-// otherwise when that pause is over.
+// again notifies the channels of an open incident once more, because an issue has regressed. Its resolution ended every
+// acknowledgement. The notice goes out at once if the last notice was about the same issue, or if the last notice of a
+// regression is older than RegressionPause. Otherwise it goes out at the end of that pause.
 func (r *AlertRule) again(s AlertState, now time.Time, same bool) (AlertState, []NoticeEvent) {
 	told := *s.Incident
 	told.Status, told.AcknowledgedAt, told.AcknowledgedBy = IncidentOpen, nil, nil
@@ -180,7 +178,7 @@ func (r *AlertRule) again(s AlertState, now time.Time, same bool) (AlertState, [
 	return r.tell(s, now)
 }
 
-// tell notifies the channels of an incident that was opened again and has outlasted the cooldown.
+// tell notifies the channels of a reopened incident that has outlasted the cooldown.
 func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
 	if s.Incident.TellAt.IsZero() || now.Before(s.Incident.TellAt) || s.Incident.Status != IncidentOpen {
 		return s, nil
@@ -212,7 +210,7 @@ func (r *AlertRule) fall(s AlertState, m Measurement, recovery bool) (AlertState
 	return s.Resolve(nil, m.At)
 }
 
-// Resolve ends the incident of a rule, by hand where by is not nil.
+// Resolve ends the incident of a rule, by hand if by is not nil.
 func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []NoticeEvent) {
 	if !s.Incident.Live() {
 		return s, nil
@@ -227,8 +225,8 @@ func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []Notic
 	return s, []NoticeEvent{NoticeResolved}
 }
 
-// OccurrenceTime is the part of time in which the breaches of a rule that measures count as
-// one, so that what an incident counts does not depend on how often somebody looks.
+// OccurrenceTime is the span within which several breaches of a measured rule count as one. So the count of an incident
+// does not depend on how often the rule is evaluated.
 const OccurrenceTime = 10 * time.Second
 
 // triggered returns the incident after one more breach.
@@ -253,7 +251,7 @@ func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 	return &i
 }
 
-// title says in a line what has happened.
+// title describes the breach in one line.
 func (r *AlertRule) title(m Measurement) string {
 	switch {
 	case r.Kind == AlertNewIssue && m.Regressed && m.Others > 0:
@@ -272,8 +270,8 @@ func (r *AlertRule) title(m Measurement) string {
 	return fmt.Sprintf("%s — %s %s %s", r.Name, number(m.Value), signs[r.Comparator], number(r.Threshold))
 }
 
-// Due returns when a rule must be looked at although nothing happens, the zero time for
-// never: while it is pending, recovers, or has an incident to tell of.
+// Due returns when a rule must be evaluated without new data, the zero time for never. A rule is due while it is
+// pending, recovers, or has an incident to notify.
 func (r *AlertRule) Due(s *AlertState, now time.Time) (due time.Time) {
 	sooner := func(at time.Time) {
 		at = at.Truncate(0)
@@ -301,8 +299,8 @@ func (r *AlertRule) Due(s *AlertState, now time.Time) (due time.Time) {
 	return due
 }
 
-// Tick evaluates a rule that is notified (uptime, new_issue) when time has passed without a
-// notification: the last one still holds.
+// Tick evaluates a notified rule (uptime, new_issue) after time has passed without a notification: the last one still
+// holds.
 func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
 	evaluated := s.LastEvaluatedAt
 	if r.Kind == AlertNewIssue {
@@ -328,9 +326,8 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	return next, events
 }
 
-// Streamed reports whether the pipeline notifies the rule: of new issues, and of the rows
-// that it counts.
+// Streamed reports whether the pipeline notifies the rule, of new issues or of the rows that it counts.
 func (r *AlertRule) Streamed() bool { return r.Kind != AlertUptime }
 
-// Reported reports whether values of rules of this kind are reported to them instead of being measured.
+// Reported reports whether rules of this kind receive their values instead of measuring them.
 func (k AlertKind) Reported() bool { return k == AlertUptime || k == AlertNewIssue }

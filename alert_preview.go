@@ -9,23 +9,23 @@ import (
 // PreviewTime is how far back a preview of an alert rule looks.
 const PreviewTime = 7 * 24 * time.Hour
 
-// maxPreviewPoints bounds the values that a preview shows.
+// maxPreviewPoints limits the values that a preview shows.
 const maxPreviewPoints = 500
 
-// PreviewFiring is one time that a rule would have fired.
+// PreviewFiring is one period in which a rule would have fired.
 type PreviewFiring struct {
 	StartedAt time.Time
 	// ResolvedAt is nil if the rule would fire at the end of the preview.
 	ResolvedAt *time.Time
 	Title      string
-	// Value is that of the latest breach, nil of rules about issues and without data.
+	// Value is the value of the latest breach. It is nil for rules about issues and without data.
 	Value       *float64
 	Occurrences uint64
-	// Notices is how many notices each channel would have got.
+	// Notices is the number of notices that each channel would have received.
 	Notices int
 }
 
-// PreviewPoint is a value that a rule would have judged; Value is nil where there was no data.
+// PreviewPoint is a value that a rule would have judged; Value is nil if there was no data.
 type PreviewPoint struct {
 	At    time.Time
 	Value *float64
@@ -34,19 +34,19 @@ type PreviewPoint struct {
 // AlertPreview lists the incidents that a rule would have opened between From and To, and the values it judged.
 type AlertPreview struct {
 	From, To time.Time
-	// Step is the time between two values of a rule that measures.
+	// Step is the time between two values of a measured rule.
 	Step    time.Duration
 	Firings []PreviewFiring
 	Points  []PreviewPoint
 }
 
-// Preview plays measurements, the oldest first, to a rule as if they were live: the same function judges
-// each, and the passing of time between two of them.
+// Preview applies measurements, the oldest first, to a rule as if they were live. The same functions judge each
+// measurement and the time between two of them.
 func (r *AlertRule) Preview(from, to time.Time, measured []Measurement) AlertPreview {
 	out := AlertPreview{From: from, To: to}
 	state := AlertState{State: AlertOK}
 	last := from
-	// pass has time pass for rules that are told of values; others measure all the time.
+	// pass lets time pass for rules that receive their values; the other rules are measured all the time.
 	pass := func(until time.Time) {
 		for r.Kind.Reported() {
 			due := r.Due(&state, last)
@@ -78,7 +78,7 @@ func (r *AlertRule) Preview(from, to time.Time, measured []Measurement) AlertPre
 	return out
 }
 
-// note records what a step of the preview led to.
+// note records the outcome of a step of the preview.
 func (p *AlertPreview) note(state *AlertState, events []NoticeEvent, at time.Time) {
 	i := state.Incident
 	if i == nil {
@@ -102,7 +102,7 @@ func (p *AlertPreview) note(state *AlertState, events []NoticeEvent, at time.Tim
 	firing.Notices += len(events)
 }
 
-// thin keeps at most maxPreviewPoints points, evenly spread.
+// thin reduces the points to at most maxPreviewPoints, evenly spread.
 func (p *AlertPreview) thin() {
 	if every := (len(p.Points) + maxPreviewPoints - 1) / maxPreviewPoints; every > 1 {
 		kept := p.Points[:0]
@@ -113,13 +113,13 @@ func (p *AlertPreview) thin() {
 	}
 }
 
-// PreviewStep is the time between two values of a preview, and the width of the slots that it counts in.
+// PreviewStep is the time between two values of a preview, and the width of its slots.
 func (c *AlertCounter) PreviewStep() time.Duration {
 	return max(time.Minute, (c.Window() / 30).Truncate(time.Minute))
 }
 
-// Replay returns the values that a rule would have measured every step of a span, of slots that reach from a
-// window before its beginning to its end.
+// Replay returns the values that a rule would have measured at every step of a span. The slots reach from one window
+// before the beginning of the span to its end.
 func (c *AlertCounter) Replay(agg Agg, slots AlertSlots, from, to time.Time) []Measurement {
 	var out []Measurement
 	step := c.PreviewStep()

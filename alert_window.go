@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// AlertCounter selects the rows that a rule counts, and the length of its window. Rules with equal
-// counters share the counts.
+// AlertCounter defines the rows that a rule counts, and the length of its window. Rules with equal counters share the
+// counts.
 type AlertCounter struct {
 	Environment uint64 `json:"environment"`
 	// Kind is event_volume, error_rate, or metric for points of metrics and vitals.
 	Kind AlertKind `json:"kind"`
-	// Word is the name of the events, the level of the errors ("" counts all), or the name
-	// of the metric.
+	// Word is the name of the events, the level of the errors ("" counts all), or the name of the metric.
 	Word string `json:"word,omitempty"`
-	// Labels are those that a point must have, as EncodeLabels writes them.
+	// Labels are the labels that a point must have, as EncodeLabels writes them.
 	Labels  string `json:"labels,omitempty"`
 	Minutes int    `json:"minutes"`
-	// Bins says that percentiles are asked for.
+	// Bins says that percentiles are needed.
 	Bins bool `json:"bins,omitempty"`
 }
 
-// Counter returns the rule's counter. It is false for rules whose value is no sum over stored
-// rows: those that are notified, and errors per session, since distinct sessions do not add up.
+// Counter returns the rule's counter. It returns false if the rule's value is not a sum over stored rows: for notified
+// rules, and for errors per session, because distinct sessions do not add up.
 func (r *AlertRule) Counter() (AlertCounter, bool) {
 	c := AlertCounter{Environment: r.Number, Kind: r.Kind, Minutes: r.WindowMinutes}
 	switch r.Kind {
@@ -45,7 +44,7 @@ func (r *AlertRule) Counter() (AlertCounter, bool) {
 	return c, r.Condition.Per == ""
 }
 
-// labels returns what the points that the rule looks at must have.
+// labels returns the labels that the rule's points must have.
 func (r *AlertRule) labels() (labels []Label) {
 	if r.Kind == AlertVital {
 		if r.Condition.Path == "" {
@@ -60,8 +59,8 @@ func (r *AlertRule) labels() (labels []Label) {
 	return labels
 }
 
-// Agg returns how the rule puts together what it counts: events and errors are counted,
-// vitals are judged by their third quartile.
+// Agg returns how the rule aggregates its rows: events and errors are counted, vitals are judged by their third
+// quartile.
 func (r *AlertRule) Agg() Agg {
 	switch r.Kind {
 	case AlertMetric:
@@ -73,7 +72,7 @@ func (r *AlertRule) Agg() Agg {
 	return AggCount
 }
 
-// EncodeLabels writes labels so that different ones differ; DecodeLabels reads them.
+// EncodeLabels writes labels so that different labels have different texts; DecodeLabels reads them.
 func EncodeLabels(labels []Label) string {
 	var out []byte
 	for _, label := range labels {
@@ -112,7 +111,7 @@ func DecodeLabels(text string) (labels []Label) {
 	return labels
 }
 
-// windowSlots is about how many slots a window has; no slot is shorter than a second.
+// windowSlots is the approximate number of slots of a window; no slot is shorter than a second.
 const windowSlots = 300
 
 // Window is the span that is counted.
@@ -124,8 +123,8 @@ func (c *AlertCounter) Step() int64 { return max(1, int64(c.Minutes)*60/windowSl
 // Slot returns the number of the slot of an instant.
 func (c *AlertCounter) Slot(at time.Time) int64 { return at.Unix() / c.Step() }
 
-// AlertSlot holds the counts of one slot. Slots of the same number add up, in any parts
-// and any order, to the same numbers; only sums may differ in their last digits.
+// AlertSlot holds the counts of one slot. Slots of the same number add up to the same counts in any order and grouping;
+// only sums may differ in their last digits.
 type AlertSlot struct {
 	At int64 `json:"at"`
 	MetricTotals
@@ -159,13 +158,13 @@ func (s *AlertSlot) bin(b AlertBin) {
 // AlertSlots are slots in the order of their numbers.
 type AlertSlots []AlertSlot
 
-// AlertWindow holds what a counter counts in its window, and the blocks that it was found in.
+// AlertWindow holds the counts of a counter in its window, and the blocks that they come from.
 type AlertWindow struct {
 	Slots  AlertSlots
 	Blocks []uint64
 }
 
-// At returns the slot of a number, made where it is missing.
+// At returns the slot of a number and creates it if it is missing.
 func (s *AlertSlots) At(number int64) *AlertSlot {
 	list := *s
 	if last := len(list) - 1; last >= 0 && list[last].At == number {
@@ -178,7 +177,7 @@ func (s *AlertSlots) At(number int64) *AlertSlot {
 	return &(*s)[at]
 }
 
-// Add includes other slots.
+// Add merges other slots.
 func (s *AlertSlots) Add(others AlertSlots) {
 	for i := range others {
 		slot := s.At(others[i].At)
@@ -199,8 +198,8 @@ func (s AlertSlots) Clone() AlertSlots {
 	return out
 }
 
-// span returns the numbers of the first and the last slot of the window that ends at an
-// instant: a slot is counted until all of it has left the window.
+// span returns the numbers of the first and the last slot of the window that ends at an instant. A slot counts until
+// all of it has left the window.
 func (c *AlertCounter) span(now time.Time) (first, last int64) {
 	return c.Slot(now.Add(-c.Window())), c.Slot(now)
 }
@@ -211,9 +210,9 @@ func (c *AlertCounter) Trim(slots AlertSlots, now time.Time) AlertSlots {
 	return slices.DeleteFunc(slots, func(s AlertSlot) bool { return s.At < first })
 }
 
-// Value returns the value of the window that ends at an instant, from slots that may be spread over
-// several lists. Without observations there is no value, except for counts of events and errors.
-// Percentiles are within SketchAccuracy.
+// Value returns the value of the window that ends at an instant, from slots that may be spread over several lists.
+// Without observations there is no value, except for counts of events and errors. Percentiles are within
+// SketchAccuracy.
 func (c *AlertCounter) Value(agg Agg, now time.Time, lists ...AlertSlots) (value float64, known bool) {
 	first, last := c.span(now)
 	var totals MetricTotals
@@ -278,9 +277,8 @@ func alertQuantile(q float64, each func(func(*AlertSlot))) *float64 {
 	return SketchValue(at, MetricTotals{Min: low, Max: high})
 }
 
-// Changes returns when the value may change although nothing more is counted: when the next
-// slot leaves the window or enters it, and when the last one leaves. Both are the zero time
-// where nothing is left.
+// Changes returns when the value may change without new rows: when the next slot leaves or enters the window, and when
+// the last one leaves. Both are the zero time if no slot is left.
 func (c *AlertCounter) Changes(slots AlertSlots, now time.Time) (next, empty time.Time) {
 	first, last := c.span(now)
 	for i := range slots {
@@ -299,8 +297,8 @@ func (c *AlertCounter) Changes(slots AlertSlots, now time.Time) (next, empty tim
 	return next, empty
 }
 
-// Ages reports whether a rule can begin to fire, or lose its data, although nothing more is counted:
-// a falling value may break it. A rule with an upper threshold alone cannot.
+// Ages reports whether a rule can begin to fire, or lose its data, without new rows, because a falling value may breach
+// it. A rule with only an upper threshold cannot.
 func (r *AlertRule) Ages() bool {
 	agg := r.Agg()
 	grows := agg == AggCount || agg == AggMax

@@ -7,19 +7,18 @@ import (
 
 // AnalyticsScope selects the rows of an analytics read.
 type AnalyticsScope struct {
-	// App is the application whose environment it is; its goals decide what converts.
+	// App is the application of the environment; its goals define the conversions.
 	App         AppRef
 	Environment Environment
 	Window      Window
 	Filters     Filters
 	IncludeBots bool
-	// Segment is the one that the filter on DimSegment names; its people are those of AsOf.
+	// Segment is the segment of the filter on DimSegment; its members are the members as of AsOf.
 	Segment *Segment
 	AsOf    time.Time
 }
 
-// Headline holds the six metrics of an overview (Visitors is the sum of daily
-// uniques) and the true uniques beside them.
+// Headline holds the six metrics of an overview (Visitors is the sum of daily uniques) and the true uniques.
 type Headline struct {
 	Visitors       uint64
 	UniqueVisitors uint64
@@ -32,7 +31,7 @@ type Headline struct {
 	Conversions   uint64
 }
 
-// Overview is a headline with that of the window before.
+// Overview is the headline of a window and of the window before.
 type Overview struct {
 	Window   Window
 	Capped   bool
@@ -81,36 +80,36 @@ type EventQuery struct {
 	ID          string
 	Name        string
 	PersonID    string
-	// Stays is where the events of the person are; nil where the query names none.
+	// Stays locates the events of the person; nil if the query names no person.
 	Stays     *PersonStays
 	SessionID string
 	Search    string
-	// SearchMasked says that the caller may not see e-mail-like values, so the
-	// search must not match inside them either.
+	// SearchMasked says that the caller may not see e-mail-like values, so the search must not match inside them
+	// either.
 	SearchMasked bool
-	// Underway takes rows of blocks that are being stored as well. The block that a crash interrupted is
-	// stored again, so without it a walk through all rows misses some that were shown before.
+	// Underway also includes rows of blocks that are being stored. A block that a crash interrupted is stored again, so
+	// without Underway a walk through all rows misses some that were shown before.
 	Underway bool
 	Before   *EventKey
 	Limit    int
 }
 
-// PersonStays are when visitors belonged to a person: intervals of milliseconds since the epoch, the
-// end of each excluded. The three lists are as long as one another.
+// PersonStays are the periods in which visitors belonged to a person: intervals of milliseconds since the epoch, with
+// the end excluded. The three lists have equal lengths.
 type PersonStays struct {
 	Visitors        []uint64
 	FromMs, UntilMs []int64
 }
 
-// EventKey is an event's place in the feed, or an occurrence's in its list. No two rows
-// share one: Tie tells those apart that have time and id in common.
+// EventKey is an event's place in the feed, or an occurrence's in its list. No two rows share a key: Tie distinguishes
+// rows with equal time and id.
 type EventKey struct {
 	Ts  time.Time
 	ID  string
 	Tie uint64
 }
 
-// Compare orders places from the oldest to the newest; lists run the other way.
+// Compare orders keys from the oldest to the newest; lists run the other way.
 func (k EventKey) Compare(other EventKey) int {
 	return cmp.Or(k.Ts.Compare(other.Ts), cmp.Compare(k.ID, other.ID), cmp.Compare(k.Tie, other.Tie))
 }
@@ -127,8 +126,7 @@ type EventName struct {
 // EventNamesQuery selects a page of the catalogue, the most frequent first.
 type EventNamesQuery struct {
 	AnalyticsScope
-	// Masked says that the caller may not see e-mail-like values: names count with
-	// those in them replaced.
+	// Masked says that the caller may not see e-mail-like values, so names are counted with such values replaced.
 	Masked bool
 	After  *EventNameKey
 	Limit  int
@@ -164,7 +162,7 @@ type Live struct {
 	Devices   []LiveRow
 }
 
-// LiveRow is one value of the live view with the visitors who show it.
+// LiveRow is one value of the live view with its number of visitors.
 type LiveRow struct {
 	Value    string
 	Visitors uint64

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AnnotationKind says what a mark on the time axis is about.
+// AnnotationKind is the subject of a mark on the time axis.
 type AnnotationKind string
 
 // The kinds.
@@ -22,7 +22,7 @@ func (AnnotationKind) Values() []AnnotationKind {
 	return []AnnotationKind{AnnotationNote, AnnotationCampaign, AnnotationRelease}
 }
 
-// Bounds of annotations.
+// Limits of annotations.
 const (
 	MaxAnnotations     = 1000
 	MaxAnnotationTitle = 200  // bytes
@@ -35,11 +35,11 @@ type AnnotationSpec struct {
 	At    time.Time      `json:"at"`
 	Title string         `json:"title"`
 	Text  string         `json:"text,omitempty"`
-	// Environment is empty where the mark concerns all.
+	// Environment is empty if the mark concerns all environments.
 	Environment string `json:"environment,omitempty"`
 }
 
-// AnnotationPatch holds the fields of a request; those that are nil keep their values.
+// AnnotationPatch holds the fields of a request; nil fields keep their values.
 type AnnotationPatch struct {
 	Kind        *AnnotationKind `json:"kind,omitempty"`
 	At          *time.Time      `json:"at,omitempty"`
@@ -59,7 +59,7 @@ func (s AnnotationSpec) With(p AnnotationPatch) AnnotationSpec {
 	return s
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s *AnnotationSpec) Validate() (problems []FieldError) {
 	if !slices.Contains(s.Kind.Values(), s.Kind) {
 		problems = append(problems, FieldError{Field: "kind", Code: "unknown_value", Message: fmt.Sprintf("Unknown kind %q.", s.Kind), Allowed: words(s.Kind.Values())})
@@ -77,14 +77,14 @@ func (s *AnnotationSpec) Validate() (problems []FieldError) {
 type Annotation struct {
 	ID string `json:"id"`
 	AnnotationSpec
-	// Automatic says that the service made the mark, of a release that was announced.
+	// Automatic says that the service made the mark for an announced release.
 	Automatic bool        `json:"automatic,omitempty"`
 	CreatedAt time.Time   `json:"createdAt"`
 	UpdatedAt time.Time   `json:"updatedAt"`
 	CreatedBy LedgerActor `json:"createdBy"`
 }
 
-// Within says whether the mark lies in a window, its end included, and concerns an environment.
+// Within reports whether the mark lies in a window, including its end, and concerns an environment.
 func (a *Annotation) Within(w Window, environment string) bool {
 	return !a.At.Before(w.From) && !a.At.After(w.To) && (a.Environment == "" || a.Environment == environment)
 }

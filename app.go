@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of names and of an application's settings.
+// Limits of names and of an application's settings.
 const (
 	MaxName       = 100  // characters
 	MaxAppURL     = 2048 // bytes
@@ -21,15 +21,13 @@ const (
 // DefaultPlatform is the platform of a new application that names none (contract 19).
 const DefaultPlatform = "web"
 
-// DefaultModules lists the modules of a new application that names none: those
-// that need no connection to anything else.
+// DefaultModules lists the modules of a new application that names none: the modules that need no external connection.
 func DefaultModules() []Module {
 	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags}
 }
 
-// AppSpec describes a new application. Empty fields take their
-// defaults: the slug is derived from the name, the platform is web, nil Modules
-// are DefaultModules, and the time zone is UTC.
+// AppSpec describes a new application. Empty fields have defaults: the slug is derived from the name, the platform is
+// web, nil Modules are DefaultModules, and the time zone is UTC.
 type AppSpec struct {
 	Name     string
 	Slug     string
@@ -39,7 +37,7 @@ type AppSpec struct {
 	Timezone string
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s AppSpec) Validate() []FieldError {
 	problems := validateName(s.Name)
 	if s.Slug != "" && !ValidSlug(s.Slug) {
@@ -63,7 +61,7 @@ func (s AppSpec) Validate() []FieldError {
 	return append(problems, validateTimezone(s.Timezone)...)
 }
 
-// validateName checks a name that people read.
+// validateName checks a display name.
 func validateName(name string) []FieldError {
 	switch trimmed := strings.TrimSpace(name); {
 	case trimmed == "":
@@ -79,8 +77,7 @@ func validAppURL(s string) bool {
 	return err == nil && len(s) <= MaxAppURL && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// validateModules checks that the modules exist and that ai has data to work on
-// (contract 22).
+// validateModules checks that the modules exist and that ai has data to work on (contract 22).
 func validateModules(modules []Module) []FieldError {
 	var problems []FieldError
 	for _, module := range modules {
@@ -112,7 +109,7 @@ func validateTimezone(name string) []FieldError {
 	return nil
 }
 
-// orderModules returns the modules without repetition in their shown order.
+// orderModules returns the modules without repetition in display order.
 func orderModules(modules []Module) []Module {
 	return slices.DeleteFunc(Modules(), func(m Module) bool { return !slices.Contains(modules, m) })
 }
@@ -126,8 +123,8 @@ func words[T ~string](values []T) []string {
 	return out
 }
 
-// DeriveSlug returns the slug of a name that is not taken: the derived one, or
-// the first of -2, -3, … after it (contract 23). Reserved slugs count as taken.
+// DeriveSlug returns a free slug for a name: the derived one, or the first free one of -2, -3, … after it (contract
+// 23). Reserved slugs count as taken.
 func DeriveSlug(name string, taken func(slug string) bool) string {
 	base := Slugify(name)
 	if base == "" {
@@ -149,8 +146,8 @@ type AppIDs struct {
 	Numbers      [3]uint64
 }
 
-// NewApplication builds a valid specification's application under a free slug,
-// with its three environments and revision 1.
+// NewApplication builds the application of a valid specification under a free slug, with its three environments and
+// revision 1.
 func NewApplication(spec AppSpec, slug string, org Organization, ids AppIDs, now time.Time) Application {
 	modules := spec.Modules
 	if modules == nil {
@@ -175,7 +172,7 @@ func NewApplication(spec AppSpec, slug string, org Organization, ids AppIDs, now
 	return app
 }
 
-// AppPatch holds the settings to change; nil fields stay as they are.
+// AppPatch holds the settings to change; nil fields are unchanged.
 type AppPatch struct {
 	Name            *string   `json:"name" doc:"The name that people read."`
 	Timezone        *string   `json:"timezone" doc:"An IANA time-zone name; days of reports begin at its midnights."`
@@ -186,10 +183,9 @@ type AppPatch struct {
 	PersonalFields  *[]string `json:"personalFields" doc:"Names of traits and properties that are masked without people.pii.read, in addition to the list in the documentation; at most 100."`
 }
 
-// Apply changes the application and returns the names of the settings that
-// differ from before; the revision grows by one where any does. A patch that
-// names nothing or breaks a rule fails with invalid_request, lists every
-// problem, and changes nothing.
+// Apply changes the application and returns the names of the settings that differ from before. If any differs, the
+// revision grows by one. A patch that names nothing or breaks a rule changes nothing: Apply returns invalid_request
+// with every problem.
 func (a *Application) Apply(patch AppPatch, now time.Time) (changed []string, err error) {
 	if patch == (AppPatch{}) {
 		return nil, Invalid(FieldError{Field: "", Code: "empty_body", Message: "The body names nothing to change."})
@@ -265,8 +261,8 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 	return next, problems
 }
 
-// NormaliseOrigins returns the values in origin form, in order and without
-// repetition; * stays as it is. Each value that is not an origin is a problem.
+// NormaliseOrigins returns the values in origin form, in order and without repetition; * is unchanged. Each value that
+// is not an origin is a problem.
 func NormaliseOrigins(values []string) (origins []string, problems []FieldError) {
 	origins = []string{}
 	for i, value := range values {
@@ -290,9 +286,9 @@ func NormaliseOrigins(values []string) (origins []string, problems []FieldError)
 	return origins, problems
 }
 
-// NormaliseOrigin returns a URL's origin as browsers write it: lower-case
-// scheme and host, no default port, no path. It accepts * as it is. A host in Unicode becomes its ASCII form, and
-// a host that begins with "*." stands for the subdomains of the rest.
+// NormaliseOrigin returns a URL's origin as browsers write it: lower-case scheme and host, no default port, no path. It
+// accepts * unchanged. A host in Unicode becomes its ASCII form. A host that begins with "*." stands for the subdomains
+// of the rest.
 func NormaliseOrigin(value string) (string, bool) {
 	value = strings.TrimSpace(value)
 	if value == "*" {
@@ -319,10 +315,10 @@ func NormaliseOrigin(value string) (string, bool) {
 	return u.Scheme + "://" + host, true
 }
 
-// anyLabel begins a host that stands for subdomains.
+// anyLabel is the prefix of a host that stands for subdomains.
 const anyLabel = "*."
 
-// originsOf returns the origins that a new application with an address allows.
+// originsOf returns the allowed origins of a new application with an address.
 func originsOf(address string) []string {
 	origin, ok := NormaliseOrigin(address)
 	if !ok || strings.Contains(origin, "*") {
@@ -331,7 +327,7 @@ func originsOf(address string) []string {
 	return []string{origin}
 }
 
-// OriginAllowed reports whether pages of an origin may send. A request without an origin comes from no page.
+// OriginAllowed reports whether pages of an origin may send. A request without an origin does not come from a page.
 func OriginAllowed(origin string, allowed []string) bool {
 	if origin == "" || slices.Contains(allowed, "*") {
 		return true
@@ -365,7 +361,7 @@ type KeySpec struct {
 	Label       string
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s KeySpec) Validate() []FieldError {
 	var problems []FieldError
 	if !slices.Contains(KeyKinds(), s.Kind) {
@@ -389,7 +385,7 @@ func (s KeySpec) Validate() []FieldError {
 	return problems
 }
 
-// assign sets a field to the value of a patch; nil leaves it as it is.
+// assign sets a field to the value of a patch; nil leaves it unchanged.
 func assign[T any](field, value *T) {
 	if value != nil {
 		*field = *value

@@ -1,10 +1,10 @@
 package svc
 
-// AppPart names something that an application's actor keeps beside the settings; a request that
-// needs it reads it together with them, by one question.
+// AppPart names data that an application's actor stores in addition to the settings. A request that needs it reads it
+// together with the settings, in one query.
 type AppPart string
 
-// The parts; a request that needs none of them names none.
+// The parts; a request that needs no part names none.
 const (
 	AppGoals   AppPart = "goals"
 	AppFunnels AppPart = "funnels"
@@ -14,16 +14,16 @@ const (
 // AppPartNames lists the parts.
 func AppPartNames() []AppPart { return []AppPart{AppGoals, AppFunnels, AppShare} }
 
-// AppParts holds the part of an application that was asked for; the others are nil.
+// AppParts holds the requested part of an application; the others are nil.
 type AppParts struct {
-	// Goals are ordered by id, the deleted ones among them.
+	// Goals are ordered by id and include the deleted ones.
 	Goals []Goal `json:"goals,omitzero"`
 	// Funnels are ordered by id.
 	Funnels []Funnel `json:"funnels,omitzero"`
 	Share   *Share   `json:"share,omitzero"`
 }
 
-// Has reports whether a part is there; an empty list is.
+// Has reports whether a part is present; an empty list is present.
 func (p *AppParts) Has(part AppPart) bool {
 	switch part {
 	case AppGoals:

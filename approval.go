@@ -5,25 +5,24 @@ import (
 	"slices"
 )
 
-// Sending is how far a request to the outside has got; empty until a second operator
-// approves it.
+// Sending is the progress of an external request. It is empty until a second operator approves the request.
 type Sending string
 
-// The states of a sending. A claim is made once and before anything leaves; what
-// becomes of it is one of the other three, and none of them is tried again.
+// The states of a sending. It is claimed once, before anything leaves. It ends in one of the other three states, and
+// none of them is retried.
 const (
-	// SendingClaimed says that somebody sends it now.
+	// SendingClaimed says that the request is being sent.
 	SendingClaimed Sending = "claimed"
-	// SendingSent says that the tool's route reported it as delivered.
+	// SendingSent says that the tool's route reported a delivery.
 	SendingSent Sending = "sent"
-	// SendingRefused says that nothing was delivered, and that this is known.
+	// SendingRefused says that certainly nothing was delivered.
 	SendingRefused Sending = "refused"
-	// SendingUncertain says that it was claimed and nobody knows whether it left.
+	// SendingUncertain says that the request was claimed and may or may not have left.
 	SendingUncertain Sending = "uncertain"
 )
 
-// Approval is an entry of an organization's approval queue: a request to the outside
-// that the assistant made for a member, and that another member decides on.
+// Approval is an entry of an organization's approval queue: an external request that the assistant made for one member,
+// and that another member decides on.
 type Approval struct {
 	Org    string `json:"org"`
 	App    string `json:"app"`
@@ -38,13 +37,13 @@ func (a *Approval) Take(from *Transcript) {
 	}
 }
 
-// SecondOperatorRequired is the error for a member who decides on their own request.
+// SecondOperatorRequired is the error for a member that decides on their own request.
 func SecondOperatorRequired() error {
 	return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
 }
 
-// CheckSecond reports whether a person may decide on the request as its second operator:
-// not the one who asked, and somebody who could make the call by hand.
+// CheckSecond returns nil if a person may decide on the request as its second operator: not the requester, and with a
+// grant to make the call by hand.
 func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
 	switch {
 	case by.ID == a.Member.ID:
@@ -58,18 +57,18 @@ func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// SendContext is the state of both members, the application and the organization's rules
-// right before a request is sent.
+// SendContext is the state of both members, the application and the organization's rules right before a request is
+// sent.
 type SendContext struct {
 	Requester Grant
-	// Operator is the second one's; it is judged without the rules for assistants.
+	// Operator is the grant of the second operator; the rules for assistants do not apply to it.
 	Operator Grant
 	Modules  []Module
 	Policy   AIPolicy
 }
 
-// CheckSend reports whether a request may still be sent: both members may still do it, and
-// neither the organization's rules nor the application's modules are against it.
+// CheckSend returns nil if a request may still be sent: both members may still make it, and neither the organization's
+// rules nor the application's modules forbid it.
 func (a *Approval) CheckSend(by User, tool *Tool, now *SendContext) error {
 	if err := a.CheckSecond(by, &now.Operator, tool); err != nil {
 		return err
@@ -85,9 +84,8 @@ func (a *Approval) CheckSend(by User, tool *Tool, now *SendContext) error {
 	return nil
 }
 
-// SendingOf says what the answer to a request means. A route that failed or did not
-// answer in time may have sent it. One that reports a failed attempt, by a member ok
-// that is false, does not know what the receiver made of it.
+// SendingOf interprets the answer to a request. A route that failed or timed out may have sent it. A route that reports
+// a failed attempt, by a member ok that is false, does not know how the receiver treated it.
 func SendingOf(outcome *ToolOutcome) Sending {
 	switch {
 	case outcome.Status >= 500 || outcome.Status < 200:

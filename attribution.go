@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Attribution says where a visit came from: the referring domain, the source
-// and medium it counts for, and the campaign parameters and click identifiers
-// that its page address carried.
+// Attribution is the origin of a visit: the referring domain, the source and medium that it counts for, and the
+// campaign parameters and click identifiers of its page address.
 type Attribution struct {
 	ReferrerDomain string   `json:"referrerDomain"`
 	Source         string   `json:"source"`
@@ -21,8 +20,7 @@ type Attribution struct {
 	ClickIDs       ClickIDs `json:"clickIds"`
 }
 
-// ClickIDs are the identifiers that advertising and social networks append to
-// the links they send visitors through.
+// ClickIDs are the identifiers that advertising and social networks append to their links.
 type ClickIDs struct {
 	GCLID   string `json:"gclid,omitempty"`
 	GBRAID  string `json:"gbraid,omitempty"`
@@ -34,8 +32,8 @@ type ClickIDs struct {
 	TWCLID  string `json:"twclid,omitempty"`
 }
 
-// Campaign holds the campaign fields that a sender states beside the page
-// address. A field that is not empty replaces the UTM parameter of its name.
+// Campaign holds the campaign fields that a sender states in addition to the page address. A non-empty field replaces
+// the UTM parameter of its name.
 type Campaign struct {
 	Source  string `json:"source,omitempty"`
 	Medium  string `json:"medium,omitempty"`
@@ -44,21 +42,20 @@ type Campaign struct {
 	Content string `json:"content,omitempty"`
 }
 
-// Origin is where a visit came from, as its first event states it. All events of the
-// visit carry it.
+// Origin is the origin of a visit as its first event states it. All events of the visit carry it.
 type Origin struct {
 	Attribution
 	Referrer string
 }
 
-// Limits of an origin, in bytes: an intake keeps those of all visits under way.
+// Limits of an origin, in bytes: an intake stores the origins of all open visits.
 const (
 	maxOriginWord     = MaxNameBytes
 	maxOriginClickID  = 512
 	maxOriginReferrer = MaxTextBytes
 )
 
-// Bounded returns the origin with its words cut to what a visit keeps of them.
+// Bounded returns the origin with its texts cut to the limits of a visit.
 func (o Origin) Bounded() Origin {
 	for _, word := range o.words() {
 		*word = cut(*word, maxOriginWord)
@@ -70,7 +67,7 @@ func (o Origin) Bounded() Origin {
 	return o
 }
 
-// Clone returns the origin with texts of its own.
+// Clone returns the origin with its own copies of the texts.
 func (o Origin) Clone() Origin {
 	for _, word := range o.words() {
 		*word = strings.Clone(*word)
@@ -90,14 +87,13 @@ func (c *ClickIDs) words() [8]*string {
 	return [...]*string{&c.GCLID, &c.GBRAID, &c.WBRAID, &c.FBCLID, &c.MSCLKID, &c.TTCLID, &c.LiFatID, &c.TWCLID}
 }
 
-// Source and medium of a visit that nothing brought.
+// Source and medium of a direct visit.
 const (
 	SourceDirect = "direct"
 	MediumNone   = "none"
 )
 
-// Media that a referrer or a click identifier implies. Campaigns may name
-// any other.
+// Media that a referrer or a click identifier implies. Campaigns may name any other.
 const (
 	MediumCPC      = "cpc"
 	MediumOrganic  = "organic"
@@ -110,27 +106,22 @@ const (
 // channel is a pair of source and medium.
 type channel struct{ source, medium string }
 
-// Attribute derives the attribution of a page view from its address, its
-// referrer and the campaign fields stated beside them.
+// Attribute derives the attribution of a page view from its address, its referrer and the campaign fields that the
+// sender states.
 //
-// Source and Medium are decided apart from each other. Each is the UTM value
-// in lower case if there is one; otherwise the one that a click identifier
-// implies, otherwise what the referrer implies, otherwise direct and none. The
-// query parameters ref and source, in this order, stand for a missing utm_source. The
-// identifiers gclid, gbraid, wbraid and msclkid belong to advertisements and outweigh the
-// referrer; the other identifiers are added to ordinary links too and yield to
-// a referrer that is a known social network.
+// Source and Medium are decided independently. Each is the lower-case UTM value if there is one, otherwise the value
+// that a click identifier implies, otherwise the value that the referrer implies, otherwise direct and none. The query
+// parameters ref and source, in this order, replace a missing utm_source. The identifiers gclid, gbraid, wbraid and
+// msclkid belong to advertisements and take precedence over the referrer. The other identifiers are also added to
+// ordinary links, so a referrer that is a known social network takes precedence over them.
 //
-// A referrer on the page's own domain, with or without "www.", counts as none,
-// and so does one whose host is longer than a domain name can be. A domain is the same in
-// Unicode and in its ASCII form, which is the one that counts. The "amp;" that a link copied
-// out of HTML has before its parameters is left out. Of a repeated
-// parameter the first value that is not empty counts. UTM values keep their
-// case; a value with a malformed escape is kept as it was sent.
+// A referrer on the page's own domain, with or without "www.", is ignored, and so is a referrer with a host longer than
+// a domain name can be. Domains are compared in their ASCII form, so Unicode and ASCII forms are equal. The "amp;" that
+// precedes the parameters of a link copied from HTML is ignored. Of a repeated parameter, the first non-empty value
+// counts. UTM values retain their case; a value with a malformed escape is retained as sent.
 //
-// The strings of the result share memory with the arguments wherever no
-// decoding or case folding is needed, and Attribute allocates nothing then.
-// Any input is accepted, well-formed or not.
+// The strings of the result share memory with the arguments if no decoding or case folding is needed, and Attribute
+// then allocates nothing. It accepts any input, well-formed or not.
 func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
 	page := cutURL(pageURL)
 	var a Attribution
@@ -151,7 +142,7 @@ func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
 	return a
 }
 
-// readQuery fills the UTM and click identifier fields from a raw query. It returns the source that other parameters
+// readQuery fills the UTM and click identifier fields from a raw query. It returns the source that the other parameters
 // name.
 func (a *Attribution) readQuery(query string) (named string) {
 	var ref, source string
@@ -177,11 +168,10 @@ func (a *Attribution) readQuery(query string) (named string) {
 	return firstNonEmpty(ref, source)
 }
 
-// escapedAmpersand is what HTML has after the ampersand of an ampersand.
+// escapedAmpersand is the rest of an escaped ampersand in HTML, after the ampersand.
 const escapedAmpersand = "amp;"
 
-// field returns the field that holds the query parameter of the given name,
-// nil for a parameter that means nothing here.
+// field returns the field of a query parameter, nil if the parameter has no meaning here.
 func (a *Attribution) field(parameter string) *string {
 	switch parameter {
 	case "utm_source":
@@ -214,8 +204,8 @@ func (a *Attribution) field(parameter string) *string {
 	return nil
 }
 
-// unescape decodes percent escapes and plus signs. Text with a malformed
-// escape is returned as it is; bytes that are no UTF-8 become U+FFFD.
+// unescape decodes percent escapes and plus signs. Text with a malformed escape is returned unchanged; invalid UTF-8
+// becomes U+FFFD.
 func unescape(text string) string {
 	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '+') < 0 {
 		return text
@@ -242,8 +232,7 @@ func firstNonEmpty(stated, found string) string {
 	return found
 }
 
-// implied returns the channel that click identifiers and referrer imply
-// together.
+// implied returns the channel that click identifiers and referrer together imply.
 func (a *Attribution) implied() channel {
 	referring := channel{SourceDirect, MediumNone}
 	if a.ReferrerDomain != "" {
@@ -268,8 +257,7 @@ func (a *Attribution) implied() channel {
 	return referring
 }
 
-// PathOf returns the path of an address as it was sent, without query and
-// fragment, and "/" where there is none.
+// PathOf returns the path of an address as sent, without query and fragment, and "/" if there is none.
 func PathOf(address string) string {
 	if path := cutURL(address).path; path != "" {
 		return path
@@ -277,23 +265,21 @@ func PathOf(address string) string {
 	return "/"
 }
 
-// HostOf returns the host of an address in lower case, without user, port and
-// the brackets of an IPv6 address. It is empty for an address that names no
-// host, such as a bare path or "about:blank".
+// HostOf returns the host of an address in lower case, without user, port and the brackets of an IPv6 address. It is
+// empty for an address without a host, such as a bare path or "about:blank".
 func HostOf(address string) string {
 	return hostName(cutURL(address).authority)
 }
 
-// domainOf is a host in its ASCII form, without the prefix and the final dot that make no
-// difference to where it leads.
+// domainOf returns the ASCII form of a host without "www." and the final dot, which lead to the same site.
 func domainOf(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(ASCIIHost(host), "www."), ".")
 }
 
-// urlParts are the raw parts of an address; none of them is decoded.
+// urlParts are the raw, undecoded parts of an address.
 type urlParts struct{ authority, path, query string }
 
-// cutURL cuts an address as net/url does, but accepts every input.
+// cutURL splits an address as net/url does, but accepts every input.
 func cutURL(address string) urlParts {
 	address, _, _ = strings.Cut(address, "#")
 	address, query, _ := strings.Cut(address, "?")
@@ -313,8 +299,7 @@ func cutURL(address string) urlParts {
 	return urlParts{path: rest, query: query}
 }
 
-// schemeLength is the length of the scheme that an address begins with, its
-// colon included, or 0.
+// schemeLength is the length of an address's scheme including the colon, or 0.
 func schemeLength(address string) int {
 	for i := range len(address) {
 		switch c := address[i]; {

@@ -2,9 +2,8 @@ package svc
 
 import "strings"
 
-// referrerChannel returns the channel of a referring domain, which is in lower
-// case and has no "www.". A domain that nobody knows is its own source with
-// medium referral.
+// referrerChannel returns the channel of a referring domain, which is in lower case and without "www.". An unknown
+// domain is its own source with medium referral.
 func referrerChannel(domain string) channel {
 	for name := domain; name != ""; _, name, _ = strings.Cut(name, ".") {
 		if known, ok := knownReferrers[name]; ok {
@@ -17,9 +16,8 @@ func referrerChannel(domain string) channel {
 	return channel{domain, MediumReferral}
 }
 
-// countryReferrer recognises the sites that exist under the domains of many
-// countries. Of Google and Yahoo only the search pages count as such: their
-// other hosts publish what other people wrote.
+// countryReferrer recognises the sites that exist under the domains of many countries. Of Google and Yahoo only the
+// search pages count: their other hosts publish content of their users.
 func countryReferrer(domain string) (channel, bool) {
 	sub, name := splitCountryDomain(domain)
 	switch name {
@@ -40,10 +38,9 @@ func countryReferrer(domain string) (channel, bool) {
 	return channel{}, false
 }
 
-// splitCountryDomain cuts a domain into what precedes its registered name and
-// that name. The name is empty unless it stands right before a suffix of the
-// forms "com", "de", "co.uk" and "com.br", so that a name that somebody put in
-// front of a domain of their own is not taken for it.
+// splitCountryDomain splits a domain into its registered name and the part before it. The name is empty unless it
+// stands right before a suffix of the forms "com", "de", "co.uk" and "com.br". So a known name that is a subdomain of
+// another domain is not recognised.
 func splitCountryDomain(domain string) (sub, name string) {
 	rest, suffix := cutLast(domain)
 	if suffix != "com" && len(suffix) != len("de") {
@@ -65,8 +62,8 @@ func cutLast(domain string) (rest, label string) {
 	return domain[:dot], domain[dot+1:]
 }
 
-// knownReferrers maps domains to channels; an entry speaks for its subdomains
-// too unless they have their own. It is never changed.
+// knownReferrers maps domains to channels; an entry also covers its subdomains unless they have their own. It is never
+// changed.
 var knownReferrers = map[string]channel{ //nolint:gochecknoglobals // a table of constants, never changed
 	"bing.com":             {"bing", MediumOrganic},
 	"msn.com":              {"bing", MediumOrganic},

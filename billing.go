@@ -2,7 +2,7 @@ package svc
 
 import "time"
 
-// BillingKind says what a billing item tells.
+// BillingKind is the kind of a billing item.
 type BillingKind string
 
 // The kinds of billing items.
@@ -11,7 +11,7 @@ const (
 	BillingSubscription BillingKind = "subscription"
 	BillingPayment      BillingKind = "payment"
 	BillingRefund       BillingKind = "refund"
-	// BillingRate is the value of a unit of a currency in another one from a day on.
+	// BillingRate is the value of one unit of a currency in another one from a day on.
 	BillingRate BillingKind = "rate"
 )
 
@@ -20,10 +20,10 @@ func BillingKinds() []BillingKind {
 	return []BillingKind{BillingSubscription, BillingPayment, BillingRefund, BillingRate}
 }
 
-// SubscriptionStatus is the state in which a billing system has a subscription.
+// SubscriptionStatus is the state of a subscription in a billing system.
 type SubscriptionStatus string
 
-// The states. Active and past due ones count for MRR.
+// The states. Active and past due subscriptions count for MRR.
 const (
 	SubscriptionTrialing SubscriptionStatus = "trialing"
 	SubscriptionActive   SubscriptionStatus = "active"
@@ -42,32 +42,33 @@ func (s SubscriptionStatus) pays() bool {
 	return s == SubscriptionActive || s == SubscriptionPastDue
 }
 
-// BillingRow is one billing item on its way to the store and back. Its strings stay valid as long as the row.
+// BillingRow is one billing item on its way to the store and back. Its strings are valid as long as the row.
 type BillingRow struct {
 	Environment uint64
 	Kind        BillingKind
-	// Subject is the id of the subscription, payment or refund; the currency of a rate.
+	// Subject is the id of the subscription, payment or refund; for a rate it is the currency.
 	Subject string
-	// ID names the item among those of its subject.
+	// ID identifies the item within its subject.
 	ID             string
 	Ts, ReceivedAt time.Time
 	// Seq is the item's place in its request.
 	Seq uint32
-	// Customer is the distinct id of the person who pays; empty where nobody said so.
+	// Customer is the distinct id of the paying person, empty if unknown.
 	Customer string
 	Plan     string
 	Status   SubscriptionStatus
 	Currency string
-	// Cents is the MRR of a subscription while it pays, or what was paid or refunded, in the smallest unit of the currency.
+	// Cents is the MRR of a subscription while it pays, or the amount of a payment or refund, in the smallest unit of
+	// the currency.
 	Cents int64
-	// Changes are later values of Cents that are known already: the ends of discounts.
+	// Changes are known future values of Cents: the ends of discounts.
 	Changes []BillingChange
-	// TrialEndMs is when the trial becomes a paid subscription, EndMs when the subscription ends; 0 where nobody said so.
+	// TrialEndMs is when the trial becomes a paid subscription, EndMs when the subscription ends; 0 if unknown.
 	TrialEndMs, EndMs int64
-	// Target is the currency into which a rate converts; Rate is its price in trillionths.
+	// Target is the target currency of a rate; Rate is its price in trillionths.
 	Target string
 	Rate   int64
-	// Item is the item's place among the billing items of its record of the log.
+	// Item is the item's place among the billing items of its log record.
 	Item int
 }
 
@@ -77,10 +78,10 @@ type BillingChange struct {
 	Cents int64
 }
 
-// RateUnit is how many units of BillingRow.Rate are one.
+// RateUnit is the value of BillingRow.Rate that stands for one.
 const RateUnit = 1_000_000_000_000
 
-// Before reports whether an item holds before another one of the same subject: by time, then by arrival.
+// Before orders items of the same subject by time, then by arrival.
 func (r *BillingRow) Before(other *BillingRow) bool {
 	if !r.Ts.Equal(other.Ts) {
 		return r.Ts.Before(other.Ts)
@@ -98,8 +99,8 @@ func (r *BillingRow) arrivedBefore(other *BillingRow) bool {
 	return r.ID < other.ID
 }
 
-// Rank orders items of the same name: the one with the highest rank holds. What happened is as it was said first; a
-// rate is as it was said last.
+// Rank orders items of the same name: the item with the highest rank holds. For things that happened, the first report
+// holds; for a rate, the last one.
 func (r *BillingRow) Rank() uint64 {
 	received := uint64(r.ReceivedAt.UnixMilli())
 	if r.Kind == BillingRate {

@@ -8,47 +8,47 @@ import (
 	"time"
 )
 
-// BillingProvider is where a billing connector has its items from.
+// BillingProvider is the source of a billing connector's items.
 type BillingProvider string
 
 // The providers.
 const (
-	// BillingStripe is read by Stripe's API and by its webhooks.
+	// BillingStripe is read through Stripe's API and its webhooks.
 	BillingStripe BillingProvider = "stripe"
-	// BillingGeneric is any system that sends its items with a secret key, or whose items are imported.
+	// BillingGeneric is any system that sends its items with a secret key, or an import of items.
 	BillingGeneric BillingProvider = "generic"
 )
 
 // BillingProviders lists the providers.
 func BillingProviders() []BillingProvider { return []BillingProvider{BillingStripe, BillingGeneric} }
 
-// Values returns the providers, for descriptions.
+// Values lists the providers.
 func (BillingProvider) Values() []BillingProvider { return BillingProviders() }
 
-// BillingCustomers says by what a provider's customer is known as a person.
+// BillingCustomers is the way to map a provider's customer to a person.
 type BillingCustomers string
 
-// The choices: the metadata distinct_id of the customer or the subscription; where there is none, the customer's e-mail address
-// too. A customer of whom neither is known has the provider's own id.
+// The choices: the metadata distinct_id of the customer or the subscription, or as a fallback also the customer's
+// e-mail address. A customer with neither has the provider's own id.
 const (
 	CustomersByMetadata BillingCustomers = "metadata"
 	CustomersByEmail    BillingCustomers = "email"
 )
 
-// Values returns the choices, for descriptions.
+// Values lists the choices.
 func (BillingCustomers) Values() []BillingCustomers {
 	return []BillingCustomers{CustomersByMetadata, CustomersByEmail}
 }
 
-// Bounds of billing connectors.
+// Limits of billing connectors.
 const (
-	MaxBillingConnectors = 10 // of an application
+	MaxBillingConnectors = 10 // per application
 	maxBillingSecret     = 500
-	// billingRotation is how long a replaced signing secret verifies beside its successor.
+	// billingRotation is how long a replaced signing secret verifies along with its successor.
 	billingRotation = 24 * time.Hour
 )
 
-// BillingSpec is what a member chooses of a billing connector.
+// BillingSpec holds a member's settings of a billing connector.
 type BillingSpec struct {
 	Provider    BillingProvider  `json:"provider"`
 	Environment string           `json:"environment"`
@@ -60,15 +60,15 @@ type BillingSpec struct {
 type BillingConnector struct {
 	ID string `json:"id"`
 	BillingSpec
-	// Hook names the connector in the address of its webhook.
+	// Hook identifies the connector in the address of its webhook.
 	Hook string `json:"hook"`
 	// Number is the number of the environment.
 	Number uint64 `json:"number"`
-	// Live says whether the provider's real data is read, or that of its test mode.
+	// Live says whether the provider's real data is read, or the data of its test mode.
 	Live bool `json:"live"`
-	// Sealed is a BillingCredential; empty where there is none.
+	// Sealed is a BillingCredential; empty if there is none.
 	Sealed []byte `json:"sealed,omitempty"`
-	// HasSigningSecret says whether the credential has one.
+	// HasSigningSecret says whether the credential has a signing secret.
 	HasSigningSecret bool      `json:"hasSigningSecret,omitempty"`
 	CreatedAt        time.Time `json:"createdAt"`
 	UpdatedAt        time.Time `json:"updatedAt"`
@@ -79,7 +79,7 @@ func (c *BillingConnector) Reads() bool {
 	return c.Enabled && c.Provider == BillingStripe && len(c.Sealed) > 0
 }
 
-// BillingCredential is what a provider is read with, and what its webhooks are signed with.
+// BillingCredential holds the secrets that read a provider and verify its webhooks.
 type BillingCredential struct {
 	APIKey Secret `json:"apiKey"`
 	// Signing verifies webhooks; Before is the secret that it replaced, which verifies until BeforeUntil.
@@ -88,7 +88,7 @@ type BillingCredential struct {
 	BeforeUntil time.Time `json:"beforeUntil,omitzero"`
 }
 
-// SigningSecrets returns the secrets by which a webhook may be signed at an instant.
+// SigningSecrets returns the secrets that may sign a webhook at an instant.
 func (c *BillingCredential) SigningSecrets(now time.Time) []Secret {
 	var secrets []Secret
 	if c.Signing != "" {
@@ -100,7 +100,7 @@ func (c *BillingCredential) SigningSecrets(now time.Time) []Secret {
 	return secrets
 }
 
-// With returns the credential with the secrets that a member gave; an empty one leaves the secret that is there.
+// With returns the credential with the secrets of a member; an empty secret leaves the stored one.
 func (c BillingCredential) With(apiKey, signing Secret, now time.Time) BillingCredential {
 	if apiKey != "" {
 		c.APIKey = apiKey
@@ -128,7 +128,8 @@ func (s *BillingSpec) Validate(environments []Environment) (problems []FieldErro
 	return problems
 }
 
-// CheckBillingSecrets returns why texts cannot be the credential of a provider for an environment. It does not quote them.
+// CheckBillingSecrets returns the reasons why texts cannot be the credential of a provider for an environment. It does
+// not quote them.
 func (s *BillingSpec) CheckBillingSecrets(apiKey, signing Secret) (problems []FieldError) {
 	refuse := func(field, message string) {
 		problems = append(problems, FieldError{Field: field, Code: "invalid_value", Message: message})
@@ -153,36 +154,37 @@ func (s *BillingSpec) CheckBillingSecrets(apiKey, signing Secret) (problems []Fi
 	return problems
 }
 
-// StripeKeyMode reports whether a text has the form of a key of Stripe, and whether it is for live data.
+// StripeKeyMode reports whether a text has the form of a Stripe key, and whether it is for live data.
 func StripeKeyMode(key Secret) (live, known bool) {
 	kind, rest, _ := strings.Cut(key.Reveal(), "_")
 	mode, id, _ := strings.Cut(rest, "_")
 	return mode == "live", (kind == "rk" || kind == "sk") && (mode == "live" || mode == "test") && id != "" && !strings.ContainsAny(id, " \t\r\n")
 }
 
-// BillingSync is how far the reading of a connector's provider came.
+// BillingSync is the progress of reading a connector's provider.
 type BillingSync struct {
-	// Step counts the steps, so that one that is repeated late changes nothing.
+	// Step counts the steps, so that a late repetition of a step changes nothing.
 	Step uint64 `json:"step"`
-	// Position says where the next step begins; the provider's reader made it.
+	// Position is where the next step begins; only the provider's reader interprets it.
 	Position json.RawMessage `json:"position,omitempty"`
-	// Through is until when everything is known; it is zero before the first complete reading.
+	// Through is the instant up to which everything is known; it is zero before the first complete reading.
 	Through time.Time `json:"through,omitzero"`
 	// LastSyncAt is when a step last succeeded.
 	LastSyncAt time.Time `json:"lastSyncAt,omitzero"`
-	// Problem is why the last step failed, empty where it did not; Failures counts those in a row.
+	// Problem is why the last step failed, empty if it succeeded; Failures counts consecutive failures.
 	Problem  BillingProblem `json:"problem,omitempty"`
 	FailedAt time.Time      `json:"failedAt,omitzero"`
 	Failures int            `json:"failures,omitempty"`
-	// Items counts those that were handed to the log.
+	// Items counts the items that were written to the log.
 	Items uint64 `json:"items"`
-	// Resting is set where the application had switched the module revenue off when the last step was due. What is known is as old as before.
+	// Resting is set if the module revenue of the application was off when the last step was due. The data is then as
+	// old as before.
 	Resting bool `json:"resting,omitempty"`
 	// NextAt is when the next step is due.
 	NextAt time.Time `json:"nextAt"`
 }
 
-// BillingProblem names why a provider could not be read. It holds nothing of what the provider answered.
+// BillingProblem names why a provider could not be read. It contains nothing from the provider's answer.
 type BillingProblem string
 
 // The problems.
@@ -200,19 +202,19 @@ const (
 // BillingProblemError is a failed step with its problem.
 type BillingProblemError struct {
 	Problem BillingProblem
-	// RetryAfter is how long the provider asked to wait; 0 where it did not.
+	// RetryAfter is the wait that the provider asked for; 0 if it asked for none.
 	RetryAfter time.Duration
 }
 
 // Error returns the problem.
 func (e *BillingProblemError) Error() string { return "reading billing: " + string(e.Problem) }
 
-// BillingStep is what one step of a reading found.
+// BillingStep is the result of one step of a reading.
 type BillingStep struct {
-	// Items are to be in the log before the position is kept.
+	// Items must be in the log before the position is stored.
 	Items    []BillingRow
 	Position json.RawMessage
-	// Through is until when everything is known after the step; zero leaves what was known.
+	// Through is the instant up to which everything is known after the step; zero leaves the previous one.
 	Through time.Time
 	// More says that the next step may begin at once.
 	More bool
@@ -220,7 +222,7 @@ type BillingStep struct {
 
 // Pauses of the reading of a provider.
 const (
-	// BillingPollEvery is how often a provider is asked for what webhooks did not bring.
+	// BillingPollEvery is how often a provider is polled for items that webhooks did not deliver.
 	BillingPollEvery = time.Minute
 	maxBillingPause  = 15 * time.Minute
 )
@@ -240,7 +242,7 @@ func (s BillingSync) Advance(step *BillingStep, now time.Time) BillingSync {
 	return s
 }
 
-// Fail returns the state after a step that failed. The pause doubles with every failure in a row.
+// Fail returns the state after a failed step. The pause doubles with every consecutive failure.
 func (s BillingSync) Fail(problem *BillingProblemError, now time.Time) BillingSync {
 	s.Step++
 	s.Problem, s.FailedAt, s.Resting = problem.Problem, now, false
@@ -250,7 +252,7 @@ func (s BillingSync) Fail(problem *BillingProblemError, now time.Time) BillingSy
 	return s
 }
 
-// Rest returns the state after a step that was not made, because the application has switched the module revenue off.
+// Rest returns the state after a step that was skipped because the module revenue of the application is off.
 func (s BillingSync) Rest(now time.Time) BillingSync {
 	s.Step++
 	s.Problem, s.Failures, s.Resting = "", 0, true
@@ -258,37 +260,37 @@ func (s BillingSync) Rest(now time.Time) BillingSync {
 	return s
 }
 
-// BillingState says how a connector fares.
+// BillingState is the health of a connector.
 type BillingState string
 
 // The states.
 const (
 	// BillingOff is a connector that is switched off or has no credential.
 	BillingOff BillingState = "off"
-	// BillingWaiting is a generic connector that was sent nothing yet.
+	// BillingWaiting is a generic connector that has received nothing yet.
 	BillingWaiting BillingState = "waiting"
-	// BillingSyncing is a connector whose first reading is under way, or the first one since the module was switched on again.
+	// BillingSyncing is a connector during its first reading, or the first one since the module was switched on again.
 	BillingSyncing BillingState = "syncing"
 	BillingCurrent BillingState = "current"
-	// BillingFailing is a connector whose last step failed: what it has is older than it should be.
+	// BillingFailing is a connector with a failed last step: its data is older than it should be.
 	BillingFailing BillingState = "failing"
 )
 
-// Values returns the states, for descriptions.
+// Values lists the states.
 func (BillingState) Values() []BillingState {
 	return []BillingState{BillingOff, BillingWaiting, BillingSyncing, BillingCurrent, BillingFailing}
 }
 
-// staleAfter is how long without a successful step make a connector a failing one.
+// staleAfter is the time without a successful step after which a connector is failing.
 const staleAfter = 15 * time.Minute
 
-// ConnectedBilling is a connector with how it fares.
+// ConnectedBilling is a connector with its progress.
 type ConnectedBilling struct {
 	BillingConnector
 	Sync BillingSync
 }
 
-// State returns how a connector fares at an instant. A generic one has what any says.
+// State returns the health of a connector at an instant. A generic connector is healthy if anyItems is true.
 func (c *ConnectedBilling) State(anyItems bool, now time.Time) BillingState {
 	switch {
 	case !c.Enabled:
@@ -310,7 +312,8 @@ func (c *ConnectedBilling) State(anyItems bool, now time.Time) BillingState {
 	return BillingCurrent
 }
 
-// Known reports whether zeros of revenue may be taken for zeros as far as the connector goes: it was read completely at least once.
+// Known reports whether a revenue of zero is certain as far as the connector goes: it was completely read at least
+// once.
 func (c *ConnectedBilling) Known() bool {
 	return c.Provider == BillingStripe && !c.Sync.Through.IsZero()
 }

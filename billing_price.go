@@ -23,7 +23,7 @@ func BillingIntervals() []BillingInterval {
 	return []BillingInterval{PerDay, PerWeek, PerMonth, PerYear}
 }
 
-// perYear is how many of the units a year has: 365 days or 52 weeks.
+// perYear is the number of units in a year: 365 days or 52 weeks.
 func (i BillingInterval) perYear() int64 {
 	switch i {
 	case PerDay:
@@ -39,24 +39,24 @@ func (i BillingInterval) perYear() int64 {
 
 // Price is one recurring price of a subscription.
 type Price struct {
-	// Cents is the price of one, in the smallest unit of the currency; it may be a fraction.
+	// Cents is the price of one unit, in the smallest unit of the currency; it may be a fraction.
 	Cents    *big.Rat
 	Quantity int64
 	Interval BillingInterval
-	// Count is how many intervals one bill covers.
+	// Count is the number of intervals that one bill covers.
 	Count int64
-	// Discounts lower this price alone.
+	// Discounts apply to this price only.
 	Discounts []Discount
 }
 
-// monthly returns the price of a month as of an instant.
+// monthly returns the price per month as of an instant.
 func (p *Price) monthly(ms int64) *big.Rat {
 	value := new(big.Rat).Mul(p.Cents, new(big.Rat).SetInt64(p.Quantity))
 	return lower(value.Mul(value, p.ratio()), p.Discounts, ms, p.ratio())
 }
 
-// lower takes discounts off an amount of a month as of an instant, one after the other; ratio is the share of a bill that falls
-// on a month. Nothing falls below zero.
+// lower applies discounts to a monthly amount as of an instant, one after the other. ratio is the share of a bill that
+// falls on a month. The amount never falls below zero.
 func lower(amount *big.Rat, discounts []Discount, ms int64, ratio *big.Rat) *big.Rat {
 	for _, discount := range discounts {
 		if discount.EndMs != 0 && ms >= discount.EndMs {
@@ -81,15 +81,15 @@ func (p *Price) ratio() *big.Rat { return big.NewRat(p.Interval.perYear(), 12*p.
 
 // Discount lowers every bill of a subscription until an instant.
 type Discount struct {
-	// Percent is taken off, or Cents.
+	// Percent or Cents is subtracted.
 	Percent *big.Rat
 	Cents   *big.Rat
-	// EndMs is 0 where the discount lasts as long as the subscription.
+	// EndMs is 0 if the discount lasts as long as the subscription.
 	EndMs int64
 }
 
-// MonthlyCents returns the MRR of prices as of an instant, and how it changes when discounts end. Discounts are taken off one after the
-// other; it is rounded once, halves away from zero, and never below zero.
+// MonthlyCents returns the MRR of prices as of an instant, and its changes when discounts end. Discounts are applied
+// one after the other. The result is rounded once, halves away from zero, and is never below zero.
 func MonthlyCents(prices []Price, discounts []Discount, at time.Time) (cents int64, changes []BillingChange) {
 	value := func(ms int64) int64 {
 		full := new(big.Rat)
@@ -115,7 +115,7 @@ func MonthlyCents(prices []Price, discounts []Discount, at time.Time) (cents int
 	return cents, slices.Compact(changes)
 }
 
-// RoundCents returns a whole number of cents; halves are rounded away from zero.
+// RoundCents rounds to a whole number of cents, halves away from zero.
 func RoundCents(value *big.Rat) int64 {
 	doubled := new(big.Int).Mul(value.Num(), big.NewInt(2))
 	if value.Sign() < 0 {

@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// PropertyPrefix begins the dimension of a breakdown by a custom property; its key follows.
+// PropertyPrefix is the prefix of a dimension that is a custom property; the key follows.
 const PropertyPrefix = "property."
 
-// MaxPropertyKey is the longest key of a property, in bytes, that a breakdown takes.
+// MaxPropertyKey is the length of the longest property key that a breakdown accepts, in bytes.
 const MaxPropertyKey = 200
 
-// MaxBreakdownPageSize is the longest page of a breakdown (contract 33).
+// MaxBreakdownPageSize is the size of the largest page of a breakdown (contract 33).
 const MaxBreakdownPageSize = 100
 
-// BreakdownQuery selects a page of the values of a dimension, those with most visitors
-// first.
+// BreakdownQuery selects a page of the values of a dimension, ordered by visitors, the most first.
 type BreakdownQuery struct {
 	AnalyticsScope
 	Dimension Dimension
-	// Search keeps the values that hold it in any case; empty keeps all.
+	// Search selects the values that contain it, ignoring case; empty selects all.
 	Search string
-	// Masked says that the caller may not see e-mail-like values: those of custom
-	// properties count under one masked value then.
+	// Masked says that the caller may not see e-mail-like values. Such values of custom properties are counted as one
+	// masked value.
 	Masked bool
 	After  *BreakdownKey
 	Limit  int
@@ -34,24 +33,24 @@ type BreakdownKey struct {
 	Value               string
 }
 
-// BreakdownRow is one value of a dimension with what its events add up to. Events
-// without a value of the dimension are in no row.
+// BreakdownRow is one value of a dimension with the totals of its events. Events without a value of the dimension are
+// in no row.
 type BreakdownRow struct {
 	Value string
-	// Visitors and Sessions are sums over the local days of those who caused an event
-	// with the value on the day.
+	// Visitors and Sessions are sums over local days: each day counts the visitors and sessions with an event of the
+	// value.
 	Visitors, Pageviews, Sessions uint64
 	// BounceRate is 0..1.
 	BounceRate float64
-	// Conversions are the goals that the row's visitors completed (contract 48).
+	// Conversions is the number of goals that the row's visitors completed (contract 48).
 	Conversions uint64
 }
 
 // Key returns the row's place in the ranking.
 func (r *BreakdownRow) Key() BreakdownKey { return BreakdownKey{r.Visitors, r.Pageviews, r.Value} }
 
-// Compare is negative where k ranks before other: by visitors and page views, the most
-// first, then by the bytes of the value.
+// Compare is negative if k ranks before other: by visitors and page views, the most first, then by the bytes of the
+// value.
 func (k BreakdownKey) Compare(other BreakdownKey) int {
 	switch {
 	case k.Visitors != other.Visitors:
@@ -76,14 +75,12 @@ type Breakdown struct {
 	Capped bool
 }
 
-// Property returns the key of the custom property that a dimension names, false where
-// the dimension is one of the specification.
+// Property returns the key of the custom property that a dimension names, and false if the dimension is a standard one.
 func (d Dimension) Property() (key string, ok bool) {
 	return strings.CutPrefix(string(d), PropertyPrefix)
 }
 
-// ParseBreakdownDimension reads the dimension of a breakdown: one of Dimensions, or
-// property.<key>.
+// ParseBreakdownDimension parses the dimension of a breakdown: one of Dimensions, or property.<key>.
 func ParseBreakdownDimension(word string) (Dimension, *FieldError) {
 	key, isProperty := Dimension(word).Property()
 	switch {

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// CampaignStatus is where a campaign is in its life (contract 70).
+// CampaignStatus is the stage of a campaign's life (contract 70).
 type CampaignStatus string
 
 // The statuses.
@@ -35,10 +35,10 @@ func CampaignStatuses() []CampaignStatus {
 	}
 }
 
-// Values returns the statuses, for descriptions.
+// Values lists the statuses.
 func (CampaignStatus) Values() []CampaignStatus { return CampaignStatuses() }
 
-// CampaignChannel is the way by which a campaign reaches people.
+// CampaignChannel is the medium of a campaign.
 type CampaignChannel string
 
 // The channels. Only e-mail has a sender.
@@ -55,13 +55,13 @@ func CampaignChannels() []CampaignChannel {
 	return []CampaignChannel{ChannelMail, ChannelPush, ChannelSMS, ChannelInApp, ChannelHook}
 }
 
-// Values returns the channels, for descriptions.
+// Values lists the channels.
 func (CampaignChannel) Values() []CampaignChannel { return CampaignChannels() }
 
-// AudienceKind says how the people of a campaign are chosen.
+// AudienceKind is the way to select the recipients of a campaign.
 type AudienceKind string
 
-// The kinds: everybody, the members of a segment, people who are named.
+// The kinds: all people, the members of a segment, a list of people.
 const (
 	AudienceAll     AudienceKind = "all"
 	AudienceSegment AudienceKind = "segment"
@@ -73,36 +73,36 @@ func (AudienceKind) Values() []AudienceKind {
 	return []AudienceKind{AudienceAll, AudienceSegment, AudienceList}
 }
 
-// CampaignAudience says whom a campaign is for.
+// CampaignAudience defines the recipients of a campaign.
 type CampaignAudience struct {
 	Kind AudienceKind `json:"kind"`
-	// SegmentID is that of a segment, Members are the numbers of visitors of a list, one of each person, ascending.
+	// SegmentID is the id of a segment. Members are the visitor numbers of a list, one per person, ascending.
 	SegmentID string   `json:"segmentId,omitempty"`
 	Members   []uint64 `json:"members,omitempty"`
 }
 
-// Bounds of campaigns.
+// Limits of campaigns.
 const (
-	MaxCampaigns         = 2000 // of an application
-	MaxCampaignsSending  = 10   // of an application, at a time
+	MaxCampaigns         = 2000 // per application
+	MaxCampaignsSending  = 10   // per application, at a time
 	MaxCampaignList      = 10_000
 	MaxCampaignSubject   = 200       // characters
 	MaxCampaignPreheader = 200       // characters
 	MaxCampaignText      = 64 << 10  // bytes
 	MaxCampaignHTML      = 128 << 10 // bytes
-	MaxCampaignRate      = 2000      // messages a second
+	MaxCampaignRate      = 2000      // messages per second
 	DefaultCampaignRate  = 20
-	MaxCampaignBudget    = 10_000_000 // messages an hour
+	MaxCampaignBudget    = 10_000_000 // messages per hour
 	MaxCampaignAhead     = 366 * 24 * time.Hour
 )
 
-// CampaignSender is by whom a campaign is sent.
+// CampaignSender is the sender of a campaign.
 type CampaignSender struct {
 	Name    string `json:"name" doc:"The name that people read."`
 	Address string `json:"address" doc:"An e-mail address of a domain that the operator permits; the operator's own sender where it is empty."`
 }
 
-// CampaignContent is what a campaign says. Its texts have the placeholders of CampaignPlaceholders and no others.
+// CampaignContent is the content of a campaign. Its texts may contain only the placeholders of CampaignPlaceholders.
 type CampaignContent struct {
 	From      CampaignSender `json:"from"`
 	ReplyTo   string         `json:"replyTo,omitempty"`
@@ -112,27 +112,27 @@ type CampaignContent struct {
 	HTML      string         `json:"html,omitempty"`
 }
 
-// Hash names a content: two that differ have different hashes.
+// Hash identifies a content: different contents have different hashes.
 func (c *CampaignContent) Hash() string {
-	encoded, _ := json.Marshal(c) // of texts
+	encoded, _ := json.Marshal(c) // the content consists of texts, which always encode
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:16])
 }
 
-// CampaignSpec is what authors say of a campaign.
+// CampaignSpec holds the authors' settings of a campaign.
 type CampaignSpec struct {
 	Name        string            `json:"name"`
 	Environment string            `json:"environment"`
 	Channels    []CampaignChannel `json:"channels"`
 	Audience    CampaignAudience  `json:"audience"`
-	// Rate is how many messages are sent a second, Budget how many an hour; 0 is no bound of the hour.
+	// Rate is the number of messages per second, Budget the number per hour; a Budget of 0 is unlimited.
 	Rate   int `json:"rate"`
 	Budget int `json:"budget,omitempty"`
-	// Content is stored apart from the campaign, which has its hash.
+	// Content is stored separately; the stored campaign has only its hash.
 	Content CampaignContent `json:"content,omitzero"`
 }
 
-// CampaignPatch says what of a campaign changes; nil leaves a member as it is.
+// CampaignPatch holds the fields of a campaign to change; nil fields are unchanged.
 type CampaignPatch struct {
 	Name      *string
 	Channels  *[]CampaignChannel
@@ -163,7 +163,7 @@ func (s CampaignSpec) With(p CampaignPatch) CampaignSpec {
 	return s
 }
 
-// Normalize fills in what a specification leaves to defaults.
+// Normalize fills in the defaults of a specification.
 func (s *CampaignSpec) Normalize() {
 	s.Name = strings.TrimSpace(s.Name)
 	if s.Environment == "" {
@@ -186,7 +186,7 @@ func (s *CampaignSpec) Normalize() {
 	}
 }
 
-// Validate returns every problem of a normalized specification. A draft may lack what only a sending needs.
+// Validate returns every problem of a normalized specification. A draft may lack the fields that only sending needs.
 func (s *CampaignSpec) Validate(environments []Environment, domains MailDomains) []FieldError {
 	problems := validateName(s.Name)
 	if slugs := slugsOf(environments); !slices.Contains(slugs, s.Environment) {
@@ -231,7 +231,7 @@ func (a *CampaignAudience) validate() (problems []FieldError) {
 	return problems
 }
 
-// validate checks the forms of what is there.
+// validate checks the form of the fields that are present.
 func (c *CampaignContent) validate(domains MailDomains) (problems []FieldError) {
 	for _, line := range []struct {
 		field, text string
@@ -261,7 +261,7 @@ func (c *CampaignContent) validate(domains MailDomains) (problems []FieldError) 
 	return problems
 }
 
-// Lacks returns what a specification needs to be sent and does not have.
+// Lacks returns a problem for every missing field that sending needs.
 func (s *CampaignSpec) Lacks() (problems []FieldError) {
 	if s.Content.Subject == "" {
 		problems = append(problems, FieldError{Field: "subject", Code: "required", Message: "The message needs a subject."})
@@ -272,7 +272,7 @@ func (s *CampaignSpec) Lacks() (problems []FieldError) {
 	return problems
 }
 
-// MailDomains are the domains of addresses that campaigns may be sent from.
+// MailDomains are the domains of permitted sender addresses.
 type MailDomains []string
 
 // Permit reports whether an address may be a sender.
@@ -282,7 +282,7 @@ func (d MailDomains) Permit(address string) bool {
 	return PlainAddress(address) && slices.ContainsFunc(d, func(one string) bool { return strings.EqualFold(one, domain) })
 }
 
-// PlainAddress reports whether a text is an e-mail address and nothing else, in characters that every server takes.
+// PlainAddress reports whether a text is exactly one e-mail address, in characters that every server accepts.
 func PlainAddress(text string) bool {
 	if len(text) > 254 {
 		return false
@@ -296,20 +296,21 @@ func PlainAddress(text string) bool {
 	return err == nil && parsed.Address == text
 }
 
-// Mailing is a campaign: a message to many people, and what is decided about it. ([Campaign] is where a visit comes from.) How far its
-// sending is stands in CampaignProgress.
+// Mailing is a campaign: a message to many people, and the decisions about it. ([Campaign] is the origin of a visit.)
+// CampaignProgress holds the progress of its sending.
 type Mailing struct {
 	ID string `json:"id"`
 	CampaignSpec
-	// EnvironmentNumber and RetentionDays are the application's, as of the last change.
+	// EnvironmentNumber and RetentionDays are copied from the application at the last change.
 	EnvironmentNumber uint64 `json:"environmentNumber"`
 	RetentionDays     int    `json:"retentionDays"`
-	// ContentHash names the content.
+	// ContentHash identifies the content.
 	ContentHash string         `json:"contentHash"`
 	Status      CampaignStatus `json:"status"`
 	// Revision counts the changes.
 	Revision uint64 `json:"revision"`
-	// Author made the campaign. Editors are the ids of all who wrote of it, and of whoever submitted it: none of them approves it.
+	// Author created the campaign. Editors are the ids of everyone that edited or submitted it; none of them may
+	// approve it.
 	Author      LedgerActor       `json:"author"`
 	Editors     []string          `json:"editors"`
 	SubmittedAt time.Time         `json:"submittedAt,omitzero"`
@@ -323,7 +324,7 @@ type Mailing struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// CampaignDecision is the word of a second operator.
+// CampaignDecision is the decision of a second operator.
 type CampaignDecision struct {
 	By       LedgerActor `json:"by"`
 	At       time.Time   `json:"at"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CampaignAction is what a member has a campaign do.
+// CampaignAction is a member's command to a campaign.
 type CampaignAction string
 
 // The actions of console.campaigns.control.
@@ -18,12 +18,12 @@ const (
 	CampaignCancel   CampaignAction = "cancel"
 )
 
-// Values returns the actions, for descriptions.
+// Values lists the actions.
 func (CampaignAction) Values() []CampaignAction {
 	return []CampaignAction{CampaignSchedule, CampaignSend, CampaignPause, CampaignResume, CampaignCancel}
 }
 
-// campaignMoves are the transitions of contract 70: from a status to those that may follow.
+// campaignMoves returns the transitions of contract 70: from a status to its possible successors.
 func campaignMoves() map[CampaignStatus][]CampaignStatus {
 	return map[CampaignStatus][]CampaignStatus{
 		CampaignDraft:     {CampaignPending},
@@ -40,10 +40,10 @@ func (s CampaignStatus) Follows(before CampaignStatus) bool {
 	return slices.Contains(campaignMoves()[before], s)
 }
 
-// Over reports whether nothing follows the status.
+// Over reports whether the status is final.
 func (s CampaignStatus) Over() bool { return len(campaignMoves()[s]) == 0 }
 
-// Target returns the status to which an action leads, and those that it may begin with.
+// Target returns the status to which an action leads, and the statuses in which it is allowed.
 func (a CampaignAction) Target() (to CampaignStatus, from []CampaignStatus) {
 	switch a {
 	case CampaignSchedule:
@@ -60,12 +60,13 @@ func (a CampaignAction) Target() (to CampaignStatus, from []CampaignStatus) {
 	return "", nil
 }
 
-// wrongStatus refuses what the present status does not permit.
+// wrongStatus returns the refusal of a command that the present status does not permit.
 func (c *Mailing) wrongStatus(what string) error {
 	return &Error{Code: CodeConflict, Reason: "wrong_status", Message: fmt.Sprintf("The campaign is %s, so it cannot be %s.", c.Status, what)}
 }
 
-// Edited returns the campaign with another specification and the hash of its content, by a member. Only a draft can be edited.
+// Edited returns the campaign with a new specification and the hash of its content, by a member. Only a draft can be
+// edited.
 func (c Mailing) Edited(spec CampaignSpec, hash string, by LedgerActor, now time.Time) (Mailing, error) {
 	if c.Status != CampaignDraft {
 		return c, c.wrongStatus("edited")
@@ -74,7 +75,7 @@ func (c Mailing) Edited(spec CampaignSpec, hash string, by LedgerActor, now time
 	return c.touched(by, now), nil
 }
 
-// touched notes a change by a member, who then approves the campaign no more.
+// touched records a change by a member, who may then no longer approve the campaign.
 func (c Mailing) touched(by LedgerActor, now time.Time) Mailing {
 	if !slices.Contains(c.Editors, by.ID) {
 		c.Editors = append(slices.Clone(c.Editors), by.ID)
@@ -83,7 +84,7 @@ func (c Mailing) touched(by LedgerActor, now time.Time) Mailing {
 	return c
 }
 
-// Submitted returns the campaign as it waits for a second operator.
+// Submitted returns the campaign in the status in which it waits for a second operator.
 func (c Mailing) Submitted(by LedgerActor, now time.Time) (Mailing, error) {
 	if !CampaignPending.Follows(c.Status) {
 		return c, c.wrongStatus("submitted")
@@ -93,7 +94,7 @@ func (c Mailing) Submitted(by LedgerActor, now time.Time) (Mailing, error) {
 	return c, nil
 }
 
-// Decided returns the campaign after the word of a second operator: approved, or a draft again.
+// Decided returns the campaign after the decision of a second operator: approved, or a draft again.
 func (c Mailing) Decided(decision CampaignDecision) (Mailing, error) {
 	if c.Status != CampaignPending {
 		return c, c.wrongStatus("decided about")
@@ -109,7 +110,7 @@ func (c Mailing) Decided(decision CampaignDecision) (Mailing, error) {
 	return c, nil
 }
 
-// Controlled returns the campaign after an action; at is when a scheduled one begins.
+// Controlled returns the campaign after an action; at is the beginning of a scheduled campaign.
 func (c Mailing) Controlled(action CampaignAction, at, now time.Time) (Mailing, error) {
 	to, from := action.Target()
 	if !slices.Contains(from, c.Status) {

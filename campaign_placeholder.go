@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// CampaignPlaceholders are the words that stand in double braces for something of the recipient. After a bar follows what
-// stands there where it is not known, as in {{name|friend}}.
+// CampaignPlaceholders lists the names that may stand in double braces for data of the recipient. A fallback for
+// unknown data may follow after a bar, as in {{name|friend}}.
 func CampaignPlaceholders() []string { return []string{"name", "firstName", "email", "unsubscribeUrl"} }
 
-// placeholder matches what stands in double braces.
+// placeholder matches a text in double braces.
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}|]*?)\s*(?:\|([^{}]*))?\}\}`)
 
-// CampaignPiece is a piece of a text: literally, or a placeholder.
+// CampaignPiece is a piece of a text: literal text or a placeholder.
 type CampaignPiece struct {
-	// Text is literal, or what stands where the placeholder's value is not known.
+	// Text is the literal text, or the fallback of the placeholder.
 	Text        string
 	Placeholder string
 }
 
-// CutCampaignText cuts a text at its placeholders.
+// CutCampaignText splits a text at its placeholders.
 func CutCampaignText(text string) (pieces []CampaignPiece) {
 	at := 0
 	for _, found := range placeholder.FindAllStringSubmatchIndex(text, -1) {
@@ -40,7 +40,7 @@ func CutCampaignText(text string) (pieces []CampaignPiece) {
 	return pieces
 }
 
-// checkPlaceholders returns the placeholders of a text that there are not.
+// checkPlaceholders returns a problem for every unknown placeholder of a text.
 func checkPlaceholders(field, text string) (problems []FieldError) {
 	for _, piece := range CutCampaignText(text) {
 		if piece.Placeholder != "" && !slices.Contains(CampaignPlaceholders(), piece.Placeholder) {
@@ -52,7 +52,7 @@ func checkPlaceholders(field, text string) (problems []FieldError) {
 	return problems
 }
 
-// CampaignRecipient is whom a message goes to.
+// CampaignRecipient is the recipient of a message.
 type CampaignRecipient struct {
 	// Number is the recipient's place in the campaign, from 0.
 	Number  uint32
@@ -61,7 +61,8 @@ type CampaignRecipient struct {
 	Name    string
 }
 
-// Value returns the value of a placeholder about the recipient, "" where it is not known or is none of a person.
+// Value returns the value of a placeholder about the recipient. It is "" if the value is unknown or the placeholder is
+// not about a person.
 func (r *CampaignRecipient) Value(placeholder string) string {
 	switch placeholder {
 	case "name":

@@ -2,7 +2,7 @@ package svc
 
 import "time"
 
-// CampaignFate is what became of one recipient.
+// CampaignFate is the outcome for one recipient.
 type CampaignFate byte
 
 // The fates. The letters are stored.
@@ -11,12 +11,12 @@ const (
 	RecipientClaimed   CampaignFate = 'c' // the message may be on its way
 	RecipientWaits     CampaignFate = 'r' // the server asked for another attempt
 	RecipientSent      CampaignFate = 's'
-	RecipientBounced   CampaignFate = 'b' // the server says that there is no such address
+	RecipientBounced   CampaignFate = 'b' // the server reports that the address does not exist
 	RecipientRefused   CampaignFate = 'f' // the server refuses the message
-	RecipientGivenUp   CampaignFate = 't' // every attempt was postponed by the server
-	RecipientUncertain CampaignFate = 'u' // a crash or a broken connection left it open whether the server took the message
+	RecipientGivenUp   CampaignFate = 't' // the server postponed every attempt
+	RecipientUncertain CampaignFate = 'u' // a crash or a broken connection left it unknown whether the server accepted the message
 	RecipientOptedOut  CampaignFate = 'o' // unsubscribed, bounced or complained before
-	RecipientDuplicate CampaignFate = 'd' // the address is that of an earlier recipient
+	RecipientDuplicate CampaignFate = 'd' // the address equals that of an earlier recipient
 	RecipientErased    CampaignFate = 'e' // the person was erased since the snapshot
 )
 
@@ -54,7 +54,7 @@ func (f CampaignFate) Word() string {
 	}
 }
 
-// CampaignSkips counts the people of an audience to whom nothing is sent, by why.
+// CampaignSkips counts the skipped people of an audience by reason.
 type CampaignSkips struct {
 	OptedOut  int `json:"optedOut" doc:"Those who unsubscribed, opted out, or whose address bounced before."`
 	NoAddress int `json:"noAddress" doc:"Those without an e-mail address, or with one that is none."`
@@ -62,10 +62,10 @@ type CampaignSkips struct {
 	Erased    int `json:"erased" doc:"Those who were erased after the snapshot."`
 }
 
-// Sum returns how many are skipped.
+// Sum returns the total of skipped people.
 func (s CampaignSkips) Sum() int { return s.OptedOut + s.NoAddress + s.Duplicate + s.Erased }
 
-// CampaignFailures counts the recipients whose message was not taken, by why.
+// CampaignFailures counts the recipients with a failed message by reason.
 type CampaignFailures struct {
 	Bounced   int `json:"bounced" doc:"The mail server says that there is no such address."`
 	Refused   int `json:"refused" doc:"The mail server refuses the message."`
@@ -73,18 +73,19 @@ type CampaignFailures struct {
 	Uncertain int `json:"uncertain" doc:"A crash or a broken connection left it open whether the mail server took the message; it is not sent again."`
 }
 
-// Sum returns how many have failed.
+// Sum returns the total of failed recipients.
 func (f CampaignFailures) Sum() int { return f.Bounced + f.Refused + f.GivenUp + f.Uncertain }
 
-// CampaignProgress is how far the sending of a campaign is. Sent, failed, skipped and queued recipients are the audience.
+// CampaignProgress is the progress of sending a campaign. Sent, failed, skipped and queued recipients add up to the
+// audience.
 type CampaignProgress struct {
-	// Size is how many people the audience has; TakenAt is zero until all of it is known.
+	// Size is the number of people in the audience; TakenAt is zero until all of it is known.
 	Size     int
 	TakenAt  time.Time
 	Sent     int
 	Failures CampaignFailures
 	Skips    CampaignSkips
-	// Trouble says why nothing is sent at the moment, "" where nothing is in the way.
+	// Trouble says why nothing is being sent at the moment, "" if nothing is wrong.
 	Trouble string
 	// Opened and Clicked count recipients.
 	Opened, Clicked int
@@ -109,51 +110,51 @@ func (p *CampaignProgress) Count(fate CampaignFate, recipients int) {
 		p.Skips.Duplicate += recipients
 	case RecipientErased:
 		p.Skips.Erased += recipients
-	default: // it is queued
+	default: // the recipient is still queued
 	}
 }
 
-// Queued returns how many recipients are left.
+// Queued returns the number of recipients that are left.
 func (p *CampaignProgress) Queued() int {
 	return p.Size - p.Sent - p.Failures.Sum() - p.Skips.Sum()
 }
 
-// CampaignPage is a page of an audience: those who have an address, and how many are skipped.
+// CampaignPage is a page of an audience: the recipients with an address, and the number of skipped ones.
 type CampaignPage struct {
 	Recipients []CampaignRecipient
 	Skips      CampaignSkips
-	// Cursor is where the next page begins; where Done is set, there is none.
+	// Cursor is where the next page begins; there is none if Done is set.
 	Cursor string
 	Done   bool
 }
 
-// CampaignOutcome is what became of one recipient, for the store.
+// CampaignOutcome is the outcome for one recipient, for the store.
 type CampaignOutcome struct {
 	Number  uint32
 	Visitor uint64
 	Fate    CampaignFate
 	At      time.Time
-	// Detail is what the mail server answered.
+	// Detail is the mail server's answer.
 	Detail string
 }
 
-// OptOutTraits are the traits by which a person says that campaigns are unwanted, where they are true.
+// OptOutTraits are the traits that opt a person out of campaigns if they are true.
 func OptOutTraits() []string { return []string{"unsubscribed", "emailOptOut", "email_opt_out"} }
 
-// MailVerdict is how a mail server answered.
+// MailVerdict is the kind of a mail server's answer.
 type MailVerdict int
 
 // The verdicts.
 const (
-	// MailTaken is a yes.
+	// MailTaken is an acceptance.
 	MailTaken MailVerdict = iota
-	// MailPostponed asks for another attempt later, MailRefused for none; MailBounced says that there is no such address, and
-	// MailSenderRefused that nothing is taken from this sender.
+	// MailPostponed asks for a later attempt, MailRefused for none. MailBounced says that the address does not exist,
+	// MailSenderRefused that the server accepts nothing from this sender.
 	MailPostponed
 	MailRefused
 	MailBounced
 	MailSenderRefused
-	// MailBroken is no answer: the connection is of no more use.
+	// MailBroken means that there was no answer: the connection is unusable.
 	MailBroken
 )
 

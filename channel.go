@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ChannelKind is the way in which a channel delivers notices.
+// ChannelKind is the delivery method of a channel.
 type ChannelKind string
 
 // The kinds.
@@ -19,7 +19,7 @@ const (
 // ChannelKinds lists the kinds.
 func ChannelKinds() []ChannelKind { return []ChannelKind{ChannelWebhook, ChannelSlack, ChannelEmail} }
 
-// MaxRecipients bounds the addresses of an e-mail channel.
+// MaxRecipients limits the addresses of an e-mail channel.
 const MaxRecipients = 20
 
 // ChannelSpec describes a new channel.
@@ -32,7 +32,7 @@ type ChannelSpec struct {
 	To []string `json:"to"`
 }
 
-// ChannelPatch holds the fields of a request; those that are nil keep their values.
+// ChannelPatch holds the fields of a request; nil fields keep their values.
 type ChannelPatch struct {
 	Name *string
 	URL  *string
@@ -47,7 +47,7 @@ func (s ChannelSpec) With(p ChannelPatch) ChannelSpec {
 	return s
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s ChannelSpec) Validate(targets Targets) []FieldError {
 	problems := validateName(s.Name)
 	if !slices.Contains(ChannelKinds(), s.Kind) {
@@ -62,7 +62,7 @@ func (s ChannelSpec) Validate(targets Targets) []FieldError {
 	return append(problems, validateRecipients("to", s.To)...)
 }
 
-// Channel is a way to tell people of incidents. Where it leads is a secret and is sealed.
+// Channel delivers notices of incidents. Its target is a secret and is sealed.
 type Channel struct {
 	ID        string      `json:"id"`
 	Name      string      `json:"name"`
@@ -71,7 +71,7 @@ type Channel struct {
 	CreatedAt time.Time   `json:"createdAt"`
 }
 
-// ChannelTarget is where a channel leads.
+// ChannelTarget is the destination of a channel.
 type ChannelTarget struct {
 	URL string   `json:"url,omitempty"`
 	To  []string `json:"to,omitempty"`
@@ -92,8 +92,7 @@ type Delivery struct {
 // DeliveryTime is how long the service tries to deliver a notice.
 const DeliveryTime = 24 * time.Hour
 
-// Failed returns the delivery after an attempt that failed, to be tried again, and false
-// where there is no further attempt.
+// Failed returns the delivery after a failed attempt, scheduled for a retry, and false if there is no further attempt.
 func (d Delivery) Failed(now time.Time, retry bool) (Delivery, bool) {
 	pauses := []time.Duration{30 * time.Second, 2 * time.Minute, 8 * time.Minute, 30 * time.Minute}
 	d.Next = now.Add(pauses[min(d.Attempts, len(pauses)-1)])

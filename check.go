@@ -9,8 +9,8 @@ import (
 // MonitorStatus is the state of a monitor after its latest check.
 type MonitorStatus string
 
-// The statuses. A monitor is degraded while a failure is not confirmed, and while its
-// certificate ends within CertificateWarning.
+// The statuses. A monitor is degraded while a failure is unconfirmed, and while its certificate ends within
+// CertificateWarning.
 const (
 	StatusUp       MonitorStatus = "up"
 	StatusDegraded MonitorStatus = "degraded"
@@ -20,25 +20,23 @@ const (
 const (
 	// CertificateWarning is how long before its end a certificate degrades a monitor.
 	CertificateWarning = 7 * 24 * time.Hour
-	// RecheckAfter is when a failure that is not confirmed is checked again; a shorter
-	// interval is kept.
+	// RecheckAfter is when an unconfirmed failure is checked again; a shorter interval takes precedence.
 	RecheckAfter = 5 * time.Second
 )
 
 // CheckResult is the result of one check.
 type CheckResult struct {
 	At time.Time
-	// Error says in a sentence what is wrong, "" where the check passed.
+	// Error describes the failure in a sentence, "" if the check passed.
 	Error string
-	// StatusCode is that of the answer, 0 without one.
+	// StatusCode is the status code of the answer, 0 without one.
 	StatusCode int
 	Phases     CheckPhases
 	// CertificateEnds is zero without TLS.
 	CertificateEnds time.Time
 }
 
-// CheckPhases are the parts of a check's time in microseconds. A connection that was
-// kept has none of the first three.
+// CheckPhases are the parts of a check's time in microseconds. With a reused connection the first three are 0.
 type CheckPhases struct {
 	DNS, Connect, TLS, FirstByte, Total uint32
 }
@@ -72,8 +70,8 @@ func (s MonitorState) Apply(spec MonitorSpec, r CheckResult) MonitorState {
 	return next
 }
 
-// Next returns when the monitor is due after its latest check: sooner than its interval
-// says while a failure is not confirmed.
+// Next returns when the monitor is due after its latest check. It is sooner than the interval while a failure is
+// unconfirmed.
 func (s MonitorState) Next(m *Monitor, now time.Time) time.Time {
 	due := m.Next(now)
 	if recheck := now.Add(RecheckAfter); s.ConsecutiveFailures > 0 && s.LastStatus != StatusDown && recheck.Before(due) {
@@ -82,8 +80,7 @@ func (s MonitorState) Next(m *Monitor, now time.Time) time.Time {
 	return due
 }
 
-// Down returns how many failures in a row an alert rule sees: none before the monitor
-// is down.
+// Down returns the number of consecutive failures that an alert rule sees: 0 before the monitor is down.
 func (s MonitorState) Down() uint32 {
 	if s.LastStatus != StatusDown {
 		return 0
@@ -99,8 +96,8 @@ type Check struct {
 	State   MonitorState
 }
 
-// Judge returns why an answer does not meet a specification, "" where it does. body is
-// as much of it as a check looks at, as UTF-8.
+// Judge returns the reason why an answer does not meet a specification, "" if it does. body is the part of the body
+// that a check reads, as UTF-8.
 func (s MonitorSpec) Judge(status int, body []byte) string {
 	switch {
 	case status != s.ExpectedStatus:

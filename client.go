@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// httpLibraries are the products at the beginning of the user agents of programs that send
-// requests for somebody else, in lower case.
+// httpLibraries are the product names of programs that send requests on behalf of others, in lower case. They stand at
+// the beginning of user agents.
 //
 //nolint:gochecknoglobals // read only
 var httpLibraries = setOf(strings.Fields("curl libcurl wget python python-requests python-httpx python-urllib python-urllib3 aiohttp httpx urllib3 go-http-client go-resty " +
@@ -16,26 +16,25 @@ var httpLibraries = setOf(strings.Fields("curl libcurl wget python python-reques
 	"reqwest ureq isahc hyper surf dart k6 hey vegeta libwww-perl lwp-request http-tiny mojolicious lua-resty-http luasocket restsharp flurl.http refit .net dotnet " +
 	"windowspowershell powershell hackney httpoison mint finch req tesla gun elixir erlang ibrowse r-curl httr httr2 julia swift-nio async-http-client alamofire crystal nim httpclient")...)
 
-// librarySDKs are the beginnings of the products of SDKs that send from servers and applications.
+// librarySDKs are the prefixes of the product names of SDKs that send from servers and applications.
 func librarySDKs() []string {
 	return []string{"posthog", "analytics-", "analytics.", "segment", "sentry", "raven", "rudder", "amplitude", "mixpanel", "snowplow", "countly", "otel", "opentelemetry"}
 }
 
-// crawlerWords are words by which a program that uses a library says that it visits pages for itself.
+// crawlerWords are the words that identify a library-based program as a crawler.
 func crawlerWords() []string {
 	return []string{"bot", "crawl", "spider", "slurp", "scrap", "archiver", "feed", "monitor", "compatible"}
 }
 
-// VisitorAgent returns the user agent of the visitor as far as the connection's user agent
-// names it. A program that sends on behalf of others, such as curl, a library for HTTP
-// requests or the SDK of a server, does not identify the visitor and yields the empty string; the visitor
-// does not count as a bot because of it. A crawler that is made with a library is one.
+// VisitorAgent returns the user agent of the visitor if the connection's user agent identifies the visitor. A program
+// that sends on behalf of others, such as curl, an HTTP library or a server SDK, yields "": the visitor does not count
+// as a bot because of it. A crawler that is made with a library is a bot.
 func VisitorAgent(connection string) string {
 	product, rest := connection, ""
 	if end := strings.IndexAny(connection, "/ ;("); end >= 0 {
 		product, rest = connection[:end], connection[end:]
 	}
-	if product == "Mozilla" || product == "" { // so every browser begins
+	if product == "Mozilla" || product == "" { // every browser's user agent begins like this
 		return connection
 	}
 	product = strings.ToLower(product)

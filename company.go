@@ -2,19 +2,19 @@ package svc
 
 import "time"
 
-// Company is the people of an environment who belong to the same company.
+// Company is a company of an environment, with its people.
 type Company struct {
 	Name string
-	// People is how many they are, Events is how many events they have together.
+	// People is the number of its people, Events the number of their events.
 	People, Events uint64
-	// FirstSeenAt is when the first of them was seen first, LastSeenAt when any of them was seen last.
+	// FirstSeenAt is when the first of its people was first seen, LastSeenAt when any of them was last seen.
 	FirstSeenAt, LastSeenAt time.Time
 }
 
-// CompanyQuery asks for a page of the companies of an environment, by name.
+// CompanyQuery selects a page of the companies of an environment, by name.
 type CompanyQuery struct {
 	Environment Environment
-	// Search is any part of the name, in any case.
+	// Search is any part of the name, ignoring case.
 	Search string
 	// Masked hides e-mail addresses in names from callers without people.pii.read.
 	Masked bool

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ConnectorStatus is the verdict of the last probes of a connector (contract 30).
+// ConnectorStatus is the verdict of a connector's last probes (contract 30).
 type ConnectorStatus string
 
 // The statuses.
@@ -24,20 +24,20 @@ const (
 	ConnectorDisabled     ConnectorStatus = "disabled"
 )
 
-// ConnectorCapabilities lists what a tenant's handler may say that it can do.
+// ConnectorCapabilities lists the capabilities that a tenant's handler may announce.
 func ConnectorCapabilities() []string {
 	return []string{"overview", "users", "controls", "prompts", "agent-context", "communications"}
 }
 
-// Bounds of connectors.
+// Limits of connectors.
 const (
-	// ConnectorEvery is the time from the beginning of one probe to the next.
+	// ConnectorEvery is the time from the start of one probe to the start of the next.
 	ConnectorEvery = time.Minute
 	// ConnectorTime bounds a probe.
 	ConnectorTime = 5 * time.Second
 	// ConnectorTokenLife is how long a signed token may be used.
 	ConnectorTokenLife = time.Minute
-	// ConnectorFailures is how many probes in a row must fail before a connector is unhealthy.
+	// ConnectorFailures is the number of consecutive failed probes that make a connector unhealthy.
 	ConnectorFailures = 2
 	// MaxConnectorAnswer bounds the answer to a probe, in bytes.
 	MaxConnectorAnswer = 16 << 10
@@ -48,9 +48,9 @@ const (
 	maxConnectorVersion = 64
 )
 
-// Connector is a tenant's own handler of an application. Its secret is sealed.
+// Connector is an application's handler that the tenant runs. Its secret is sealed.
 type Connector struct {
-	// URL is the base of the handler's addresses, without a slash at the end.
+	// URL is the base of the handler's addresses, without a trailing slash.
 	URL       string          `json:"url"`
 	Enabled   bool            `json:"enabled"`
 	Sealed    []byte          `json:"sealed"`
@@ -59,18 +59,18 @@ type Connector struct {
 	UpdatedAt time.Time       `json:"updatedAt"`
 }
 
-// ConnectorHealth is what the probes of a connector led to.
+// ConnectorHealth is the result of a connector's probes.
 type ConnectorHealth struct {
 	// Verdict is healthy or unhealthy, empty before there is one.
 	Verdict  ConnectorStatus `json:"verdict,omitempty"`
-	Failures int             `json:"failures,omitempty"` // in a row
-	// Capabilities and Version are those of the last probe that succeeded.
+	Failures int             `json:"failures,omitempty"` // consecutive
+	// Capabilities and Version come from the last successful probe.
 	Capabilities []string `json:"capabilities,omitempty"`
 	Version      string   `json:"version,omitempty"`
 	// LastHealthAt is when a probe was last answered, LastProbeAt when the last one began.
 	LastHealthAt time.Time `json:"lastHealthAt,omitzero"`
 	LastProbeAt  time.Time `json:"lastProbeAt,omitzero"`
-	// Problem is why the last probe failed, empty where it did not.
+	// Problem is why the last probe failed, empty if it succeeded.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -78,15 +78,15 @@ type ConnectorHealth struct {
 type ConnectorProbe struct {
 	At      time.Time     `json:"at"`
 	Latency time.Duration `json:"latency"`
-	// Answered says that a whole answer came, whatever it said.
+	// Answered says that a complete answer arrived, with any content.
 	Answered bool `json:"answered"`
-	// Problem is why the probe failed, empty where it did not.
+	// Problem is why the probe failed, empty if it succeeded.
 	Problem      string   `json:"problem,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	Version      string   `json:"version,omitempty"`
 }
 
-// Status returns the verdict on a connector; nil is none.
+// Status returns the verdict on a connector; a nil connector is unconfigured.
 func (c *Connector) Status() ConnectorStatus {
 	switch {
 	case c == nil:
@@ -99,7 +99,7 @@ func (c *Connector) Status() ConnectorStatus {
 	return c.Health.Verdict
 }
 
-// After returns the health after a probe. One failure keeps the verdict.
+// After returns the health after a probe. A single failure does not change the verdict.
 func (h ConnectorHealth) After(p *ConnectorProbe) ConnectorHealth {
 	h.LastProbeAt, h.Problem = p.At, p.Problem
 	if p.Answered {
@@ -115,7 +115,7 @@ func (h ConnectorHealth) After(p *ConnectorProbe) ConnectorHealth {
 	return h
 }
 
-// CheckConnectorURL returns why a URL cannot be the base of a handler, nil where it can.
+// CheckConnectorURL returns the reason why a URL cannot be the base of a handler, or nil.
 func CheckConnectorURL(targets Targets, raw string) *FieldError {
 	if problem := targets.Check(raw); problem != nil {
 		return problem
@@ -126,7 +126,7 @@ func CheckConnectorURL(targets Targets, raw string) *FieldError {
 	return nil
 }
 
-// CheckConnectorSecret returns why a text cannot be the secret of a connector, nil where it can.
+// CheckConnectorSecret returns the reason why a text cannot be the secret of a connector, or nil.
 func CheckConnectorSecret(secret Secret) *FieldError {
 	text := secret.Reveal()
 	if len(text) < MinConnectorSecret || len(text) > MaxConnectorSecret || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -135,12 +135,12 @@ func CheckConnectorSecret(secret Secret) *FieldError {
 	return nil
 }
 
-// ConnectorClaims is what a token says to a handler.
+// ConnectorClaims are the claims of a token for a handler.
 type ConnectorClaims struct {
 	Issuer    string `json:"iss"` // svc
 	Audience  string `json:"aud"` // the base URL of the handler
 	Subject   string `json:"sub"` // the application, as organization/application
-	ID        string `json:"jti"` // of the request
+	ID        string `json:"jti"` // id of the request
 	IssuedAt  int64  `json:"iat"`
 	ExpiresAt int64  `json:"exp"`
 }
@@ -155,8 +155,8 @@ func (c *ConnectorClaims) Sign(secret Secret) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(connectorSum(secret, text)), nil
 }
 
-// ConnectorSignature returns what the header X-SVC-Signature of a handler's answer must be: the answer to the
-// request with the token of an id.
+// ConnectorSignature returns the value that the header X-SVC-Signature of a handler's answer must have. The answer
+// belongs to the request with the token of an id.
 func ConnectorSignature(secret Secret, id string, body []byte) string {
 	return "v1=" + hex.EncodeToString(connectorSum(secret, id+"."+string(body)))
 }
@@ -167,8 +167,8 @@ func connectorSum(secret Secret, text string) []byte {
 	return sum.Sum(nil)
 }
 
-// ReadConnectorHealth reads the body of a handler's answer into a probe; it returns why that is not possible, ""
-// where it is. Capabilities that this service does not know are left out.
+// ReadConnectorHealth parses the body of a handler's answer into a probe. It returns the reason of a failure, "" on
+// success. It leaves out capabilities that this service does not know.
 func ReadConnectorHealth(body []byte, into *ConnectorProbe) (problem string) {
 	var answer struct {
 		Capabilities *[]string `json:"capabilities"`

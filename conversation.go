@@ -13,18 +13,18 @@ const (
 	TurnTime             = 120 * time.Second
 	QuestionsPerHour     = 30
 	ConversationLifetime = 90 * 24 * time.Hour
-	// MaxQuestion bounds a question, in bytes.
+	// MaxQuestion limits a question, in bytes.
 	MaxQuestion = 16 << 10
-	// MaxContext bounds contextPath and contextSearch, in bytes each.
+	// MaxContext limits contextPath and contextSearch, in bytes each.
 	MaxContext = 2048
-	// DisconnectGrace is how long a turn continues without anybody following it (contract 89).
+	// DisconnectGrace is how long a turn continues while no client follows it (contract 89).
 	DisconnectGrace = 30 * time.Second
-	// TurnLease is how long a conversation waits for a sign of life of the node that runs
-	// its turn, or that has kept the place for one.
+	// TurnLease is how long a conversation waits for a sign of life of the node that runs its turn, or that has
+	// reserved one.
 	TurnLease = 15 * time.Second
 )
 
-// RateAI is the class of the questions of a member.
+// RateAI is the rate class of a member's questions.
 const RateAI RateClass = "ai"
 
 // ConversationState is the present activity of a conversation.
@@ -47,10 +47,9 @@ type Conversation struct {
 	CreatedAt time.Time         `json:"createdAt"`
 	UpdatedAt time.Time         `json:"updatedAt"`
 	State     ConversationState `json:"state"`
-	// Turn counts the turns from 1; what belongs to an earlier one is stale.
+	// Turn counts the turns from 1; anything of an earlier turn is stale.
 	Turn int `json:"turn"`
-	// TurnEnds is when a running turn is over at the latest, whatever became of the
-	// node that ran it.
+	// TurnEnds is the latest end of a running turn, even if the node that ran it is gone.
 	TurnEnds       time.Time `json:"turnEnds"`
 	Question       string    `json:"question"`
 	ContextPath    string    `json:"contextPath"`
@@ -61,10 +60,10 @@ type Conversation struct {
 // ExpiresAt is when the conversation is purged.
 func (c *Conversation) ExpiresAt() time.Time { return c.CreatedAt.Add(ConversationLifetime) }
 
-// maxTitle bounds the title of a conversation, in runes.
+// maxTitle limits the title of a conversation, in runes.
 const maxTitle = 80
 
-// TitleOf makes the title of a conversation from its first question.
+// TitleOf derives the title of a conversation from its first question.
 func TitleOf(question string) string {
 	words := strings.Join(strings.Fields(question), " ")
 	if runes := []rune(words); len(runes) > maxTitle {
@@ -73,10 +72,10 @@ func TitleOf(question string) string {
 	return cmp.Or(words, "Conversation")
 }
 
-// ModelRole says who wrote a message.
+// ModelRole is the author of a message.
 type ModelRole string
 
-// The roles. A note is written by the service and not sent to models.
+// The roles. The service writes notes; they are not sent to models.
 const (
 	RoleUser      ModelRole = "user"
 	RoleAssistant ModelRole = "assistant"
@@ -94,8 +93,8 @@ type Message struct {
 	Results []ToolResult `json:"results,omitempty"`
 }
 
-// Tainted reports whether a model that reads the messages has read what somebody else
-// than the member wrote.
+// Tainted reports whether the messages contain text that another author than the member wrote, so that a model has read
+// it.
 func Tainted(messages []Message) bool {
 	for i := range messages {
 		for _, result := range messages[i].Results {
@@ -107,7 +106,7 @@ func Tainted(messages []Message) bool {
 	return false
 }
 
-// Usage is the cost of model rounds in tokens. The cache counts are parts of Input.
+// Usage is the cost of model rounds in tokens. The cache counts are included in Input.
 type Usage struct {
 	Input      int64 `json:"inputTokens"`
 	Output     int64 `json:"outputTokens"`
@@ -120,7 +119,7 @@ func (u Usage) Add(other Usage) Usage {
 	return Usage{u.Input + other.Input, u.Output + other.Output, u.CacheRead + other.CacheRead, u.CacheWrite + other.CacheWrite}
 }
 
-// Tokens returns the tokens that count against a budget.
+// Tokens returns the number of tokens that count against a budget.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 
 // Repetition detects a turn that repeats itself.
@@ -129,11 +128,10 @@ type Repetition struct {
 	counts map[string]int
 }
 
-// maxRepeats is how often one call may occur in a turn before it is stuck.
+// maxRepeats is the number of equal calls in a turn at which it is stuck.
 const maxRepeats = 3
 
-// Stuck counts a call and says whether it is the same as the one before, or the third
-// of its kind.
+// Stuck counts a call. It reports whether the call equals the previous one or is the third equal call of the turn.
 func (r *Repetition) Stuck(call *ToolCall) bool {
 	key := call.Name + "\x00" + CanonicalJSON(call.Input)
 	if r.counts == nil {
@@ -152,27 +150,26 @@ type ModelRequest struct {
 	Tools    []Tool
 }
 
-// ModelReply is a model's answer in a round. Its text was handed over before, in
-// fragments.
+// ModelReply is a model's answer in a round. Its text was already delivered in fragments.
 type ModelReply struct {
 	Text  string
 	Calls []ToolCall
 	Usage Usage
-	// Short says why the model broke its answer off. The calls of such an answer may be
-	// incomplete, so none of them is made.
+	// Short is the reason why the model broke off its answer. The calls of such an answer may be incomplete, so none of
+	// them is made.
 	Short ShortAnswer
 }
 
-// ShortAnswer says why an answer is incomplete; empty for a complete one.
+// ShortAnswer is the reason why an answer is incomplete; empty for a complete one.
 type ShortAnswer string
 
-// The reasons: the provider held the rest back, or the answer is as long as one may be.
+// The reasons: the provider withheld the rest, or the answer has the greatest allowed length.
 const (
 	ShortFiltered ShortAnswer = "filtered"
 	ShortFull     ShortAnswer = "full"
 )
 
-// The codes of error frames that are no codes of answers (contract 90).
+// The codes of error frames that are not codes of HTTP answers (contract 90).
 const (
 	CodeProviderUnavailable Code = "provider_unavailable"
 	CodeProviderError       Code = "provider_error"
@@ -180,15 +177,15 @@ const (
 
 // TurnFrame is one event of an answer's stream.
 type TurnFrame struct {
-	// ID grows from frame to frame of a conversation.
+	// ID increases from frame to frame of a conversation.
 	ID    uint64
 	Event string
 	Data  any
-	// More says that the next frame is there already.
+	// More says that the next frame is already available.
 	More bool
 }
 
-// turnBits is how many bits of a frame's id count within its turn.
+// turnBits is the number of bits of a frame's id that count within its turn.
 const turnBits = 20
 
 // FrameID returns the id of the n-th frame of a turn.
@@ -197,14 +194,14 @@ func FrameID(turn int, n uint64) uint64 { return uint64(turn)<<turnBits | n }
 // FrameTurn returns the turn that a frame's id belongs to.
 func FrameTurn(id uint64) int { return int(id >> turnBits) }
 
-// Transcript is a conversation with everything that was said and proposed in it.
+// Transcript is a conversation with all its messages and actions.
 type Transcript struct {
 	Conversation Conversation `json:"conversation"`
 	Messages     []Message    `json:"messages"`
 	Actions      []Action     `json:"actions"`
 }
 
-// Action returns an action of the conversation, nil where there is none of the id.
+// Action returns an action of the conversation by its id, or nil.
 func (e *Transcript) Action(id string) *Action {
 	if at := slices.IndexFunc(e.Actions, func(action Action) bool { return action.ID == id }); at >= 0 {
 		return &e.Actions[at]
@@ -216,24 +213,24 @@ func (e *Transcript) Action(id string) *Action {
 type Question struct {
 	Text           string
 	ConversationID string
-	// ContextPath and ContextSearch name the page that the question came from.
+	// ContextPath and ContextSearch identify the page on which the question was asked.
 	ContextPath, ContextSearch string
 }
 
-// TurnRequest is a question with the conversation that it is asked in.
+// TurnRequest is a question with its conversation.
 type TurnRequest struct {
-	// Conversation names itself and its member; it is made where New is set.
+	// Conversation has its id and its member; it is created if New is set.
 	Conversation Conversation
 	New          bool
 	Text         string
 	ContextPath  string
-	// Reservation names the place that is kept for its turn, Turn is the number of that;
-	// they are empty where none is kept.
+	// Reservation identifies the reserved place of the turn, Turn is the number of the turn. Both are empty without a
+	// reservation.
 	Reservation string
 	Turn        int
 }
 
-// Principal is who speaks with the assistant: a person by a token, about an application.
+// Principal is the person that speaks with the assistant, with a token and about an application.
 type Principal struct {
 	User  User
 	Grant Grant

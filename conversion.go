@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Conversion is one event on its way to one destination. It holds everything that is sent but what only
-// the store knows of the person.
+// Conversion is one event on its way to one destination. It holds everything that is sent, except the data of the
+// person that only the store knows.
 type Conversion struct {
 	// EventID is the id of the event, by which receivers recognise repetitions.
 	EventID     string    `json:"eventId"`
@@ -20,7 +20,7 @@ type Conversion struct {
 	At          time.Time `json:"at"`
 	ReceivedAt  time.Time `json:"receivedAt"`
 	Environment string    `json:"environment"`
-	// EnvironmentNumber, Visitor and Life are the numbers by which the store and erasures know the visitor.
+	// EnvironmentNumber, Visitor and Life are the numbers that identify the visitor for the store and for erasures.
 	EnvironmentNumber uint64            `json:"environmentNumber"`
 	Visitor           uint64            `json:"visitor"`
 	Life              uint64            `json:"life,omitempty"`
@@ -32,14 +32,14 @@ type Conversion struct {
 	Contents          []ConversionItem  `json:"contents,omitempty"`
 	Properties        json.RawMessage   `json:"properties,omitempty"`
 	Context           ConversionContext `json:"context"`
-	// UserAgent is the client's; platforms ask for it with what happened on a page.
+	// UserAgent is the client's user agent; platforms require it for events of a page.
 	UserAgent string `json:"userAgent,omitempty"`
 }
 
-// Subject returns the id that stands for the person: the distinct id, else the anonymous id.
+// Subject returns the id of the person: the distinct id, else the anonymous id.
 func (c *Conversion) Subject() string { return Visitor(c.DistinctID, c.AnonymousID) }
 
-// ConversionItem is one line of what was bought.
+// ConversionItem is one line of a purchase.
 type ConversionItem struct {
 	ID       string   `json:"id"`
 	Quantity *float64 `json:"quantity"`
@@ -47,7 +47,7 @@ type ConversionItem struct {
 	Name     *string  `json:"name"`
 }
 
-// ConversionContext says where a conversion happened and where its visit came from.
+// ConversionContext is the place of a conversion and the origin of its visit.
 type ConversionContext struct {
 	URL       string   `json:"url,omitempty"`
 	Path      string   `json:"path,omitempty"`
@@ -67,7 +67,7 @@ type ConversionContext struct {
 	SessionID string   `json:"sessionId,omitempty"`
 }
 
-// Contact holds the stored fields of a person that destinations may be sent.
+// Contact holds the stored fields of a person that may be sent to destinations.
 type Contact struct {
 	ID    string
 	Name  string
@@ -75,16 +75,18 @@ type Contact struct {
 	Phone string
 }
 
-// ContactSince is the contact of a person since a visitor is theirs, in milliseconds since the epoch; nil where nothing is known of them.
+// ContactSince is the contact of a person from the time when a visitor became theirs, in milliseconds since the epoch.
+// The contact is nil if nothing is known of the person.
 type ContactSince struct {
 	SinceMs int64
 	Contact *Contact
 }
 
-// Contacts are those of the persons to whom a visitor belonged, one after the other.
+// Contacts are the contacts of the persons to which a visitor belonged, in order of time.
 type Contacts []ContactSince
 
-// At returns the contact of the person whose an event of the visitor is: of the last span that began before it, else of the first one.
+// At returns the contact of the person to which an event of the visitor belongs: of the last span that began before it,
+// else of the first span.
 func (c Contacts) At(at time.Time) (contact *Contact) {
 	for i, one := range c {
 		if i == 0 || one.SinceMs <= at.UnixMilli() {
@@ -94,10 +96,10 @@ func (c Contacts) At(at time.Time) (contact *Contact) {
 	return contact
 }
 
-// NewConversion returns what a rule of a destination makes of a row. Its texts are the row's.
+// NewConversion builds the conversion of a row for a rule of a destination. Its texts share the row's memory.
 func NewConversion(row *EventRow, rule *DestinationRule, environment string, visitor uint64) Conversion {
 	properties := map[string]json.RawMessage{}
-	_ = json.Unmarshal(row.Properties, &properties) // what is no object has no properties
+	_ = json.Unmarshal(row.Properties, &properties) // anything but an object has no properties
 	c := Conversion{
 		EventID: row.ID, Name: rule.DestinationEvent, SourceEvent: row.Name, At: row.Ts.UTC(), ReceivedAt: row.ReceivedAt.UTC(),
 		Environment: environment, EnvironmentNumber: row.EnvironmentNumber, Visitor: visitor, Life: row.Life, RetentionDays: row.RetentionDays,
@@ -121,8 +123,7 @@ func NewConversion(row *EventRow, rule *DestinationRule, environment string, vis
 	return c
 }
 
-// conversionItems returns the lines that the properties of an event list, by the names that e-commerce events
-// commonly use.
+// conversionItems returns the lines that the properties of an event list, under the usual names of e-commerce events.
 func conversionItems(properties map[string]json.RawMessage) []ConversionItem {
 	for _, list := range []string{"contents", "products", "items"} {
 		var rows []map[string]json.RawMessage
@@ -150,7 +151,7 @@ func conversionItems(properties map[string]json.RawMessage) []ConversionItem {
 	return nil
 }
 
-// amountOf reads a number, also one that is written as a text; nil where there is none.
+// amountOf reads a number, also one in a text; nil if there is none.
 func amountOf(raw json.RawMessage) *float64 {
 	var number float64
 	if raw == nil || json.Unmarshal(raw, &number) != nil {
@@ -175,14 +176,14 @@ func wordOf(raw json.RawMessage) string {
 	return ""
 }
 
-// HashEmail returns the SHA-256 of an e-mail address, in hex, as advertising platforms expect it: without
-// spaces around it, in lower case. It is empty for no address.
+// HashEmail returns the SHA-256 of an e-mail address in hex, in the form that advertising platforms expect: lower case,
+// without surrounding spaces. It is empty for no address.
 func HashEmail(email string) string {
 	return hashText(strings.ToLower(strings.TrimSpace(email)))
 }
 
-// HashPhone returns the SHA-256 of a phone number, in hex: its digits with the country code and, where plus is
-// set, the plus sign of E.164. It is empty for what has no digits.
+// HashPhone returns the SHA-256 of a phone number in hex: its digits with the country code and, if plus is set, the
+// plus sign of E.164. It is empty for a text without digits.
 func HashPhone(phone string, plus bool) string {
 	number := PhoneDigits(phone)
 	if number == "" {
@@ -194,7 +195,7 @@ func HashPhone(phone string, plus bool) string {
 	return hashText(number)
 }
 
-// PhoneDigits returns the digits of a phone number, without the zeros by which an international number begins.
+// PhoneDigits returns the digits of a phone number without the leading zeros of an international number.
 func PhoneDigits(phone string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -216,8 +217,9 @@ func hashText(text string) string {
 // SHA256Hex returns the SHA-256 of a text in hex, empty for an empty text.
 func SHA256Hex(text string) string { return hashText(text) }
 
-// Withheld returns the kinds of destinations that an event is kept from by the object integrations of its sender: all of
-// them where All is false, but those that are true; and those that are false.
+// Withheld returns the kinds of destinations that must not receive an event, according to the object integrations of
+// its sender. If All is false, these are all kinds except the ones that are true. Kinds that are false are always
+// withheld.
 func Withheld(integrations map[string]json.RawMessage) (kinds []string) {
 	all := string(integrations["All"]) != "false"
 	for _, kind := range DestinationKinds() {

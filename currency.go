@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Currencies whose smallest unit is not the hundredth (ISO 4217), by the number of their decimals.
+// Currencies with a smallest unit other than the hundredth (ISO 4217), by the number of their decimals.
 const (
 	wholeCurrencies      = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
 	thousandthCurrencies = "BHD IQD JOD KWD LYD OMR TND"
@@ -19,7 +19,7 @@ func IsCurrency(code string) bool {
 	return len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// CurrencyDecimals returns how many decimals the amounts of a currency have.
+// CurrencyDecimals returns the number of decimals of a currency's amounts.
 func CurrencyDecimals(code string) int {
 	switch {
 	case strings.Contains(wholeCurrencies, code):
@@ -30,7 +30,7 @@ func CurrencyDecimals(code string) int {
 	return 2
 }
 
-// RatesTo are the prices of currencies in one of them, by the days from which they hold.
+// RatesTo holds the prices of currencies in a target currency, by the days from which they hold.
 type RatesTo struct {
 	Currency string
 	days     map[string][]dayRate
@@ -79,8 +79,8 @@ func floorDay(ms int64) int64 {
 	return day
 }
 
-// Convert returns an amount in the currency of the rates, by the rate of the day: the last one given for that day or one before it.
-// It reports false where there is none.
+// Convert converts an amount into the currency of the rates with the rate of the day: the last one given for that day
+// or for the latest day before it. It returns false if no rate is known.
 func (r *RatesTo) Convert(cents int64, currency string, atMs int64) (int64, bool) {
 	if currency == r.Currency {
 		return cents, true
@@ -114,7 +114,7 @@ func rateOf(days []dayRate, day int64) (rate int64, known bool) {
 	return days[at].rate, true
 }
 
-// ExchangeRate is what one unit of a currency is worth in another one, from a day of UTC on.
+// ExchangeRate is the value of one unit of a currency in another one, from a UTC day on.
 type ExchangeRate struct {
 	Currency string `json:"currency" required:"true" doc:"The currency that is converted, an ISO 4217 code."`
 	To       string `json:"to" required:"true" doc:"The currency into which it converts."`
@@ -122,10 +122,10 @@ type ExchangeRate struct {
 	Rate     string `json:"rate" required:"true" doc:"What one unit of currency is worth in the other one, a decimal number with at most 12 decimals."`
 }
 
-// maxRateBytes bounds the text of a rate.
+// maxRateBytes limits the text of a rate.
 const maxRateBytes = 40
 
-// Row returns the billing item of a rate in an environment, and what is wrong with it, by field. The last one given for a
+// Row returns the billing item of a rate in an environment, and the problems of its fields. The last rate given for a
 // day holds.
 func (e ExchangeRate) Row(environment uint64) (row BillingRow, problems []FieldError) {
 	wrong := func(field, message string) {
@@ -156,10 +156,10 @@ func (e ExchangeRate) Row(environment uint64) (row BillingRow, problems []FieldE
 	return row, problems
 }
 
-// RateProblem says what RateOf does not take.
+// RateProblem is the message for a rate that RateOf refuses.
 const RateProblem = "rate must be a positive number below 9 million with at most 12 decimals."
 
-// RateOf returns a rate in trillionths; ok is false for one that cannot be kept exactly.
+// RateOf returns a rate in trillionths; ok is false if the rate cannot be stored exactly.
 func RateOf(value *big.Rat) (rate int64, ok bool) {
 	exact := new(big.Rat).Mul(value, new(big.Rat).SetInt64(RateUnit))
 	if !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// ErrRefused is why a store did not take rows, and will not however often they are sent.
+// ErrRefused is the error of a store that refuses rows for good, however often they are sent.
 var ErrRefused = errors.New("the store refuses the rows")
 
-// LetterKind says what a dead letter is.
+// LetterKind is the kind of a dead letter.
 type LetterKind string
 
-// Kinds of dead letters: single items of a record, or the whole of one that cannot be read.
+// Kinds of dead letters: single items of a record, or a whole unreadable record.
 const (
 	LetterEvent   LetterKind = "event"
 	LetterBilling LetterKind = "billing"
@@ -22,34 +22,34 @@ const (
 	LetterRecord  LetterKind = "record"
 )
 
-// LetterTime is how long dead letters are kept.
+// LetterTime is the retention of dead letters.
 const LetterTime = 30 * 24 * time.Hour
 
-// DeadLetter is an item that was accepted and could not be folded or stored. It is kept as it was
-// accepted, so that it can be sent through the log again.
+// DeadLetter is an item that was accepted but could not be folded or stored. It is retained as it was accepted, so that
+// it can be sent through the log again.
 type DeadLetter struct {
-	// Block is the number of the block that it was taken out of, Partition and Offset name its
-	// record, and Item its place among the items of its kind in it.
+	// Block is the number of the item's block. Partition and Offset identify its log record, and Item is its place
+	// among the items of its kind in the record.
 	Block     uint64
 	Partition int
 	Offset    int64
 	Item      int
 	Kind      LetterKind
-	// Environment is the number of the environment that sent it, 0 where that cannot be read.
+	// Environment is the number of the sending environment, 0 if it cannot be read.
 	Environment uint64
 	At          time.Time
-	// Reason is the refusal of the store, or what went wrong in the fold.
+	// Reason is the refusal of the store, or the error of the fold.
 	Reason string
-	// Payload is the bytes of a record of the log that holds the item alone.
+	// Payload is the value of a log record that holds only this item.
 	Payload []byte
 }
 
-// ID names the letter. The same item of the same block has the same one.
+// ID identifies the letter. The same item of the same block always has the same id.
 func (l *DeadLetter) ID() string {
 	return strings.Join([]string{strconv.FormatUint(l.Block, 36), strconv.Itoa(l.Partition), strconv.FormatInt(l.Offset, 10), string(l.Kind), strconv.Itoa(l.Item)}, "-")
 }
 
-// LetterRow is a dead letter as it is listed.
+// LetterRow is a dead letter in a list.
 type LetterRow struct {
 	ID          string     `json:"id"`
 	App         string     `json:"app,omitempty"`
@@ -61,7 +61,7 @@ type LetterRow struct {
 	Bytes       uint64     `json:"bytes"`
 }
 
-// LetterCount is how many dead letters of one kind wait for one environment.
+// LetterCount is the number of waiting dead letters of one kind and environment.
 type LetterCount struct {
 	App         string     `json:"app,omitempty"`
 	Env         string     `json:"env,omitempty"`
@@ -72,7 +72,7 @@ type LetterCount struct {
 	Newest      time.Time  `json:"newest"`
 }
 
-// LetterEnd says what became of a dead letter that waits no more.
+// LetterEnd is the end of a dead letter that no longer waits.
 type LetterEnd string
 
 // Ends of dead letters.

@@ -2,28 +2,28 @@ package svc
 
 import "time"
 
-// Deletion is an application or an organization that was deleted and of which something may still be stored. From
-// its beginning on nothing accepts the keys and tokens or shows the data.
+// Deletion is a deleted application or organization that may still have stored data. From its beginning on, its keys
+// and tokens are refused and its data is hidden.
 type Deletion struct {
-	// App names the application. Of a deleted organization, only Org is set.
+	// App names the application. For a deleted organization, only Org is set.
 	App AppRef
-	// AppID and Environments name what is stored of an application.
+	// AppID and Environments identify the stored data of an application.
 	AppID        string
 	Environments []uint64
 	At           time.Time
-	// Passes counts how often everything stored was removed.
+	// Passes counts the passes that removed everything stored.
 	Passes int
 }
 
-// DeletionPasses is how often what is stored of a deletion is removed: at once, once what was accepted before is
-// stored, and once more for what arrived later still.
+// DeletionPasses is the number of passes that remove the stored data. The first runs at once, the second after
+// everything accepted before is stored, and the third for late arrivals.
 const DeletionPasses = 3
 
-// DeletionBound is how long after a deletion everything is removed, except for what the log and backups keep.
+// DeletionBound is the time after a deletion within which everything is removed, except from the log and backups.
 const DeletionBound = 24 * time.Hour
 
-// Due returns when the next pass begins; settle is how long after the deletion everything accepted before it
-// is stored.
+// Due returns when the next pass begins. settle is the time after the deletion until everything accepted before it is
+// stored.
 func (d *Deletion) Due(settle time.Duration) time.Time {
 	switch d.Passes {
 	case 0:
@@ -37,7 +37,7 @@ func (d *Deletion) Due(settle time.Duration) time.Time {
 
 // Owned holds the entities of one actor.
 type Owned struct {
-	// Owner is the kind of the actor and its identity, with a slash between them.
+	// Owner is the kind of the actor and its identity, separated by a slash.
 	Owner string
 	// Entities are pairs of a kind and an id.
 	Entities [][2]string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DestinationKind is the adapter by which a destination is reached (contract 72).
+// DestinationKind is the adapter of a destination (contract 72).
 type DestinationKind string
 
 // The kinds.
@@ -22,7 +22,7 @@ const (
 	DestinationSlack    DestinationKind = "slack"
 )
 
-// Values returns the kinds, for descriptions.
+// Values lists the kinds.
 func (DestinationKind) Values() []DestinationKind { return DestinationKinds() }
 
 // DestinationKinds lists the kinds.
@@ -30,7 +30,7 @@ func DestinationKinds() []DestinationKind {
 	return []DestinationKind{DestinationMeta, DestinationGoogle, DestinationTikTok, DestinationLinkedIn, DestinationWebhook, DestinationSlack}
 }
 
-// Label returns the name of a kind that people read.
+// Label returns the display name of a kind.
 func (k DestinationKind) Label() string {
 	switch k {
 	case DestinationMeta:
@@ -49,22 +49,22 @@ func (k DestinationKind) Label() string {
 	return string(k)
 }
 
-// PersonFields says what of a person a destination is sent.
+// PersonFields is the data of a person that a destination receives.
 type PersonFields string
 
-// What is sent: hashes of e-mail address and phone number, both as they are, or nothing of the person.
+// The choices: hashes of the e-mail address and phone number, both in plain text, or no data of the person.
 const (
 	PersonHashed PersonFields = "hashed"
 	PersonPlain  PersonFields = "plain"
 	PersonNone   PersonFields = "none"
 )
 
-// Values returns the choices, for descriptions.
+// Values lists the choices.
 func (PersonFields) Values() []PersonFields {
 	return []PersonFields{PersonHashed, PersonPlain, PersonNone}
 }
 
-// DestinationRule maps an event to the conversion that a destination is sent.
+// DestinationRule maps an event to the conversion that a destination receives.
 type DestinationRule struct {
 	Event            string `json:"event" required:"true" doc:"The name of the event that is forwarded."`
 	DestinationEvent string `json:"destinationEvent" doc:"What the destination calls it; the event's own name where it is absent."`
@@ -72,8 +72,8 @@ type DestinationRule struct {
 	Currency         string `json:"currency" doc:"The currency of the value, an ISO 4217 code; the event's own where it is empty."`
 }
 
-// DestinationConfig holds the settings of a destination that are no secret. Which of them a kind has is
-// in its validation.
+// DestinationConfig holds the settings of a destination that are not secret. validateConfig defines the settings of
+// each kind.
 type DestinationConfig struct {
 	URL                string       `json:"url,omitempty" doc:"Where a webhook is sent: a public http or https address."`
 	PersonFields       PersonFields `json:"personFields,omitempty" doc:"What of a person is sent: hashed (default), plain or none; plain is for webhooks only."`
@@ -84,13 +84,13 @@ type DestinationConfig struct {
 	ConversionActionID string       `json:"conversionActionId,omitempty" doc:"The conversion action of Google Ads, or the conversion rule of LinkedIn."`
 }
 
-// Bounds of destinations.
+// Limits of destinations.
 const (
-	MaxDestinations      = 50 // of an application
+	MaxDestinations      = 50 // per application
 	MaxDestinationRules  = 200
 	MaxCredentialBytes   = 8 << 10
 	MinSigningSecret     = 16
-	SecretRotation       = 24 * time.Hour // how long a replaced signing secret signs beside its successor
+	SecretRotation       = 24 * time.Hour // how long a replaced signing secret still signs along with its successor
 	maxDestinationConfig = 200
 )
 
@@ -104,14 +104,14 @@ type DestinationSpec struct {
 	Config       DestinationConfig `json:"config"`
 }
 
-// Destination forwards the conversions of an application to one place. Its credential is sealed.
+// Destination forwards the conversions of an application to one receiver. Its credential is sealed.
 type Destination struct {
 	ID    string `json:"id"`
 	AppID string `json:"appId"`
 	DestinationSpec
-	// Numbers are those of Environments, in their order.
+	// Numbers are the numbers of Environments, in the same order.
 	Numbers []uint64 `json:"numbers"`
-	// Sealed is a DestinationCredential; empty where there is none.
+	// Sealed is a DestinationCredential, or empty.
 	Sealed    []byte    `json:"sealed,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
@@ -120,11 +120,11 @@ type Destination struct {
 // HasCredential reports whether a credential is stored.
 func (d *Destination) HasCredential() bool { return len(d.Sealed) > 0 }
 
-// DestinationCredential is what a destination is reached with: the signing secret of a webhook, the address
-// of a chat, the access token of a platform.
+// DestinationCredential is the secret of a destination: the signing secret of a webhook, the address of a chat, or the
+// access token of a platform.
 type DestinationCredential struct {
 	Secret Secret `json:"secret"`
-	// Before is the signing secret that Secret replaced; it signs beside it until BeforeUntil.
+	// Before is the signing secret that Secret replaced. It also signs until BeforeUntil.
 	Before      Secret    `json:"before,omitempty"`
 	BeforeUntil time.Time `json:"beforeUntil,omitzero"`
 }
@@ -146,7 +146,7 @@ func (c *DestinationCredential) Replaced(secret Secret, now time.Time) Destinati
 	return next
 }
 
-// DestinationPatch says what of a destination changes; nil leaves a member as it is.
+// DestinationPatch holds the fields of a destination to change; nil fields are unchanged.
 type DestinationPatch struct {
 	Name         *string
 	Enabled      *bool
@@ -165,7 +165,7 @@ func (s DestinationSpec) With(p DestinationPatch) DestinationSpec {
 	return s
 }
 
-// Normalize fills in what a specification leaves to defaults.
+// Normalize fills in the defaults of a specification.
 func (s *DestinationSpec) Normalize() {
 	s.Name = strings.TrimSpace(s.Name)
 	if len(s.Environments) == 0 {
@@ -189,7 +189,7 @@ func (s *DestinationSpec) Normalize() {
 	s.Config.LoginCustomerID = strings.ReplaceAll(s.Config.LoginCustomerID, "-", "")
 }
 
-// Validate returns every problem of a normalized specification, none for a good one.
+// Validate returns every problem of a normalized specification, none if it is valid.
 func (s *DestinationSpec) Validate(targets Targets, environments []Environment) []FieldError {
 	problems := validateName(s.Name)
 	if !slices.Contains(DestinationKinds(), s.Kind) {
@@ -225,7 +225,8 @@ func validateSlugs(slugs []string, environments []Environment) (problems []Field
 // currencyCode matches an ISO 4217 code.
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
-// validateRules checks a mapping. An event has one rule: the id of a conversion is that of its event.
+// validateRules checks a mapping. An event may have only one rule, because the id of a conversion is the id of its
+// event.
 func validateRules(rules []DestinationRule) (problems []FieldError) {
 	if len(rules) > MaxDestinationRules {
 		return []FieldError{{Field: "mapping", Code: "too_many", Message: fmt.Sprintf("A mapping has %d rules at most.", MaxDestinationRules)}}
@@ -261,7 +262,7 @@ var (
 	accountWord   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 )
 
-// configKeys returns the settings of a configuration that are texts.
+// configKeys returns the text settings of a configuration.
 func (c *DestinationConfig) configKeys() []configKey {
 	return []configKey{
 		{"url", c.URL, nil},
@@ -273,7 +274,7 @@ func (c *DestinationConfig) configKeys() []configKey {
 	}
 }
 
-// destinationKeys returns the settings that a kind needs and those that it may have.
+// destinationKeys returns the required and the optional settings of a kind.
 func destinationKeys(kind DestinationKind) (needed, optional []string) {
 	switch kind {
 	case DestinationMeta, DestinationTikTok:
@@ -289,7 +290,7 @@ func destinationKeys(kind DestinationKind) (needed, optional []string) {
 	return nil, nil
 }
 
-// validateConfig checks that a configuration has what its kind needs and nothing else.
+// validateConfig checks that a configuration has all settings that its kind needs, and no others.
 func (s *DestinationSpec) validateConfig() (problems []FieldError) {
 	needed, optional := destinationKeys(s.Kind)
 	for _, key := range s.Config.configKeys() {
@@ -321,7 +322,7 @@ func (s *DestinationSpec) validateConfig() (problems []FieldError) {
 	return problems
 }
 
-// Rule returns the rule for an event, nil where it is not forwarded.
+// Rule returns the rule for an event, nil if the event is not forwarded.
 func (d *Destination) Rule(event string) *DestinationRule {
 	for i := range d.Mapping {
 		if d.Mapping[i].Event == event {
@@ -331,8 +332,8 @@ func (d *Destination) Rule(event string) *DestinationRule {
 	return nil
 }
 
-// CheckCredential returns why a text cannot be the credential of a kind of destination, nil where it may be. It does not
-// quote it.
+// CheckCredential returns the reason why a text cannot be the credential of a kind of destination, or nil. It does not
+// quote the text.
 func CheckCredential(kind DestinationKind, secret Secret) *FieldError {
 	refuse := func(code, message string) *FieldError {
 		return &FieldError{Field: "credential", Code: code, Message: message}

@@ -9,8 +9,8 @@ import (
 // DispatchStatus is the state of the delivery of a conversion (contract 73).
 type DispatchStatus string
 
-// The statuses. A parked delivery has used its retries up, or found no place in the queue; it is kept for
-// ParkedFor and can be replayed.
+// The statuses. A parked delivery has used up its retries, or found no place in the queue. It is retained for ParkedFor
+// and can be replayed.
 const (
 	DispatchAccepted DispatchStatus = "accepted"
 	DispatchRetrying DispatchStatus = "retrying"
@@ -18,21 +18,21 @@ const (
 	DispatchParked   DispatchStatus = "parked"
 )
 
-// Values returns the statuses, for descriptions.
+// Values lists the statuses.
 func (DispatchStatus) Values() []DispatchStatus {
 	return []DispatchStatus{DispatchAccepted, DispatchRetrying, DispatchFailed, DispatchParked}
 }
 
 const (
-	// DispatchTime bounds one attempt.
+	// DispatchTime limits one attempt.
 	DispatchTime = 10 * time.Second
 	// ParkedFor is how long a parked delivery can be replayed.
 	ParkedFor = 7 * 24 * time.Hour
-	// maxRetryAfter bounds how long a receiver may put a retry off.
+	// maxRetryAfter limits the delay of a retry that a receiver may request.
 	maxRetryAfter = 15 * time.Minute
 )
 
-// Dispatch is a record of the delivery log: a conversion's delivery as of its latest attempt.
+// Dispatch is an entry of the delivery log: the delivery of a conversion as of its latest attempt.
 type Dispatch struct {
 	ID            string
 	App           AppRef
@@ -45,7 +45,7 @@ type Dispatch struct {
 	SourceEvent   string
 	Status        DispatchStatus
 	Attempts      int
-	// NextAt is when a delivery that is retried is sent again.
+	// NextAt is when a failed delivery is retried.
 	NextAt     time.Time
 	StatusCode int
 	Latency    time.Duration
@@ -55,27 +55,27 @@ type Dispatch struct {
 	Test              bool
 }
 
-// DispatchID names the delivery of an event to a destination; it is the same for every attempt and replay.
+// DispatchID identifies the delivery of an event to a destination. It is the same for every attempt and replay.
 func DispatchID(destination, eventID string) string {
 	sum := sha256.Sum256([]byte(destination + "\x00" + eventID))
 	return "dlv_" + base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 
-// DispatchOutcome is the end of one attempt.
+// DispatchOutcome is the result of one attempt.
 type DispatchOutcome struct {
 	OK bool
-	// Retry reports whether another attempt may succeed; RetryAfter is what the receiver asked for.
+	// Retry reports whether another attempt may succeed; RetryAfter is the delay that the receiver requested.
 	Retry      bool
 	RetryAfter time.Duration
 	StatusCode int
 	Error      string
 	Latency    time.Duration
-	// Request and Response are what was sent and answered, without secrets and persons.
+	// Request and Response are the request and the response, without secrets and personal data.
 	Request, Response string
 }
 
-// NextDispatch returns the status of a delivery after an attempt, and when it is sent again where it is
-// retried. attempts counts those that were made, this one included.
+// NextDispatch returns the status of a delivery after an attempt, and the time of the retry, if any. attempts counts
+// all attempts including this one.
 func NextDispatch(outcome *DispatchOutcome, attempts int, now time.Time) (DispatchStatus, time.Time) {
 	pauses := [...]time.Duration{30 * time.Second, 2 * time.Minute, 8 * time.Minute}
 	switch {
@@ -93,7 +93,7 @@ func NextDispatch(outcome *DispatchOutcome, attempts int, now time.Time) (Dispat
 type DispatchQuery struct {
 	App           AppRef
 	DestinationID string
-	// Status selects deliveries of one status, all where it is empty.
+	// Status selects deliveries of one status; empty selects all.
 	Status DispatchStatus
 	// ID selects one delivery.
 	ID     string
@@ -107,7 +107,7 @@ type DispatchKey struct {
 	ID        string
 }
 
-// DestinationState is how a destination fares.
+// DestinationState is the health of a destination.
 type DestinationState struct {
 	LastDispatchAt time.Time `json:"lastDispatchAt,omitzero"`
 	LastError      string    `json:"lastError,omitempty"`
@@ -115,27 +115,27 @@ type DestinationState struct {
 	Waiting int `json:"waiting"`
 }
 
-// DispatchRequest is one attempt for some conversions.
+// DispatchRequest is one attempt to send some conversions.
 type DispatchRequest struct {
 	Destination *Destination
 	Credential  DestinationCredential
 	Items       []DispatchItem
 }
 
-// DispatchItem is a conversion that is sent.
+// DispatchItem is a conversion to send.
 type DispatchItem struct {
-	// ID is that of the delivery, Attempt the number of the attempt, from 1.
+	// ID is the id of the delivery, Attempt the number of the attempt, from 1.
 	ID         string
 	Attempt    int
 	Conversion *Conversion
-	// Contact is nil where nothing of the person is sent or known.
+	// Contact is nil if the person is not sent or not known.
 	Contact *Contact
 }
 
 // TestEvent is the name of a conversion that tests a destination.
 const TestEvent = "test"
 
-// TestConversion returns a made-up conversion.
+// TestConversion returns an example conversion.
 func TestConversion(id, environment string, now time.Time) Conversion {
 	value := 1.0
 	return Conversion{

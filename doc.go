@@ -1,11 +1,9 @@
-// Package svc is the language of the product: organizations, applications,
-// environments, tokens, keys, events, windows and the rules over them.
+// Package svc defines the domain of the product: organizations, applications, environments, tokens, keys, events,
+// windows and their rules.
 //
-// Everything here is plain data and pure functions over the standard library.
-// Time and chance arrive as arguments, nothing here performs I/O, and no type
-// of a vendor appears. The other folders speak to machines: http to callers,
-// actors to the state that has one owner, storage to Kafka and ClickHouse,
-// cluster to the actor library; cmd/svc wires them.
+// The package consists of plain data and pure functions over the standard library. Time and randomness are arguments.
+// Nothing here performs I/O, and no vendor's type appears. The other folders do the I/O: http serves callers, actors
+// own state, storage speaks to Kafka and ClickHouse, cluster wraps the actor library; cmd/svc wires them.
 //
 // # Words
 //
@@ -15,62 +13,64 @@
 //     management API. An ingest key (public, secret) sends events.
 //   - A client sends items; an event is the enriched row that is stored for one; a
 //     record is the value of one Kafka offset (many events); a block is one ClickHouse insert
-//     (many records). A shard is one of the stores among which environments are divided; an environment lives on one.
-//   - A visitor is the distinct id of an event, or its anonymous id where no
+//     (many records). A shard is one of the stores among which environments are divided; an environment
+//     belongs to exactly one.
+//   - A visitor is the distinct id of an event, or its anonymous id if no
 //     distinct id was sent. A session, or visit, is a visitor's run of events without
-//     a pause of 30 minutes, or what the client calls one; bots that call themselves a
-//     visitor make visits of their own. A bounce is a session of exactly one page view, no
-//     other interactive event and less than 10 s of engagement. For a filter, a
-//     session is entered by the path of its first page view in the window and
-//     left by that of its last. An origin is where a visit came from (referrer, source,
-//     medium, campaign, click identifiers): what the first of its events to arrive says,
-//     carried by all of them.
-//   - A person is the visitors that identify, alias and members put together, else one visitor.
+//     a pause of 30 minutes, or the run that the client marks as a session; bots that present the
+//     id of a visitor have visits of their own. A bounce is a session of exactly one page view, no
+//     other interactive event and less than 10 s of engagement. For a filter, the
+//     entry of a session is the path of its first page view in the window, and its exit
+//     the path of its last. An origin describes where a visit came from (referrer, source,
+//     medium, campaign, click identifiers): the first event to arrive states it, and
+//     all events of the visit carry it.
+//   - A person is the set of visitors that identify, alias and members have joined, else one visitor.
 //     An identify makes its distinct id known, and links its anonymous id to it from then on; the first
-//     link also reaches back, unless an alias ties the anonymous id to somebody. Links never tie two
-//     known ids together; an alias does.
-//   - A goal is an event or a path that visitors are meant to reach. It looks at stored events
+//     link also applies to earlier events, unless an alias ties the anonymous id to another person. Links never
+//     join two known ids; an alias does.
+//   - A goal is an event or a path that visitors are meant to reach. It applies to stored events
 //     of any time. A conversion is an event that meets any goal, counted once; a goal's
 //     own conversions are all events that meet it, and its visitors are the distinct
 //     visitors of each local day, summed, as everywhere.
-//   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. It counts
-//     persons, as retention does: what their visitors did is put together.
-//   - An occurrence is one error that was sent; an issue groups the occurrences of one cause by their
+//   - A funnel is an ordered list of steps; funnel_fold.go defines how it counts. It counts
+//     persons, as retention does: the events of their visitors are combined.
+//   - An occurrence is one reported error; an issue groups the occurrences of one cause by their
 //     fingerprint. A resolved issue regresses when it occurs after its resolution, or in a later release.
 //   - A metric point is a measurement with labels; a series is the points of one metric and one set of
 //     labels; a slot is the unit of time in which values are summed.
-//   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
-//     rule compares a value with a threshold and fires; an incident is one time that it
+//   - A monitor checks a URL; it is down once enough consecutive checks have failed. An alert
+//     rule compares a value with a threshold and fires; an incident is one period in which it
 //     fired; a channel receives notices of it, and a delivery is a notice on its way.
 //   - A flag answers a question of the application's code about one visitor: on or off, or a variant. A rule of a
-//     flag serves a variant to those who meet its conditions; a rollout is the share of people for whom a flag is
+//     flag serves a variant to the visitors that meet its conditions; a rollout is the share of people for whom a flag is
 //     on; an evaluation is one answer, an exposure the first one of a visitor with a variant. A revision numbers the
 //     state of all flags of an application.
-//   - MRR is what a subscription is worth a month; a movement is one change of it; a ledger is the history of all
-//     subscriptions and payments of an environment in its reporting currency. A billing item is what a billing system says.
+//   - MRR is the monthly value of a subscription; a movement is one change of it; a ledger is the history of all
+//     subscriptions and payments of an environment in its reporting currency. A billing item is a report of a billing
+//     system.
 //   - A conversation is a member's exchange with the assistant about one application. A
-//     turn is one question with its answer, or one approval with what follows; a round is
+//     turn is one question with its answer, or one approval with its consequences; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is
 //     a call that a person decides on.
 //
-// Words of the machinery, which DESIGN.md uses:
+// Words of the infrastructure, which DESIGN.md uses:
 //
-//   - The log is the Kafka topic of what was accepted; each of its partitions has one owner among the
+//   - The log is the Kafka topic of accepted items; each of its partitions has one owner among the
 //     nodes, for the length of a generation: the time between two assignments of partitions.
 //   - An actor is one entity's state with one owner: its identity hashes to a partition, and its activation
 //     lives in memory on the node that owns the partition. Its core is pure state and rules; its shell loads,
 //     saves and answers. A wake-up is a stored time at which an actor is called.
 //   - The intake folds the records of a partition into rows; the sink stores the rows of all partitions of a
-//     node as blocks. A listener follows what a block holds; a note is a message about a block that an actor
-//     could not take in time, and the outbox delivers it.
+//     node as blocks. A listener receives the rows of every block; a note is a message about a block that an actor
+//     could not accept in time, and the outbox delivers it.
 //   - A snapshot is a copy in memory, on every node, of entities that requests need without a call.
-//   - A port is a small interface that its user declares and cmd/svc plugs in.
-//   - A module is one part of the product with everything that it brings: routes, actors, listeners, parts.
+//   - A port is a small interface that its user declares and cmd/svc implements.
+//   - A module is one area of the product with everything that it adds: routes, actors, listeners, parts.
 //     A part is a component that runs from the start of a node to its stop.
 //
 // # Files
 //
-// Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
+// Every concept has a file. A group uses names of the groups before it as groups_test.go lists them.
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, draws, entity,
 //     error, ids, invitation, key, ledger, mask, member, page, personal, personal_answer, personal_numbers,

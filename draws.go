@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Draws makes what a repeatable call would otherwise draw at random: the same ids and secrets for
-// every repetition of the call.
+// Draws replaces the random ids and secrets of a repeatable call: every repetition of the call gets the same ones.
 type Draws struct {
 	seed     []byte
 	at       time.Time
@@ -21,27 +20,26 @@ type Draws struct {
 	drawn map[string]int
 }
 
-// NewDraws returns the draws of a call. The seed is known to nobody but the caller and the service; at
-// is when the call was first made, which its ids are sorted by, and repeated says that it was made before.
+// NewDraws returns the draws of a call. Only the caller and the service know the seed. at is the time of the first
+// call, by which its ids sort. repeated says that the call was made before.
 func NewDraws(seed []byte, at time.Time, repeated bool) *Draws {
 	return &Draws{seed: seed, at: at, repeated: repeated, drawn: map[string]int{}}
 }
 
 type drawsKey struct{}
 
-// WithDraws returns a context in which ids and secrets are drawn from draws.
+// WithDraws returns a context with draws for ids and secrets.
 func WithDraws(ctx context.Context, draws *Draws) context.Context {
 	return context.WithValue(ctx, drawsKey{}, draws)
 }
 
-// IsRepeated reports whether a call was made before, under the same key, and may have changed something.
+// IsRepeated reports whether a call was made before under the same key and may already have changed data.
 func IsRepeated(ctx context.Context) bool {
 	draws, _ := ctx.Value(drawsKey{}).(*Draws)
 	return draws != nil && draws.repeated
 }
 
-// DrawID returns a new id with a prefix: that of the context's draws, or else one that otherwise
-// makes.
+// DrawID returns a new id with a prefix, from the context's draws or else from otherwise.
 func DrawID(ctx context.Context, prefix string, otherwise func(prefix string) string) string {
 	draws, _ := ctx.Value(drawsKey{}).(*Draws)
 	if draws == nil {
@@ -50,7 +48,7 @@ func DrawID(ctx context.Context, prefix string, otherwise func(prefix string) st
 	return prefix + draws.ulid(prefix)
 }
 
-// DrawBytes returns n random bytes: those of the context's draws, or else what otherwise makes.
+// DrawBytes returns n random bytes, from the context's draws or else from otherwise.
 func DrawBytes(ctx context.Context, n int, otherwise func(n int) []byte) []byte {
 	draws, _ := ctx.Value(drawsKey{}).(*Draws)
 	if draws == nil {
@@ -63,7 +61,7 @@ func DrawBytes(ctx context.Context, n int, otherwise func(n int) []byte) []byte 
 	return out[:n]
 }
 
-// next returns the next value of a purpose.
+// next returns the next value for a purpose.
 func (d *Draws) next(purpose string) []byte {
 	d.mu.Lock()
 	n := d.drawn[purpose]

@@ -2,8 +2,8 @@ package svc
 
 import "time"
 
-// Entity is one stored thing of an actor. Its owner is the actor's kind and
-// identity; the highest version of an (owner, kind, id) is the present one.
+// Entity is one stored object of an actor. Its owner is the actor's kind and identity; the highest version of an
+// (owner, kind, id) is the present one.
 type Entity struct {
 	Owner   string
 	Kind    string
@@ -14,15 +14,15 @@ type Entity struct {
 	Payload []byte
 }
 
-// Version orders the writes of one owner. A later generation of the ownership
-// of the owner's partition wins over any write of an earlier one.
+// Version orders the writes of one owner. Writes of a later generation of the owner's partition supersede all writes of
+// an earlier one.
 type Version struct {
 	Generation uint32
 	Sequence   uint32
 }
 
-// Next returns the version of the write that follows, made in a generation.
-// Versions never go back, even if the count of generations started over.
+// Next returns the version of the following write, made in a generation. Versions never decrease, even if the count of
+// generations was reset.
 func (v Version) Next(generation uint32) Version {
 	if generation > v.Generation {
 		return Version{Generation: generation, Sequence: v.Sequence + 1}
@@ -38,19 +38,19 @@ func VersionOf(number uint64) Version {
 	return Version{Generation: uint32(number >> 32), Sequence: uint32(number)}
 }
 
-// Wakeup is a stored request of an actor to be called at a time.
+// Wakeup is a stored request to call an actor at a time.
 type Wakeup struct {
 	Kind     string
 	Identity string
-	// Name distinguishes the wake-ups of one actor; a later one of the same name replaces it.
+	// Name distinguishes the wake-ups of one actor; a later one with the same name replaces it.
 	Name string
 	Due  time.Time
 }
 
-// AuditRow records one management write: who, what, and the request.
+// AuditRow records one management write: the author, the change, and the request.
 type AuditRow struct {
 	At time.Time `json:"at"`
-	// ID distinguishes rows of one instant; the store assigns it where it is empty.
+	// ID distinguishes rows of the same instant; the store assigns it if it is empty.
 	ID        string    `json:"id,omitempty"`
 	Org       string    `json:"org"`
 	App       string    `json:"app"`
@@ -65,12 +65,12 @@ type AuditRow struct {
 	Detail    string    `json:"detail"`
 }
 
-// AuditQuery asks for audit rows, the newest first; what is empty asks for all.
+// AuditQuery selects audit entries, the newest first; an empty field selects all.
 type AuditQuery struct {
 	Org, App, Operation, UserID, TokenID string
-	// Since and Until bound the time of the rows.
+	// Since and Until limit the time of the rows.
 	Since, Until *time.Time
-	// Before and BeforeID are the place of the last row of the page before.
+	// Before and BeforeID are the position of the last row of the previous page.
 	Before   *time.Time
 	BeforeID string
 	Limit    int

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Code is the machine-readable class of an error. A caller may branch on it;
-// its HTTP status and whether a retry can help are fixed in the table of Codes.
+// Code is the machine-readable class of an error. A caller may branch on it. The table of Codes fixes its HTTP status
+// and whether a retry can help.
 type Code string
 
 // The codes that an answer may carry.
@@ -34,19 +34,18 @@ const (
 	CodeQueryTimeout     Code = "query_timeout"
 )
 
-// CodeInfo says how a code is answered over HTTP.
+// CodeInfo defines the HTTP answer of a code.
 type CodeInfo struct {
 	Code   Code
 	Status int
 	Title  string
 	// Retryable says that the same request may succeed later without a change.
 	Retryable bool
-	// Meaning is the sentence of the reference page.
+	// Meaning is the sentence on the reference page.
 	Meaning string
 }
 
-// Codes lists every code once; it generates the reference page and maps codes
-// to statuses.
+// Codes lists every code once. It generates the reference page and maps codes to statuses.
 func Codes() []CodeInfo {
 	return []CodeInfo{
 		{CodeInvalidRequest, 400, "Bad request", false, "The request breaks a rule; errors[] names each field, why, and what is allowed."},
@@ -101,30 +100,30 @@ type FieldError struct {
 	Allowed []string `json:"allowed,omitempty"`
 }
 
-// Required names what a forbidden call would have needed.
+// Required names the scope or permission that a forbidden call lacked.
 type Required struct {
 	Scope      Scope      `json:"scope,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 }
 
-// Error is the one error type that reaches callers. Any other error is
-// answered as internal and its text stays in the log.
+// Error is the only error type that reaches callers. Any other error is answered as internal, and its text appears only
+// in the log.
 type Error struct {
 	Code    Code
 	Message string
 	// Fields lists every problem of an invalid request.
 	Fields []FieldError
-	// Required is set with CodeForbidden where a scope or permission was missing.
+	// Required is set with CodeForbidden if a scope or permission was missing.
 	Required *Required
-	// Reason refines a conflict or a refusal by one word, for example target_changed.
+	// Reason refines a conflict or a refusal with one word, for example target_changed.
 	Reason string
 	// Module is set with CodeModuleDisabled.
 	Module Module
-	// RetryAfter is set with codes that a later attempt may cure.
+	// RetryAfter is set with codes for which a later attempt may succeed.
 	RetryAfter time.Duration
-	// Rate is set with CodeRateLimited if another limit than that of the token was reached.
+	// Rate is set with CodeRateLimited if a limit other than the token's was reached.
 	Rate *RateState
-	// Accepted is set with CodeUnavailable where events were sent.
+	// Accepted is set with CodeUnavailable if events were sent.
 	Accepted Acceptance
 	// Turn is set with a conflict about a conversation of the assistant.
 	Turn *TurnProblem
@@ -132,16 +131,16 @@ type Error struct {
 	Present *PresentRevision
 }
 
-// PresentRevision is the detail of a conflict: the revision that a change did not expect, with its value.
+// PresentRevision is the detail of a conflict: the present revision, which the change did not expect, with its value.
 type PresentRevision struct {
 	Revision int64
 	Policy   any
 }
 
-// TurnProblem says what stands in the way where a conversation refuses a question or a decision.
+// TurnProblem is the reason why a conversation refuses a question or a decision.
 type TurnProblem struct {
 	ConversationID string `json:"conversationId,omitempty"`
-	// ActionStatus is the [ActionStatus] of an action that cannot be decided any more.
+	// ActionStatus is the [ActionStatus] of an action that can no longer be decided.
 	ActionStatus string          `json:"actionStatus,omitempty"`
 	Actions      []PendingAction `json:"actions,omitempty"`
 }
@@ -152,25 +151,24 @@ type PendingAction struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// Acceptance says what became of what was sent with a request that was not answered in full.
+// Acceptance says whether items of a request were accepted although the request was not fully answered.
 type Acceptance string
 
-// The acceptances: nothing was accepted nor will be, or that is not known.
+// The acceptances: nothing was or will be accepted, or it is unknown.
 const (
 	AcceptedNone    Acceptance = "none"
 	AcceptedUnknown Acceptance = "unknown"
 )
 
-// Error returns the code and the sentence for a person.
+// Error returns the code and the sentence for people.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Errorf returns an error of a code with a sentence for a person.
+// Errorf returns an error of a code with a sentence for people.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid returns an invalid_request error that lists the given problems. Its
-// sentence is the first problem's.
+// Invalid returns an invalid_request error that lists the given problems. Its sentence is that of the first problem.
 func Invalid(fields ...FieldError) *Error {
 	message := "The request is not valid."
 	if len(fields) > 0 {
@@ -179,13 +177,13 @@ func Invalid(fields ...FieldError) *Error {
 	return &Error{Code: CodeInvalidRequest, Message: message, Fields: fields}
 }
 
-// DidYouMean returns a question after the known word that is nearest to a misspelt one, for the end of a
-// sentence, or the empty string if none is near. prefix is written before the word.
+// DidYouMean returns a question with the known word nearest to a misspelt one, for the end of a sentence. It returns ""
+// if none is near. prefix is written before the word.
 func DidYouMean(word, prefix string, known []string) string {
 	nearest, least := "", 1+max(1, len(word)/4)
 	for _, candidate := range known {
 		if len(candidate) > 2*len(word)+1 || len(word) > 2*len(candidate)+1 {
-			continue // too far, and a stranger's word may be long
+			continue // too far, and a caller's word may be long
 		}
 		if d := editDistance(word, candidate); d < least {
 			nearest, least = candidate, d
@@ -197,8 +195,8 @@ func DidYouMean(word, prefix string, known []string) string {
 	return fmt.Sprintf("; did you mean %s%s?", prefix, nearest)
 }
 
-// editDistance counts the bytes that must be added, removed, changed, or exchanged with their
-// neighbour, to make one word of another.
+// editDistance counts the bytes that must be added, removed, changed, or swapped with their neighbour to turn one word
+// into the other.
 func editDistance(a, b string) int {
 	var before []int
 	previous, current := make([]int, len(b)+1), make([]int, len(b)+1)
@@ -222,8 +220,7 @@ func editDistance(a, b string) int {
 	return previous[len(b)]
 }
 
-// NotFound returns the one error for what does not exist and for what belongs
-// to somebody else; both read the same.
+// NotFound returns the error for anything that does not exist or belongs to another tenant; both read the same.
 func NotFound(what string) *Error {
 	return Errorf(CodeNotFound, "No such %s.", what)
 }
@@ -233,12 +230,12 @@ func Unavailable(what string, retryAfter time.Duration) *Error {
 	return &Error{Code: CodeUnavailable, Message: what + " does not answer.", RetryAfter: retryAfter}
 }
 
-// NotAccepted is Unavailable where nothing of what was sent is kept, nor will be.
+// NotAccepted is Unavailable if nothing of the request was or will be stored.
 func NotAccepted(what string, retryAfter time.Duration) *Error {
 	return &Error{Code: CodeUnavailable, Accepted: AcceptedNone, Message: what + " does not answer; nothing was accepted.", RetryAfter: retryAfter}
 }
 
-// Unsure is Unavailable where what was sent may be kept all the same.
+// Unsure is Unavailable if the data of the request may be stored nevertheless.
 func Unsure(what string, retryAfter time.Duration) *Error {
 	return &Error{
 		Code: CodeUnavailable, Accepted: AcceptedUnknown, RetryAfter: retryAfter,
@@ -246,11 +243,10 @@ func Unsure(what string, retryAfter time.Duration) *Error {
 	}
 }
 
-// ErrBacklog is why a save is refused although the log answers: too much of its tenant waits for the
-// store.
+// ErrBacklog refuses a save although the log answers: too much data of its tenant waits for the store.
 var ErrBacklog = errors.New("too much waits for the store")
 
-// ErrFenced is the refusal of a write by an owner whose generation has ended.
+// ErrFenced refuses a write by an owner whose generation has ended.
 var ErrFenced = errors.New("generation has ended")
 
 // CodeOf returns the code of an error; errors of other types are internal.
@@ -261,17 +257,17 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// MaxNesting is the greatest depth of JSON from outside. Decoders call themselves once per level, and
-// not every one has a limit of its own: a few kilobytes of packed brackets would exhaust the stack.
+// MaxNesting is the greatest depth of external JSON. Decoders recurse once per level, and not every decoder has its own
+// limit: a few kilobytes of compressed brackets would exhaust the stack.
 const MaxNesting = 64
 
 // ErrTooDeep is the error of JSON that is nested deeper than MaxNesting.
 var ErrTooDeep = fmt.Errorf("the JSON is nested deeper than %d levels", MaxNesting)
 
-// TooDeep reports whether a text is nested deeper than MaxNesting before the first byte at which it
-// stops being JSON. It takes any bytes, reads them once and allocates nothing.
+// TooDeep reports whether a text is nested deeper than MaxNesting before the first byte at which it stops being JSON.
+// It accepts any bytes, reads them once and allocates nothing.
 func TooDeep(text []byte) bool {
-	const sparse = 32 // bytes per bracket from which it is faster to look for brackets
+	const sparse = 32 // bytes per bracket from which searching for brackets is faster
 	opening := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
 	switch {
 	case opening <= MaxNesting:
@@ -282,7 +278,7 @@ func TooDeep(text []byte) bool {
 	return tooDeepByBrackets(text)
 }
 
-// tooDeepByBytes is TooDeep of any text.
+// tooDeepByBytes is TooDeep for any text.
 func tooDeepByBytes(text []byte) bool {
 	level, quoted := 0, false
 	for at := 0; at < len(text); at++ {
@@ -304,7 +300,7 @@ func tooDeepByBytes(text []byte) bool {
 	return false
 }
 
-// tooDeepByBrackets is TooDeep of a text without escaped quotes: a bracket is part of a string if the number of quotes
+// tooDeepByBrackets is TooDeep for a text without escaped quotes: a bracket is part of a string if the number of quotes
 // before it is odd.
 func tooDeepByBrackets(text []byte) bool {
 	const brackets = "[{]}"
@@ -337,7 +333,7 @@ func tooDeepByBrackets(text []byte) bool {
 	}
 }
 
-// indexFrom returns the next place of a byte, the length of the text if there is none.
+// indexFrom returns the next place of a byte, or the length of the text.
 func indexFrom(text []byte, at int, c byte) int {
 	if n := bytes.IndexByte(text[at:], c); n >= 0 {
 		return at + n
@@ -345,7 +341,7 @@ func indexFrom(text []byte, at int, c byte) int {
 	return len(text)
 }
 
-// DecodeJSON is json.Unmarshal for a text from outside. It fails with ErrTooDeep before anything is decoded.
+// DecodeJSON is json.Unmarshal for external text. It fails with ErrTooDeep before it decodes anything.
 func DecodeJSON(text []byte, into any) error {
 	if TooDeep(text) {
 		return ErrTooDeep

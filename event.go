@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Event is one stored row, enriched: what the feed lists and the names are
-// those of contract 41. Optional words are empty where nothing is known and are
-// shown as null.
+// Event is one stored, enriched row as the feed lists it; the names are the names of contract 41. Optional texts are
+// empty if unknown and are shown as null.
 type Event struct {
 	ID             string
 	Ts, ReceivedAt time.Time
@@ -33,14 +32,14 @@ type Event struct {
 	Locale         string
 	Value          *float64
 	Currency       string
-	// Properties is a JSON object, {} where none was sent.
+	// Properties is a JSON object, {} if none was sent.
 	Properties  json.RawMessage
 	Release     string
 	Library     string
 	IsBot       bool
 	Environment string
-	// Tie orders events of the same time and id in the feed; it is known of stored ones, as is the
-	// number of the visitor.
+	// Tie orders events of the same time and id in the feed. Like the number of the visitor, it is set only for stored
+	// events.
 	Tie           uint64
 	VisitorNumber uint64
 }
@@ -48,11 +47,11 @@ type Event struct {
 // Key returns the event's place in the feed.
 func (e *Event) Key() EventKey { return EventKey{Ts: e.Ts, ID: e.ID, Tie: e.Tie} }
 
-// Visitor returns who the event counts for: the distinct id, else the anonymous id.
+// Visitor returns the id that the event counts for: the distinct id, else the anonymous id.
 func (e *Event) Visitor() string { return Visitor(e.DistinctID, e.AnonymousID) }
 
-// Person returns who took the event's step in a funnel: the person where the event says
-// so, else the visitor.
+// Person returns the person or visitor that took the event's step in a funnel: the person if the event names one, else
+// the visitor.
 func (e *Event) Person() string {
 	if e.PersonID != "" {
 		return e.PersonID
@@ -60,7 +59,7 @@ func (e *Event) Person() string {
 	return e.Visitor()
 }
 
-// Visitor returns who an event counts for: the distinct id, else the anonymous id.
+// Visitor returns the id that an event counts for: the distinct id, else the anonymous id.
 func Visitor(distinctID, anonymousID string) string {
 	if distinctID != "" {
 		return distinctID
@@ -68,8 +67,8 @@ func Visitor(distinctID, anonymousID string) string {
 	return anonymousID
 }
 
-// Names under which clients send a page view, and names of events that are no action of a person,
-// so they neither end a bounce nor count as interactive.
+// Names of page views as clients send them, and names of events that are no action of a person. The latter neither end
+// a bounce nor count as interactive.
 const (
 	PageView       = "page_view"
 	pageViewDollar = "$pageview"
@@ -81,7 +80,7 @@ const (
 // IsPageview reports whether events of a name are page views.
 func IsPageview(name string) bool { return name == PageView || name == pageViewDollar }
 
-// IsIdentity reports whether an event only tells who somebody is.
+// IsIdentity reports whether events of a name only identify a person.
 func IsIdentity(name string) bool { return name == IdentifyEvent || name == AliasEvent }
 
 // IsInteractive reports whether events of a name are actions of a person other than
@@ -96,8 +95,8 @@ const (
 	MaxInflatedBytes = 20 << 20
 	MaxBatchItems    = 1000
 	MaxEventBytes    = 64 << 10
-	// MaxRecordBytes bounds one record of the log. It leaves room for the batch around it
-	// below the one mebibyte (less 12 bytes) that brokers of Kafka accept by default.
+	// MaxRecordBytes limits one record of the log. With the batch around it, it stays below the one mebibyte (less 12
+	// bytes) that Kafka brokers accept by default.
 	MaxRecordBytes    = 900 << 10
 	MaxPropertyDepth  = 4
 	MaxIDBytes        = 200
@@ -116,7 +115,7 @@ type Part struct {
 	Payload   []byte
 }
 
-// LogRecord is one record of the log. Its value is not changed once read.
+// LogRecord is one record of the log. Its value is not changed after it is read.
 type LogRecord struct {
 	Partition int
 	Offset    int64
@@ -124,8 +123,7 @@ type LogRecord struct {
 	Value     []byte
 }
 
-// LogPosition is how far a partition of the log is consumed: the next offset to
-// read, and a text that is stored with it.
+// LogPosition is the checkpoint of a partition of the log: the next offset to read, and a text that is stored with it.
 type LogPosition struct {
 	Partition int
 	Offset    int64
@@ -139,73 +137,72 @@ type LogAssignment struct {
 	Partitions []LogPosition
 }
 
-// EventRow is one enriched event on its way to the store. Its strings stay
-// valid as long as the row.
+// EventRow is one enriched event on its way to the store. Its strings are valid as long as the row.
 type EventRow struct {
 	Event
 	EnvironmentNumber uint64
-	// SessionStartedMs is when the event's session began, in milliseconds since
-	// the epoch; Bounce and DurationMs are what the event changed in it.
+	// SessionStartedMs is when the event's session began, in milliseconds since the epoch; Bounce and DurationMs are
+	// the event's changes to the session.
 	SessionStartedMs int64
 	Bounce           int8
 	DurationMs       int64
 	EngagedMs        int64
 	// Session is the session as of the event.
 	Session SessionState
-	// Thread is the number of the events among which the session was found, as package protos makes it.
+	// Thread is the number of the group of events in which the session was found, as package protos computes it.
 	Thread uint64
-	// SessionNumber names the session by 64 bits.
+	// SessionNumber identifies the session with 64 bits.
 	SessionNumber uint64
-	// Guest is the number of the visitor for whom the session counts, 0 if it is the event's own visitor.
+	// Guest is the number of the visitor that the session counts for, 0 if it is the event's own visitor.
 	Guest         uint64
 	RetentionDays uint32
-	// Life and OtherLife make other visitors of the ids of the event where somebody with the id was erased
-	// before: of the visitor's, and of the anonymous id beside a distinct one. They are combined with the
+	// Life and OtherLife turn the ids of the event into new visitors if a person with the id was erased before. Life
+	// applies to the visitor's id, OtherLife to the anonymous id next to a distinct one. They are combined with the
 	// numbers of the ids by exclusive or.
 	Life, OtherLife uint64
-	// UserAgent is the client's, and Withheld the kinds of destinations that the sender keeps the event from.
-	// Neither is stored.
+	// UserAgent is the client's user agent. Withheld are the kinds of destinations that the sender excludes. Neither is
+	// stored.
 	UserAgent string
 	Withheld  []string
-	// Item is the event's place among the events of its record of the log.
+	// Item is the event's place among the events of its log record.
 	Item int
 }
 
 // SessionName is the name of a stored session.
 type SessionName struct {
-	// Thread is the number of its thread, as package protos makes it. Life is what an erasure combined it with, by
-	// exclusive or.
+	// Thread is the number of its thread, as package protos computes it. Life is the number that an erasure combined
+	// with it by exclusive or.
 	Thread, Life uint64
 	Bot          bool
-	// Number names it by 64 bits. Hash is that of the id of a session from before threads existed, else 0.
+	// Number identifies it with 64 bits. Hash is the hash of the session's id if the session predates threads, else 0.
 	Number, Hash uint64
 }
 
-// OpenSession is a session that may still grow: with where it came from, and when an event of it
-// arrived last, in milliseconds since the epoch. The source of a session that has only told who somebody is is empty.
+// OpenSession is a session that may still grow, with its origin and the last arrival of an event, in milliseconds since
+// the epoch. The source is empty if the session has only identity events so far.
 type OpenSession struct {
 	Session
 	SessionName
 	Origin  Origin
 	HeardMs int64
-	// Counted is the number of the visitor for whom it counts. Known and Device are those of ids that an event of it had.
+	// Counted is the number of the visitor that it counts for. Known and Device are the numbers of ids that one of its
+	// events had.
 	Counted, Known, Device uint64
 }
 
-// SessionsQuery selects the stored sessions that a new owner loads: those with an event that
-// arrived since an instant, and within a span before the last arrival.
+// SessionsQuery selects the stored sessions that a new owner loads: sessions with an event that arrived since an
+// instant and within a span before the last arrival.
 type SessionsQuery struct {
 	Since       time.Time
 	Within      time.Duration
 	ExceptBlock uint64
-	// Open and Ended bound the sessions of each kind.
+	// Open and Ended limit the sessions of each kind.
 	Open, Ended int
 }
 
-// Mask hides the e-mail-like values of an event from callers without
-// people.pii.read: in its name, the identifiers, the addresses, the title, the
-// campaign words, and the properties at any depth; and the properties that name or reach a person.
-// Everything else stays.
+// Mask hides the e-mail-like values of an event from callers without people.pii.read: in its name, the identifiers, the
+// addresses, the title, the campaign words, and the properties at any depth. It also hides the properties that name or
+// locate a person. Everything else is unchanged.
 func (e *Event) Mask() {
 	for _, field := range []*string{
 		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,

@@ -1,12 +1,12 @@
 package svc
 
-// PropertyEvents bounds the events of which properties are counted: the newest of the range.
+// PropertyEvents limits the events whose properties are counted to the newest of the range.
 const PropertyEvents = 200_000
 
-// PropertyValues is the number of frequent values shown of one property.
+// PropertyValues is the number of frequent values shown per property.
 const PropertyValues = 10
 
-// PropertyType is a type of JSON.
+// PropertyType is a JSON type.
 type PropertyType string
 
 // The types of properties.
@@ -19,7 +19,7 @@ const (
 	PropertyArray   PropertyType = "array"
 )
 
-// Values lists all types, ordered by their words.
+// Values lists all types in alphabetical order.
 func (PropertyType) Values() []PropertyType {
 	return []PropertyType{PropertyArray, PropertyBoolean, PropertyNull, PropertyNumber, PropertyObject, PropertyText}
 }
@@ -29,10 +29,10 @@ type EventPropertiesQuery struct {
 	AnalyticsScope
 	// Name limits the read to events of one name; empty reads all.
 	Name string
-	// Search limits it to keys that contain a text, in any case.
+	// Search limits the read to keys that contain a text, ignoring case.
 	Search string
-	// Masked says that the caller may not see personal data: what looks like an e-mail address is replaced, and
-	// events that identify a person are left out.
+	// Masked says that the caller may not see personal data: e-mail-like values are replaced, and events that identify
+	// a person are left out.
 	Masked bool
 	After  *EventPropertyKey
 	Limit  int
@@ -49,12 +49,12 @@ type EventProperty struct {
 	Key string
 	// Count is the number of events that carry the key.
 	Count uint64
-	// Types are the types of its values, ordered by their words.
+	// Types are the types of its values in alphabetical order.
 	Types []PropertyType
-	// DistinctValues counts its values; exact up to some ten thousand, then within 1 %.
+	// DistinctValues is the number of distinct values: exact up to some ten thousand, then within 1 %.
 	DistinctValues uint64
-	// Values are the most frequent values, texts, numbers and booleans as text; none of objects and arrays. Their counts are
-	// exact where the property has few values, and at most too high where it has many.
+	// Values are the most frequent values. Strings, numbers and booleans are shown as text; objects and arrays are left
+	// out. The counts are exact if the property has few values; if it has many, they may be too high but never too low.
 	Values []EventPropertyValue
 }
 
@@ -68,7 +68,7 @@ type EventPropertyValue struct {
 type EventProperties struct {
 	Rows []EventProperty
 	More bool
-	// Events is the number of events looked at: all of the range, or the newest PropertyEvents.
+	// Events is the number of events read: all of the range, or the newest PropertyEvents.
 	Events uint64
 	// Capped says that the range has more events or is longer than 90 days.
 	Capped bool

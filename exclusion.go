@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ExclusionKind says by what internal traffic is told from that of visitors.
+// ExclusionKind is the criterion that distinguishes internal traffic from visitors.
 type ExclusionKind string
 
 // The kinds.
@@ -27,20 +27,20 @@ func (ExclusionKind) Values() []ExclusionKind {
 	return []ExclusionKind{ExcludeAddress, ExcludeHostname, ExcludePath, ExcludeUserAgent}
 }
 
-// Bounds of exclusions.
+// Limits of exclusions.
 const (
 	MaxExclusions     = 200
 	MaxExclusionText  = 200 // bytes
 	exclusionIDLength = 16
 )
 
-// Exclusion is one rule by which what a client sends is not kept.
+// Exclusion is one rule that drops items of clients.
 type Exclusion struct {
 	ID    string        `json:"id"`
 	Kind  ExclusionKind `json:"kind"`
 	Label string        `json:"label,omitempty"`
-	// Value is a hostname or a path, in which * stands for any text, or a part of a user agent. It is empty of
-	// addresses, of which Hash is kept: HMAC-SHA256 over the application and the network, in hex.
+	// Value is a hostname or a path, in which * stands for any text, or a part of a user agent. It is empty for
+	// addresses: only Hash is stored for them, the HMAC-SHA256 over the application and the network, in hex.
 	Value string `json:"value,omitempty"`
 	Hash  string `json:"hash,omitempty"`
 	// Bits is the length of the network's prefix; V6 is true for an IPv6 network.
@@ -48,7 +48,7 @@ type Exclusion struct {
 	V6   bool `json:"v6,omitempty"`
 }
 
-// ExclusionItem is a wish for one rule; one that has an ID keeps the rule of that id.
+// ExclusionItem is a requested rule; with an ID, it retains the rule of that id.
 type ExclusionItem struct {
 	ID, Value, Label string
 	Kind             ExclusionKind
@@ -63,8 +63,8 @@ type Exclusions struct {
 // IsZero reports whether there never was a rule.
 func (e Exclusions) IsZero() bool { return len(e.Items) == 0 && e.UpdatedAt.IsZero() }
 
-// Replace returns the rules that a whole list of wishes leads to, or every problem of the list. key makes the
-// hashes of addresses.
+// Replace returns the rules that a complete list of requested rules results in, or every problem of the list. key is
+// the key of the address hashes.
 func (e *Exclusions) Replace(key []byte, app string, items []ExclusionItem, now time.Time) (Exclusions, []FieldError) {
 	next := Exclusions{UpdatedAt: now}
 	var problems []FieldError
@@ -85,7 +85,7 @@ func (e *Exclusions) Replace(key []byte, app string, items []ExclusionItem, now 
 	return next, problems
 }
 
-// replace returns the rule of one wish.
+// replace returns the rule of one item.
 func (e *Exclusions) replace(key []byte, app string, item ExclusionItem) (Exclusion, *FieldError) {
 	if len(item.Label) > MaxExclusionText {
 		return Exclusion{}, &FieldError{Field: "label", Code: "too_long", Message: fmt.Sprintf("The text is longer than %d bytes.", MaxExclusionText)}
@@ -150,7 +150,7 @@ func networkHash(key []byte, app string, network netip.Prefix) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// ExclusionSet are the rules of an application, made for judging. It may be shared.
+// ExclusionSet is the compiled form of an application's rules. It may be shared.
 type ExclusionSet struct {
 	app          string
 	bits4, bits6 []int
@@ -159,7 +159,7 @@ type ExclusionSet struct {
 	agents       []string
 }
 
-// Compile returns the rules for judging, nil where there are none.
+// Compile returns the compiled rules, nil if there are no rules.
 func (e *Exclusions) Compile(app string) *ExclusionSet {
 	if len(e.Items) == 0 {
 		return nil
@@ -187,8 +187,8 @@ func (e *Exclusions) Compile(app string) *ExclusionSet {
 	return set
 }
 
-// Reason returns which kind of rule excludes something: what came from an address and a user agent about a
-// page of a host. It is empty where none does.
+// Reason returns the kind of the rule that excludes an item with this address and user agent, about a page of this
+// host. It is empty if no rule does.
 func (s *ExclusionSet) Reason(key []byte, address, userAgent, host, path string) ExclusionKind {
 	if s == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ExportKind names the rows that an export holds.
+// ExportKind is the kind of rows in an export.
 type ExportKind string
 
 // The kinds.
@@ -15,10 +15,10 @@ const (
 	ExportPeople ExportKind = "people"
 )
 
-// Values returns the kinds, for descriptions.
+// Values lists the kinds.
 func (ExportKind) Values() []ExportKind { return []ExportKind{ExportEvents, ExportPeople} }
 
-// ExportFormat is how the file of an export is written.
+// ExportFormat is the file format of an export.
 type ExportFormat string
 
 // The formats.
@@ -28,15 +28,15 @@ const (
 	ExportParquet ExportFormat = "parquet"
 )
 
-// Values returns the formats, for descriptions.
+// Values lists the formats.
 func (ExportFormat) Values() []ExportFormat {
 	return []ExportFormat{ExportNDJSON, ExportCSV, ExportParquet}
 }
 
-// ExportStatus says how far an export is.
+// ExportStatus is the progress of an export.
 type ExportStatus string
 
-// The statuses. A withdrawn export was ready when a person of its environment was erased; an expired one was ready for
+// The statuses. A withdrawn export was ready when a person of its environment was erased. An expired one was ready for
 // ExportKept.
 const (
 	ExportQueued    ExportStatus = "queued"
@@ -47,27 +47,27 @@ const (
 	ExportWithdrawn ExportStatus = "withdrawn"
 )
 
-// Values returns the statuses, for descriptions.
+// Values lists the statuses.
 func (ExportStatus) Values() []ExportStatus {
 	return []ExportStatus{ExportQueued, ExportRunning, ExportReady, ExportFailed, ExportExpired, ExportWithdrawn}
 }
 
-// Bounds of exports.
+// Limits of exports.
 const (
-	// ExportKept is how long a file is kept after it is ready, and ExportLink how long a link to it is good.
+	// ExportKept is the retention of a ready file, ExportLink the validity of a link to it.
 	ExportKept = 24 * time.Hour
 	ExportLink = time.Hour
 	// ExportListed is how long an export is listed after its file is gone.
 	ExportListed = 7 * 24 * time.Hour
-	// MaxOpenExports is how many exports of an application may wait or run, MaxReadyExports how many files it may have.
+	// MaxOpenExports limits the waiting and running exports of an application, MaxReadyExports its files.
 	MaxOpenExports  = 5
 	MaxReadyExports = 20
-	// MaxExportRows is how many rows one export may have.
+	// MaxExportRows limits the rows of one export.
 	MaxExportRows = 20_000_000
 )
 
-// Export is a request for a file of events or people, and how far it is. Its rows are collected in pieces, each of which is
-// whole or not there, so a crash repeats one piece at most.
+// Export is a request for a file of events or people, and its progress. Its rows are collected in pieces. Each piece is
+// complete or absent, so a crash repeats at most one piece.
 type Export struct {
 	ID                string       `json:"id"`
 	App               AppRef       `json:"app"`
@@ -75,21 +75,20 @@ type Export struct {
 	EnvironmentNumber uint64       `json:"environmentNumber"`
 	Kind              ExportKind   `json:"kind"`
 	Format            ExportFormat `json:"format"`
-	// From and To bound the times of events, and when people were seen; To is excluded.
+	// From and To limit the times of events, and the times when people were seen; To is excluded.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Name keeps the events of a name; empty keeps all.
+	// Name selects the events of a name; empty selects all.
 	Name string `json:"name,omitempty"`
-	// Masked says that whoever asked for it does not see personal fields.
+	// Masked says that the requester may not see personal fields.
 	Masked bool         `json:"masked,omitempty"`
 	At     time.Time    `json:"at"`
 	By     LedgerActor  `json:"by"`
 	Status ExportStatus `json:"status"`
-	// Run counts the beginnings, Began is the time of the last one: an export that is under way when somebody is erased
-	// begins again.
+	// Run counts the starts, Began is the time of the last one. A running export starts over if a person is erased.
 	Run   uint32    `json:"run"`
 	Began time.Time `json:"began"`
-	// Cursor is where the next piece begins, Pieces are the numbers of those that are stored, ascending.
+	// Cursor is where the next piece begins. Pieces are the numbers of the stored pieces, ascending.
 	Cursor   string   `json:"cursor,omitempty"`
 	Pieces   []uint64 `json:"pieces,omitempty"`
 	Rows     uint64   `json:"rows"`
@@ -99,13 +98,13 @@ type Export struct {
 	EndedAt *time.Time `json:"endedAt,omitempty"`
 }
 
-// Open reports whether rows are still to be collected.
+// Open reports whether the export still collects rows.
 func (e *Export) Open() bool { return e.Status == ExportQueued || e.Status == ExportRunning }
 
-// File names what is stored of the present run.
+// File names the stored data of the present run.
 func (e *Export) File() string { return e.ID + "_" + strconv.FormatUint(uint64(e.Run), 10) }
 
-// ExpiresAt returns when the file is removed; the zero time where there is none.
+// ExpiresAt returns when the file is removed; the zero time if there is no file.
 func (e *Export) ExpiresAt() time.Time {
 	if e.Status != ExportReady || e.EndedAt == nil {
 		return time.Time{}
@@ -117,16 +116,16 @@ func (e *Export) ExpiresAt() time.Time {
 type ExportPiece struct {
 	ID  string
 	Run uint32
-	// Number is that under which the rows are stored; 0 where the step found none.
+	// Number identifies the stored rows; 0 if the step found none.
 	Number uint64
 	Rows   uint64
-	// Cursor is where the next piece begins; with Done there is none.
+	// Cursor is where the next piece begins; it is empty with Done.
 	Cursor   string
 	Progress float64
 	Done     bool
 }
 
-// Collect notes a piece that is stored. It returns false for a piece of an earlier run, which counts for nothing.
+// Collect records a stored piece. It ignores a piece of an earlier run and returns false.
 func (e *Export) Collect(piece ExportPiece, now time.Time) bool {
 	if !e.Open() || piece.Run != e.Run {
 		return false
@@ -149,8 +148,8 @@ func (e *Export) Fail(problem string, now time.Time) {
 	e.Status, e.Problem, e.Cursor, e.Pieces, e.EndedAt = ExportFailed, problem, "", nil, &now
 }
 
-// Withdraw takes the rows from an export because somebody is erased who may be in them: one that is under way begins again, a file
-// is gone. It returns the name of what is stored, empty where nothing is.
+// Withdraw removes the rows of an export because an erased person may be in them. An open export starts over; a ready
+// file is gone. It returns the name of the stored data to remove, or "".
 func (e *Export) Withdraw(now time.Time) (file string) {
 	file = e.File()
 	switch {
@@ -164,7 +163,7 @@ func (e *Export) Withdraw(now time.Time) (file string) {
 	return file
 }
 
-// Age ends a file that was kept for its time, and reports whether it did.
+// Age ends a file after its retention, and reports whether it did.
 func (e *Export) Age(now time.Time) bool {
 	if e.Status != ExportReady || now.Before(e.ExpiresAt()) {
 		return false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Dimension is a property of events by which reads are filtered and broken down.
+// Dimension is a property of events for filters and breakdowns.
 type Dimension string
 
 // The dimensions of the specification.
@@ -32,13 +32,13 @@ const (
 	DimEvent          Dimension = "event"
 )
 
-// DimSegment filters by who is in a segment, which its id names. It is no dimension of breakdowns.
+// DimSegment filters by the membership in a segment, identified by its id. It is not a dimension of breakdowns.
 const DimSegment Dimension = "segment"
 
-// FilterDimensions lists what filters may name.
+// FilterDimensions lists the dimensions that filters may name.
 func FilterDimensions() []Dimension { return append(Dimensions(), DimSegment) }
 
-// Dimensions lists all dimensions in the order in which they are shown.
+// Dimensions lists all dimensions in display order.
 func Dimensions() []Dimension {
 	return []Dimension{
 		DimPath, DimEntryPath, DimExitPath, DimReferrerDomain, DimSource, DimMedium,
@@ -47,7 +47,7 @@ func Dimensions() []Dimension {
 	}
 }
 
-// Filter keeps the rows whose dimension has one value.
+// Filter selects the rows with one value of a dimension.
 type Filter struct {
 	Dimension Dimension
 	Value     string
@@ -56,9 +56,8 @@ type Filter struct {
 // Filters are ANDed; each dimension occurs once.
 type Filters []Filter
 
-// ParseFilters reads the repeated filter parameter. The first colon ends the
-// dimension, a repeated dimension keeps its last value, and the result is
-// ordered by dimension so that equal filters read equal.
+// ParseFilters parses the repeated filter parameter. The first colon ends the dimension. If a dimension repeats, its
+// last value counts. The result is ordered by dimension so that equal filters have equal texts.
 func ParseFilters(words []string) (Filters, []FieldError) {
 	var problems []FieldError
 	last := map[Dimension]string{}
@@ -92,8 +91,7 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 	return filters, nil
 }
 
-// UnknownDimension is the problem of a dimension that does not exist; it lists
-// those that do.
+// UnknownDimension is the problem of an unknown dimension; it lists the known ones.
 func UnknownDimension(field, name string) FieldError {
 	known := Dimensions()
 	if field == "filter" {
@@ -102,7 +100,7 @@ func UnknownDimension(field, name string) FieldError {
 	return FieldError{Field: field, Code: "unknown_dimension", Message: fmt.Sprintf("Unknown dimension %q.", name), Allowed: words(known)}
 }
 
-// Value returns the value that filters want a dimension to have, "" where they do not name it.
+// Value returns the value that the filters require of a dimension, "" if they do not name it.
 func (f Filters) Value(dimension Dimension) string {
 	for _, filter := range f {
 		if filter.Dimension == dimension {
@@ -112,13 +110,12 @@ func (f Filters) Value(dimension Dimension) string {
 	return ""
 }
 
-// Without returns the filters that are not on a dimension.
+// Without returns the filters on other dimensions.
 func (f Filters) Without(dimension Dimension) Filters {
 	return slices.DeleteFunc(slices.Clone(f), func(filter Filter) bool { return filter.Dimension == dimension })
 }
 
-// String returns the filters in a form that differs where they differ, for
-// cursors and keys.
+// String returns a text that differs for different filters, for cursors and keys.
 func (f Filters) String() string {
 	parts := make([]string, len(f))
 	for i, filter := range f {

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// FingerprintVersion is the version of the grouping algorithm. It is part of
-// every fingerprint, so a group of one version is never taken for one of another;
-// FormerFingerprint says how issues of the version before continue. A rule that this
-// version added carries the mark added, and the former version skips it.
+// FingerprintVersion is the version of the grouping algorithm. It is part of every fingerprint, so groups of different
+// versions never coincide. FormerFingerprint defines how issues of the previous version continue. A rule that this
+// version added is marked added, and the former version skips it.
 const (
 	FingerprintVersion = 3
 	formerVersion      = FingerprintVersion - 1
@@ -23,23 +22,19 @@ const groupFrames = 3
 // groupMessage is the length of a message's prefix that distinguishes errors, in bytes.
 const groupMessage = 1 << 10
 
-// Fingerprint groups an occurrence: occurrences of one environment with the
-// same fingerprint are one issue.
+// Fingerprint groups an occurrence: occurrences of one environment with the same fingerprint are one issue.
 //
-// The parts of an explicit fingerprint are taken as they are; a part that reads
-// {{ default }} stands for the parts of the computed one. The computed one has
-// the error's name, up to three frames of the application nearest to where it
-// was thrown (place and function, see framePart; no lines, no columns), and the
-// masked message (MaskMessage), or the template of a message that has one. Where
-// no frame is of the application, the nearest three of any kind count; what
-// belongs to the reporting of errors never does.
+// The parts of an explicit fingerprint are used as they are; a part {{ default }} stands for the parts of the computed
+// one. The computed one has the error's name, up to three application frames nearest to the throw (place and function,
+// see framePart; no lines, no columns), and the masked message (MaskMessage), or the template of a message that has
+// one. If no frame is of the application, the nearest three of any kind count. Frames of error reporting never count.
 //
 //	TypeError "cart 7 is empty" at add (https://a.example/app.js?v=3:1:20)
 //	TypeError "cart 9 is empty" at add (https://b.example/app.js:2:77)
 //
-// have the same fingerprint. A sender who knows better says so:
+// have the same fingerprint. A sender can override this:
 //
-//	["payment", "{{ default }}"]  splits what is grouped too coarsely
+//	["payment", "{{ default }}"]  splits groups that are too coarse
 //	["database unavailable"]      groups all errors that are sent with it
 func Fingerprint(o *Occurrence, explicit []string) string {
 	return digest(FingerprintVersion, o.group(), explicit)
@@ -53,7 +48,7 @@ func FormerFingerprint(o *Occurrence, explicit []string) string {
 	return digest(formerVersion, o.group(), explicit)
 }
 
-// Group is what the computed grouping reads of an occurrence.
+// Group holds the parts of an occurrence that the computed grouping reads.
 type Group struct {
 	Name, Message, Template string
 	Frames                  []Frame
@@ -62,7 +57,7 @@ type Group struct {
 // group returns the occurrence as grouping reads it.
 func (o *Occurrence) group() Group { return Group{o.Name, o.Message, o.Template, o.Frames} }
 
-// digest makes the fingerprint of a version of the parts of a group.
+// digest computes the fingerprint of a group's parts for a version.
 func digest(number int, group Group, explicit []string) string {
 	var parts []string
 	for _, part := range explicit[:min(len(explicit), MaxFingerprint)] {
@@ -80,7 +75,7 @@ func digest(number int, group Group, explicit []string) string {
 	h.Write([]byte("svc fingerprint " + version))
 	var length [8]byte
 	for _, part := range parts {
-		// Lengths keep the parts apart: ("ab", "c") is not ("a", "bc").
+		// The lengths separate the parts: ("ab", "c") differs from ("a", "bc").
 		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])
 		h.Write([]byte(part))
@@ -126,8 +121,8 @@ func groupingFrames(frames []Frame) []*Frame {
 	return others
 }
 
-// IssueNumber names an issue by 64 bits of its environment and fingerprint.
-// What has the same number lives on the same partition of the log.
+// IssueNumber identifies an issue with 64 bits of its environment and fingerprint. Items with the same number are on
+// the same partition of the log.
 func IssueNumber(environment uint64, fingerprint string) uint64 {
 	h := sha256.New()
 	var number [8]byte
@@ -137,10 +132,10 @@ func IssueNumber(environment uint64, fingerprint string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// issuePrefix begins the ids of issues.
+// issuePrefix is the prefix of issue ids.
 const issuePrefix = "iss_"
 
-// IssueID returns the id of the issue of a number.
+// IssueID returns the id of the issue with a number.
 func IssueID(number uint64) string { return numberID(issuePrefix, number) }
 
 // ParseIssueID is the inverse of IssueID.

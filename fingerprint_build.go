@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// These are the forms of the parts of paths that a deployment makes.
+// The forms of path parts that a deployment generates.
 var (
 	dateForm      = regexp.MustCompile(`^(?:19|20)\d{2}[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:[0-2]\d|3[01])`)
 	versionForm   = regexp.MustCompile(`\d+\.\d+\.\d+(?:[-+._]?[0-9A-Za-z]+)*`)

@@ -4,9 +4,8 @@ import (
 	"strings"
 )
 
-// FrameFile returns the file of a frame as grouping sees it: without scheme and
-// host, query and fragment, and without what a build or a deployment puts in,
-// so that the same file served from elsewhere or built again is the same.
+// FrameFile returns the file of a frame as grouping sees it: without scheme and host, query and fragment, and without
+// the parts that a build or a deployment adds. So the same file has the same name after a new build or on another host.
 //
 //	https://cdn.example.com/assets/index-BxT3k9aZ.js?v=2   /assets/index.js
 //	webpack:///./src/cart.ts                               /src/cart.ts
@@ -58,8 +57,7 @@ func isScheme(s string) bool {
 // digits are the decimal digits.
 const digits = "0123456789"
 
-// stripBuild takes the build's hashes out of the name of a bundle: the words
-// after a dot or a hyphen.
+// stripBuild removes the build's hashes from the name of a bundle: the words after a dot or a hyphen.
 func stripBuild(name string) string {
 	end := strings.LastIndexByte(name, '.')
 	if end < 0 {
@@ -79,14 +77,13 @@ func stripBuild(name string) string {
 	return kept.String() + name[end:]
 }
 
-// Lengths of the hashes that bundlers make.
+// Lengths of the hashes of bundlers.
 const (
 	shortBuildWord = 8
 	longBuildWord  = 64
 )
 
-// isBuildWord reports whether a word reads like a hash: eight characters or more
-// with a digit or with both cases.
+// isBuildWord reports whether a word reads like a hash: at least eight characters with a digit or with both cases.
 func isBuildWord(word string) bool {
 	if len(word) < shortBuildWord || len(word) > longBuildWord {
 		return false
@@ -111,7 +108,7 @@ func isBuildWord(word string) bool {
 
 func isHexWord(word string) bool { return strings.Trim(word, "0123456789abcdef") == "" }
 
-// isScript reports whether a file is JavaScript, or a page that holds some.
+// isScript reports whether a file is JavaScript, or a page that contains some.
 func isScript(file string) bool {
 	at := strings.LastIndexByte(file, '.')
 	if at < 0 || strings.Contains(file[at:], "/") {
@@ -124,8 +121,8 @@ func isScript(file string) bool {
 	return false
 }
 
-// InAppFile reports whether a file reads like the application's own code: not a
-// runtime's, a library's or a browser extension's.
+// InAppFile reports whether a file reads like the application's own code, as opposed to a runtime's, a library's or a
+// browser extension's.
 func InAppFile(file string) bool {
 	if file == "" || strings.HasPrefix(file, "<") || strings.HasPrefix(file, "[") || file == "native" || file == "native code" {
 		return false

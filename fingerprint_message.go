@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words that MaskMessage puts in place of what it removes.
+// The replacements of MaskMessage.
 const (
 	maskEmail  = "<email>"
 	maskQuery  = "?<query>"
@@ -17,12 +17,12 @@ const (
 	maskValue  = "<value>"
 )
 
-// messageMasks are the rules of MaskMessage in their order (contract 83). What
-// holds digits itself, addresses and queries, goes first.
+// messageMasks are the rules of MaskMessage in their order (contract 83). Texts that contain digits themselves,
+// addresses and queries, come first.
 //
 //nolint:gochecknoglobals // compiled once, never changed
 var messageMasks = []struct {
-	// needs are the bytes without which the rule finds nothing.
+	// needs are the bytes without which the rule cannot match.
 	needs string
 	rule  *regexp.Regexp
 	with  string
@@ -53,15 +53,14 @@ var messageMasks = []struct {
 	{"<", regexp.MustCompile(`(^|[\s(=:,\[{"'])[-+−±]\s?<num>`), "${1}" + maskNumber, true},
 }
 
-// MaskMessage replaces what differs from one occurrence of an error to the
-// next: queries of addresses and e-mail addresses, then UUIDs, hexadecimal
-// words of eight digits or more and those that begin with 0x, then numbers.
+// MaskMessage replaces the parts that differ between occurrences of an error: queries of addresses and e-mail
+// addresses, then UUIDs, hexadecimal words of at least eight digits and words that begin with 0x, then numbers.
 //
 //	order 42 of ada@example.com failed   order <num> of <email> failed
 //	no row 7f3d2a19-…-9b1e64c0aa11       no row <uuid>
 //	bad pointer 0xc000012a80             bad pointer <hex>
 //
-// A run of eight digits or more reads as hexadecimal, which is masked first.
+// A run of eight or more decimal digits counts as hexadecimal, which is masked first.
 func MaskMessage(message string) string { return maskMessage(message, FingerprintVersion) }
 
 // maskMessage masks a message as a version of the algorithm does.
@@ -75,12 +74,11 @@ func maskMessage(message string, version int) string {
 	return message
 }
 
-// engineMessages are sentences that browsers' engines write themselves, each in
-// its own words: V8's, SpiderMonkey's, JavaScriptCore's.
+// engineMessages are sentences that browser engines write, each with its own wording: V8, SpiderMonkey, JavaScriptCore.
 //
 //nolint:gochecknoglobals // compiled once, never changed
 var engineMessages = []struct {
-	// needs is a text without which the rule finds nothing.
+	// needs is a text without which the rule cannot match.
 	needs string
 	rule  *regexp.Regexp
 	with  string
@@ -97,8 +95,8 @@ var engineMessages = []struct {
 	{"too much recursion", regexp.MustCompile(`^too much recursion$`), "the stack is full"},
 }
 
-// EngineMessage returns one sentence for the sentences in which the browsers'
-// engines report the same fault; any other message is returned as it is.
+// EngineMessage returns the same sentence for the different sentences with which browser engines report the same fault.
+// Any other message is returned unchanged.
 //
 //	Cannot read properties of undefined (reading 'price')      property price of nothing
 //	can't access property "price", item is undefined           property price of nothing

@@ -82,7 +82,7 @@ func isScriptFile(file string) bool {
 //
 //nolint:gochecknoglobals // compiled once, never changed
 var generatedNames = []struct {
-	// needs is a text without which the rule finds nothing.
+	// needs is a text without which the rule cannot match.
 	needs string
 	rule  *regexp.Regexp
 	with  string
@@ -134,7 +134,7 @@ var generatedNames = []struct {
 //	block (2 levels) in total             total
 func stripGenerated(name string, version int) string {
 	if !strings.ContainsAny(name, digits+"$@ {") {
-		return name // no rule finds anything
+		return name // no rule matches
 	}
 	for i := range generatedNames {
 		generated := &generatedNames[i]

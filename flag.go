@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// FlagKind says how many answers a flag has.
+// FlagKind is the kind of answers of a flag.
 type FlagKind string
 
-// The kinds of flags. A boolean flag is on or off; a multivariate one answers one of its variants, or
-// nothing where it is off.
+// The kinds of flags. A boolean flag is on or off. A multivariate flag answers one of its variants, or nothing if it is
+// off.
 const (
 	FlagBoolean      FlagKind = "boolean"
 	FlagMultivariate FlagKind = "multivariate"
@@ -29,9 +29,9 @@ const (
 	FlagOff = "off"
 )
 
-// Bounds of flags. Together they keep what a node holds of an application within some megabytes.
+// Limits of flags. Together they limit a node's memory for one application to some megabytes.
 const (
-	MaxFlags             = 2000 // of an application, archived ones included
+	MaxFlags             = 2000 // per application, including archived ones
 	MaxFlagVariants      = 50
 	MaxFlagRules         = 100
 	MaxFlagConditions    = 20
@@ -41,34 +41,35 @@ const (
 	MaxFlagBytes         = 64 << 10 // of a definition as JSON
 	MaxFlagTextBytes     = 500      // of a value of a condition
 	maxFlagDescription   = 2000
-	// fullWeight is all of a rollout, and the sum of all weights, in hundredths of a percent.
+	// fullWeight is a complete rollout, and the sum of all weights, in hundredths of a percent.
 	fullWeight = 10_000
 )
 
 // FlagVariant is one answer of a flag.
 type FlagVariant struct {
 	Key string `json:"key" required:"true" doc:"The name of the variant; on or off for a boolean flag."`
-	// Weight is its share of the people in percent. Those of a multivariate flag total 100.
+	// Weight is its share of the people in percent. The weights of a multivariate flag total 100.
 	Weight float64 `json:"weight" doc:"The share of people in percent; the weights of a multivariate flag total 100."`
-	// Value is the flag's answer where the variant is served: any JSON value. nil means the key,
-	// or true and false for a boolean flag.
+	// Value is the flag's answer if the variant is served: any JSON value. nil means the key, or true and false for a
+	// boolean flag.
 	Value any `json:"value,omitempty" doc:"What the flag evaluates to: a string, a number, true or false, or any JSON; the key where it is absent."`
 }
 
-// FlagCondition compares one thing that is known of the caller with a value.
+// FlagCondition compares one property of the caller with a value.
 type FlagCondition struct {
 	Field string `json:"field" required:"true" doc:"trait.<key>, property.<key>, or one of distinctId, anonymousId, company, stage, tag, segment, first_source, country, region, city, device, browser, os, locale, last_seen_at, first_seen_at, sessions, events, revenue.status."`
 	Op    FlagOp `json:"op" required:"true"`
 	Value any    `json:"value" doc:"A text, a number, true or false; for in and not_in a list of them; for exists true, false or nothing; a number of days for within_days and not_within_days; a version as a text for semver_eq, semver_neq, semver_gt, semver_gte, semver_lt and semver_lte."`
 }
 
-// FlagRule serves a variant to those who meet all of its conditions. The first rule that matches decides.
+// FlagRule serves a variant to the people that meet all of its conditions. The first matching rule decides.
 type FlagRule struct {
 	ID         string          `json:"id" doc:"Names the rule in answers and results; made where it is absent."`
 	Conditions []FlagCondition `json:"conditions" doc:"All of them must hold; a rule without conditions holds for everyone."`
-	// Variant is the key of the variant that the rule serves; empty: on for a boolean flag, by the weights for a multivariate one.
+	// Variant is the key of the variant that the rule serves. If it is empty, the rule serves on for a boolean flag,
+	// and a variant by the weights for a multivariate one.
 	Variant string `json:"variant" doc:"What the rule serves; where it is absent: on, or a variant by the weights."`
-	// RolloutPercent replaces the environment's rollout for those who match; nil keeps that.
+	// RolloutPercent replaces the environment's rollout for matching people; nil retains it.
 	RolloutPercent *float64 `json:"rolloutPercent,omitempty" doc:"The share of those who match that the rule serves, in place of the environment's rolloutPercent."`
 }
 
@@ -77,7 +78,7 @@ type FlagSwitch struct {
 	Enabled bool `json:"enabled" doc:"Whether the flag is evaluated here; where it is not, it is off for everyone."`
 	// RolloutPercent is the share of people for whom it is on; nil means 100.
 	RolloutPercent *float64 `json:"rolloutPercent,omitempty" doc:"The share of people for whom the flag is on; 100 where it is absent."`
-	// StartAt and EndAt bound the time in which an enabled flag is evaluated.
+	// StartAt and EndAt limit the time in which an enabled flag is evaluated.
 	StartAt *time.Time `json:"startAt,omitempty" doc:"The flag is off before this time."`
 	EndAt   *time.Time `json:"endAt,omitempty" doc:"The flag is off from this time on."`
 }
@@ -96,7 +97,7 @@ type FlagPrerequisite struct {
 	Variant string `json:"variant" required:"true" doc:"The variant that it must serve; on or off for a boolean flag."`
 }
 
-// FlagSpec is the definition of a flag that members write as a whole.
+// FlagSpec is the definition of a flag. Members write it as a whole.
 type FlagSpec struct {
 	Name          string                `json:"name" required:"true" doc:"The name that people read."`
 	Description   string                `json:"description" doc:"What the flag is for."`
@@ -108,7 +109,7 @@ type FlagSpec struct {
 	Prerequisites []FlagPrerequisite    `json:"prerequisites" doc:"What other flags must answer; otherwise the flag is off."`
 }
 
-// Flag is a stored flag. Its versions count the changes.
+// Flag is a stored flag. Its version counts the changes.
 type Flag struct {
 	Key string `json:"key"`
 	FlagSpec
@@ -118,8 +119,7 @@ type Flag struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// Normalise fills in what a valid definition left out: lists that are nil, ids of rules, the key that
-// decides about rollouts.
+// Normalise fills in the defaults of a valid definition: nil lists, ids of rules, the key that decides about rollouts.
 func (s *FlagSpec) Normalise() {
 	s.Name, s.Description = strings.TrimSpace(s.Name), strings.TrimSpace(s.Description)
 	s.Variants = append([]FlagVariant{}, s.Variants...)
@@ -149,10 +149,10 @@ func (s *FlagSpec) Normalise() {
 	}
 }
 
-// FlagTexts are texts that the definitions of an application repeat: fields, operators, variants, values.
+// FlagTexts interns texts that the definitions of an application repeat: fields, operators, variants, values.
 type FlagTexts map[string]any
 
-// of returns the text that was met first among equal ones.
+// of returns the first of equal texts.
 func (t FlagTexts) of(text string) any {
 	known, met := t[text]
 	if !met {
@@ -162,7 +162,8 @@ func (t FlagTexts) of(text string) any {
 	return known
 }
 
-// Share has a definition that nobody reads yet hold texts once that it or others repeat.
+// Share interns the texts of a definition, so that repeated ones use memory once. No other goroutine may read the
+// definition yet.
 func (s *FlagSpec) Share(texts FlagTexts) {
 	share := func(text *string) { *text = texts.of(*text).(string) }
 	for n := range s.Variants {
@@ -183,22 +184,22 @@ func (s *FlagSpec) Share(texts FlagTexts) {
 	}
 }
 
-// FlagReading is a flag beside what was counted of it.
+// FlagReading is a flag with its counts.
 type FlagReading struct {
-	// Spark is the evaluations of each of the last seven days, the oldest first.
+	// Spark is the number of evaluations of each of the last seven days, the oldest first.
 	Spark [7]uint64
-	// LastEvaluatedAt is the last day of an evaluation within the last 30; zero where there was none.
+	// LastEvaluatedAt is the last day of an evaluation within the last 30; zero if there was no evaluation.
 	LastEvaluatedAt time.Time
 	// Served are the variants that were served in these 30 days, and First the first of their days.
 	Served []string
 	First  time.Time
 }
 
-// StaleAfter is how long a flag is unused, or answers the same to everyone, before it is named stale.
+// StaleAfter is the time that a flag is unused, or answers the same to everyone, before it is stale.
 const StaleAfter = 30 * 24 * time.Hour
 
-// Stale returns why a flag that is not archived could be taken out of the code, empty where nothing says so: unused, where
-// it was not evaluated for 30 days, or settled, where everyone was served one variant for 30 days.
+// Stale returns why a flag that is not archived could be removed from the code, or "". It is unused if it was not
+// evaluated for 30 days. It is settled if everyone was served one variant for 30 days.
 func (r *FlagReading) Stale(flag *Flag, now time.Time) string {
 	switch {
 	case flag.Archived || now.Sub(flag.UpdatedAt) < StaleAfter:
@@ -211,10 +212,10 @@ func (r *FlagReading) Stale(flag *Flag, now time.Time) string {
 	return ""
 }
 
-// SwitchOf returns the state in an environment, disabled at 100 percent where the definition names none.
+// SwitchOf returns the state in an environment; if the definition has none, disabled at 100 percent.
 func (s *FlagSpec) SwitchOf(environment string) FlagSwitch { return s.Environments[environment] }
 
-// VariantKeys returns what the flag may answer, in the order of its variants.
+// VariantKeys returns the possible answers of the flag, in the order of its variants.
 func (s *FlagSpec) VariantKeys() []string {
 	if s.Kind == FlagBoolean {
 		return []string{FlagOn, FlagOff}
@@ -226,7 +227,7 @@ func (s *FlagSpec) VariantKeys() []string {
 	return keys
 }
 
-// FlagChange is one version of a flag: who made it, when, and what was before.
+// FlagChange is one version of a flag: its author, its time, and the definition before.
 type FlagChange struct {
 	Version uint64      `json:"version"`
 	At      time.Time   `json:"at"`
@@ -246,8 +247,8 @@ const (
 	FlagRestored = "restored"
 )
 
-// ReplaceFlag returns the flag that a valid, normalised definition makes of the present one, nil where there is
-// none, and the change.
+// ReplaceFlag applies a valid, normalised definition to the present flag, which is nil for a new one. It returns the
+// flag and the change.
 func ReplaceFlag(present *Flag, key string, spec *FlagSpec, by LedgerActor, now time.Time) (Flag, FlagChange) {
 	next := Flag{Key: key, FlagSpec: *spec, Version: 1, CreatedAt: now, UpdatedAt: now}
 	change := FlagChange{Version: 1, At: now, By: by, Action: FlagCreated, After: *spec}
@@ -263,7 +264,7 @@ func ReplaceFlag(present *Flag, key string, spec *FlagSpec, by LedgerActor, now 
 	return next, change
 }
 
-// ArchiveFlag ends the evaluation of a flag. It fails with conflict where the flag is archived already.
+// ArchiveFlag ends the evaluation of a flag. It fails with conflict if the flag is already archived.
 func ArchiveFlag(present *Flag, by LedgerActor, now time.Time) (Flag, FlagChange, error) {
 	if present.Archived {
 		return Flag{}, FlagChange{}, Errorf(CodeConflict, "The flag %q is archived already.", present.Key)
@@ -274,7 +275,7 @@ func ArchiveFlag(present *Flag, by LedgerActor, now time.Time) (Flag, FlagChange
 	return next, FlagChange{Version: next.Version, At: now, By: by, Action: FlagArchived, Before: &before, After: next.FlagSpec}, nil
 }
 
-// FlagRevision numbers the state of all flags of an application: it grows by one with every change.
+// FlagRevision numbers the state of all flags of an application. It grows by one with every change.
 func FlagRevision(flags []Flag) (revision uint64) {
 	for n := range flags {
 		revision += flags[n].Version
@@ -282,14 +283,14 @@ func FlagRevision(flags []Flag) (revision uint64) {
 	return revision
 }
 
-// SortFlags puts flags in the order of their keys.
+// SortFlags returns flags in the order of their keys.
 func SortFlags(flags map[string]Flag) []Flag {
 	sorted := slices.AppendSeq(make([]Flag, 0, len(flags)), maps.Values(flags))
 	slices.SortFunc(sorted, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
 	return sorted
 }
 
-// variantValue returns what a flag evaluates to as JSON where it serves a variant.
+// variantValue returns the JSON value of a flag that serves a variant.
 func (s *FlagSpec) variantValue(key string) json.RawMessage {
 	for _, variant := range s.Variants {
 		if variant.Key == key && variant.Value != nil {

@@ -13,8 +13,8 @@ type FrameCode struct {
 	After  []string `json:"after,omitempty"`
 }
 
-// Limits of the source and the variables of frames: of a line, of the lines on a side, of a
-// variable, of all of a frame's, and of all of an error's together, in bytes but for the lines.
+// Limits of the source and the variables of frames: of a line, of the lines on a side, of a variable, of all variables
+// of a frame, and of everything in an error together. All are in bytes except the number of lines.
 const (
 	MaxCodeLine   = 200
 	MaxCodeLines  = 5
@@ -23,8 +23,7 @@ const (
 	MaxSurrounded = 64 << 10
 )
 
-// trimCode cuts source and variables to their limits; the frames nearest to the throw keep
-// theirs first.
+// trimCode cuts source and variables to their limits. The frames nearest to the throw have priority.
 func (o *Occurrence) trimCode() {
 	left := MaxSurrounded
 	for i := range o.Frames {
@@ -48,7 +47,7 @@ func (o *Occurrence) trimCode() {
 	}
 }
 
-// boundedVars keeps the first variables by name, each cut to its limit.
+// boundedVars retains the first variables by name, each cut to its limit.
 func boundedVars(raw json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if len(raw) == 0 || json.Unmarshal(raw, &all) != nil || len(all) == 0 {
@@ -58,7 +57,7 @@ func boundedVars(raw json.RawMessage) json.RawMessage {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		value := all[name]
 		if len(value) > MaxVarBytes {
-			value, _ = json.Marshal(cut(string(value), MaxVarBytes)) // a text can always be written
+			value, _ = json.Marshal(cut(string(value), MaxVarBytes)) // a text can always be encoded
 		}
 		if left -= len(name) + len(value); left < 0 || len(name) > MaxTagBytes {
 			break

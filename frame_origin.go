@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// FrameOrigin tells where the code of a frame lives, as the client reports it beside file
-// and function. Every member may be empty.
+// FrameOrigin locates the code of a frame, as the client reports it in addition to file and function. Every field may
+// be empty.
 type FrameOrigin struct {
-	// Platform is the language or system, in Sentry's words: javascript, node, python, java,
-	// csharp, ruby, php, go, native, cocoa, elixir, dart. Empty if unknown.
+	// Platform is the language or system, in Sentry's words: javascript, node, python, java, csharp, ruby, php, go,
+	// native, cocoa, elixir, dart. Empty if unknown.
 	Platform string
-	// AbsPath is the whole path or address of the file, Package the library or program
-	// that the code was linked into.
+	// AbsPath is the full path or address of the file, Package the library or program that the code was linked into.
 	AbsPath, Package string
-	// InApp is the client's own word, which counts before any rule.
+	// InApp is the client's own statement, which takes precedence over any rule.
 	InApp *bool
 }
 
-// Judge fills in whether the frame is the application's own code: by the client's word,
-// else by path, module and package, with rules for the platform. The code of an error
-// SDK itself never is.
+// Judge decides whether the frame is the application's own code: by the client's statement, else by path, module and
+// package, with rules for the platform. The code of an error SDK never is.
 func (f *Frame) Judge(origin FrameOrigin) {
 	switch {
 	case f.isReporter():
@@ -64,9 +62,8 @@ func firstWord(a, b string) string {
 	return b
 }
 
-// isUnder reports whether a module is one of some, or inside of one. The names of modules
-// are parted by dots, colons, slashes or backslashes; a name that ends with one of these
-// stands for everything that begins with it.
+// isUnder reports whether a module is one of the roots, or inside of one. The parts of module names are separated by
+// dots, colons, slashes or backslashes. A root that ends with one of these stands for everything that begins with it.
 func isUnder(module string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
 		rest, found := strings.CutPrefix(module, root)
@@ -74,7 +71,7 @@ func isUnder(module string, roots []string) bool {
 	})
 }
 
-// platformOf returns the platform by its common name; derived from the file if none is given.
+// platformOf returns the platform by its common name; if it is not given, it is derived from the file.
 func platformOf(platform, file string) string {
 	switch platform {
 	case "javascript", "node":
@@ -188,8 +185,8 @@ func isSystemPackage(name string) bool {
 	})
 }
 
-// reporters are the beginnings of functions and modules that report an error: the code of
-// SDKs, and of runtimes between the fault and the SDK.
+// reporters are the prefixes of functions and modules that report an error: the code of SDKs, and of runtimes between
+// the fault and the SDK.
 func reporters() []string {
 	return []string{
 		"sentry::", "sentry_core::", "sentry_backtrace::", "sentry_panic::", "sentry_anyhow::", "sentry_tracing::", "sentry_log::", "std::panicking::", "core::panicking::", "std::panic::",
@@ -199,8 +196,8 @@ func reporters() []string {
 	}
 }
 
-// isReporter reports whether the frame belongs to the code that reports errors. It is on top of the
-// stacks of unrelated errors, so it never counts.
+// isReporter reports whether the frame belongs to the code that reports errors. It is on top of the stacks of unrelated
+// errors, so it never counts.
 func (f *Frame) isReporter() bool {
 	function := strings.TrimLeft(f.Function, "<&")
 	for _, prefix := range reporters() {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Bounds of funnels (Limits: funnel steps; contract 43).
+// Limits of funnels (Limits: funnel steps; contract 43).
 const (
-	MaxFunnels          = 200 // of an application
+	MaxFunnels          = 200 // per application
 	MinFunnelSteps      = 2
 	MaxFunnelSteps      = 12
 	MaxWindowHours      = 2160 // 90 days
@@ -17,9 +17,9 @@ const (
 	MaxStepFilters      = 20
 	MaxFilterValues     = 100
 	MaxFilterValueBytes = 1024
-	// MaxFunnelValues is how many values of a dimension the results of a funnel are broken down by.
+	// MaxFunnelValues limits the values in a breakdown of a funnel's results.
 	MaxFunnelValues = 25
-	// MaxDropOffs is how many people of those who dropped off at a step a list has.
+	// MaxDropOffs limits the list of people that dropped off at a step.
 	MaxDropOffs = 5000
 )
 
@@ -33,11 +33,11 @@ type FunnelStep struct {
 type FunnelSpec struct {
 	Name  string
 	Steps []FunnelStep
-	// WindowHours bounds the time from an attempt's first step to its last.
+	// WindowHours limits the time from an attempt's first step to its last.
 	WindowHours int
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s FunnelSpec) Validate() []FieldError {
 	problems := validateName(s.Name)
 	if len(s.Steps) < MinFunnelSteps || len(s.Steps) > MaxFunnelSteps {
@@ -77,21 +77,21 @@ type Funnel struct {
 	UpdatedAt   time.Time    `json:"updatedAt"`
 }
 
-// NewFunnel builds a valid specification's funnel.
+// NewFunnel builds the funnel of a valid specification.
 func NewFunnel(spec FunnelSpec, id string, now time.Time) Funnel {
 	return Funnel{
 		ID: id, Name: strings.TrimSpace(spec.Name), Steps: spec.Steps, WindowHours: spec.WindowHours, CreatedAt: now, UpdatedAt: now,
 	}
 }
 
-// Change returns the funnel with a valid specification in place of its own.
+// Change returns the funnel with a new valid specification.
 func (f Funnel) Change(spec FunnelSpec, now time.Time) Funnel {
 	changed := NewFunnel(spec, f.ID, now)
 	changed.CreatedAt = f.CreatedAt
 	return changed
 }
 
-// CheckNewFunnel fails with conflict where an application has as many funnels as it may.
+// CheckNewFunnel fails with conflict if an application already has MaxFunnels funnels.
 func CheckNewFunnel(present int) error {
 	if present >= MaxFunnels {
 		return &Error{Code: CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d funnels already; delete one first.", MaxFunnels)}
@@ -99,12 +99,11 @@ func CheckNewFunnel(present int) error {
 	return nil
 }
 
-// Window returns the time from an attempt's first step within which its others must
-// happen.
+// Window returns the time after an attempt's first step within which the other steps must happen.
 func (f *Funnel) Window() time.Duration { return time.Duration(f.WindowHours) * time.Hour }
 
-// Filtered reports whether any step looks at more than the kind and match of events, which
-// makes the funnel's results a filtered read.
+// Filtered reports whether any step reads more than the kind and match of events, which makes the funnel's results a
+// filtered read.
 func (f *Funnel) Filtered() bool {
 	for _, step := range f.Steps {
 		if len(step.Filters) > 0 {
@@ -120,29 +119,29 @@ type FunnelRow struct {
 	// Step counts from 1; Name is the event or path that the step matches.
 	Step int
 	Name string
-	// Entered counts the persons who took the step, Converted those of them who took
-	// the next one; a person who took the last step has converted.
+	// Entered counts the persons that took the step, Converted the persons among them that took the next one. A person
+	// that took the last step has converted.
 	Entered   uint64
 	Converted uint64
 	DropOff   uint64
-	// ConversionRate is Converted / Entered, 0..1; 0 where nobody entered.
+	// ConversionRate is Converted / Entered, 0..1; 0 if Entered is 0.
 	ConversionRate float64
-	// MedianSeconds is the median time from the step before to this one, of those who
-	// entered; nil for the first step and where nobody entered.
+	// MedianSeconds is the median time from the previous step to this one over the persons that entered. It is nil for
+	// the first step and if Entered is 0.
 	MedianSeconds *float64
 }
 
-// FunnelResult is the result of a funnel for the persons who entered it in a window.
+// FunnelResult is the result of a funnel for the persons that entered it in a window.
 type FunnelResult struct {
 	Rows   []FunnelRow
 	Capped bool
-	// Values are the results by the values of a dimension, those that most persons entered with before others, at most
-	// MaxFunnelValues; nil where none was asked for.
+	// Values are the results by the values of a dimension, ordered by entered persons, the most first, at most
+	// MaxFunnelValues. It is nil if no dimension was requested.
 	Values []FunnelValue
 }
 
-// FunnelSplit asks for the results of a funnel by values of a dimension. A person has the value of the first event in the
-// window that takes the first step.
+// FunnelSplit requests the results of a funnel by values of a dimension. The value of a person is the value of the
+// first event in the window that takes the first step.
 type FunnelSplit struct {
 	// Dimension is one of FunnelDimensions, or property.<key>.
 	Dimension Dimension
@@ -150,24 +149,24 @@ type FunnelSplit struct {
 	Masked bool
 }
 
-// Scans reports whether the split looks at the properties of events, which makes it a filtered read.
+// Scans reports whether the split reads the properties of events, which makes it a filtered read.
 func (s FunnelSplit) Scans() bool {
 	_, isProperty := s.Dimension.Property()
 	return isProperty
 }
 
-// FunnelValue is the result of a funnel for the persons of one value; empty for those whose event has none.
+// FunnelValue is the result of a funnel for the persons of one value; the value is empty for events without one.
 type FunnelValue struct {
 	Value string
 	Rows  []FunnelRow
 }
 
-// FunnelDimensions lists the dimensions of single events: those that a funnel can be broken down by.
+// FunnelDimensions lists the dimensions of single events, by which a funnel can be broken down.
 func FunnelDimensions() []Dimension {
 	return slices.DeleteFunc(Dimensions(), func(d Dimension) bool { return d == DimEntryPath || d == DimExitPath })
 }
 
-// ParseFunnelDimension reads the dimension of a funnel's breakdown; empty where the request names none.
+// ParseFunnelDimension parses the dimension of a funnel's breakdown; empty if the request names none.
 func ParseFunnelDimension(word string) (Dimension, *FieldError) {
 	if word == "" {
 		return "", nil

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// FilterOp compares a property of an event with a value.
+// FilterOp is a comparison of an event's property with a value.
 type FilterOp string
 
-// The comparisons (contract 42). A property that is not there is the empty text and no
-// number: it is neq every other value and contains nothing.
+// The comparisons (contract 42). A missing property is the empty text and not a number: it is neq every other value and
+// contains nothing.
 const (
 	OpEq          FilterOp = "eq"
 	OpNeq         FilterOp = "neq"
@@ -30,17 +30,17 @@ func FilterOps() []FilterOp {
 	return []FilterOp{OpEq, OpNeq, OpContains, OpNotContains, OpIn, OpGt, OpGte, OpLt, OpLte, OpExists}
 }
 
-// StepFilter keeps the events whose property compares with a value.
+// StepFilter selects the events whose property compares with a value.
 type StepFilter struct {
-	// Property is one of StepProperties, or property.<key> for what clients sent.
+	// Property is one of StepProperties, or property.<key> for properties that clients sent.
 	Property string   `json:"property" required:"true" doc:"A column such as source or country, or property.<key>."`
 	Op       FilterOp `json:"op" required:"true" enum:"eq,neq,contains,not_contains,in,gt,gte,lt,lte,exists"`
-	// Value is a text, a number, true or false; for in a list of them; for exists
-	// true, false or nothing, which means true.
+	// Value is a text, a number, true or false. For in it is a list of them. For exists it is true, false or absent,
+	// which means true.
 	Value any `json:"value"`
 }
 
-// customProperty begins the name of a property that clients sent.
+// customProperty is the prefix of a property that clients sent.
 const customProperty = "property."
 
 // StepProperties lists the columns that a step may filter on.
@@ -55,16 +55,16 @@ func StepProperties() []string {
 // Key returns the key of a property that clients sent; ok is false for a column.
 func (f StepFilter) Key() (key string, ok bool) { return strings.CutPrefix(f.Property, customProperty) }
 
-// Operand is a value of a filter, ready for a comparison.
+// Operand is a value of a filter, prepared for a comparison.
 type Operand struct {
-	// Text is the value as text; true and false are the words.
+	// Text is the value as text; booleans are "true" and "false".
 	Text string
-	// Number is set where the value is a number: then eq, neq and in compare numbers.
+	// Number is set if the value is a number. Then eq, neq and in compare numbers.
 	Number *float64
 }
 
-// Operands returns the values of the filter: one, those of the list of in, or none for
-// exists. A valid filter has operands that suit its comparison.
+// Operands returns the values of the filter: one, the list of in, or none for exists. The operands of a valid filter
+// suit its comparison.
 func (f StepFilter) Operands() []Operand {
 	list, isList := f.Value.([]any)
 	if !isList {
@@ -79,7 +79,7 @@ func (f StepFilter) Operands() []Operand {
 	return out
 }
 
-// Wants says, for exists, whether the property shall be there.
+// Wants reports, for exists, whether the property must be present.
 func (f StepFilter) Wants() bool { return f.Value != false }
 
 func operandOf(value any) (Operand, bool) {
@@ -120,7 +120,7 @@ func (f StepFilter) validate(prefix string) []FieldError {
 	return problems
 }
 
-// valueProblem says why a value does not suit the comparison, "" where it does.
+// valueProblem returns why a value does not suit the comparison, "" if it does.
 func (f StepFilter) valueProblem() string {
 	list, isList := f.Value.([]any)
 	operands := f.Operands()
@@ -154,7 +154,7 @@ func (f StepFilter) valueProblem() string {
 	return ""
 }
 
-// Personal reports whether a list of the people of the funnel would tell what is masked to callers without
+// Personal reports whether a list of the people of the funnel would reveal data that is masked for callers without
 // people.pii.read, as a definition of a segment would.
 func (f *Funnel) Personal() bool {
 	for _, step := range f.Steps {

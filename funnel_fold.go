@@ -7,20 +7,20 @@ import (
 
 // How a funnel counts (contract 43):
 //
-//   - The events of a person are ordered by time, those of one instant by id.
+//   - The events of a person are ordered by time, and by id within an instant.
 //   - An attempt begins with an event that matches the first step within the window of
-//     the read. Each further step is the first event after the one of the step before
-//     that matches, so one event never serves two steps. All steps happen within the
-//     funnel's hours of the first one, its last millisecond included; whether the
-//     window of the read has ended by then does not matter.
-//   - Of a person's attempts the one with the most steps counts, the first of equal ones.
-//   - A person is the one that the people of the application were merged into, where the
-//     event says so, else the visitor: the distinct id, else the anonymous id.
+//     the read. Each further step is the first matching event after the event of the previous
+//     step, so one event never serves two steps. All steps happen within the
+//     funnel's hours of the first one, its last millisecond included. The
+//     window of the read may have ended by then.
+//   - Of a person's attempts the one with the most steps counts; of equal ones, the first.
+//   - A person is the merged person if the event names one, else the visitor: the distinct id,
+//     else the anonymous id.
 
 // FunnelEvent is one event of a person that matches a step.
 type FunnelEvent struct {
 	TsMs int64
-	// Steps has bit n set where the event matches step n+1.
+	// Steps has bit n set if the event matches step n+1.
 	Steps uint16
 }
 
@@ -30,22 +30,21 @@ type FunnelTally struct {
 	fromMs, toMs   int64
 	windowMs       int64
 	depths         [MaxFunnelSteps + 1]uint64
-	took           [MaxFunnelSteps][]int64 // milliseconds from the step before
+	took           [MaxFunnelSteps][]int64 // milliseconds from the previous step
 	starts, begins [MaxFunnelSteps]int64
 }
 
-// NewFunnelTally returns an empty tally of those who enter a funnel in a window.
+// NewFunnelTally returns an empty tally of the persons that enter a funnel in a window.
 func NewFunnelTally(funnel *Funnel, window Window) *FunnelTally {
 	return &FunnelTally{
 		funnel: funnel, fromMs: window.From.UnixMilli(), toMs: window.To.UnixMilli(), windowMs: funnel.Window().Milliseconds(),
 	}
 }
 
-// AddEntered counts persons who took the first step in the window and no other step.
+// AddEntered counts persons that took the first step in the window and no other step.
 func (t *FunnelTally) AddEntered(persons uint64) { t.depths[1] += persons }
 
-// Add counts one person, whose events are in order. Events outside of the window of
-// the read may be among them.
+// Add counts one person. The events are in order and may include events outside of the window of the read.
 func (t *FunnelTally) Add(events []FunnelEvent) {
 	depth := t.depth(events)
 	t.depths[depth]++
@@ -64,12 +63,11 @@ func (t *FunnelTally) enters(e FunnelEvent) bool {
 	return e.Steps&1 != 0 && e.TsMs >= t.fromMs && e.TsMs < t.toMs
 }
 
-// noStart is before every instant that an attempt can begin at.
+// noStart is before every possible beginning of an attempt.
 const noStart = -1 << 62
 
-// depth returns how many steps the deepest attempt takes. For every step it keeps the
-// latest beginning of an attempt that got there: whatever an earlier attempt can still
-// reach, the latest one can reach as well.
+// depth returns the number of steps of the deepest attempt. For every step it stores the latest beginning of an attempt
+// that reached it: the latest attempt can reach every step that an earlier one can still reach.
 func (t *FunnelTally) depth(events []FunnelEvent) int {
 	steps, depth := len(t.funnel.Steps), 0
 	for i := range steps {
@@ -90,8 +88,8 @@ func (t *FunnelTally) depth(events []FunnelEvent) int {
 	return depth
 }
 
-// first returns the event at which the first attempt of a depth begins. Going backwards,
-// it keeps for every step when an attempt ends that goes on from there.
+// first returns the event at which the first attempt of a depth begins. It walks backwards and stores for every step
+// when an attempt that continues from there ends.
 func (t *FunnelTally) first(events []FunnelEvent, depth int) int {
 	const never = 1 << 62
 	ends, found := t.begins[:depth], 0
@@ -115,7 +113,7 @@ func (t *FunnelTally) first(events []FunnelEvent, depth int) int {
 	return found
 }
 
-// next returns the index of the first event after at that matches a step. There is one.
+// next returns the index of the first event after at that matches a step. Such an event must exist.
 func next(events []FunnelEvent, at, step int) int {
 	for at++; events[at].Steps&(1<<step) == 0; at++ {
 		continue
@@ -146,7 +144,7 @@ func (t *FunnelTally) Rows() []FunnelRow {
 	return rows
 }
 
-// medianSeconds returns the median of durations in milliseconds, nil of none.
+// medianSeconds returns the median of durations in milliseconds, nil for an empty list.
 func medianSeconds(took []int64) *float64 {
 	if len(took) == 0 {
 		return nil
@@ -157,27 +155,27 @@ func medianSeconds(took []int64) *float64 {
 	return &seconds
 }
 
-// FunnelDropOffs gathers the persons whose attempt that counts ended with one step of a funnel. It is not for
-// concurrent use.
+// FunnelDropOffs collects the persons whose counted attempt ended with one step of a funnel. It is not for concurrent
+// use.
 type FunnelDropOffs struct {
 	tally   *FunnelTally
 	step    int
 	dropped []dropOff
 }
 
-// dropOff is a person who dropped off, with the beginning of the attempt.
+// dropOff is a person that dropped off, with the beginning of the attempt.
 type dropOff struct {
 	person  uint64
 	beganMs int64
 }
 
-// NewFunnelDropOffs returns an empty set of those who enter a funnel in a window and go no further than a step, which counts
-// from 1.
+// NewFunnelDropOffs returns an empty set for the persons that enter a funnel in a window and go no further than a step,
+// which counts from 1.
 func NewFunnelDropOffs(funnel *Funnel, window Window, step int) *FunnelDropOffs {
 	return &FunnelDropOffs{tally: NewFunnelTally(funnel, window), step: step}
 }
 
-// Add looks at one person, whose events are in order.
+// Add processes one person, with the events in order.
 func (d *FunnelDropOffs) Add(person uint64, events []FunnelEvent) {
 	depth := d.tally.depth(events)
 	if depth != d.step {
@@ -189,7 +187,7 @@ func (d *FunnelDropOffs) Add(person uint64, events []FunnelEvent) {
 	}
 }
 
-// cut keeps those who began last.
+// cut retains the persons whose attempts began last.
 func (d *FunnelDropOffs) cut() {
 	slices.SortFunc(d.dropped, func(a, b dropOff) int {
 		return cmp.Or(cmp.Compare(b.beganMs, a.beganMs), cmp.Compare(a.person, b.person))
@@ -197,7 +195,8 @@ func (d *FunnelDropOffs) cut() {
 	d.dropped = d.dropped[:min(len(d.dropped), MaxDropOffs)]
 }
 
-// Persons returns the numbers of the persons, ascending; of more than MaxDropOffs those who began last.
+// Persons returns the numbers of the persons, ascending. If there are more than MaxDropOffs, it returns the persons
+// whose attempts began last.
 func (d *FunnelDropOffs) Persons() []uint64 {
 	d.cut()
 	persons := make([]uint64, len(d.dropped))

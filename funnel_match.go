@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// NumberPattern is how a text reads that a filter may compare as a number.
+// NumberPattern matches the texts that a filter may compare as numbers.
 const NumberPattern = `^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$`
 
-// Takes reports whether an event takes the step. It is the definition that stores follow.
+// Takes reports whether an event takes the step. Stores implement the same definition.
 func (s *FunnelStep) Takes(e *Event) bool {
 	return s.Matches(e.Name, e.Path) && !slices.ContainsFunc(s.Filters, func(f StepFilter) bool { return !f.Passes(e) })
 }
 
-// Passes reports whether an event passes a valid filter. Comparisons with a number compare
-// numbers; a property that does not read as one passes none of them but neq.
+// Passes reports whether an event passes a valid filter. Comparisons with a number compare numbers; a property that is
+// not a number passes only neq.
 func (f StepFilter) Passes(e *Event) bool {
 	text := f.Text(e)
 	operands := f.Operands()
@@ -58,7 +58,7 @@ func parseNumber(text string) (float64, bool) {
 	return number, err == nil
 }
 
-// Text returns the property of an event as text, "" where it is not there.
+// Text returns the property of an event as text, "" if it is missing.
 func (f StepFilter) Text(e *Event) string {
 	if key, custom := f.Key(); custom {
 		var properties map[string]json.RawMessage
@@ -76,7 +76,7 @@ func (f StepFilter) Text(e *Event) string {
 	return textColumn(e, f.Property)
 }
 
-// jsonText returns the text of a string and the JSON of anything else but null.
+// jsonText returns the text of a string, "" for null, and the JSON of anything else.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	switch {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Bounds of goals and funnels.
+// Limits of goals and funnels.
 const (
-	MaxGoals      = 200 // of an application
+	MaxGoals      = 200 // per application
 	MaxMatchBytes = 500
 )
 
-// MatchKind says what of an event a goal or a funnel's step looks at (contract 44).
+// MatchKind is the part of an event that a goal or a funnel's step compares (contract 44).
 type MatchKind string
 
 // The kinds.
@@ -27,9 +27,8 @@ const (
 // MatchKinds lists both kinds.
 func MatchKinds() []MatchKind { return []MatchKind{MatchPath, MatchEvent} }
 
-// Matcher is the condition of a goal or of a funnel's step. An event matches where
-// its name is Match, or, for MatchPath, where it is a page view of the path Match;
-// a path that ends with * stands for all paths that begin like it.
+// Matcher is the condition of a goal or of a funnel's step. An event matches if its name is Match, or, for MatchPath,
+// if it is a page view of the path Match. A path that ends with * stands for all paths with the same beginning.
 type Matcher struct {
 	Kind  MatchKind `json:"kind" required:"true" enum:"path,event"`
 	Match string    `json:"match" required:"true" doc:"The name of an event, or a path; a path may end with *, which stands for any end."`
@@ -44,7 +43,7 @@ func (m Matcher) Matches(name, path string) bool {
 	return IsPageview(name) && (path == m.Match && !open || open && strings.HasPrefix(path, prefix))
 }
 
-// Prefix returns how the paths begin that match, and whether they may end in any way.
+// Prefix returns the beginning of the matching paths, and whether they may have any ending.
 func (m Matcher) Prefix() (prefix string, open bool) {
 	if m.Kind != MatchPath {
 		return m.Match, false
@@ -79,7 +78,7 @@ type GoalSpec struct {
 	Value float64 `json:"value" doc:"The monetary value of one conversion; 0 where it is absent."`
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s GoalSpec) Validate() []FieldError {
 	problems := append(validateName(s.Name), s.validate("")...)
 	if s.Value < 0 || math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
@@ -88,8 +87,8 @@ func (s GoalSpec) Validate() []FieldError {
 	return problems
 }
 
-// Goal is something that visitors of an application should do. It counts stored
-// events of any time, also of those before it was made.
+// Goal is an action that visitors of an application should take. It counts stored events of any time, also of the time
+// before it was created.
 type Goal struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -97,17 +96,16 @@ type Goal struct {
 	Value     float64   `json:"value"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
-	// DeletedAt is set on a goal that was deleted. What was converted before still
-	// counts in results, under the id alone.
+	// DeletedAt is set on a deleted goal. Earlier conversions still count in results, under the id alone.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
 }
 
-// NewGoal builds a valid specification's goal.
+// NewGoal builds the goal of a valid specification.
 func NewGoal(spec GoalSpec, id string, now time.Time) Goal {
 	return Goal{ID: id, Name: strings.TrimSpace(spec.Name), Matcher: spec.Matcher, Value: spec.Value, CreatedAt: now, UpdatedAt: now}
 }
 
-// GoalPatch says what of a goal changes; nil leaves a member as it is.
+// GoalPatch holds the fields of a goal to change; nil fields are unchanged.
 type GoalPatch struct {
 	Name  *string    `json:"name" doc:"The name that people read."`
 	Kind  *MatchKind `json:"kind" enum:"path,event"`
@@ -115,7 +113,7 @@ type GoalPatch struct {
 	Value *float64   `json:"value" doc:"The monetary value of one conversion."`
 }
 
-// Apply returns the specification of a goal with the patch's members in place.
+// Apply returns the specification of a goal with the patch applied.
 func (p GoalPatch) Apply(g *Goal) GoalSpec {
 	spec := GoalSpec{Name: g.Name, Matcher: g.Matcher, Value: g.Value}
 	if p.Name != nil {
@@ -133,7 +131,7 @@ func (p GoalPatch) Apply(g *Goal) GoalSpec {
 	return spec
 }
 
-// Validate returns every problem of the members that the patch has; it must have one.
+// Validate returns every problem of the fields that the patch has; it must have one.
 func (p GoalPatch) Validate() []FieldError {
 	if p == (GoalPatch{}) {
 		return []FieldError{{Field: "", Code: "empty_body", Message: "The body names nothing to change."}}
@@ -142,9 +140,9 @@ func (p GoalPatch) Validate() []FieldError {
 	return p.Apply(&good).Validate()
 }
 
-// ChangeGoal returns the goal of an id with a patch applied. It fails with not_found where there is no
-// such goal or it is deleted, and with invalid_request where the whole is no valid goal, or
-// another goal has its kind and match. Results count stored events by what the goal is now.
+// ChangeGoal returns the goal of an id with a patch applied. It fails with not_found if the goal is missing or deleted,
+// and with invalid_request if the result is invalid or another goal has its kind and match. Results count stored events
+// by the present definition of the goal.
 func ChangeGoal(goals []Goal, id string, patch GoalPatch, now time.Time) (Goal, error) {
 	live := LiveGoals(goals)
 	at := slices.IndexFunc(live, func(goal Goal) bool { return goal.ID == id })
@@ -163,7 +161,7 @@ func ChangeGoal(goals []Goal, id string, patch GoalPatch, now time.Time) (Goal, 
 	return changed, nil
 }
 
-// checkMatcherFree fails where a goal has a kind and match already.
+// checkMatcherFree fails if a goal already has a kind and match.
 func checkMatcherFree(live []Goal, matcher Matcher) error {
 	for _, goal := range live {
 		if goal.Matcher == matcher {
@@ -176,9 +174,8 @@ func checkMatcherFree(live []Goal, matcher Matcher) error {
 	return nil
 }
 
-// CheckNewGoal returns why a specification cannot join the goals of an application,
-// deleted ones among them: its pair of kind and match is taken (400), or there are
-// MaxGoals already (409).
+// CheckNewGoal returns the reason why a specification cannot join the goals of an application, which include deleted
+// ones: its pair of kind and match is taken (400), or there are already MaxGoals (409).
 func CheckNewGoal(goals []Goal, spec GoalSpec) error {
 	live := LiveGoals(goals)
 	if err := checkMatcherFree(live, spec.Matcher); err != nil {
@@ -190,13 +187,12 @@ func CheckNewGoal(goals []Goal, spec GoalSpec) error {
 	return nil
 }
 
-// LiveGoals returns the goals that were not deleted.
+// LiveGoals returns the goals that are not deleted.
 func LiveGoals(goals []Goal) []Goal {
 	return slices.DeleteFunc(slices.Clone(goals), func(goal Goal) bool { return goal.DeletedAt != nil })
 }
 
-// Matchers returns the conditions of the goals that were not deleted: an event that
-// meets any of them is a conversion.
+// Matchers returns the conditions of the goals that are not deleted: an event that meets any of them is a conversion.
 func Matchers(goals []Goal) []Matcher {
 	live := LiveGoals(goals)
 	out := make([]Matcher, len(live))
@@ -209,20 +205,19 @@ func Matchers(goals []Goal) []Matcher {
 // GoalCount is the count of one goal in a window.
 type GoalCount struct {
 	Goal Goal
-	// Conversions counts events, Visitors the distinct visitors of each local day,
-	// summed.
+	// Conversions counts events, Visitors the distinct visitors of each local day, summed.
 	Conversions uint64
 	Visitors    uint64
 }
 
-// GoalCounts is the answer to how often each goal was reached.
+// GoalCounts holds the counts of all goals in a window.
 type GoalCounts struct {
 	Rows   []GoalCount
 	Capped bool
 }
 
-// RankGoals orders rows by conversions, the oldest goal first where they are equal,
-// and leaves out goals that were deleted and have none.
+// RankGoals orders rows by conversions, the oldest goal first if they are equal, and leaves out deleted goals without
+// conversions.
 func RankGoals(rows []GoalCount) []GoalCount {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row GoalCount) bool { return row.Goal.DeletedAt != nil && row.Conversions == 0 })
 	slices.SortFunc(rows, func(a, b GoalCount) int {

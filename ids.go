@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Ids of this form are made of a 64-bit number: a prefix and thirteen digits of five bits each.
+// Ids of this form encode a 64-bit number: a prefix and thirteen digits of five bits each.
 const (
 	numberDigits = 13
 	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

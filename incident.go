@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// IncidentStatus is where an incident stands.
+// IncidentStatus is the status of an incident.
 type IncidentStatus string
 
 // The statuses (contract 65).
@@ -17,7 +17,7 @@ const (
 	IncidentResolved     IncidentStatus = "resolved"
 )
 
-// Incident is one time that a rule fired. Its rule has at most one that is not resolved.
+// Incident is one period in which a rule fired. A rule has at most one unresolved incident.
 type Incident struct {
 	ID              string         `json:"id"`
 	RuleID          string         `json:"ruleId"`
@@ -42,17 +42,18 @@ type Incident struct {
 	Metric      string            `json:"metric,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Occurrences uint64            `json:"occurrences"`
-	// Told says that the channels know of it as open; TellAt is when the channels are
-	// notified of an incident that opened again within the cooldown, unless it has ended by then.
+	// Told says that the channels were notified of it as open. TellAt is when the channels are notified of an incident
+	// that was reopened within the cooldown, unless it has ended by then.
 	Told   bool      `json:"told,omitempty"`
 	TellAt time.Time `json:"tellAt,omitzero"`
-	// RegressedAt is when the channels were last told that an issue came back.
+	// RegressedAt is when the channels were last notified of a regressed issue.
 	RegressedAt time.Time `json:"regressedAt,omitzero"`
-	// SilenceID is the silence because of which the channels were not told of it, empty if none.
+	// SilenceID is the silence that suppressed its notices, or empty.
 	SilenceID string `json:"silenceId,omitempty"`
 }
 
-// Masked returns the incident as callers without people.pii.read see it: what measurements and errors say in it may reach a person.
+// Masked returns the incident as callers without people.pii.read see it: its texts from measurements and errors may
+// identify a person.
 func (i Incident) Masked() Incident {
 	i.Title = MaskShapes(i.Title)
 	labels := make(map[string]string, len(i.Labels))
@@ -79,11 +80,11 @@ func (i Incident) Without(words []string) (Incident, bool) {
 	return i, true
 }
 
-// Live reports whether the incident is not resolved.
+// Live reports whether the incident is unresolved.
 func (i *Incident) Live() bool { return i != nil && i.Status != IncidentResolved }
 
-// incidentID makes the id of a rule's incident from what is known of it alone, so that
-// the same history leads to the same ids. Ids sort by the time of their start.
+// incidentID derives the id of a rule's incident from the rule and the time alone, so that the same history leads to
+// the same ids. Ids sort by the time of their start.
 func incidentID(rule string, at time.Time) string {
 	var raw [16]byte
 	sum := sha256.Sum256([]byte(rule))
@@ -100,8 +101,8 @@ func incidentID(rule string, at time.Time) string {
 	return "inc_" + string(out)
 }
 
-// Acknowledge notes that somebody takes care of an incident: no repeated notices are sent. It
-// fails with conflict where the incident is not open.
+// Acknowledge records that a person takes care of an incident: no repeated notices are sent. It fails with conflict if
+// the incident is not open.
 func (i Incident) Acknowledge(by LedgerActor, now time.Time) (Incident, error) {
 	if i.Status != IncidentOpen {
 		return i, &Error{Code: CodeConflict, Reason: "incident_" + string(i.Status), Message: "The incident is " + string(i.Status) + " already."}
@@ -110,13 +111,13 @@ func (i Incident) Acknowledge(by LedgerActor, now time.Time) (Incident, error) {
 	return i, nil
 }
 
-// IncidentQuery asks for a page of an application's incidents, the newest first.
+// IncidentQuery selects a page of an application's incidents, the newest first.
 type IncidentQuery struct {
 	App AppRef
-	// Status and Environment are empty where all are meant.
+	// Status and Environment are filters; empty selects all.
 	Status      IncidentStatus
 	Environment string
-	// Before is the id that the page ends in front of, empty for the first page.
+	// Before is the id before which the page ends, empty for the first page.
 	Before string
 	Limit  int
 }
@@ -138,7 +139,7 @@ type Notice struct {
 	Incident Incident    `json:"incident"`
 }
 
-// TestIncident returns the made-up incident of a notice that tests a channel.
+// TestIncident returns the example incident of a notice that tests a channel.
 func TestIncident(id, channel string, now time.Time) Incident {
 	return Incident{
 		ID: id, RuleName: "Test", Kind: AlertEventVolume, Severity: "info", Status: IncidentOpen, Environment: DefaultEnvironment,
@@ -146,7 +147,7 @@ func TestIncident(id, channel string, now time.Time) Incident {
 	}
 }
 
-// IncidentURL is the page on which a person finds the incidents of an application.
+// IncidentURL is the page with the incidents of an application.
 func IncidentURL(publicURL string, app AppRef) string {
 	return publicURL + "/console#/apps/" + app.String() + "/incidents"
 }

@@ -5,20 +5,18 @@ import "time"
 // InvitationTime is how long an invitation waits for its answer.
 const InvitationTime = 72 * time.Hour
 
-// MaxInvitations bounds the open invitations of one organization, and MaxOffers those that
-// one person sees; of more, the oldest are forgotten.
+// MaxInvitations limits the open invitations of one organization, and MaxOffers the offers that one person sees. If
+// there are more, the oldest are dropped.
 const (
 	MaxInvitations = 200
 	MaxOffers      = 50
 )
 
-// Invitation offers the person of an e-mail address a seat. Nothing is known of the person
-// but what the inviter wrote.
+// Invitation offers a seat to the person of an e-mail address. All data about the person comes from the inviter.
 type Invitation struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
-	// Name is the inviter's name for the person; it becomes the name of a new person who
-	// accepts.
+	// Name is the inviter's name for the person; it becomes the name of a new person that accepts.
 	Name      string      `json:"name,omitempty"`
 	Role      Role        `json:"role"`
 	InvitedBy LedgerActor `json:"invitedBy"`
@@ -29,11 +27,11 @@ type Invitation struct {
 // Open reports whether the invitation can be answered at an instant.
 func (i *Invitation) Open(now time.Time) bool { return now.Before(i.ExpiresAt) }
 
-// Seat is a place in an organization: that of a member, or one that is only offered.
+// Seat is a place in an organization: a member's, or one that is only offered.
 type Seat struct {
-	// Member is the zero value where the seat is offered.
+	// Member is the zero value if the seat is only offered.
 	Member Member `json:"member"`
-	// Invitation is nil where the seat is taken.
+	// Invitation is nil if the seat is taken.
 	Invitation *Invitation `json:"invitation,omitempty"`
 }
 

@@ -25,42 +25,36 @@ func IssueStatuses() []IssueStatus {
 // Values lists the statuses.
 func (IssueStatus) Values() []IssueStatus { return IssueStatuses() }
 
-// issueUnresolved is another word for open in changes (contract 76).
+// issueUnresolved is a synonym for open in changes (contract 76).
 const issueUnresolved IssueStatus = "unresolved"
 
-// IssueState holds the decisions of people and the service about an issue. Its counts
-// are not here: they come from the stored occurrences. The zero
-// value is an issue that nobody has touched.
+// IssueState holds the decisions of people and the service about an issue. Its counts are not here: they come from the
+// stored occurrences. The zero value is an untouched issue.
 type IssueState struct {
 	Status     IssueStatus `json:"status"`
 	AssigneeID string      `json:"assigneeId,omitempty"`
-	// ResolvedAt is when the issue was last resolved; what happened before does
-	// not bring it back.
+	// ResolvedAt is when the issue was last resolved; earlier occurrences do not reopen it.
 	ResolvedAt *time.Time `json:"resolvedAt,omitempty"`
-	// ResolvedEnd is where the log of the issue's occurrences ended when it was asked to be
-	// resolved, nil if unknown. Occurrences after that offset were accepted after the request.
+	// ResolvedEnd is where the log of the issue's occurrences ended when the resolution was requested, nil if unknown.
+	// Occurrences after that offset were accepted after the request.
 	ResolvedEnd *int64 `json:"resolvedEnd,omitempty"`
-	// ResolvedInRelease is the release that holds the fix; occurrences of older
-	// ones do not bring the issue back.
+	// ResolvedInRelease is the release that contains the fix; occurrences of older releases do not reopen the issue.
 	ResolvedInRelease string     `json:"resolvedInRelease,omitempty"`
 	IgnoreUntil       *time.Time `json:"ignoreUntil,omitempty"`
 	RegressedAt       *time.Time `json:"regressedAt,omitempty"`
-	// RegressedInRelease is the release of the occurrence with which the issue came back last.
+	// RegressedInRelease is the release of the occurrence that last reopened the issue.
 	RegressedInRelease string `json:"regressedInRelease,omitempty"`
-	// Owed are the blocks with whose occurrences the issue regressed and which the alert
-	// rules have not taken note of yet.
+	// Owed are the blocks whose occurrences made the issue regress and that the alert rules have not processed yet.
 	Owed []uint64 `json:"owed,omitempty"`
-	// MergedInto is the issue that this one is part of, Merged are the issues
-	// that are part of this one.
+	// MergedInto is the issue that this one is part of, Merged are the issues that are part of this one.
 	MergedInto string   `json:"mergedInto,omitempty"`
 	Merged     []string `json:"merged,omitempty"`
-	// ContinuedBy is the issue of the present grouping that goes on with this one of the
-	// former grouping. It stays when people part the two.
+	// ContinuedBy is the issue of the present grouping that continues this one of the former grouping. It is retained
+	// when people separate the two.
 	ContinuedBy string `json:"continuedBy,omitempty"`
 }
 
-// At returns the status at an instant: an issue is ignored until its time ends,
-// then open.
+// At returns the status at an instant: an issue is ignored until its time ends, then open.
 func (s *IssueState) At(now time.Time) IssueStatus {
 	switch {
 	case s.Status == "", s.Status == IssueIgnored && s.IgnoreUntil != nil && !now.Before(*s.IgnoreUntil):
@@ -69,25 +63,24 @@ func (s *IssueState) At(now time.Time) IssueStatus {
 	return s.Status
 }
 
-// Watched reports whether occurrences of the issue must be shown to its owner: it
-// may regress, it is part of another issue that may, or the alert rules have yet to hear of a regression.
+// Watched reports whether occurrences of the issue must be shown to its owner: it may regress, it is part of another
+// issue that may, or the alert rules have not processed a regression yet.
 func (s *IssueState) Watched() bool {
 	return s.Status == IssueResolved || s.MergedInto != "" || len(s.Owed) > 0
 }
 
-// IssuePatch asks for a change of an issue; members that are nil stay as they are.
+// IssuePatch requests a change of an issue; nil fields are unchanged.
 type IssuePatch struct {
 	Status *IssueStatus `json:"status"`
-	// AssigneeID assigns; the empty id takes the assignee away.
+	// AssigneeID assigns the issue; the empty id removes the assignee.
 	AssigneeID        *string    `json:"assigneeId"`
 	ResolvedInRelease *string    `json:"resolvedInRelease"`
 	IgnoreUntil       *time.Time `json:"ignoreUntil"`
-	// End is where the log of the issue's occurrences ends, nil where that is not known. The
-	// service adds it to a resolution.
+	// End is where the log of the issue's occurrences ends, nil if unknown. The service adds it to a resolution.
 	End *int64 `json:"end,omitempty"`
 }
 
-// Validate returns every problem of the patch, none for a good one.
+// Validate returns every problem of the patch, none if it is valid.
 func (p *IssuePatch) Validate(now time.Time) []FieldError {
 	if *p == (IssuePatch{}) {
 		return []FieldError{{Code: "empty_body", Message: "The body changes nothing; send status or assigneeId."}}
@@ -113,8 +106,8 @@ func (p *IssuePatch) Validate(now time.Time) []FieldError {
 	return problems
 }
 
-// Apply returns the state after a valid patch. If the issue is resolved already, occurrences since
-// its resolution no longer count against it.
+// Apply returns the state after a valid patch. If the issue is already resolved, occurrences since its resolution no
+// longer count against it.
 func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
 	if p.AssigneeID != nil {
 		s.AssigneeID = *p.AssigneeID
@@ -149,30 +142,29 @@ type IssueHit struct {
 	Release string `json:"release"`
 	// Moment is HitMoment of the latest such occurrence.
 	Moment time.Time `json:"moment"`
-	// Offset is where the latest of them stands in the log of the issue's occurrences, nil
-	// where their clients kept them back or the issue has another log.
+	// Offset is the position of the latest such occurrence in the log of the issue's occurrences. It is nil if the
+	// client held the occurrence back or the issue has another log.
 	Offset *int64 `json:"offset,omitempty"`
 }
 
-// IssueTotal is how often an issue occurred in all, and what its latest occurrence says.
+// IssueTotal is the total count of an issue's occurrences, with the name and message of the latest one.
 type IssueTotal struct {
 	Environment, Issue, Occurrences uint64
 	Name, Message                   string
 }
 
-// Title names the issue in a line that anybody may read.
+// Title names the issue in a line that any member may read.
 func (t *IssueTotal) Title() string { return MaskShapes(IssueTitle(t.Name, t.Message)) }
 
 // NewIssues says that issues occurred for the first time.
 type NewIssues struct {
 	Environment uint64 `json:"environment"`
-	// Block is the number of the stored block that holds all of their occurrences. A block may be
-	// reported more than once, and each time with other issues: what one attempt found and told
-	// is left out of the next.
+	// Block is the number of the stored block that holds all of their occurrences. A block may be reported more than
+	// once, each time with different issues: a retry leaves out the issues that an earlier attempt found and reported.
 	Block  uint64        `json:"block"`
 	Issues []TitledIssue `json:"issues,omitempty"`
-	// ID and Title are of one of them, Others counts the rest. They stand for the issues in
-	// messages and notes of earlier versions, which list none.
+	// ID and Title belong to one of the issues, Others counts the rest. They replace the issues in messages and notes
+	// of earlier versions, which do not list them.
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Others int    `json:"others,omitempty"`
@@ -181,8 +173,8 @@ type NewIssues struct {
 // Regressions says that issues regressed.
 type Regressions struct {
 	Environment uint64 `json:"environment"`
-	// Block is the number of the stored block whose occurrences they regressed with. An issue
-	// regresses with a block once, however often it is reported.
+	// Block is the number of the stored block that contains the occurrences. An issue regresses once per block, however
+	// often the block is reported.
 	Block  uint64        `json:"block"`
 	Issues []TitledIssue `json:"issues"`
 }
@@ -193,14 +185,13 @@ type TitledIssue struct {
 	Title string `json:"title"`
 }
 
-// KeptBack reports whether a client kept an occurrence back for longer than clocks of clients may
-// be wrong, so that it decides when it happened, and not when it was accepted.
+// KeptBack reports whether a client held an occurrence back for longer than the possible error of client clocks. Then
+// the time of the occurrence counts, not the time of its acceptance.
 func KeptBack(ts, receivedAt time.Time) bool { return ts.Add(FutureTolerance).Before(receivedAt) }
 
-// HitMoment is the instant that decides whether an occurrence is newer than a
-// resolution: when it was accepted, but not long after it happened, so that what
-// a client kept back for an hour does not look new. Clocks of clients may be
-// wrong by the tolerance.
+// HitMoment is the instant that decides whether an occurrence is newer than a resolution. It is the time of acceptance,
+// but at most FutureTolerance, the possible error of client clocks, after the occurrence. So an occurrence that a
+// client held back for an hour does not look new.
 func HitMoment(ts, receivedAt time.Time) time.Time {
 	if KeptBack(ts, receivedAt) {
 		return ts.Add(FutureTolerance)
@@ -208,14 +199,12 @@ func HitMoment(ts, receivedAt time.Time) time.Time {
 	return receivedAt
 }
 
-// Occurred returns the state after occurrences. A resolved issue regresses where
-// one of them is newer than the resolution and not of a release older than the
-// fix; no other state changes.
+// Occurred returns the state after occurrences. A resolved issue regresses if one of them is newer than the resolution
+// and not of a release older than the fix; no other state changes.
 //
-// Versions tell releases apart by themselves (CompareReleases). Of other words
-// the one that was seen later is newer: where that decides, need names the
-// releases whose first occurrence must be known, and the caller asks again with
-// them in firstSeen, which has no entry for a release that was never seen.
+// Versions order releases by themselves (CompareReleases). Of other names, the one first seen later is newer. If that
+// decides, need names the releases whose first occurrence must be known. The caller then calls again with them in
+// firstSeen, which has no entry for a release that was never seen.
 func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (next IssueState, need []string) {
 	if s.Status != IssueResolved || s.ResolvedAt == nil {
 		return s, nil
@@ -249,12 +238,12 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 	return s, need
 }
 
-// clockTolerance is how far the clocks of nodes may be apart.
+// clockTolerance is the greatest difference between the clocks of nodes.
 const clockTolerance = time.Minute
 
-// newer reports whether an occurrence is newer than the resolution: by the order of the log
-// where that is known, since nodes accept by clocks of their own, else by the clocks. These
-// decide as well where they leave no doubt, for a log may have begun again.
+// newer reports whether an occurrence is newer than the resolution. The order of the log decides if it is known,
+// because every node accepts with its own clock; otherwise the clocks decide. The clocks also decide if the difference
+// exceeds their tolerance, because a log may have been recreated.
 func (s *IssueState) newer(hit *IssueHit) bool {
 	if s.ResolvedEnd != nil && hit.Offset != nil {
 		return *hit.Offset >= *s.ResolvedEnd || hit.Moment.After(s.ResolvedAt.Add(clockTolerance))
@@ -262,8 +251,8 @@ func (s *IssueState) newer(hit *IssueHit) bool {
 	return hit.Moment.After(*s.ResolvedAt)
 }
 
-// olderThanFix reports whether a release is older than the one that holds the fix;
-// known is false where only their first occurrences can tell.
+// olderThanFix reports whether a release is older than the one that contains the fix; known is false if only their
+// first occurrences can decide.
 func (s *IssueState) olderThanFix(release string, firstSeen map[string]time.Time) (older, known bool) {
 	if s.ResolvedInRelease == "" || release == "" {
 		return false, true
@@ -280,14 +269,14 @@ func (s *IssueState) olderThanFix(release string, firstSeen map[string]time.Time
 	}
 	fixSeen, fixWasSeen := firstSeen[s.ResolvedInRelease]
 	if !fixWasSeen {
-		// The fix is not out yet: what was seen before it was promised is older.
+		// The fix is not released yet: a release that was seen before the resolution is older.
 		return !seen.After(*s.ResolvedAt), true
 	}
 	return seen.Before(fixSeen), true
 }
 
-// Owe returns the state of an issue that regressed with a block, until the alert rules have
-// taken note of it.
+// Owe returns the state of an issue that regressed with a block. The block stays in the state until the alert rules
+// have processed it.
 func (s IssueState) Owe(block uint64) IssueState {
 	if !slices.Contains(s.Owed, block) {
 		s.Owed = append(slices.Clone(s.Owed), block)
@@ -295,17 +284,17 @@ func (s IssueState) Owe(block uint64) IssueState {
 	return s
 }
 
-// Noted returns the state after the alert rules have taken note of a regression.
+// Noted returns the state after the alert rules have processed a regression.
 func (s IssueState) Noted(block uint64) IssueState {
 	s.Owed = slices.DeleteFunc(slices.Clone(s.Owed), func(owed uint64) bool { return owed == block })
 	return s
 }
 
-// MaxMerged is how many issues one can be made of.
+// MaxMerged limits the issues that can be merged into one.
 const MaxMerged = 100
 
-// Adopt returns the state of an issue that another one becomes part of. An
-// issue that is itself part of another cannot adopt (conflict).
+// Adopt returns the state of an issue after another one becomes part of it. An issue that is itself part of another
+// cannot adopt (conflict).
 func (s IssueState) Adopt(id string) (IssueState, error) {
 	switch {
 	case s.MergedInto != "":
@@ -320,8 +309,8 @@ func (s IssueState) Adopt(id string) (IssueState, error) {
 	return s, nil
 }
 
-// Continue returns the state of an issue of the former grouping after another issue asked to continue
-// it, and whether that was granted: only to the first that asks.
+// Continue returns the state of an issue of the former grouping after another issue asked to continue it, and whether
+// the request was granted. Only the first request is granted.
 func (s IssueState) Continue(id string) (next IssueState, granted bool) {
 	if s.ContinuedBy == "" {
 		s.ContinuedBy = id
@@ -329,14 +318,14 @@ func (s IssueState) Continue(id string) (next IssueState, granted bool) {
 	return s, s.ContinuedBy == id
 }
 
-// Release returns the state of an issue that another one is no longer part of.
+// Release returns the state of an issue after another one is no longer part of it.
 func (s IssueState) Release(id string) IssueState {
 	s.Merged = slices.DeleteFunc(slices.Clone(s.Merged), func(other string) bool { return other == id })
 	return s
 }
 
-// Join returns the state of an issue that becomes part of another. One that
-// others are part of, or that is part of a third, cannot (conflict).
+// Join returns the state of an issue that becomes part of another. An issue that has parts, or is part of a third
+// issue, cannot join (conflict).
 func (s IssueState) Join(id string) (IssueState, error) {
 	switch {
 	case len(s.Merged) > 0:
@@ -348,8 +337,7 @@ func (s IssueState) Join(id string) (IssueState, error) {
 	return s, nil
 }
 
-// Leave returns the state of an issue that is no longer part of another: the
-// state that it had before.
+// Leave returns the state of an issue that is no longer part of another: its earlier state.
 func (s IssueState) Leave() IssueState {
 	s.MergedInto = ""
 	return s

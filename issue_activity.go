@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// IssueActivityKind says what an entry of an issue's activity is about.
+// IssueActivityKind is the kind of an entry in an issue's activity.
 type IssueActivityKind string
 
 // The kinds of activity.
 const (
-	// ActivityComment is a text that a member wrote.
+	// ActivityComment is a member's text.
 	ActivityComment IssueActivityKind = "comment"
 	// ActivityStatus is a member's change of the status.
 	ActivityStatus IssueActivityKind = "status"
@@ -20,7 +20,7 @@ const (
 	ActivityAssignee IssueActivityKind = "assignee"
 	// ActivityRegression is a resolved issue that occurred again.
 	ActivityRegression IssueActivityKind = "regression"
-	// ActivityMerged is another issue that became part of this one, ActivityUnmerged one that ceased to be.
+	// ActivityMerged is another issue that became part of this one, ActivityUnmerged one that is no longer part of it.
 	ActivityMerged   IssueActivityKind = "merged"
 	ActivityUnmerged IssueActivityKind = "unmerged"
 )
@@ -30,29 +30,30 @@ func (IssueActivityKind) Values() []IssueActivityKind {
 	return []IssueActivityKind{ActivityComment, ActivityStatus, ActivityAssignee, ActivityRegression, ActivityMerged, ActivityUnmerged}
 }
 
-// IssueAuthor is the member who changed or commented an issue. The zero value is the service.
+// IssueAuthor is the member that changed or commented on an issue. The zero value is the service.
 type IssueAuthor struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
-// IssueActivity is one entry of what happened to an issue.
+// IssueActivity is one entry of an issue's history.
 type IssueActivity struct {
 	// Number counts the entries of the issue from 1; the newest has the highest.
 	Number uint64            `json:"number"`
 	At     time.Time         `json:"at"`
 	Kind   IssueActivityKind `json:"kind"`
 	Author IssueAuthor       `json:"author"`
-	// Text is that of a comment.
+	// Text is the text of a comment.
 	Text string `json:"text,omitempty"`
 	// From and To are the statuses or assignees before and after.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Release is the one that holds the fix, or in which the issue came back.
+	// Release is the release that contains the fix, or in which the issue regressed.
 	Release string `json:"release,omitempty"`
 	// Issue is the id of the other issue of a merge.
 	Issue string `json:"issue,omitempty"`
-	// Call is the same for all repetitions of the call that added the entry, empty where it cannot be repeated.
+	// Call is the same for all repetitions of the call that added the entry; it is empty if the call cannot be
+	// repeated.
 	Call string `json:"call,omitempty"`
 }
 
@@ -62,21 +63,20 @@ func (a *IssueActivity) ID() string { return "act_" + strconv.FormatUint(a.Numbe
 // Mask hides e-mail-like values.
 func (a *IssueActivity) Mask() { a.Text, a.Release = MaskShapes(a.Text), MaskShapes(a.Release) }
 
-// Bounds of an issue's activity.
+// Limits of an issue's activity.
 const (
-	// MaxIssueActivity is how many entries of one issue are kept. The oldest entry that is no
-	// comment makes room for a new one.
+	// MaxIssueActivity is the number of stored entries per issue. A new entry replaces the oldest entry that is not a
+	// comment.
 	MaxIssueActivity = 500
-	// MaxCommentBytes bounds a comment.
+	// MaxCommentBytes limits a comment.
 	MaxCommentBytes = 4096
 )
 
 // IssueActivities are the entries of an issue, the oldest first.
 type IssueActivities []IssueActivity
 
-// Add returns the entries with a new one, which gets its number, and the number of the one that
-// makes room for it, 0 if none. Where all are comments, another comment is refused (conflict) and
-// any other entry is left out.
+// Add returns the entries with a new, numbered one, and the number of the entry that it replaces, 0 if none. If all
+// entries are comments, Add refuses another comment (conflict) and leaves out any other entry.
 func (l IssueActivities) Add(entry IssueActivity) (next IssueActivities, dropped uint64, err error) {
 	next = l
 	if len(l) >= MaxIssueActivity {
@@ -99,8 +99,7 @@ func (l IssueActivities) Add(entry IssueActivity) (next IssueActivities, dropped
 	return append(slices.Clip(next), entry), dropped, nil
 }
 
-// Page returns entries below a number, the newest first, and whether more follow. Before is 0 for
-// the first page.
+// Page returns entries below a number, the newest first, and whether more follow. before is 0 for the first page.
 func (l IssueActivities) Page(before uint64, limit int) (page []IssueActivity, more bool) {
 	for _, entry := range slices.Backward(l) {
 		if before != 0 && entry.Number >= before {
@@ -114,7 +113,7 @@ func (l IssueActivities) Page(before uint64, limit int) (page []IssueActivity, m
 	return page, false
 }
 
-// Changes returns what a valid wish changes in a state, as entries without numbers.
+// Changes returns the differences between a state and the next, as entries without numbers.
 func (s *IssueState) Changes(next *IssueState, now time.Time, by IssueAuthor) []IssueActivity {
 	var out []IssueActivity
 	before, after := s.At(now), next.At(now)
@@ -127,7 +126,7 @@ func (s *IssueState) Changes(next *IssueState, now time.Time, by IssueAuthor) []
 	return out
 }
 
-// CheckComment returns what is wrong with the text of a comment, nil for a good one.
+// CheckComment returns the problem of a comment's text, or nil.
 func CheckComment(text string) *FieldError {
 	if text == "" || len(text) > MaxCommentBytes {
 		return &FieldError{Field: "text", Code: "invalid_value", Message: fmt.Sprintf("A comment has 1 to %d bytes.", MaxCommentBytes)}
@@ -135,5 +134,5 @@ func CheckComment(text string) *FieldError {
 	return nil
 }
 
-// MaxIssueBatch is how many issues one request may change.
+// MaxIssueBatch limits the issues that one request may change.
 const MaxIssueBatch = 200

@@ -2,7 +2,7 @@ package svc
 
 import "time"
 
-// IssueSort is the order of a list of issues, the highest first.
+// IssueSort is the order of a list of issues, the highest value first.
 type IssueSort string
 
 // The orders.
@@ -22,28 +22,27 @@ type IssueQuery struct {
 	// Status is empty for all.
 	Status IssueStatus
 	Search string
-	// SearchMasked says that the caller may not see e-mail-like values, so the
-	// search must not match inside them either.
+	// SearchMasked says that the caller may not see e-mail-like values, so the search must not match inside them
+	// either.
 	SearchMasked bool
-	// Release keeps the issues that occurred in it.
+	// Release selects the issues that occurred in it.
 	Release string
 	Sort    IssueSort
 	After   *IssueKey
 	Limit   int
-	// Days are the beginnings of the last seven days, the oldest first, and the
-	// end of the last one.
+	// Days are the beginnings of the last seven days, the oldest first, and the end of the last one.
 	Days []time.Time
 	Now  time.Time
 }
 
-// IssueKey is an issue's place in a list: the value that the list is sorted by,
-// in counts or milliseconds, and the issue's number.
+// IssueKey is an issue's place in a list: the value of the sort order, in counts or milliseconds, and the issue's
+// number.
 type IssueKey struct {
 	Value  int64
 	Number uint64
 }
 
-// SparkDays is how many days a sparkline has.
+// SparkDays is the number of days in a sparkline.
 const SparkDays = 7
 
 // Issue is one row of a list of issues.
@@ -68,7 +67,7 @@ type Issue struct {
 // Mask hides e-mail-like values.
 func (i *Issue) Mask() { i.Title, i.Culprit = MaskShapes(i.Title), MaskShapes(i.Culprit) }
 
-// IssueCounts says how many issues of an environment have which status.
+// IssueCounts holds the number of issues of each status in an environment.
 type IssueCounts struct {
 	Open      uint64 `json:"open"`
 	Regressed uint64 `json:"regressed"`
@@ -99,7 +98,7 @@ type IssueRelease struct {
 	LastSeenAt  time.Time
 }
 
-// IssueTag is how the values of a tag are spread over an issue's occurrences.
+// IssueTag is the distribution of a tag's values over an issue's occurrences.
 type IssueTag struct {
 	Key    string
 	Values []IssueTagValue
@@ -113,13 +112,13 @@ type IssueTagValue struct {
 
 // Sizes of an issue's details.
 const (
-	// IssueDays is how many days the daily series has.
+	// IssueDays is the number of days in the daily series.
 	IssueDays = 30
-	// IssueReleases is how many releases are listed, the latest first.
+	// IssueReleases is the number of listed releases, the latest first.
 	IssueReleases = 50
 	// TagSample is the number of latest occurrences whose tags are counted.
 	TagSample = 5_000
-	// TagValues is how many values of a tag are listed.
+	// TagValues is the number of listed values per tag.
 	TagValues = 10
 )
 
@@ -132,7 +131,7 @@ type IssueDetail struct {
 	Tags     []IssueTag
 }
 
-// Mask hides e-mail-like values and tags that name or reach people.
+// Mask hides e-mail-like values and tags that name or locate people.
 func (d *IssueDetail) Mask() {
 	d.Issue.Mask()
 	for i := range d.Tags {
@@ -151,8 +150,8 @@ func (d *IssueDetail) Mask() {
 type IssueScope struct {
 	Environment Environment
 	Number      uint64
-	// Days are the beginnings of the days of the daily series, the oldest first,
-	// and the end of the last one; its last SparkDays days are the sparkline.
+	// Days are the beginnings of the days of the daily series, the oldest first, and the end of the last one. The last
+	// SparkDays days are the sparkline.
 	Days []time.Time
 	Now  time.Time
 }
@@ -168,13 +167,13 @@ type ErrorTotals struct {
 type ErrorsOverview struct {
 	Totals, Previous ErrorTotals
 	Series           []IssueDay
-	// NewIssues were first seen in the window, RegressedIssues came back in it.
+	// NewIssues were first seen in the window, RegressedIssues regressed in it.
 	NewIssues, RegressedIssues uint64
 	// Noisiest are the issues with the most occurrences in the window.
 	Noisiest []Issue
 }
 
-// NoisiestIssues is how many of the noisiest issues an overview lists.
+// NoisiestIssues is the number of noisiest issues in an overview.
 const NoisiestIssues = 10
 
 // ErrorsQuery selects an overview of errors.
@@ -198,8 +197,7 @@ type OccurrenceQuery struct {
 	Limit       int
 }
 
-// LastDays returns the beginnings of the last n days up to now, the oldest
-// first, and the end of the last one.
+// LastDays returns the beginnings of the last n days up to now, the oldest first, and the end of the last one.
 func LastDays(now time.Time, n int, loc *time.Location) []time.Time {
 	days := make([]time.Time, 0, n+1)
 	today := Day.Floor(now.In(loc))

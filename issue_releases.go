@@ -5,18 +5,18 @@ import "time"
 // ErrorRelease is a release in which errors or sessions occurred.
 type ErrorRelease struct {
 	Release string
-	// Events and Issues are what occurred in it, NewIssues the issues that began with it.
+	// Events and Issues occurred in the release; NewIssues are the issues that began with it.
 	Events, Issues, NewIssues uint64
-	// RegressedIssues came back in it last, ResolvedIssues are resolved by it.
+	// RegressedIssues last regressed in the release, ResolvedIssues are resolved by it.
 	RegressedIssues, ResolvedIssues uint64
 	Sessions                        SessionCounts
 	FirstSeenAt, LastSeenAt         time.Time
 }
 
-// SessionCounts are the sessions of a release: what their programs reported.
+// SessionCounts are the sessions of a release, as programs report them.
 type SessionCounts struct{ Started, Crashed, Abnormal, Errored uint64 }
 
-// CrashFree returns the share of sessions that did not crash, nil where none is known.
+// CrashFree returns the share of sessions that did not crash, nil if no session is known.
 func (c *SessionCounts) CrashFree() *float64 {
 	if c.Started == 0 {
 		return nil
@@ -31,7 +31,7 @@ const SessionMetric = "svc.sessions"
 // SessionStatus is a value of the label status of SessionMetric.
 type SessionStatus string
 
-// The statuses. Every session counts as started, and as one of the others where it ended so.
+// The statuses. Every session counts as started, and additionally as one of the others if it ended that way.
 const (
 	SessionStarted  SessionStatus = "started"
 	SessionCrashed  SessionStatus = "crashed"
@@ -42,7 +42,7 @@ const (
 // ErrorReleasesQuery selects a page of the releases of an environment.
 type ErrorReleasesQuery struct {
 	Environment Environment
-	// Search keeps the releases whose name holds it, in any case.
+	// Search selects the releases with a name that contains it, ignoring case.
 	Search string
 	After  *ErrorReleaseKey
 	Limit  int
@@ -54,10 +54,10 @@ type ErrorReleaseKey struct {
 	Release    string
 }
 
-// Artifact is a source map that was uploaded, under one of the keys by which it is found.
+// Artifact is an uploaded source map under one of its keys.
 type Artifact struct {
 	Key string
-	// DebugID is set for a map that is found by it; Release, Dist and File for one of a release.
+	// DebugID is set for a map with a debug id; Release, Dist and File are set for a map of a release.
 	DebugID, Release, Dist, File string
 	Bytes                        uint64
 	UploadedAt                   time.Time
@@ -67,7 +67,7 @@ type Artifact struct {
 type ArtifactQuery struct {
 	// App is the application's id.
 	App string
-	// Release keeps the maps of one release; empty keeps all.
+	// Release selects the maps of one release; empty selects all.
 	Release string
 	After   *ArtifactKey
 	Limit   int
@@ -79,15 +79,15 @@ type ArtifactKey struct {
 	Key        string
 }
 
-// UnmappedFrames are frames of recent errors that no source map gave the original place of.
+// UnmappedFrames are frames of recent errors for which no source map gave the original place.
 type UnmappedFrames struct {
 	Reason, File, Release string
 	Frames                uint64
 	LastSeenAt            time.Time
 }
 
-// Bounds of what is said about unmapped frames: those of the latest UnmappedSample occurrences, the
-// most frequent UnmappedRows of them.
+// Limits of the list of unmapped frames: it considers the latest UnmappedSample occurrences and shows the most frequent
+// UnmappedRows frames.
 const (
 	UnmappedSample = 2_000
 	UnmappedRows   = 20

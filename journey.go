@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// JourneyDirection says whether the steps after a page or event are asked for, or those before it.
+// JourneyDirection selects the steps after a page or event, or the steps before it.
 type JourneyDirection string
 
 // The directions.
@@ -15,29 +15,29 @@ const (
 	JourneyTo   JourneyDirection = "to"
 )
 
-// Bounds of journeys.
+// Limits of journeys.
 const (
 	DefaultJourneySteps = 3
 	MaxJourneySteps     = 6
 	DefaultJourneyRows  = 8
 	MaxJourneyRows      = 25
-	// JourneySessions is how many of the newest sessions are looked at.
+	// JourneySessions is the number of newest sessions that are read.
 	JourneySessions = 100_000
 )
 
-// JourneyQuery asks which pages people saw next, or before, within their visit.
+// JourneyQuery selects the pages that people saw next, or before, within their visit.
 type JourneyQuery struct {
 	AnalyticsScope
 	Direction JourneyDirection
 	// Start is the page or event at which the journeys begin or end.
 	Start Matcher
-	// Steps is how far to look, Rows how many values of each step are told apart.
+	// Steps is the number of steps to follow, Rows the number of distinct values shown per step.
 	Steps, Rows int
 }
 
-// JourneyLink says how many sessions went from a value of one step to one of the next. Step counts from 1; the
-// value of step 0 is the start. An empty To is the end of the visit, or its beginning where journeys lead to the
-// start; Other stands for all values that are not told apart.
+// JourneyLink is the number of sessions that went from a value of one step to one of the next. Step counts from 1; the
+// value of step 0 is the start. An empty To is the end of the visit, or its beginning if journeys lead to the start.
+// Other stands for all values that are not shown separately.
 type JourneyLink struct {
 	Step       int
 	Value, To  string
@@ -46,16 +46,16 @@ type JourneyLink struct {
 	Sessions   uint64
 }
 
-// Journeys are the ways of visits.
+// Journeys are the paths of visits.
 type Journeys struct {
-	// Sessions is how many visits met the start, of those that were looked at.
+	// Sessions is the number of visits, among the ones read, that met the start.
 	Sessions uint64
 	Links    []JourneyLink
 	Capped   bool
 }
 
-// FoldJourneys keeps the most frequent values of each step and puts the others together. A link is folded by
-// where it leads, and begins at Other where its own value was folded in the step before.
+// FoldJourneys retains the most frequent values of each step and combines the others. A link is folded by its target.
+// It begins at Other if its own value was folded in the previous step.
 func FoldJourneys(links []JourneyLink, rows int) []JourneyLink {
 	type place struct {
 		step  int

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// KeyKind says where an ingest key may live.
+// KeyKind says where an ingest key may be used.
 type KeyKind string
 
 // The kinds of ingest key.
@@ -22,7 +22,7 @@ func KeyKinds() []KeyKind { return []KeyKind{KeyPublic, KeySecret} }
 // Values lists the kinds.
 func (KeyKind) Values() []KeyKind { return KeyKinds() }
 
-// IngestKey is the record of an ingest key; the key itself is shown once.
+// IngestKey is the record of an ingest key; the key itself is shown only once.
 type IngestKey struct {
 	ID          string     `json:"id"`
 	Kind        KeyKind    `json:"kind"`
@@ -36,8 +36,8 @@ type IngestKey struct {
 	Hash string `json:"-"`
 }
 
-// ShortEnvironment returns the environment's form inside key prefixes
-// (contract 15): letters and digits only, at most eight.
+// ShortEnvironment returns the environment's form inside key prefixes (contract 15): letters and digits only, at most
+// eight.
 func ShortEnvironment(slug string) string {
 	switch slug {
 	case "production":
@@ -56,8 +56,7 @@ func ShortEnvironment(slug string) string {
 	return short[:min(len(short), 8)]
 }
 
-// KeyPrefix returns the beginning of every key of a kind and environment,
-// without the last underscore.
+// KeyPrefix returns the prefix of all keys of a kind and environment, without the last underscore.
 func KeyPrefix(kind KeyKind, environment string) string {
 	short := "pub"
 	if kind == KeySecret {
@@ -66,8 +65,8 @@ func KeyPrefix(kind KeyKind, environment string) string {
 	return "svc_" + short + "_" + ShortEnvironment(environment)
 }
 
-// Collector holds the data that the ingest path needs to judge a request made with a
-// key: an immutable snapshot that is replaced when the application changes.
+// Collector holds the data with which the ingest path judges a request with a key. It is an immutable snapshot that is
+// replaced when the application changes.
 type Collector struct {
 	App         AppRef
 	AppID       string
@@ -76,25 +75,25 @@ type Collector struct {
 	Kind        KeyKind
 	Modules     []Module
 	Origins     []string
-	// RetentionDays bounds how old an event of a secret key may be.
+	// RetentionDays limits the age of an event with a secret key.
 	RetentionDays int
-	// RequireUserHash says that items of public keys prove whom they name, and UserHashKeys are the SHA-256 of the secret
-	// keys of the environment.
+	// RequireUserHash says that items with public keys must prove their distinct id. UserHashKeys are the SHA-256 of
+	// the secret keys of the environment.
 	RequireUserHash bool
 	UserHashKeys    [][32]byte
-	// Exclusions judge what traffic is not kept, nil where all is.
+	// Exclusions select traffic that is dropped, nil if none is.
 	Exclusions *ExclusionSet
 }
 
-// UserHash returns the proof that a server of the customer named an id: HMAC-SHA256 of the id under the SHA-256 of a secret
-// key. The service keeps the SHA-256 of the key and never the key itself, so both sides know it.
+// UserHash returns the proof that a server of the customer named an id: HMAC-SHA256 of the id under the SHA-256 of a
+// secret key. The service stores the SHA-256 of the key and never the key itself, so both sides know it.
 func UserHash(keyHash [sha256.Size]byte, id string) []byte {
 	mac := hmac.New(sha256.New, keyHash[:])
 	mac.Write([]byte(id))
 	return mac.Sum(nil)
 }
 
-// EqualUserHash compares a hash with that of an id in constant time.
+// EqualUserHash compares a hash with the hash of an id in constant time.
 func EqualUserHash(keyHash [sha256.Size]byte, id string, given []byte) bool {
 	return hmac.Equal(UserHash(keyHash, id), given)
 }

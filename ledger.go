@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// LedgerKind names the kind of an entry, as <area>.<object>.<verb>.
+// LedgerKind is the kind of an entry, as <area>.<object>.<verb>.
 type LedgerKind string
 
-// LedgerEntry is one line of an organization's ledger. Nothing is ever changed or
-// removed there: each entry carries a hash over itself and the hash before it, so that
-// any change shows.
+// LedgerEntry is one line of an organization's audit ledger. Entries are never changed or removed: each carries a hash
+// over itself and the previous hash, so that any change is detected.
 type LedgerEntry struct {
-	// ID tells entries of one change apart from those of others, whatever their place; entries of
-	// earlier versions have none.
+	// ID distinguishes the entries of one change from those of others, independent of their place. Entries of earlier
+	// versions have none.
 	ID string `json:"id,omitempty"`
 	// Sequence counts the organization's entries from 1, without a gap.
 	Sequence uint64     `json:"sequence"`
@@ -24,21 +23,21 @@ type LedgerEntry struct {
 	Org      string     `json:"org"`
 	App      string     `json:"app,omitempty"`
 	Kind     LedgerKind `json:"kind"`
-	// Actor is the person who did it, also where an assistant acted for them.
+	// Actor is the person that did it, also if an assistant acted for them.
 	Actor LedgerActor `json:"actor"`
-	// Subject is the id of the thing that it happened to.
+	// Subject is the id of the changed object.
 	Subject string `json:"subject,omitempty"`
-	// Reason is why, in a person's words.
+	// Reason is a person's explanation.
 	Reason    string `json:"reason,omitempty"`
 	RequestID string `json:"requestId,omitempty"`
-	// Metadata is a JSON object with more about it, nil where there is none.
+	// Metadata is a JSON object with further details, or nil.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Previous string          `json:"previous"`
 	Hash     string          `json:"hash,omitempty"`
 }
 
-// LeftEntry is an entry that a change left in the log of state, with its place there. It has none in
-// its ledger yet.
+// LeftEntry is an entry that a change wrote to the log of state, with its position there. It has no place in its ledger
+// yet.
 type LeftEntry struct {
 	Partition int         `json:"partition"`
 	Offset    int64       `json:"offset"`
@@ -51,15 +50,14 @@ type LedgerActor struct {
 	Name string `json:"name"`
 }
 
-// Seal returns the entry with its place after another: the head, whose zero value is
-// the beginning of a ledger.
+// Seal returns the entry with its place after a head. The zero head is the beginning of a ledger.
 func (e LedgerEntry) Seal(head LedgerHead) LedgerEntry {
 	e.Sequence, e.Previous, e.At = head.Sequence+1, head.Hash, e.At.UTC().Truncate(time.Millisecond)
 	e.Hash = e.digest()
 	return e
 }
 
-// Head returns the place that the next entry follows.
+// Head returns the head after which the next entry follows.
 func (e *LedgerEntry) Head() LedgerHead { return LedgerHead{Sequence: e.Sequence, Hash: e.Hash} }
 
 // LedgerHead is the last place of a ledger.
@@ -73,27 +71,26 @@ func (e LedgerEntry) digest() string {
 	e.Hash = ""
 	encoded, err := json.Marshal(e)
 	if err != nil {
-		// Only metadata that is no JSON fails, and then nothing may match.
+		// Only invalid JSON in the metadata fails, and then nothing may match.
 		encoded = fmt.Appendf(nil, "%d %v", e.Sequence, err)
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
 }
 
-// Follows reports whether the entry stands unchanged after a head.
+// Follows reports whether the entry follows a head unchanged.
 func (e *LedgerEntry) Follows(head LedgerHead) bool {
 	return e.Sequence == head.Sequence+1 && e.Previous == head.Hash && e.Hash == e.digest()
 }
 
-// LedgerCheck is the result of going through a ledger.
+// LedgerCheck is the result of verifying a ledger.
 type LedgerCheck struct {
 	Head LedgerHead
-	// BrokenAt is the sequence of the first entry that does not follow the one before,
-	// zero where all do.
+	// BrokenAt is the sequence of the first entry that does not follow the previous one, zero if all do.
 	BrokenAt uint64
 }
 
-// Add goes on with the next entry of the ledger, in the order of the sequence.
+// Add verifies the next entry of the ledger, in the order of the sequence.
 func (c *LedgerCheck) Add(e *LedgerEntry) {
 	if c.BrokenAt == 0 && !e.Follows(c.Head) {
 		c.BrokenAt = c.Head.Sequence + 1

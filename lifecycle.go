@@ -1,6 +1,6 @@
 package svc
 
-// LifecycleStage is how far a person came.
+// LifecycleStage is the stage that a person has reached.
 type LifecycleStage string
 
 // The stages, in the order in which people reach them; churned people have left.
@@ -18,5 +18,5 @@ func LifecycleStages() []LifecycleStage {
 	return []LifecycleStage{StageVisitor, StageLead, StageSignup, StageActivated, StagePaying, StageChurned}
 }
 
-// Values returns the stages, for descriptions.
+// Values lists the stages.
 func (LifecycleStage) Values() []LifecycleStage { return LifecycleStages() }

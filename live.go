@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LiveVisit is one event as the live view sees it. Empty words count for no list.
+// LiveVisit is one event as the live view sees it. An empty text counts in no list.
 type LiveVisit struct {
 	TsMs     int64
 	Visitor  uint64
@@ -18,9 +18,8 @@ type LiveVisit struct {
 	Device   string
 }
 
-// LiveWindow holds who was there in the last LiveSeconds of one environment:
-// for every visitor, and for every value that a visitor showed, the latest
-// instant. Page views are counted by the second.
+// LiveWindow holds the visitors of the last LiveSeconds of one environment: the latest instant of every visitor, and of
+// every value that a visitor showed. Page views are counted by the second.
 type LiveWindow struct {
 	visitors  map[uint64]int64
 	shown     [4]map[string]map[uint64]int64
@@ -56,10 +55,10 @@ func (w *LiveWindow) Add(visit LiveVisit) {
 	}
 }
 
-// pruneEvery is how often what has left the window is forgotten, in milliseconds.
+// pruneEvery is the interval in milliseconds at which expired values are removed.
 const pruneEvery = 30_000
 
-// At returns the view of an instant: who was there after now minus LiveSeconds.
+// At returns the view at an instant: the visitors that were present after now minus LiveSeconds.
 func (w *LiveWindow) At(now time.Time) Live {
 	since := now.UnixMilli() - LiveSeconds*1000
 	if now.UnixMilli()-w.prunedMs > pruneEvery {
@@ -87,7 +86,7 @@ func countSince(latest map[uint64]int64, since int64) (n uint64) {
 	return n
 }
 
-// topRows returns the values that most visitors showed, at most LiveRows.
+// topRows returns the values with the most visitors, at most LiveRows.
 func topRows(shown map[string]map[uint64]int64, since int64) []LiveRow {
 	rows := []LiveRow{}
 	for value, by := range shown {
@@ -107,7 +106,7 @@ func topRows(shown map[string]map[uint64]int64, since int64) []LiveRow {
 	return rows[:min(len(rows), LiveRows)]
 }
 
-// prune forgets what is not after an instant.
+// prune removes values that are not newer than an instant.
 func (w *LiveWindow) prune(since int64) {
 	old := func(_ uint64, ts int64) bool { return ts <= since }
 	maps.DeleteFunc(w.visitors, old)
@@ -126,10 +125,10 @@ func (w *LiveWindow) prune(since int64) {
 	}
 }
 
-// Mask hides the e-mail-like values of the view's lists, which stay as long as they are.
+// Mask hides the e-mail-like values of the view's lists. The lists keep their lengths.
 func (l *Live) Mask() {
 	for _, list := range []*[]LiveRow{&l.Pages, &l.Sources, &l.Countries, &l.Devices} {
-		*list = slices.Clone(*list) // others may hold the view too
+		*list = slices.Clone(*list) // the view may be shared
 		for i := range *list {
 			(*list)[i].Value = MaskShapes((*list)[i].Value)
 		}

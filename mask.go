@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaskText keeps the first character of a value and replaces each other one by
-// an asterisk. A masked value is hidden, never absent.
+// MaskText retains the first character of a value and replaces each other one with an asterisk. A masked value is
+// hidden, never absent.
 func MaskText(s string) string {
 	_, first := utf8.DecodeRuneInString(s)
 	return s[:first] + strings.Repeat("*", utf8.RuneCountInString(s[first:]))
 }
 
-// rewritten decodes a JSON document, changes it and encodes it; one that does not parse becomes otherwise.
+// rewritten decodes a JSON document, changes it and encodes it. It returns otherwise if the document does not parse.
 func rewritten(document json.RawMessage, otherwise string, change func(value any) any) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
@@ -50,8 +50,8 @@ func eachText(value any, change func(text string) string) any {
 	return value
 }
 
-// maskJSON hides the personal members of a JSON document, and e-mail addresses anywhere; one that does not
-// parse becomes {}.
+// maskJSON hides the personal members of a JSON document, and e-mail addresses anywhere. It returns {} if the document
+// does not parse.
 func maskJSON(document json.RawMessage) json.RawMessage {
 	if len(document) == 0 {
 		return document
@@ -59,10 +59,10 @@ func maskJSON(document json.RawMessage) json.RawMessage {
 	return rewritten(document, "{}", func(value any) any { return maskMember(value, false, false) })
 }
 
-// MaskWords hides words in a text, in any case. Words are whole texts that are known of a person.
+// MaskWords hides words in a text, ignoring case. Words are complete known texts about a person.
 func MaskWords(text string, words []string) string { return replaceWords(text, words, MaskText) }
 
-// replaceWords replaces words in a text, in any case.
+// replaceWords replaces words in a text, ignoring case.
 func replaceWords(text string, words []string, replace func(word string) string) string {
 	for _, word := range words {
 		for at := 0; at+len(word) <= len(text); {
@@ -78,34 +78,34 @@ func replaceWords(text string, words []string, replace func(word string) string)
 	return text
 }
 
-// BlankWordsIn replaces words in every text of a JSON document, in any case; one that does not parse becomes
-// null.
+// BlankWordsIn replaces words in every text of a JSON document, ignoring case. It returns null if the document does not
+// parse.
 func BlankWordsIn(document json.RawMessage, words []string) json.RawMessage {
 	return rewritten(document, "null", func(value any) any {
 		return eachText(value, func(text string) string { return BlankWords(text, words) })
 	})
 }
 
-// BlankWords replaces words in a text, in any case.
+// BlankWords replaces words in a text, ignoring case.
 func BlankWords(text string, words []string) string {
 	return replaceWords(text, words, func(string) string { return "[erased]" })
 }
 
-// MaskWordsIn is MaskWords of every text of a JSON document; one that does not parse becomes null.
+// MaskWordsIn applies MaskWords to every text of a JSON document. It returns null if the document does not parse.
 func MaskWordsIn(document json.RawMessage, words []string) json.RawMessage {
 	return rewritten(document, "null", func(value any) any {
 		return eachText(value, func(text string) string { return MaskWords(text, words) })
 	})
 }
 
-// maskTrait hides a trait: all of a personal one, and e-mail addresses anywhere.
+// maskTrait hides a trait: the whole trait if it is personal, and e-mail addresses anywhere.
 func maskTrait(name string, value json.RawMessage) json.RawMessage {
 	return rewritten(value, "null", func(decoded any) any {
 		return maskMember(decoded, IsPersonal(name), name == "company" || name == "group")
 	})
 }
 
-// maskMember hides a value: all of it where it is personal. The name of a company names no person.
+// maskMember hides a value completely if it is personal. The name of a company is not personal.
 func maskMember(value any, personal, company bool) any {
 	switch value := value.(type) {
 	case string:

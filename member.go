@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// DefaultTokenLifetime is the lifetime of a token that is made without an end
-// (contract 13).
+// DefaultTokenLifetime is the lifetime of a token that is created without an end (contract 13).
 const DefaultTokenLifetime = 90 * 24 * time.Hour
 
 // Membership is a user's place in one organization, seen from the user.
@@ -18,14 +17,13 @@ type Membership struct {
 	Role Role `json:"role"`
 }
 
-// OrgSpec describes a new organization. An empty slug is derived from
-// the name.
+// OrgSpec describes a new organization. An empty slug is derived from the name.
 type OrgSpec struct {
 	Name string
 	Slug string
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s OrgSpec) Validate() []FieldError {
 	problems := validateName(s.Name)
 	if s.Slug != "" && !ValidSlug(s.Slug) {
@@ -37,15 +35,14 @@ func (s OrgSpec) Validate() []FieldError {
 	return problems
 }
 
-// MemberSpec seats a person, addressed by e-mail, in an organization. The name is
-// that of a person who is new; a known one keeps the present name.
+// MemberSpec gives a person, identified by e-mail, a seat in an organization. The name applies to a new person only.
 type MemberSpec struct {
 	Email string
 	Name  string
 	Role  Role
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s MemberSpec) Validate() []FieldError {
 	var problems []FieldError
 	if _, ok := NormaliseEmail(s.Email); !ok {
@@ -63,11 +60,10 @@ func (s MemberSpec) Validate() []FieldError {
 	return problems
 }
 
-// maxEmail is the longest e-mail address, in bytes (RFC 5321).
+// maxEmail is the length of the longest e-mail address, in bytes (RFC 5321).
 const maxEmail = 254
 
-// NormaliseEmail returns the form under which a person is found: lower case,
-// without a display name.
+// NormaliseEmail returns the form under which a person is found: lower case, without a display name.
 func NormaliseEmail(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	address, err := mail.ParseAddress(s)
@@ -83,10 +79,9 @@ func (r Role) AtLeast(other Role) bool {
 	return rank >= 0 && least >= 0 && rank <= least
 }
 
-// CheckMemberChange reports whether a member of role actor may give the person of
-// a normalised e-mail address the role next, or take the seat away where next
-// is empty. Only an owner makes or unmakes owners (forbidden), and the last
-// owner keeps the role (conflict).
+// CheckMemberChange returns nil if a member with role actor may give the person of a normalised e-mail address the role
+// next, or remove the person if next is empty. Only an owner may add or remove owners (forbidden), and the last owner
+// must remain one (conflict).
 func CheckMemberChange(members []Member, actor Role, email string, next Role) error {
 	var present Role
 	owners := 0
@@ -113,16 +108,14 @@ func CheckMemberChange(members []Member, actor Role, email string, next Role) er
 	return nil
 }
 
-// TokenSpec describes a new personal or organization token; a nil
-// ExpiresAt never ends.
+// TokenSpec describes a new personal or organization token; with a nil ExpiresAt it never expires.
 type TokenSpec struct {
 	Name      string
 	Scopes    []Scope
 	ExpiresAt *time.Time
 }
 
-// Validate returns every problem of the specification at an instant, none for
-// a good one.
+// Validate returns every problem of the specification at an instant, none if it is valid.
 func (s TokenSpec) Validate(now time.Time) []FieldError {
 	problems := validateName(s.Name)
 	if len(s.Scopes) == 0 {
@@ -142,8 +135,8 @@ func (s TokenSpec) Validate(now time.Time) []FieldError {
 	return problems
 }
 
-// TokenOwner says whose tokens are meant: a user's personal ones where Org is
-// empty, else those of the organization, which User mints.
+// TokenOwner is the owner of tokens: a user with personal tokens if Org is empty, else the organization, for which User
+// mints them.
 type TokenOwner struct {
 	User User
 	Org  string

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// MetricKind says what a metric's values are.
+// MetricKind is the kind of a metric's values.
 type MetricKind string
 
-// The kinds (contract 67). The sum of a counter's values is by how much it was
-// raised; a gauge's values are readings; a histogram's are observations; a
-// vital's are observations of a web page.
+// The kinds (contract 67). The sum of a counter's values is its total increase. A gauge's values are readings, a
+// histogram's are observations, a vital's are observations of a web page.
 const (
 	MetricCounter   MetricKind = "counter"
 	MetricGauge     MetricKind = "gauge"
@@ -37,7 +36,7 @@ func VitalUnit(vital string) string {
 
 // Limits of metric points.
 const (
-	// MaxMetricValues is how many observations or buckets a point may hold.
+	// MaxMetricValues limits the observations or buckets of a point.
 	MaxMetricValues = 1000
 	MaxMetricUnit   = 63
 	MaxLabelKey     = 128
@@ -47,8 +46,8 @@ const (
 // Label is one label of a series.
 type Label struct{ Key, Value string }
 
-// NormaliseLabels sorts labels by key, in place, and drops those without a value,
-// those of the denylist, and all but the last of equal keys.
+// NormaliseLabels sorts labels by key, in place. It drops labels without a value, labels of the denylist, and all but
+// the last of equal keys.
 func NormaliseLabels(labels []Label, denylist []string) []Label {
 	labels = slices.DeleteFunc(labels, func(l Label) bool { return l.Value == "" || slices.Contains(denylist, l.Key) })
 	slices.SortStableFunc(labels, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
@@ -61,11 +60,10 @@ func NormaliseLabels(labels []Label, denylist []string) []Label {
 	return kept
 }
 
-// MetricRow is one data point on its way to the store. Its strings stay valid as
-// long as the row.
+// MetricRow is one data point on its way to the store. Its strings are valid as long as the row.
 type MetricRow struct {
 	Environment uint64
-	// Series names the metric with its labels within the environment.
+	// Series identifies the metric with its labels within the environment.
 	Series uint64
 	Name   string
 	Kind   MetricKind
@@ -75,27 +73,26 @@ type MetricRow struct {
 	// Once says that a second point of the series at the same instant is a repetition.
 	Once           bool
 	Ts, ReceivedAt time.Time
-	// Item is the point's place among the points of its record of the log.
+	// Item is the point's place among the points of its log record.
 	Item int
 	MetricTotals
-	// Values and Weights are the observations where Count is over 1: each value
-	// stands for as many observations as its weight says.
+	// Values and Weights are the observations if Count is over 1: each value stands for as many observations as its
+	// weight.
 	Values  []float64
 	Weights []uint64
-	// State is the running total of a cumulative series, opaque; empty for others.
+	// State is the opaque running total of a cumulative series; empty for others.
 	State         []byte
 	RetentionDays uint32
 }
 
-// MetricTotals are the numbers of a set of observations; Min and Max say nothing
-// where Count is 0.
+// MetricTotals are the totals of a set of observations; Min and Max are meaningless if Count is 0.
 type MetricTotals struct {
 	Count    uint64
 	Sum      float64
 	Min, Max float64
 }
 
-// Add includes other observations.
+// Add merges other observations.
 func (t *MetricTotals) Add(other MetricTotals) {
 	switch {
 	case other.Count == 0:
@@ -108,7 +105,7 @@ func (t *MetricTotals) Add(other MetricTotals) {
 	}
 }
 
-// Avg returns the mean, nil where there is no observation.
+// Avg returns the mean, nil without observations.
 func (t *MetricTotals) Avg() *float64 {
 	if t.Count == 0 {
 		return nil
@@ -116,7 +113,7 @@ func (t *MetricTotals) Avg() *float64 {
 	return finite(t.Sum / float64(t.Count))
 }
 
-// finite returns a number for an answer, nil where JSON has none for it.
+// finite returns a number for an answer, nil if JSON cannot represent it.
 func finite(value float64) *float64 {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil
@@ -125,10 +122,10 @@ func finite(value float64) *float64 {
 	return &value
 }
 
-// Agg is how the observations of a bucket become its value.
+// Agg is the way to aggregate the observations of a bucket.
 type Agg string
 
-// The aggregations. p75 is how web vitals are judged.
+// The aggregations. Web vitals are judged by p75.
 const (
 	AggSum   Agg = "sum"
 	AggAvg   Agg = "avg"
@@ -147,20 +144,17 @@ func Aggs() []Agg {
 	return []Agg{AggSum, AggAvg, AggCount, AggP50, AggP75, AggP90, AggP95, AggP99, AggMax, AggMin}
 }
 
-// Percentiles lists the quantiles that aggregations ask for, in the order in
-// which the store answers them.
+// Percentiles lists the quantiles of the aggregations, in the order of the store's answers.
 func Percentiles() []float64 { return []float64{0.5, 0.75, 0.9, 0.95, 0.99} }
 
-// Percentile returns the place in Percentiles of what the aggregation asks for, and
-// whether it asks for one.
+// Percentile returns the index in Percentiles of the aggregation, and whether it is a percentile.
 func (a Agg) Percentile() (int, bool) {
 	at := slices.Index([]Agg{AggP50, AggP75, AggP90, AggP95, AggP99}, a)
 	return at, at >= 0
 }
 
-// Of returns the value of a set of observations. A quiet bucket has a sum and a
-// count of 0 and no other value: the result is nil. Percentiles are not made of
-// totals; they are nil too.
+// Of returns the value of a set of observations. An empty bucket has a sum and a count of 0; every other aggregation is
+// nil. Percentiles cannot be computed from totals and are nil too.
 func (a Agg) Of(t MetricTotals) *float64 {
 	switch {
 	case a == AggSum:
@@ -189,21 +183,21 @@ type MetricName struct {
 	LastSeenAt time.Time
 }
 
-// MetricQuery asks for one metric in buckets.
+// MetricQuery selects one metric in buckets.
 type MetricQuery struct {
 	Environment Environment
 	Name        string
 	Agg         Agg
 	Window      MetricWindow
-	// Labels keep the series that have, for every key, one of the values.
+	// Labels select the series that have, for every key, one of the values.
 	Labels []Label
-	// GroupBy is a label whose values part the series; empty for one series.
+	// GroupBy is the label by which the series are grouped; empty for one series.
 	GroupBy string
-	// Groups is how many groups are returned, those with the highest value.
+	// Groups is the number of returned groups, the ones with the highest values.
 	Groups int
 }
 
-// MetricPoint is one bucket; Value is nil where the bucket has none.
+// MetricPoint is one bucket; Value is nil if the bucket has none.
 type MetricPoint struct {
 	T     time.Time
 	Value *float64
@@ -212,7 +206,7 @@ type MetricPoint struct {
 // MetricGroup is the part of a metric with one value of a label.
 type MetricGroup struct {
 	Label string
-	// Value is that of the whole window.
+	// Value is the value over the whole window.
 	Value   *float64
 	Points  []MetricPoint
 	Summary MetricTotals
@@ -224,12 +218,11 @@ type MetricSeries struct {
 	Summary MetricTotals
 	// Groups are sorted by their value, the highest first, then by label.
 	Groups []MetricGroup
-	// GroupCount is how many groups there are in all.
+	// GroupCount is the total number of groups.
 	GroupCount int
 }
 
-// CompareMetricGroups orders groups by their value, the highest first and those
-// without one last, then by label.
+// CompareMetricGroups orders groups by their value, the highest first and groups without a value last, then by label.
 func CompareMetricGroups(a, b MetricGroup) int {
 	switch {
 	case a.Value == nil && b.Value != nil:
@@ -247,7 +240,7 @@ type CumulativeSeries struct {
 	Environment uint64
 	Name        string
 	Series      uint64
-	// State is that of the MetricRow.
+	// State is the State of the MetricRow.
 	State  []byte
 	SeenAt time.Time
 }

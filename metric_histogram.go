@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Histogram holds observations counted in buckets. An explicit one has Bounds, which
-// ascend, and one more of Buckets: bucket i counts what is over Bounds[i-1] and not
-// over Bounds[i]. An exponential one has a bucket i for what is over b^i and not over
-// b^(i+1), with b = 2^(2^-Scale), beginning with i = offset, and the same for negative
-// observations.
+// Histogram holds observations counted in buckets. An explicit histogram has ascending Bounds, and one more of Buckets:
+// bucket i counts observations over Bounds[i-1] and not over Bounds[i]. In an exponential histogram, bucket i counts
+// observations over b^i and not over b^(i+1), with b = 2^(2^-Scale), beginning with i = offset. It has the same buckets
+// for negative observations.
 type Histogram struct {
 	Bounds      []float64
 	Buckets     []uint64
@@ -32,7 +31,7 @@ const (
 // Valid reports whether the histogram is well formed.
 func (h *Histogram) Valid() bool {
 	if h.Exponential {
-		const reach = 1 << 30 // beyond it, no scale has a number
+		const reach = 1 << 30 // no scale has an index beyond it
 		return h.Scale >= MinHistogramScale && h.Scale <= MaxHistogramScale &&
 			h.PositiveOffset > -reach && h.PositiveOffset < reach && h.NegativeOffset > -reach && h.NegativeOffset < reach
 	}
@@ -47,7 +46,7 @@ func (h *Histogram) Valid() bool {
 	return len(h.Buckets) == len(h.Bounds)+1
 }
 
-// Count returns how many observations the buckets hold.
+// Count returns the number of observations in the buckets.
 func (h *Histogram) Count() uint64 {
 	sum := h.Zero
 	for _, counts := range [...][]uint64{h.Buckets, h.Positive, h.Negative} {
@@ -58,8 +57,8 @@ func (h *Histogram) Count() uint64 {
 	return sum
 }
 
-// Since returns what was counted after an earlier state of the same histogram. It is
-// false where this cannot be a later state: the bounds differ, or a count is lower.
+// Since returns the observations since an earlier state of the same histogram. It returns false if h cannot be a later
+// state: the bounds differ, or a count is lower.
 func (h *Histogram) Since(before *Histogram) (*Histogram, bool) {
 	if h.Exponential != before.Exponential || !slices.Equal(h.Bounds, before.Bounds) {
 		return nil, false
@@ -83,8 +82,7 @@ func (h *Histogram) Since(before *Histogram) (*Histogram, bool) {
 	return &out, positive && negative
 }
 
-// lessCounts returns the difference of two lists of counts, whose second
-// begins at a place of the first.
+// lessCounts returns the difference of two lists of counts. The second list begins at index at of the first.
 func lessCounts(counts, before []uint64, at int32) ([]uint64, bool) {
 	out := slices.Clone(counts)
 	for i, n := range before {
@@ -100,8 +98,7 @@ func lessCounts(counts, before []uint64, at int32) ([]uint64, bool) {
 	return out, true
 }
 
-// downscaled merges the buckets of an exponential histogram into those of a lower
-// scale.
+// downscaled merges the buckets of an exponential histogram into the buckets of a lower scale.
 func downscaled(offset int32, counts []uint64, shift int32) (int32, []uint64) {
 	if shift == 0 || len(counts) == 0 {
 		return offset, counts
@@ -114,13 +111,12 @@ func downscaled(offset int32, counts []uint64, shift int32) (int32, []uint64) {
 	return first, out
 }
 
-// histogramSplit is the number of values that stand for the observations of an explicit bucket. They
-// are spread evenly over it, since nothing is known of the observations within it.
+// histogramSplit is the number of values that represent the observations of an explicit bucket. They are spread evenly
+// over it, because the positions of the observations within it are unknown.
 const histogramSplit = 4
 
-// Values returns observations that stand for those of the histogram, each with its
-// weight. They are in their buckets: an explicit bucket's are spread over it, an
-// exponential one's are at its middle. The extremes bound them, where they are known.
+// Values returns values that represent the histogram's observations, each with its weight. An explicit bucket's values
+// are spread over the bucket, an exponential bucket's are at its middle. The extremes limit them if they are known.
 func (h *Histogram) Values(low, high *float64) (values []float64, weights []uint64) {
 	add := func(value float64, weight uint64) {
 		if low != nil {
@@ -151,8 +147,8 @@ func (h *Histogram) Values(low, high *float64) (values []float64, weights []uint
 	return values, weights
 }
 
-// bucket returns the borders of an explicit bucket. Without an extreme, the first
-// begins at 0, or has no width where its bound is negative, and the last has none.
+// bucket returns the borders of an explicit bucket. Without known extremes, the first bucket begins at 0, or has no
+// width if its bound is negative; the last bucket has no width.
 func (h *Histogram) bucket(i int, low, high *float64) (from, to float64) {
 	last := len(h.Bounds)
 	switch {

@@ -2,25 +2,23 @@ package svc
 
 import "math"
 
-// SketchAccuracy is the relative error of a percentile that a sketch answers: an
-// estimate of an observation x differs from it by at most SketchAccuracy·|x|, for
-// |x| from sketchSmallest to sketchLargest. Smaller ones count as 0, and larger
-// ones as the largest, both bounded by the extremes of the observations.
+// SketchAccuracy is the relative error of a sketch's percentiles: an estimate of an observation x differs from it by at
+// most SketchAccuracy·|x|, for |x| from sketchSmallest to sketchLargest. Smaller observations count as 0, and larger
+// ones as the largest, both limited by the extremes of the observations.
 const SketchAccuracy = 0.01
 
 const (
 	sketchSmallest = 1e-12
 	sketchLargest  = 1e30
-	// sketchLogGamma is ln((1+a)/(1-a)) of the accuracy a: bins grow by this much.
+	// sketchLogGamma is ln((1+a)/(1-a)) for the accuracy a: the logarithm of the growth from bin to bin.
 	sketchLogGamma = 0.020000666706669543
 	// sketchShift makes the keys of positive observations positive.
 	sketchShift = 1382
 )
 
-// SketchKey returns the bin of an observation. Bins grow geometrically, as those of DDSketch
-// do, and ascend with the observations, so the bin of a percentile is the percentile of the
-// bins, and counts of bins add up in any order. The store computes the same in SQL
-// (migration 08, alerts.Keys).
+// SketchKey returns the bin of an observation. Bins grow geometrically, like the bins of DDSketch, and ascend with the
+// observations. So the bin of a percentile is the percentile of the bins, and counts of bins add up in any order. The
+// store computes the same in SQL (migration 08, alerts.Keys).
 func SketchKey(x float64) int16 {
 	size := math.Abs(x)
 	if size < sketchSmallest {
@@ -33,8 +31,7 @@ func SketchKey(x float64) int16 {
 	return key
 }
 
-// SketchValue returns the middle of a bin, in the sense of relative error, bounded by the
-// extremes of the observations.
+// SketchValue returns the middle of a bin by relative error, limited by the extremes of the observations.
 func SketchValue(key int16, totals MetricTotals) *float64 {
 	var value float64
 	if key != 0 {

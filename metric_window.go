@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MetricInterval is the width of the buckets of a metric.
+// MetricInterval is the width of a metric's buckets.
 type MetricInterval string
 
 // metricIntervals lists the widths, the narrowest first.
@@ -14,8 +14,7 @@ func metricIntervals() []MetricInterval {
 	return []MetricInterval{"1m", "5m", "15m", "1h", "6h", metricDay}
 }
 
-// metricDay is a local day, which may have 23 or 25 hours; the others are counted
-// from midnight of UTC.
+// metricDay is a local day, which may have 23 or 25 hours; the other intervals count from midnight UTC.
 const metricDay MetricInterval = "1d"
 
 // Length returns the width; a day counts 24 hours.
@@ -25,11 +24,11 @@ func (i MetricInterval) Length() time.Duration {
 	}[i]
 }
 
-// MetricSource names the table that a read of a metric uses (contract 67).
+// MetricSource is the table that a read of a metric uses (contract 67).
 type MetricSource string
 
-// The sources. Of points, percentiles are exact as far as the sender was; of
-// rollups they are within SketchAccuracy of that.
+// The sources. With points, percentiles are as exact as the sender's data; with rollups they are within SketchAccuracy
+// of that.
 const (
 	SourcePoints  MetricSource = "points"
 	SourceRollups MetricSource = "rollups"
@@ -38,7 +37,7 @@ const (
 const (
 	// RollupSlot is the step of rollups.
 	RollupSlot = 5 * time.Minute
-	// MaxMetricBuckets bounds the points of a series (contract 67).
+	// MaxMetricBuckets limits the points of a series (contract 67).
 	MaxMetricBuckets = 1500
 	// rawMetricTime is the longest range that is read from points by default.
 	rawMetricTime = 6 * time.Hour
@@ -46,7 +45,7 @@ const (
 	DefaultMetricRange = "24h"
 )
 
-// MetricWindow is the span of time of a read of metrics: From is inside, To is not.
+// MetricWindow is the span of time of a read of metrics: From is included, To is excluded.
 type MetricWindow struct {
 	Key      string
 	From, To time.Time
@@ -58,7 +57,7 @@ type MetricWindow struct {
 // MetricRanges lists the range words of metrics.
 func MetricRanges() []string { return []string{"1h", "6h", DefaultMetricRange, "7d", "30d", "90d"} }
 
-// metricRange is the length of a range and its own interval.
+// metricRange is the length of a range and its default interval.
 type metricRange struct {
 	length   time.Duration
 	interval MetricInterval
@@ -71,7 +70,7 @@ func metricRangeOf(key string) metricRange {
 	}[key]
 }
 
-// MetricIntervals lists the intervals that a range may be cut into.
+// MetricIntervals lists the intervals into which a range may be divided.
 func MetricIntervals(key string) []string {
 	var allowed []string
 	for _, interval := range metricIntervals() {
@@ -85,10 +84,9 @@ func MetricIntervals(key string) []string {
 // MetricIntervalWords lists all intervals.
 func MetricIntervalWords() []string { return MetricIntervals(MetricRanges()[0]) }
 
-// ParseMetricWindow reads a range and an interval; empty words mean the defaults.
-// The window ends at now and begins with the minute, the slot of the rollups or, with an
-// interval of hours, the hour in which its length begins. A range over six hours is read
-// of rollups unless the interval is finer than they are.
+// ParseMetricWindow parses a range and an interval; empty words mean the defaults. The window ends at now. It begins
+// with the minute, the rollup slot or, with an interval of hours, the hour in which its length begins. A range over six
+// hours is read from rollups unless the interval is finer than a rollup.
 func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) (MetricWindow, []FieldError) {
 	if key == "" {
 		key = DefaultMetricRange
@@ -119,8 +117,8 @@ func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) 
 	return w, nil
 }
 
-// Buckets returns the beginnings of all buckets that the window touches, the last one
-// being that which holds To; the first may lie before From.
+// Buckets returns the beginnings of all buckets that the window touches. The last bucket contains To; the first may
+// begin before From.
 func (w MetricWindow) Buckets() []time.Time {
 	if w.Interval == metricDay {
 		return Window{From: w.From, To: w.To.Add(time.Millisecond), Location: w.Location}.Buckets(Day)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Bounds of monitors.
+// Limits of monitors.
 const (
 	MaxIntervalSeconds = 86_400
 	MinTimeoutMs       = 100
 	MaxTimeoutMs       = 60_000
 	MaxConfirmations   = 10
 	MaxBodyText        = 1000 // bytes
-	// MaxCheckedBody is how much of an answer's body a check looks at, in bytes.
+	// MaxCheckedBody is the part of an answer's body that a check reads, in bytes.
 	MaxCheckedBody = 1 << 20
 )
 
@@ -24,7 +24,7 @@ func MonitorMethods() []string {
 	return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 }
 
-// MonitorSpec says what a monitor checks and how often (contract 59).
+// MonitorSpec defines the checks of a monitor and their interval (contract 59).
 type MonitorSpec struct {
 	Name            string `json:"name"`
 	URL             string `json:"url"`
@@ -33,14 +33,14 @@ type MonitorSpec struct {
 	IntervalSeconds int    `json:"intervalSeconds"`
 	TimeoutMs       int    `json:"timeoutMs"`
 	Enabled         bool   `json:"enabled"`
-	// BodyMatch must be in the body, BodyAbsent must not; empty asks for nothing.
+	// BodyMatch must be in the body, BodyAbsent must not; empty requires nothing.
 	BodyMatch  string `json:"bodyMatch,omitempty"`
 	BodyAbsent string `json:"bodyAbsent,omitempty"`
-	// Confirmations is how many checks in a row must fail before the monitor is down.
+	// Confirmations is the number of consecutive failed checks after which the monitor is down.
 	Confirmations int `json:"confirmations"`
 }
 
-// MonitorPatch holds the fields of a request; those that are nil keep their values.
+// MonitorPatch holds the fields of a request; nil fields keep their values.
 type MonitorPatch struct {
 	Name            *string `json:"name,omitempty"`
 	URL             *string `json:"url,omitempty"`
@@ -75,14 +75,14 @@ func (s MonitorSpec) With(p MonitorPatch) MonitorSpec {
 	return s
 }
 
-// MonitorRules are the limits that an installation sets.
+// MonitorRules are the limits of an installation.
 type MonitorRules struct {
 	Targets Targets
 	// LeastSeconds is the shortest interval.
 	LeastSeconds int
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s MonitorSpec) Validate(rules MonitorRules) []FieldError {
 	problems := validateName(s.Name)
 	if problem := rules.Targets.Check(s.URL); problem != nil {
@@ -122,10 +122,10 @@ func outOfRange(field string, least, most int) FieldError {
 // Interval is the time between two checks.
 func (s MonitorSpec) Interval() time.Duration { return time.Duration(s.IntervalSeconds) * time.Second }
 
-// Timeout bounds one check.
+// Timeout limits one check.
 func (s MonitorSpec) Timeout() time.Duration { return time.Duration(s.TimeoutMs) * time.Millisecond }
 
-// Monitor is a URL that is checked again and again.
+// Monitor is a URL that is checked periodically.
 type Monitor struct {
 	ID string `json:"id"`
 	MonitorSpec
@@ -133,9 +133,8 @@ type Monitor struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// Next returns when the monitor is due after an instant. Due times are a function of the
-// id and the interval alone, so they survive whatever happens, and the monitors of an
-// interval are spread over it.
+// Next returns when the monitor is due after an instant. Due times depend only on the id and the interval, so they
+// survive any restart, and the monitors of an interval are spread over it.
 func (m *Monitor) Next(after time.Time) time.Time {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(m.ID))
@@ -145,12 +144,11 @@ func (m *Monitor) Next(after time.Time) time.Time {
 	return time.UnixMilli(after.UnixMilli() - passed + interval)
 }
 
-// First returns when the monitor is due first where checking begins at an instant; latest is
-// when its latest check was, zero without any. One that is overdue, because its latest check
-// is an interval old, is due half an interval after the place that it missed, unless it is
-// due as usual sooner than that. So all that are overdue are checked within half an interval,
-// never more than twice as many as usual at a time, none of them sooner than half an
-// interval before its next check; and every interval has its check.
+// First returns when the monitor is first due if checking begins at an instant; latest is the time of its latest check,
+// zero if there was none. A monitor is overdue if its latest check is an interval old. It is then due half an interval
+// before its next regular time, unless that instant has passed. So all overdue monitors are checked within half an
+// interval, never more than twice as many as usual at a time. No check comes sooner than half an interval before the
+// next one, and every interval has its check.
 func (m *Monitor) First(begun, latest time.Time) time.Time {
 	due := m.Next(begun)
 	early := due.Add(-m.Interval() / 2)
@@ -160,7 +158,7 @@ func (m *Monitor) First(begun, latest time.Time) time.Time {
 	return due
 }
 
-// StoredMonitor is a monitor as the store has it, with what its stored checks led to.
+// StoredMonitor is a monitor in the store, with the state after its stored checks.
 type StoredMonitor struct {
 	App     AppRef
 	Monitor Monitor
@@ -169,17 +167,16 @@ type StoredMonitor struct {
 	Entity Entity
 }
 
-// MonitorRow is a monitor with what its checks found.
+// MonitorRow is a monitor with the results of its checks.
 type MonitorRow struct {
 	Monitor
 	MonitorState
-	// Checks30d counts the checks since the beginning of the hour 30 days ago, Up30d
-	// those after which the monitor was not down.
+	// Checks30d counts the checks since the beginning of the hour 30 days ago, Up30d the checks after which the monitor
+	// was not down.
 	Checks30d, Up30d uint64
 }
 
-// Uptime30d returns the share of checks after which the monitor was not down, nil
-// without checks.
+// Uptime30d returns the share of checks after which the monitor was not down, nil without checks.
 func (r *MonitorRow) Uptime30d() *float64 {
 	if r.Checks30d == 0 {
 		return nil

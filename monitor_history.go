@@ -2,7 +2,7 @@ package svc
 
 import "time"
 
-// MonitorDays is how many days of checks a monitor shows.
+// MonitorDays is the number of days of checks that a monitor shows.
 const MonitorDays = 90
 
 // MonitorDay holds the checks of one day.
@@ -25,7 +25,7 @@ func (d *MonitorDay) Uptime() *float64 {
 type CheckBucket struct {
 	T                time.Time
 	Checks, Failures uint64
-	// MeanMs, HighMs and HighestMs are the mean, the 95th percentile and the greatest of how long the checks took.
+	// MeanMs, HighMs and HighestMs are the mean, the 95th percentile and the maximum of the durations of the checks.
 	MeanMs, HighMs, HighestMs float64
 }
 
@@ -34,10 +34,10 @@ type CheckQuery struct {
 	App      AppRef
 	Monitor  string
 	From, To time.Time
-	// Before is the time that the page ends in front of, zero for the first page.
+	// Before is the time before which the page ends, zero for the first page.
 	Before time.Time
 	Limit  int
 }
 
-// CheckPause is the least time between two checks of a monitor that people ask for.
+// CheckPause is the least time between two manually requested checks of a monitor.
 const CheckPause = 5 * time.Second

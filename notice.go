@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// NoticeState says what became of a notice.
+// NoticeState is the outcome of a notice.
 type NoticeState string
 
 // The states.
@@ -15,7 +15,7 @@ const (
 	NoticeWaiting   NoticeState = "waiting"
 	NoticeDelivered NoticeState = "delivered"
 	NoticeFailed    NoticeState = "failed"
-	// NoticeDropped is a notice whose channel was deleted before it was delivered.
+	// NoticeDropped is a notice with a channel that was deleted before the delivery.
 	NoticeDropped NoticeState = "dropped"
 )
 
@@ -42,10 +42,10 @@ type NoticeRecord struct {
 	Answer string `json:"answer,omitempty"`
 }
 
-// Key names the record in the store; records of one incident begin alike.
+// Key names the record in the store; records of one incident have a common prefix.
 func (r *NoticeRecord) Key() string { return r.IncidentID + "." + r.ID }
 
-// maxNoticeAnswer bounds what is kept of an answer.
+// maxNoticeAnswer limits the stored part of an answer.
 const maxNoticeAnswer = 300
 
 // RecordOf returns the record of a delivery to a channel after its latest attempt.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Level says how bad an error is.
+// Level is the severity of an error.
 type Level string
 
 // The levels, the worst first.
@@ -32,40 +32,38 @@ func (Level) Values() []Level { return Levels() }
 type Frame struct {
 	File     string `json:"file"`
 	Function string `json:"function"`
-	// Module is the class, package or namespace of the function, where the language has
-	// such a thing.
+	// Module is the class, package or namespace of the function, if the language has one.
 	Module string `json:"module,omitempty" doc:"The class, package or namespace of the function; missing where the client names none."`
 	// Line and Column count from 1; 0 is unknown.
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	// InApp says that the frame is the application's own code, not a library's.
 	InApp bool `json:"inApp"`
-	// Unmapped says why the frame of a minified file is shown as it came, although a source
-	// map was looked for; empty where it was mapped or none was looked for.
+	// Unmapped says why the frame of a minified file is shown unmapped although a source map was looked up. It is empty
+	// if the frame was mapped or no map was looked up.
 	Unmapped string `json:"unmapped,omitempty" doc:"Why no source map gave the frame's original place; missing where one did, or none was looked for."`
 	// Code is the source around the call, Vars a JSON object of the variables in it.
 	Code *FrameCode      `json:"code,omitempty" doc:"The source around the call; missing where the client sends none."`
 	Vars json.RawMessage `json:"vars,omitempty" doc:"The variables of the call by name; missing where the client sends none."`
 }
 
-// Breadcrumb is something that happened before an error.
+// Breadcrumb is an event before an error.
 type Breadcrumb struct {
-	// Timestamp is ISO 8601, empty where it is unknown.
+	// Timestamp is ISO 8601, empty if unknown.
 	Timestamp string `json:"timestamp"`
 	Category  string `json:"category"`
 	Message   string `json:"message"`
 }
 
-// ErrorRequest is the HTTP request during which an error happened; a zero
-// status is unknown.
+// ErrorRequest is the HTTP request during which an error happened; a zero status is unknown.
 type ErrorRequest struct {
 	Method string
 	URL    string
 	Status int
 }
 
-// Occurrence is one error that happened, as it is taken in, stored and shown.
-// Optional words are empty where nothing is known and are shown as null.
+// Occurrence is one reported error, as it is ingested, stored and shown. Optional texts are empty if unknown and are
+// shown as null.
 type Occurrence struct {
 	ID             string
 	IssueID        string
@@ -78,7 +76,7 @@ type Occurrence struct {
 	Handled   bool
 	Mechanism string
 	Release   string
-	// Stack is the text of the stack as the client had it.
+	// Stack is the text of the stack as the client sent it.
 	Stack string
 	// Frames begin with the call in which the error was thrown.
 	Frames []Frame
@@ -105,15 +103,15 @@ type Occurrence struct {
 	Locale         string
 	AppVersion     string
 	Environment    string
-	// Tie orders occurrences of the same time and id in a list; it is known of stored ones.
+	// Tie orders occurrences of the same time and id in a list; only stored ones have it.
 	Tie     uint64
 	Details OccurrenceDetails
-	// Template is the message before its parameters were put in, empty for one that has
-	// none. It groups in place of the message, and is not kept.
+	// Template is the message before its parameters were inserted, empty for one that has none. It groups in place of
+	// the message, and is not stored.
 	Template string
-	// Platform is the language or system of the code, in Sentry's words, empty where unknown.
+	// Platform is the language or system of the code, in Sentry's words, empty if unknown.
 	Platform string
-	// Former is what the former grouping read; nil if it equals what is read now.
+	// Former holds the input of the former grouping; nil if it equals the present input.
 	Former *Group
 	// Causes are the errors that led to this one, the nearest first.
 	Causes []Cause
@@ -122,32 +120,31 @@ type Occurrence struct {
 // Key returns the occurrence's place in a list.
 func (o *Occurrence) Key() EventKey { return EventKey{Ts: o.Ts, ID: o.ID, Tie: o.Tie} }
 
-// OccurrenceRow is an occurrence on its way to the store, its lists as JSON.
-// Its strings and bytes stay valid as long as the row.
+// OccurrenceRow is an occurrence on its way to the store, its lists as JSON. Its strings and bytes are valid as long as
+// the row.
 type OccurrenceRow struct {
-	// Life makes another visitor of the id where somebody with it was erased before; see EventRow.
+	// Life turns the id into another visitor if a person with the id was erased before; see EventRow.
 	Life uint64
 	Occurrence
 	FramesJSON, BreadcrumbsJSON, TagsJSON, DetailsJSON []byte
 
 	EnvironmentNumber uint64
 	Issue             uint64
-	// FormerIssue is the issue that the former grouping would have made.
+	// FormerIssue is the issue that the former grouping would have chosen.
 	FormerIssue   uint64
 	Fingerprint   string
 	RetentionDays uint32
-	// Item is the error's place among the errors of its record of the log.
+	// Item is the error's place among the errors of its log record.
 	Item int
 }
 
-// Bytes is about what the row takes in a block.
+// Bytes is the approximate size of the row in a block.
 func (r *OccurrenceRow) Bytes() int {
 	return len(r.Message) + len(r.Stack) + len(r.Extra) + len(r.FramesJSON) + len(r.BreadcrumbsJSON) + len(r.TagsJSON) + len(r.DetailsJSON) + 512
 }
 
-// Limits of an error item. A report over MaxErrorBytes is refused; what is
-// longer than its own limit inside a report is cut, since a shortened report is
-// worth more than none.
+// Limits of an error item. A report over MaxErrorBytes is refused. Parts of a report over their own limits are cut,
+// because a shortened report is worth more than none.
 const (
 	MaxErrorBytes      = 1 << 20
 	MaxErrorMessage    = 8 << 10
@@ -163,18 +160,17 @@ const (
 	MaxFingerprint     = 20
 )
 
-// StackName names a report that has a stack and nothing else; its place is its message.
+// StackName names a report that has only a stack; its place is its message.
 const StackName = "Stack"
 
-// unknownError names errors that came without a name.
+// unknownError is the name of errors that came without one.
 const unknownError = "Error"
 
-// Normalise completes an occurrence that a client sent and cuts it to the
-// limits: a stack without frames is parsed, a missing name, message, level and
-// culprit are found. It says nothing about texts that identify or time it.
+// Normalise completes an occurrence that a client sent and cuts it to the limits. It parses a stack without frames, and
+// derives a missing name, message, level and culprit. It does not check the texts that identify or time the occurrence.
 //
-// If no call of the application led to the error, but one led to a cause of it, the
-// occurrence becomes that cause (see Cause), and Normalise returns true.
+// If no call of the application led to the error, but one led to a cause of it, the occurrence becomes that cause (see
+// Cause), and Normalise returns true.
 func (o *Occurrence) Normalise() bool {
 	turned := o.turn()
 	if len(o.Frames) == 0 && o.Stack != "" {
@@ -205,8 +201,8 @@ func (o *Occurrence) Normalise() bool {
 	return turned
 }
 
-// read returns the occurrence with what the text of its stack tells: calls, and name and message of an error without
-// a name.
+// read completes the occurrence with the parsed text of its stack: calls, and name and message of an error without a
+// name.
 func (o *Occurrence) read(parsed *ParsedStack) Group {
 	read := o.group()
 	read.Frames = parsed.Frames
@@ -223,7 +219,7 @@ func (o *Occurrence) trim() {
 	o.Locale, o.AppVersion = cut(o.Locale, MaxNameBytes), cut(o.AppVersion, MaxNameBytes)
 	o.URL, o.Path, o.Referrer = cut(o.URL, MaxURLBytes), cut(o.Path, MaxURLBytes), cut(o.Referrer, MaxURLBytes)
 	o.Request.Method, o.Request.URL = cut(o.Request.Method, 16), cut(o.Request.URL, MaxURLBytes)
-	// Of a very deep stack both ends matter, the throwing one more.
+	// Of a very deep stack both ends matter, the throwing end more.
 	if len(o.Frames) > MaxFrames {
 		const outer = 10
 		o.Frames = slices.Concat(o.Frames[:MaxFrames-outer], o.Frames[len(o.Frames)-outer:])
@@ -244,8 +240,7 @@ func (o *Occurrence) trim() {
 	o.Details.trim()
 }
 
-// Place says where an error comes from: the call of the application in which it was
-// thrown, else any call, else the page.
+// Place returns where an error comes from: the application's call that threw it, else any call, else the page.
 func (o *Occurrence) Place() string {
 	frames := groupingFrames(o.Frames)
 	if len(frames) == 0 {
@@ -269,11 +264,10 @@ func (o *Occurrence) Place() string {
 	}
 }
 
-// titleBytes is the longest title.
+// titleBytes is the length of the longest title.
 const titleBytes = 200
 
-// IssueTitle is how an issue is called: the error's name and the first line of
-// its message.
+// IssueTitle is the title of an issue: the error's name and the first line of its message.
 func IssueTitle(name, message string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	line = strings.TrimSpace(line)
@@ -283,8 +277,8 @@ func IssueTitle(name, message string) string {
 	return cut(name+": "+line, titleBytes)
 }
 
-// Mask hides the e-mail-like values of an occurrence from callers without
-// people.pii.read, wherever a client can have put one.
+// Mask hides the e-mail-like values of an occurrence from callers without people.pii.read, in every field that a client
+// can fill.
 func (o *Occurrence) Mask() {
 	for _, field := range []*string{
 		&o.Name, &o.Message, &o.Culprit, &o.Stack, &o.URL, &o.Path, &o.Referrer, &o.Request.URL,

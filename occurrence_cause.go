@@ -14,7 +14,7 @@ type Cause struct {
 	Frames []Frame
 }
 
-// MaxCauses bounds the causes of one error.
+// MaxCauses limits the causes of one error.
 const MaxCauses = 50
 
 // turn replaces the occurrence with the nearest of its causes that has a call of the application. It changes nothing if

@@ -8,28 +8,25 @@ import (
 	"unicode"
 )
 
-// ProcessingError is a part of a report that was left out or replaced, so that the rest of it
-// could be kept.
+// ProcessingError is a part of a report that was left out or replaced, so that the rest could be stored.
 type ProcessingError struct {
 	Field  string `json:"field" doc:"The member of the report."`
 	Reason string `json:"reason" doc:"What was wrong with it, and what became of it."`
 }
 
-// OccurrenceDetails surround an occurrence and are shown with it alone.
+// OccurrenceDetails is the context of an occurrence. It is shown only with the single occurrence.
 type OccurrenceDetails struct {
-	// User describes the user of the application as the client reports it, IP addresses
-	// apart.
+	// User describes the user of the application as the client reports it, without IP addresses.
 	User map[string]string `json:"user,omitempty"`
-	// Query, Headers and Data are of the HTTP request during which the error happened;
-	// Data is any JSON.
+	// Query, Headers and Data belong to the HTTP request during which the error happened; Data is any JSON.
 	Query   string            `json:"query,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Data    json.RawMessage   `json:"data,omitempty"`
-	// Problems are in the order in which they were met.
+	// Problems are in the order of their detection.
 	Problems []ProcessingError `json:"problems,omitempty"`
 }
 
-// Limits of what surrounds an error.
+// Limits of the details of an error.
 const (
 	MaxErrorUser    = 20
 	MaxErrorHeaders = 50
@@ -38,19 +35,19 @@ const (
 	MaxProblems     = 20
 )
 
-// Note adds a problem; what is beyond MaxProblems is not remembered.
+// Note adds a problem; problems beyond MaxProblems are dropped.
 func (d *OccurrenceDetails) Note(field, reason string) {
 	if len(d.Problems) < MaxProblems {
 		d.Problems = append(d.Problems, ProcessingError{Field: cut(field, MaxNameBytes), Reason: cut(reason, MaxFrameText)})
 	}
 }
 
-// empty reports whether there is nothing to keep.
+// empty reports whether there is nothing to store.
 func (d *OccurrenceDetails) empty() bool {
 	return len(d.User) == 0 && d.Query == "" && len(d.Headers) == 0 && len(d.Data) == 0 && len(d.Problems) == 0
 }
 
-// JSON returns the details as they are stored, nothing where there are none.
+// JSON returns the details as they are stored, nothing if they are empty.
 func (d *OccurrenceDetails) JSON() ([]byte, error) {
 	if d.empty() {
 		return nil, nil
@@ -69,7 +66,7 @@ func (d *OccurrenceDetails) trim() {
 	}
 }
 
-// firstPairs keeps so many of the pairs, the first by name, with values of so many bytes.
+// firstPairs retains at most most pairs, the first by name, with values of at most bytes bytes.
 func firstPairs(pairs map[string]string, most, bytes int) map[string]string {
 	if len(pairs) == 0 {
 		return nil
@@ -103,8 +100,7 @@ func maskPairs(pairs map[string]string) map[string]string {
 	return masked
 }
 
-// IDFault says why a text cannot be an id of a report, a person or a session; empty
-// where it can.
+// IDFault returns why a text cannot be an id of a report, a person or a session; empty if it can.
 func IDFault(id string) string {
 	switch {
 	case len(id) > MaxIDBytes:

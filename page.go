@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Page is one page of a list: nextCursor is null where there is no further one.
+// Page is one page of a list: nextCursor is null on the last page.
 type Page[T any] struct {
 	Data       []T     `json:"data"`
 	NextCursor *string `json:"nextCursor"`
@@ -25,8 +25,8 @@ const (
 	BreakdownPageSize = 25
 )
 
-// ParseLimit reads a page size: empty is the default, more than the maximum is
-// the maximum, anything that is not a positive integer is a problem.
+// ParseLimit parses a page size: empty is the default, more than the maximum is the maximum, anything but a positive
+// integer is a problem.
 func ParseLimit(word string, preset, maximum int) (int, *FieldError) {
 	if word == "" {
 		return preset, nil
@@ -38,13 +38,11 @@ func ParseLimit(word string, preset, maximum int) (int, *FieldError) {
 	return min(limit, maximum), nil
 }
 
-// Cursors makes and reads the opaque cursors of lists. A cursor carries the
-// keyset of the last row of its page and is bound, by an HMAC, to the endpoint
-// and the filters that it was made for.
+// Cursors makes and reads the opaque cursors of lists. A cursor carries the keyset of the last row of its page. An HMAC
+// binds it to its endpoint and filters.
 type Cursors struct{ key []byte }
 
-// NewCursors returns cursors signed with a key; nodes that share the key accept
-// each other's cursors.
+// NewCursors returns cursors signed with a key; nodes that share the key accept each other's cursors.
 func NewCursors(key []byte) *Cursors { return &Cursors{key: key} }
 
 const (
@@ -52,8 +50,7 @@ const (
 	cursorMAC     = 12
 )
 
-// Encode returns the cursor of a keyset within a scope: the endpoint and every
-// parameter that shapes the list.
+// Encode returns the cursor of a keyset within a scope: the endpoint and every parameter that affects the list.
 func (c *Cursors) Encode(scope string, keyset ...string) string {
 	body, err := json.Marshal(keyset)
 	if err != nil {
@@ -63,8 +60,8 @@ func (c *Cursors) Encode(scope string, keyset ...string) string {
 	return base64.RawURLEncoding.EncodeToString(append(raw, c.mac(scope, raw)...))
 }
 
-// Decode returns the keyset of a cursor. It fails with invalid_cursor where the
-// cursor is broken, forged, of another scope, or not of the given size.
+// Decode returns the keyset of a cursor. It fails with invalid_cursor if the cursor is broken, forged, of another
+// scope, or not of the given size.
 func (c *Cursors) Decode(scope, cursor string, size int) ([]string, error) {
 	invalid := Errorf(CodeInvalidCursor, "The cursor does not belong to this list.")
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

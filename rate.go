@@ -5,16 +5,15 @@ import "time"
 // RateClass is the group of routes that share one limit of a token (contract 7).
 type RateClass string
 
-// The rate classes. Ingest and flag evaluation are governed by the telemetry
-// policy instead.
+// The rate classes. The telemetry policy governs ingest and flag evaluation instead.
 const (
 	RateDefault RateClass = "default"
 	RateQuery   RateClass = "analytics"
 	RateNone    RateClass = ""
 )
 
-// Limits per token and minute, and for queries at once (contract 7). Streams
-// are counted apart from queries, by the same number.
+// Limits per token and minute, and for concurrent queries (contract 7). Streams have a separate limit of the same
+// number.
 const (
 	DefaultPerMinute  = 600
 	QueryPerMinute    = 240
@@ -22,7 +21,7 @@ const (
 	ConcurrentStreams = 10
 )
 
-// RateState is the limit that was applied, as the response's headers show it.
+// RateState is the applied limit, as the response's headers show it.
 type RateState struct {
 	Class     RateClass
 	Quota     int
@@ -32,15 +31,14 @@ type RateState struct {
 	Reset time.Duration
 }
 
-// Meter is a token bucket in the form of the generic cell rate algorithm: one
-// instant per class says when the bucket will be full again.
+// Meter is a token bucket in the form of the generic cell rate algorithm: it stores one instant per class, at which the
+// bucket is full again.
 type Meter struct {
 	fullAt map[RateClass]time.Time
 }
 
-// Take asks for one request of a class under a quota a minute. It returns the
-// state to show, and how long to wait where the request is refused. A quota of
-// zero switches the limit off.
+// Take requests one token of a class under a quota per minute. It returns the state to show, and the time to wait if
+// the request is refused. A quota of zero switches the limit off.
 func (m *Meter) Take(now time.Time, class RateClass, perMinute int) (state RateState, wait time.Duration) {
 	state = RateState{Class: class, Quota: perMinute, Window: time.Minute, Remaining: perMinute}
 	if perMinute <= 0 || class == RateNone {

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// CompareReleases orders two releases by their versions: negative where a is
-// older than b. ok is false where the words do not say: one of them is no
-// version, or they are of different packages. A version is one to four numbers
-// with dots, perhaps after a v and before -words, as in semantic versioning;
-// package@version is understood, what follows a + is not compared.
+// CompareReleases orders two releases by their versions: negative if a is older than b. ok is false if the names do not
+// decide: one of them is not a version, or they belong to different packages. A version is one to four numbers with
+// dots, optionally after a v and before -words, as in semantic versioning. package@version is supported; a part after a
+// + is ignored.
 func CompareReleases(a, b string) (order int, ok bool) {
 	if a == b {
 		return 0, true
@@ -31,8 +30,7 @@ func cutPackage(release string) (name, version string) {
 	return "", release
 }
 
-// version holds numbers as digits without leading zeros, so that none is too
-// long.
+// version holds numbers as digits without leading zeros, so that no number is too long.
 type version struct {
 	numbers [4]string
 	pre     string
@@ -42,8 +40,8 @@ func parseVersion(s string) (v version, ok bool) {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "v"), "V")
 	s, _, _ = strings.Cut(s, "+")
 	s, v.pre, _ = strings.Cut(s, "-")
-	// One number alone is a counter or a date as likely as a version; both order
-	// the same way. A commit is neither.
+	// A single number may be a counter or a date as well as a version; all order the same way. A commit hash is not a
+	// version.
 	for i, more := 0, true; more; i++ {
 		var part string
 		if part, s, more = strings.Cut(s, "."); part == "" || i == len(v.numbers) || !allDigits(part) {
@@ -54,8 +52,8 @@ func parseVersion(s string) (v version, ok bool) {
 	return v, true
 }
 
-// parseSemver reads a version of semver.org and reports whether the text is one.
-// A leading v is allowed, and the minor and patch numbers may be absent.
+// parseSemver parses a version of semver.org and reports whether the text is one. A leading v is allowed, and the minor
+// and patch numbers may be absent.
 func parseSemver(s string) (v version, ok bool) {
 	if s != "" && (s[0] == 'v' || s[0] == 'V') {
 		s = s[1:]
@@ -68,8 +66,8 @@ func parseSemver(s string) (v version, ok bool) {
 	return parseVersion(s)
 }
 
-// identifiers reports whether a text is a list of identifiers with dots between
-// them. Only in build metadata may a number begin with a zero.
+// identifiers reports whether a text is a list of identifiers separated by dots. Only in build metadata may a number
+// begin with a zero.
 func identifiers(s string, build bool) bool {
 	for more := true; more; {
 		var one string
@@ -100,8 +98,8 @@ func (v *version) compare(other *version) int {
 
 func compareNumbers(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// comparePre orders what follows the hyphen (semantic versioning, rule 11): a
-// version with it is older than one without.
+// comparePre orders the parts after the hyphen (semantic versioning, rule 11): a version with it is older than one
+// without.
 func comparePre(a, b string) int {
 	if a == b {
 		return 0
@@ -126,7 +124,7 @@ func comparePre(a, b string) int {
 	return 0
 }
 
-// compareIdentifiers orders two identifiers: numbers are before words.
+// compareIdentifiers orders two identifiers: numbers come before words.
 func compareIdentifiers(a, b string) int {
 	switch numberA, numberB := allDigits(a), allDigits(b); {
 	case numberA && numberB:

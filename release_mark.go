@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ReleaseMarks returns the marks of a release of an application: where it was deployed to the
-// environment, else when it was released or announced.
+// ReleaseMarks returns the marks of a release of an application: its deploys to the environment, or else its release or
+// announcement.
 func ReleaseMarks(r *Release, environment string) []Annotation {
 	mark := func(id string, at time.Time, title, text string) Annotation {
 		return Annotation{

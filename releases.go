@@ -10,17 +10,16 @@ import (
 	"unicode"
 )
 
-// Bounds of what is kept about releases.
+// Limits of the stored data about releases.
 const (
-	// MaxReleases and MaxReleasesBytes bound an organization's releases: the oldest make
-	// room for new ones.
+	// MaxReleases and MaxReleasesBytes limit an organization's releases: new releases replace the oldest.
 	MaxReleases      = 1000
 	MaxReleasesBytes = 16 << 20
-	// MaxReleaseCommits and MaxCommitsBytes bound the commits of one release: the first of a
-	// request are kept, which build tools send newest first.
+	// MaxReleaseCommits and MaxCommitsBytes limit the commits of one release. The first ones of a request are stored;
+	// build tools send the newest first.
 	MaxReleaseCommits = 1000
 	MaxCommitsBytes   = 256 << 10
-	// MaxReleaseDeploys bounds the deploys of one release: the newest are kept.
+	// MaxReleaseDeploys limits the deploys of one release: the newest are stored.
 	MaxReleaseDeploys = 100
 
 	maxVersionBytes  = 200
@@ -45,7 +44,7 @@ const (
 // Release is a version of an organization's applications, as build tools announce it.
 type Release struct {
 	Version string `json:"version"`
-	// Apps are the slugs of the applications that were built.
+	// Apps are the slugs of the built applications.
 	Apps       []string      `json:"apps"`
 	Status     ReleaseStatus `json:"status"`
 	Ref        string        `json:"ref,omitempty"`
@@ -53,13 +52,13 @@ type Release struct {
 	CreatedAt  time.Time     `json:"createdAt"`
 	StartedAt  *time.Time    `json:"startedAt,omitempty"`
 	ReleasedAt *time.Time    `json:"releasedAt,omitempty"`
-	// Commits are the newest first.
+	// Commits are ordered with the newest first.
 	Commits []Commit `json:"commits,omitempty"`
-	// Deploys are the oldest first.
+	// Deploys are ordered with the oldest first.
 	Deploys []Deploy `json:"deploys,omitempty"`
 }
 
-// Commit is one change of the source that a release brings.
+// Commit is one source change in a release.
 type Commit struct {
 	ID          string     `json:"id"`
 	Repository  string     `json:"repository,omitempty"`
@@ -69,7 +68,7 @@ type Commit struct {
 	At          *time.Time `json:"at,omitempty"`
 }
 
-// Deploy is a release that went to an environment. Its ID counts the deploys of the release.
+// Deploy is the deployment of a release to an environment. Its ID counts the deploys of the release.
 type Deploy struct {
 	ID          int        `json:"id"`
 	Environment string     `json:"environment"`
@@ -81,26 +80,25 @@ type Deploy struct {
 
 // ReleaseCount holds the counts of a release.
 type ReleaseCount struct {
-	// NewIssues is how many issues occurred in it first.
+	// NewIssues is the number of issues that first occurred in it.
 	NewIssues               int
 	FirstSeenAt, LastSeenAt time.Time
 }
 
-// ReleasePatch is a build tool's change of a release; empty and nil members leave theirs unchanged.
+// ReleasePatch is a build tool's change of a release; empty and nil fields leave the values unchanged.
 type ReleasePatch struct {
-	// Apps are added to those of the release.
+	// Apps are added to the applications of the release.
 	Apps       []string      `json:"apps"`
 	Status     ReleaseStatus `json:"status"`
 	Ref        string        `json:"ref"`
 	URL        string        `json:"url"`
 	StartedAt  *time.Time    `json:"startedAt"`
 	ReleasedAt *time.Time    `json:"releasedAt"`
-	// Commits replace those of the release; an empty list removes them.
+	// Commits replace the commits of the release; an empty list removes them.
 	Commits *[]Commit `json:"commits"`
 }
 
-// CheckVersion returns what is wrong with the name of a release, nil for a good one. The rules are
-// those of sentry-cli.
+// CheckVersion returns the problem of a release's name, or nil. The rules are the ones of sentry-cli.
 func CheckVersion(version string) *FieldError {
 	isControl := strings.ContainsFunc(version, unicode.IsControl)
 	if version == "" || version == "." || version == ".." || len(version) > maxVersionBytes || isControl || strings.ContainsAny(version, `/\`) || strings.TrimSpace(version) != version {
@@ -112,7 +110,7 @@ func CheckVersion(version string) *FieldError {
 	return nil
 }
 
-// Validate returns every problem of a patch, none for a good one.
+// Validate returns every problem of a patch, none if it is valid.
 func (p *ReleasePatch) Validate() []FieldError {
 	var problems []FieldError
 	if len(p.Apps) > maxReleaseApps {
@@ -136,7 +134,7 @@ func (p *ReleasePatch) Validate() []FieldError {
 	return problems
 }
 
-// Validate returns every problem of a deploy, none for a good one.
+// Validate returns every problem of a deploy, none if it is valid.
 func (d *Deploy) Validate() []FieldError {
 	var problems []FieldError
 	if d.Environment == "" {
@@ -154,7 +152,7 @@ func checkText(field, text string, limit int) []FieldError {
 	return []FieldError{{Field: field, Code: "invalid_value", Message: fmt.Sprintf("At most %d bytes without control characters are allowed.", limit)}}
 }
 
-// checkAddress takes addresses that a page may link to.
+// checkAddress accepts addresses that a page may link to.
 func checkAddress(address string) []FieldError {
 	if address == "" {
 		return nil
@@ -166,13 +164,13 @@ func checkAddress(address string) []FieldError {
 	return []FieldError{{Field: "url", Code: "invalid_value", Message: fmt.Sprintf("An address is at most %d bytes of http or https.", MaxTextBytes)}}
 }
 
-// NewRelease returns a release that was announced now.
+// NewRelease returns a release that is announced now.
 func NewRelease(version string, patch ReleasePatch, now time.Time) Release {
 	r := Release{Version: version, Status: ReleaseOpen, CreatedAt: now}
 	return r.With(patch)
 }
 
-// With returns the release with what a patch says; the receiver stays as it is.
+// With returns the release with a patch applied; the receiver is unchanged.
 func (r Release) With(patch ReleasePatch) Release {
 	r.Apps = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Apps, patch.Apps))))
 	r.Status = cmp.Or(patch.Status, r.Status)
@@ -186,8 +184,7 @@ func (r Release) With(patch ReleasePatch) Release {
 	return r
 }
 
-// WithDeploy returns the release with one more deploy, unless it has the same one already, and
-// that deploy.
+// WithDeploy returns the release with one more deploy, unless it already has the same one, and that deploy.
 func (r Release) WithDeploy(d Deploy) (Release, Deploy) {
 	for _, known := range r.Deploys {
 		d.ID = known.ID
@@ -201,13 +198,13 @@ func (r Release) WithDeploy(d Deploy) (Release, Deploy) {
 	return r, d
 }
 
-// same reports whether two deploys are one that was told twice.
+// same reports whether two deploys are reports of the same one.
 func (d Deploy) same(other Deploy) bool {
 	begun := d.StartedAt == other.StartedAt || d.StartedAt != nil && other.StartedAt != nil && d.StartedAt.Equal(*other.StartedAt)
 	return begun && d.Environment == other.Environment && d.Name == other.Name && d.URL == other.URL && d.FinishedAt.Equal(other.FinishedAt)
 }
 
-// BoundedCommits returns as many of the first commits as are kept, with shortened texts.
+// BoundedCommits returns the first commits within the limits, with shortened texts.
 func BoundedCommits(commits []Commit) []Commit {
 	kept := []Commit{}
 	size := 0
@@ -222,12 +219,12 @@ func BoundedCommits(commits []Commit) []Commit {
 	return kept
 }
 
-// bytes is about what a commit takes.
+// bytes is the approximate size of a commit.
 func (c *Commit) bytes() int {
 	return len(c.ID) + len(c.Repository) + len(c.Message) + len(c.AuthorName) + len(c.AuthorEmail) + releaseOverhead/2
 }
 
-// Bytes is about what a release takes.
+// Bytes is the approximate size of a release.
 func (r *Release) Bytes() int {
 	size := releaseOverhead + len(r.Version) + len(r.Ref) + len(r.URL)
 	for _, slug := range r.Apps {
@@ -242,7 +239,7 @@ func (r *Release) Bytes() int {
 	return size
 }
 
-// CompareCreated orders releases by when they were announced, the newest first.
+// CompareCreated orders releases by the time of their announcement, the newest first.
 func (r *Release) CompareCreated(other *Release) int {
 	return cmp.Or(other.CreatedAt.Compare(r.CreatedAt), cmp.Compare(other.Version, r.Version))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ReportKind says when a report is sent.
+// ReportKind is the kind of a report, which determines when it is sent.
 type ReportKind string
 
 // The kinds.
@@ -23,32 +23,32 @@ func (ReportKind) Values() []ReportKind {
 	return []ReportKind{ReportWeekly, ReportMonthly, ReportSpike}
 }
 
-// Bounds of reports.
+// Limits of reports.
 const (
-	// reportHour is the hour of the application's day at which a report of the time before is due.
+	// reportHour is the hour of the application's local day at which a report of the previous period is due.
 	reportHour = 8
 	// SpikeRest is the least time between two notices of spikes.
 	SpikeRest = 12 * time.Hour
-	// MaxSpikeThreshold bounds the visitors that make a spike.
+	// MaxSpikeThreshold limits the threshold of a spike.
 	MaxSpikeThreshold = 1_000_000
-	// ReportRows is how many pages, sources and goals a report lists.
+	// ReportRows is the number of pages, sources and goals in a report.
 	ReportRows = 10
-	// attemptLease is how long an attempt to send a letter keeps others from beginning one.
+	// attemptLease is how long an attempt to send a letter prevents other attempts.
 	attemptLease = time.Minute
 )
 
-// ReportSpec says what is sent to whom. An application has one report of each kind for each environment.
+// ReportSpec defines a report and its recipients. An application has one report of each kind per environment.
 type ReportSpec struct {
 	Kind        ReportKind `json:"kind"`
 	Environment string     `json:"environment"`
 	Number      uint64     `json:"number"`
 	Recipients  []string   `json:"recipients"`
-	// Threshold is how many visitors at a time make a spike; zero for other kinds.
+	// Threshold is the number of simultaneous visitors that make a spike; zero for other kinds.
 	Threshold uint64 `json:"threshold,omitempty"`
 	Enabled   bool   `json:"enabled"`
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s *ReportSpec) Validate() []FieldError {
 	var problems []FieldError
 	if !slices.Contains(s.Kind.Values(), s.Kind) {
@@ -64,7 +64,7 @@ func (s *ReportSpec) Validate() []FieldError {
 	return problems
 }
 
-// validateRecipients refuses a list of e-mail addresses that is empty, too long or holds anything else.
+// validateRecipients refuses a list of e-mail addresses that is empty, too long or contains anything else.
 func validateRecipients(field string, to []string) (problems []FieldError) {
 	if len(to) == 0 || len(to) > MaxRecipients {
 		problems = append(problems, FieldError{Field: field, Code: "out_of_range", Message: fmt.Sprintf("The field %s must list 1 to %d e-mail addresses.", field, MaxRecipients)})
@@ -77,7 +77,7 @@ func validateRecipients(field string, to []string) (problems []FieldError) {
 	return problems
 }
 
-// ReportPeriod is the span of local days that a regular report is about: the first and the last one, as YYYY-MM-DD.
+// ReportPeriod is the span of local days that a regular report covers: the first and the last one, as YYYY-MM-DD.
 type ReportPeriod struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
@@ -86,8 +86,8 @@ type ReportPeriod struct {
 // Range returns the period as a range of analytics.
 func (p ReportPeriod) Range() string { return "custom:" + p.From + ".." + p.To }
 
-// Period returns the latest period of a kind whose report is due at an instant: the week from Monday to Sunday, or the
-// calendar month, that was over at eight o'clock on the clocks of loc. Spikes have none.
+// Period returns the latest period of a kind with a report due at an instant: the week from Monday to Sunday, or the
+// calendar month, that was over at eight o'clock local time in loc. Spikes have no period.
 func (k ReportKind) Period(now time.Time, loc *time.Location) ReportPeriod {
 	first := k.boundary(now, loc)
 	switch k {
@@ -114,7 +114,8 @@ func (k ReportKind) Next(now time.Time, loc *time.Location) time.Time {
 	return time.Date(first.Year(), first.Month(), first.Day(), reportHour, 0, 0, 0, loc)
 }
 
-// boundary returns the day, as midnight of UTC, on whose morning the latest due period ended: a Monday, or a first of a month.
+// boundary returns the day, as midnight UTC, on whose morning the latest due period ended: a Monday, or the first of a
+// month.
 func (k ReportKind) boundary(now time.Time, loc *time.Location) time.Time {
 	local := now.In(loc)
 	day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
@@ -134,7 +135,7 @@ type ReportValue struct {
 	Visitors uint64 `json:"visitors"`
 }
 
-// Spike is what a notice of a spike tells: who was there when it was seen.
+// Spike is the content of a spike notice: the visitors at the time of its detection.
 type Spike struct {
 	At       time.Time     `json:"at"`
 	Visitors uint64        `json:"visitors"`
@@ -142,9 +143,9 @@ type Spike struct {
 	Sources  []ReportValue `json:"sources,omitempty"`
 }
 
-// ReportLetter is one message to one recipient that has not been taken by the mail server yet.
+// ReportLetter is one message to one recipient that the mail server has not accepted yet.
 type ReportLetter struct {
-	// ID is the same for every attempt, and for every node that makes one.
+	// ID is the same for every attempt, and on every node.
 	ID        string       `json:"id"`
 	To        string       `json:"to"`
 	Period    ReportPeriod `json:"period,omitzero"`
@@ -154,25 +155,26 @@ type ReportLetter struct {
 	CreatedAt time.Time    `json:"createdAt"`
 }
 
-// Report is a report with what was sent of it.
+// Report is a report with its sending state.
 type Report struct {
 	ID  string `json:"id"`
 	App AppRef `json:"app"`
 	ReportSpec
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
-	// Claimed is the latest period whose letters were made, SpikeAt when those of the latest spike were.
+	// Claimed is the latest period with created letters, SpikeAt the time of the latest spike with created letters.
 	Claimed ReportPeriod `json:"claimed,omitzero"`
 	SpikeAt time.Time    `json:"spikeAt,omitzero"`
 	// Letters wait for the mail server.
 	Letters []ReportLetter `json:"letters,omitempty"`
-	// SentAt is when the mail server took a letter last, Problem why it did not take the latest one; "" where it did.
+	// SentAt is when the mail server last accepted a letter. Problem is why it did not accept the latest one; "" if it
+	// did.
 	SentAt  time.Time `json:"sentAt,omitzero"`
 	Problem string    `json:"problem,omitempty"`
 }
 
-// Update gives a report another specification. Letters to whom it names no more are dropped, and a report that was off begins
-// with the period after the one that is due.
+// Update gives a report a new specification. Letters to removed recipients are dropped. A report that was off begins
+// with the period after the due one.
 func (r *Report) Update(spec ReportSpec, due ReportPeriod, now time.Time) {
 	if !r.Enabled && spec.Enabled {
 		r.Claimed, r.Problem = due, ""
@@ -181,7 +183,7 @@ func (r *Report) Update(spec ReportSpec, due ReportPeriod, now time.Time) {
 	r.Letters = slices.DeleteFunc(slices.Clone(r.Letters), func(l ReportLetter) bool { return !spec.Enabled || !slices.Contains(spec.Recipients, l.To) })
 }
 
-// Due reports whether the letters of a period, or of a spike, are still to be made.
+// Due reports whether the letters of a period, or of a spike, are still to be created.
 func (r *Report) Due(period ReportPeriod, spike *Spike) bool {
 	if !r.Enabled || len(r.Recipients) == 0 {
 		return false
@@ -192,7 +194,7 @@ func (r *Report) Due(period ReportPeriod, spike *Spike) bool {
 	return period.From > r.Claimed.From // a change of the time zone never repeats a period
 }
 
-// Claim makes the letters of a period or of a spike, one for each recipient. Letters of an earlier period that were not taken are dropped.
+// Claim creates the letters of a period or of a spike, one per recipient. It drops unsent letters of an earlier period.
 func (r *Report) Claim(period ReportPeriod, spike *Spike, now time.Time) {
 	about := period.From
 	if spike != nil {
@@ -208,7 +210,7 @@ func (r *Report) Claim(period ReportPeriod, spike *Spike, now time.Time) {
 	}
 }
 
-// Begin takes a letter for an attempt. It reports false where the letter is gone, or is another attempt's for now.
+// Begin claims a letter for an attempt. It returns false if the letter is gone or another attempt holds it.
 func (r *Report) Begin(id string, now time.Time) (letter ReportLetter, ok bool) {
 	at := slices.IndexFunc(r.Letters, func(l ReportLetter) bool { return l.ID == id && !l.Next.After(now) })
 	if at < 0 {
@@ -220,7 +222,8 @@ func (r *Report) Begin(id string, now time.Time) (letter ReportLetter, ok bool) 
 	return r.Letters[at], true
 }
 
-// End records what became of an attempt: problem is "" where the mail server took the letter. It reports false where the letter is gone.
+// End records the outcome of an attempt: problem is "" if the mail server accepted the letter. It returns false if the
+// letter is gone.
 func (r *Report) End(id, problem string, retry bool, now time.Time) bool {
 	at := slices.IndexFunc(r.Letters, func(l ReportLetter) bool { return l.ID == id })
 	if at < 0 {
@@ -231,7 +234,7 @@ func (r *Report) End(id, problem string, retry bool, now time.Time) bool {
 		r.SentAt = now
 	} else {
 		letter := &r.Letters[at]
-		// The attempt that is over is among those of the letter already.
+		// The letter's attempts already include the one that has ended.
 		next, again := (Delivery{Attempts: letter.Attempts - 1, CreatedAt: letter.CreatedAt}).Failed(now, retry)
 		if again {
 			letter.Next = next.Next
@@ -242,10 +245,10 @@ func (r *Report) End(id, problem string, retry bool, now time.Time) bool {
 	return true
 }
 
-// RecipientHash names a recipient in links without the address.
+// RecipientHash identifies a recipient in links without the address.
 func RecipientHash(address string) string { return HashSecretHex("recipient\x00" + address)[:32] }
 
-// Unsubscribe takes a recipient out, whom a hash names. It reports false where there is none such.
+// Unsubscribe removes the recipient with a hash. It returns false if there is no such recipient.
 func (r *Report) Unsubscribe(hash string) bool {
 	none := func(address string) bool { return RecipientHash(address) == hash }
 	if !slices.ContainsFunc(r.Recipients, none) {
@@ -256,7 +259,7 @@ func (r *Report) Unsubscribe(hash string) bool {
 	return true
 }
 
-// ReportContent is what a regular report tells.
+// ReportContent is the content of a regular report.
 type ReportContent struct {
 	Overview Overview
 	Pages    []ReportValue
@@ -264,7 +267,7 @@ type ReportContent struct {
 	Goals    []GoalCount
 }
 
-// ReportMail is a letter with everything that it says.
+// ReportMail is a letter with its full content.
 type ReportMail struct {
 	Letter      ReportLetter
 	Kind        ReportKind
@@ -272,10 +275,10 @@ type ReportMail struct {
 	AppName     string
 	Environment string
 	Location    *time.Location
-	// Content is of a regular report.
+	// Content is set for a regular report.
 	Content ReportContent
-	// Threshold is that of a spike.
+	// Threshold is set for a spike.
 	Threshold uint64
-	// Unsubscribe is the link by which the recipient leaves.
+	// Unsubscribe is the link by which the recipient unsubscribes.
 	Unsubscribe string
 }

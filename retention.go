@@ -8,7 +8,7 @@ import (
 // CohortIntervals lists the widths of cohorts.
 func CohortIntervals() []Interval { return []Interval{Week, Month} }
 
-// ParseCohortInterval reads the width of cohorts; the empty word is a week.
+// ParseCohortInterval parses the width of cohorts; the empty word is a week.
 func ParseCohortInterval(word string) (Interval, *FieldError) {
 	if word == "" {
 		return Week, nil
@@ -22,7 +22,7 @@ func ParseCohortInterval(word string) (Interval, *FieldError) {
 	}
 }
 
-// RetentionQuery asks which visitors came back.
+// RetentionQuery selects cohorts and the visitors that returned.
 type RetentionQuery struct {
 	AnalyticsScope
 	CohortBy Interval
@@ -30,14 +30,14 @@ type RetentionQuery struct {
 	Event string
 }
 
-// Cohort is the visitors whose first-ever event fell in the same period and, where the
-// read is filtered, who caused an event in that period which passes the filters.
+// Cohort is the visitors whose first event ever was in the same period. If the read is filtered, they must also have an
+// event in that period that passes the filters.
 type Cohort struct {
 	// From is the beginning of the period in the application's time zone.
 	From time.Time
 	Size uint64
-	// Periods counts who was active so many periods later, up to the end of the window.
-	// The first one is the size.
+	// Periods[n] counts the visitors that were active n periods later, up to the end of the window. The first one is
+	// the size.
 	Periods []uint64
 }
 
@@ -48,9 +48,8 @@ type Retention struct {
 	Cohorts  []Cohort
 }
 
-// ActiveUsers holds rolling uniques for every local day of a window: those of the day,
-// and of the 7 and 30 days that end with it. Stickiness is DAU/MAU of the same day, 0
-// where there is no MAU.
+// ActiveUsers holds rolling uniques for every local day of a window: of the day, and of the 7 and 30 days that end with
+// it. Stickiness is DAU/MAU of the same day, 0 if MAU is 0.
 type ActiveUsers struct {
 	Capped                    bool
 	DAU, WAU, MAU, Stickiness []Point
@@ -62,12 +61,11 @@ const (
 	MonthlyDays = 30
 )
 
-// Gaps counts, for every active day of every visitor, the days since the visitor's
-// active day before it: Gaps[day][gap] visitors, where a gap of zero stands for none
-// within MonthlyDays.
+// Gaps counts, for every active day of every visitor, the days since the visitor's previous active day: Gaps[day][gap]
+// visitors. A gap of zero stands for no active day within MonthlyDays.
 type Gaps map[int]*[MonthlyDays]uint64
 
-// Add counts visitors who were active on a day and, before it, last so many days ago.
+// Add counts visitors that were active on a day and whose previous active day was gap days earlier.
 func (g Gaps) Add(day, gap int, visitors uint64) {
 	if g[day] == nil {
 		g[day] = &[MonthlyDays]uint64{}
@@ -78,9 +76,8 @@ func (g Gaps) Add(day, gap int, visitors uint64) {
 	g[day][gap] += visitors
 }
 
-// Rolling returns, for every day of [0, days), who was active on it or on the width-1
-// days before it. An active day makes its visitor count for width days; those
-// that the active day before covers already are left out.
+// Rolling returns, for every day of [0, days), the number of visitors active on it or on the width-1 days before it. An
+// active day counts its visitor for width days, except for the days that the previous active day already covers.
 func (g Gaps) Rolling(width, days int) []uint64 {
 	changes := make([]int64, days+1)
 	for day, gaps := range g {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// LedgerBook makes the ledgers of an environment, each from the one before: what changed is recomputed, for the subscriptions whose items
-// changed and the others of their customers, and the sums of the days are adjusted by the difference. The result is
-// the same as that of all items at once, in whatever order they come. A book is used by one goroutine at a time; its ledgers may be read meanwhile.
+// LedgerBook makes the ledgers of an environment incrementally. It recomputes the subscriptions with changed items and
+// the other subscriptions of their customers, and adjusts the sums of the days by the difference. The result equals the
+// ledger of all items at once, in any order. Only one goroutine may use a book at a time; its ledgers may be read
+// meanwhile.
 type LedgerBook struct {
-	fixed     bool        // whether the reporting currency was asked for
+	fixed     bool        // whether the reporting currency was set explicitly
 	any       bool        // whether there was any item
-	first     *BillingRow // of those with a currency, the one that arrived first
+	first     *BillingRow // the earliest arrival among the items with a currency
 	rates     *RatesTo
 	rateRows  map[rateName]BillingRow
 	numbers   map[string]int32   // places of subscriptions by id
@@ -33,17 +34,18 @@ type rateName struct {
 // flowName is a digest of the kind and the id of a payment or refund.
 type flowName [16]byte
 
-// pendingLedger is what the next ledger has not got from the one before.
+// pendingLedger holds the changes since the last ledger.
 type pendingLedger struct {
 	subscriptions map[int32]*ledgerSubscription // new states, by place
-	customers     map[string]bool               // whose subscriptions changed
-	owned         map[int32]bool                // places whose new state is in no ledger yet
+	customers     map[string]bool               // with changed subscriptions
+	owned         map[int32]bool                // places with a new state that is in no ledger yet
 	flows         map[flowName]*ledgerFlow
 	rates         map[string]int64 // the day since which rates of a currency changed
-	everything    bool             // the reporting currency is another one
+	everything    bool             // the reporting currency has changed
 }
 
-// NewLedgerBook returns a book without items. Without a reporting currency it is that of the first subscription or payment that arrived.
+// NewLedgerBook returns a book without items. If currency is empty, the first subscription or payment to arrive
+// determines the reporting currency.
 func NewLedgerBook(currency string) *LedgerBook {
 	b := &LedgerBook{
 		fixed: currency != "", rateRows: map[rateName]BillingRow{}, numbers: map[string]int32{}, customers: map[string][]int32{},
@@ -60,8 +62,8 @@ func (b *LedgerBook) forget() {
 	}
 }
 
-// Replace takes items, in any order. Of each subscription, payment and refund that is among them, they are all items that are known; they
-// take the place of those before. The next [LedgerBook.Ledger] has them.
+// Replace takes items, in any order. For each subscription, payment and refund among them, rows must contain all known
+// items; they replace the earlier ones. The next [LedgerBook.Ledger] includes them.
 func (b *LedgerBook) Replace(rows []BillingRow) {
 	subscriptions, paid := map[string][]*BillingRow{}, map[flowName]*BillingRow{}
 	for n := range rows {
@@ -92,7 +94,7 @@ func (b *LedgerBook) Replace(rows []BillingRow) {
 	}
 }
 
-// firstOf orders items by arrival, those of one place in one request by what they are.
+// firstOf orders items by arrival, and items of the same place in a request by their contents.
 func firstOf(a, b *BillingRow) int {
 	return cmp.Or(a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Currency, b.Currency))
 }
@@ -103,7 +105,7 @@ func flowOf(row *BillingRow) (name flowName) {
 	return name
 }
 
-// rate takes a rate, unless a later one of its day is known.
+// rate stores a rate, unless a later one of its day is known.
 func (b *LedgerBook) rate(row *BillingRow) {
 	day := floorDay(row.Ts.UnixMilli())
 	name := rateName{row.Subject, row.Target, day}
@@ -117,7 +119,7 @@ func (b *LedgerBook) rate(row *BillingRow) {
 	}
 }
 
-// subscription takes all items of a subscription.
+// subscription stores all items of a subscription.
 func (b *LedgerBook) subscription(id string, items []*BillingRow) {
 	place, known := b.numbers[id]
 	if !known {
@@ -138,7 +140,7 @@ func (b *LedgerBook) subscription(id string, items []*BillingRow) {
 	b.customers[after.customer] = append(b.customers[after.customer], place)
 }
 
-// leave takes a subscription from a customer.
+// leave removes a subscription from a customer.
 func (b *LedgerBook) leave(customer string, place int32) {
 	rest := slices.DeleteFunc(b.customers[customer], func(other int32) bool { return other == place })
 	if len(rest) == 0 {
@@ -148,7 +150,7 @@ func (b *LedgerBook) leave(customer string, place int32) {
 	b.customers[customer] = rest
 }
 
-// at returns the present state of a subscription, nil where there is none.
+// at returns the present state of a subscription, or nil.
 func (b *LedgerBook) at(place int32) *ledgerSubscription {
 	if pending, changed := b.pending.subscriptions[place]; changed {
 		return pending
@@ -159,7 +161,7 @@ func (b *LedgerBook) at(place int32) *ledgerSubscription {
 	return nil
 }
 
-// own returns the state of a subscription for changes.
+// own returns the state of a subscription for modification.
 func (b *LedgerBook) own(place int32) *ledgerSubscription {
 	if !b.pending.owned[place] {
 		b.pending.subscriptions[place], b.pending.owned[place] = b.at(place).clone(), true
@@ -167,7 +169,7 @@ func (b *LedgerBook) own(place int32) *ledgerSubscription {
 	return b.pending.subscriptions[place]
 }
 
-// Subscribed returns the ids of the subscriptions whose customer, as it was sent, a function names.
+// Subscribed returns the ids of the subscriptions with a customer, as it was sent, for which named returns true.
 func (b *LedgerBook) Subscribed(named func(customer string) bool) (ids []string) {
 	for place := range int32(len(b.numbers)) {
 		if s := b.at(place); s.person != "" && named(s.person) {
@@ -215,7 +217,7 @@ func (b *LedgerBook) Ledger() *Ledger {
 	return b.ledger
 }
 
-// settleCurrency follows a reporting currency that changed, as it does where an item is stored before one that arrived earlier.
+// settleCurrency adopts a changed reporting currency. It changes if an item is stored before one that arrived earlier.
 func (b *LedgerBook) settleCurrency() {
 	if currency := b.ledger.Currency; !b.fixed && b.first != nil && b.first.Currency != currency {
 		next := *b.ledger
@@ -229,7 +231,7 @@ func (b *LedgerBook) settleCurrency() {
 	}
 }
 
-// convert values whatever changed, and whatever a new rate is for.
+// convert converts all changed amounts, and all amounts for which there is a new rate.
 func (b *LedgerBook) convert() {
 	if b.pending.everything || len(b.pending.rates) > 0 {
 		b.reprice()
@@ -242,7 +244,7 @@ func (b *LedgerBook) convert() {
 	}
 }
 
-// reprice copies whatever is to be valued again.
+// reprice copies everything that must be converted again.
 func (b *LedgerBook) reprice() {
 	since := func(currency string) (ms int64, changed bool) {
 		if b.pending.everything {

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// MovementKind says how a change of a subscription's MRR counts.
+// MovementKind classifies a change of a subscription's MRR.
 type MovementKind string
 
-// The kinds, as ChartMogul publishes them, with a return after churn as new: what a customer with no other paying subscription
-// begins is new, and what its last one ends is churn; what it adds to others is expansion, what it takes from them contraction.
+// The kinds, as ChartMogul defines them, except that a return after churn counts as new. The first paying subscription
+// of a customer is new, and the end of the last one is churn. An increase besides other subscriptions is expansion, a
+// decrease is contraction.
 const (
 	MovementNew         MovementKind = "new"
 	MovementExpansion   MovementKind = "expansion"
@@ -23,22 +24,22 @@ func MovementKinds() []MovementKind {
 	return []MovementKind{MovementNew, MovementExpansion, MovementContraction, MovementChurn}
 }
 
-// Ledger is the history of the subscriptions and payments of an environment in a reporting currency. It is not changed
-// once made; [LedgerBook] makes the next one, which shares with it whatever is the same.
+// Ledger is the history of the subscriptions and payments of an environment in a reporting currency. It is immutable;
+// [LedgerBook] makes the next one, which shares the unchanged parts.
 type Ledger struct {
 	// Currency is the reporting currency.
 	Currency string
-	// Any is set where anything was ever sent.
+	// Any is set if any item was ever sent.
 	Any           bool
 	subscriptions []*ledgerSubscription
 	days          []*ledgerDay // by time; days without steps and flows are left out
 	steps, flows  int
 }
 
-// ledgerSubscription is a subscription with its history. It is not changed once it is in a ledger.
+// ledgerSubscription is a subscription with its history. It is immutable once it is in a ledger.
 type ledgerSubscription struct {
 	id, customer string
-	person       string       // the customer as it was sent; empty where it was not
+	person       string       // the customer as it was sent, or empty
 	steps        []ledgerStep // by time
 }
 
@@ -46,7 +47,7 @@ type ledgerSubscription struct {
 type ledgerStep struct {
 	of        *ledgerSubscription
 	atMs      int64
-	kind      MovementKind // empty where the MRR stays
+	kind      MovementKind // empty if the MRR is unchanged
 	plan      string       // since the step
 	currency  string
 	status    SubscriptionStatus // since the step
@@ -54,14 +55,14 @@ type ledgerStep struct {
 	converted int64              // the same in the reporting currency
 	after     int64              // the MRR since the step in its own currency
 	carried   int64              // the same in the reporting currency
-	known     bool               // whether there was a rate for it
+	known     bool               // whether a rate was known for it
 	switches  bool               // whether the currency changes, so that a subscription neither begins nor ends
 	begins    int8               // the change of the number of paying subscriptions
-	customers int8               // of paying customers
-	trials    int8               // of trials
+	customers int8               // the change of the number of paying customers
+	trials    int8               // the change of the number of trials
 }
 
-// ledgerFlow is a payment or a refund. It is not changed once it is in a ledger.
+// ledgerFlow is a payment or a refund. It is immutable once it is in a ledger.
 type ledgerFlow struct {
 	atMs      int64
 	currency  string
@@ -71,18 +72,18 @@ type ledgerFlow struct {
 	known     bool
 }
 
-// NewLedger makes the ledger of billing items, which come in any order and may repeat themselves. Without a reporting currency it is
-// that of the first subscription or payment that arrived.
+// NewLedger makes the ledger of billing items, which come in any order and may be repeated. If currency is empty, the
+// first subscription or payment to arrive determines the reporting currency.
 func NewLedger(rows []BillingRow, currency string) *Ledger {
 	book := NewLedgerBook(currency)
 	book.Replace(rows)
 	return book.Ledger()
 }
 
-// DefaultCurrency is the reporting currency while nothing tells another one.
+// DefaultCurrency is the reporting currency while nothing determines another one.
 const DefaultCurrency = "USD"
 
-// About how many bytes a ledger and its book take for each of their parts, texts and entries of maps included.
+// Approximate bytes of a ledger and its book per part, including texts and map entries.
 const (
 	subscriptionBytes = 420
 	stepBytes         = 160
@@ -90,12 +91,12 @@ const (
 	dayBytes          = 400
 )
 
-// Bytes returns about how much memory the ledger takes, with the book that it is of.
+// Bytes returns the approximate memory of the ledger and its book.
 func (l *Ledger) Bytes() int {
 	return len(l.subscriptions)*subscriptionBytes + l.steps*stepBytes + l.flows*flowBytes + len(l.days)*dayBytes
 }
 
-// historyOf sorts the items of a subscription by time. Of those of one id, the first one that arrived holds.
+// historyOf sorts the items of a subscription by time. Of items with the same id, the first to arrive holds.
 func historyOf(rows []*BillingRow) []*BillingRow {
 	slices.SortFunc(rows, func(a, b *BillingRow) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), compareRows(a, b, (*BillingRow).arrivedBefore))
@@ -123,7 +124,7 @@ type subscriptionPoint struct {
 	cents  int64
 }
 
-// pointsOf returns the states that the items of a subscription say, and those that follow by themselves until the next item.
+// pointsOf returns the states of a subscription's items, and the changes that each item schedules before the next item.
 func pointsOf(rows []*BillingRow) (points []subscriptionPoint) {
 	for n, row := range rows {
 		from, until := row.Ts.UnixMilli(), int64(1<<62)
@@ -145,7 +146,7 @@ func pointsOf(rows []*BillingRow) (points []subscriptionPoint) {
 	return points
 }
 
-// ledgerDay holds what happened on a UTC day, and its sums. It is not changed once it is in a ledger.
+// ledgerDay holds the steps and flows of a UTC day, and their sums. It is immutable once it is in a ledger.
 type ledgerDay struct {
 	day   int64
 	steps []*ledgerStep // by time, then by subscription
@@ -153,23 +154,23 @@ type ledgerDay struct {
 	sums  ledgerSums
 }
 
-// ledgerSums sums up what happened in a time.
+// ledgerSums holds the sums of a period.
 type ledgerSums struct {
-	// totals hold the movements, and by how much the levels changed.
+	// totals hold the movements, and the changes of the levels.
 	totals RevenueTotals
 	// unknown counts the steps without a rate by currency.
 	unknown map[string]int
-	// others sums up payments in other currencies.
+	// others holds payments in other currencies.
 	others map[string]flowSums
 }
 
-// flowSums sums up payments and refunds in one currency.
+// flowSums holds the payments and refunds in one currency.
 type flowSums struct {
 	flows, unknown int
 	payments       int64
 }
 
-// take adds a step once, or takes it away with minus one.
+// take adds a step if sign is 1, and subtracts it if sign is -1.
 func (s *ledgerSums) take(step *ledgerStep, sign int64) {
 	s.totals.MRR += sign * step.converted
 	s.totals.Active += sign * int64(step.begins)
@@ -186,7 +187,7 @@ func (s *ledgerSums) take(step *ledgerStep, sign int64) {
 	}
 }
 
-// pay adds a payment or a refund once, or takes it away with minus one.
+// pay adds a payment or a refund if sign is 1, and subtracts it if sign is -1.
 func (s *ledgerSums) pay(flow *ledgerFlow, sign int64, currency string) {
 	s.totals.paid(flow, sign)
 	if flow.currency == currency {
@@ -208,7 +209,7 @@ func (s *ledgerSums) pay(flow *ledgerFlow, sign int64, currency string) {
 	}
 }
 
-// add adds the sums of another time.
+// add adds the sums of another period.
 func (s *ledgerSums) add(other *ledgerSums) {
 	s.totals.add(&other.totals)
 	for currency, steps := range other.unknown {
@@ -226,7 +227,7 @@ func (s *ledgerSums) add(other *ledgerSums) {
 	}
 }
 
-// dayChanges are what leaves days and what comes to them.
+// dayChanges holds the removed and the added parts by day.
 type dayChanges map[int64]*dayChange
 
 type dayChange struct {
@@ -242,7 +243,7 @@ func (c dayChanges) of(atMs int64) *dayChange {
 	return c[day]
 }
 
-// subscription has the steps of a subscription take the place of those before.
+// subscription replaces the steps of a subscription.
 func (c dayChanges) subscription(before, after *ledgerSubscription) {
 	if before != nil {
 		for n := range before.steps {
@@ -256,7 +257,7 @@ func (c dayChanges) subscription(before, after *ledgerSubscription) {
 	}
 }
 
-// flow has a payment or refund take the place of the one before.
+// flow replaces a payment or refund.
 func (c dayChanges) flow(before, after *ledgerFlow) {
 	if before != nil {
 		day := c.of(before.atMs)
@@ -266,7 +267,7 @@ func (c dayChanges) flow(before, after *ledgerFlow) {
 	day.flows = append(day.flows, after)
 }
 
-// apply returns the days of a ledger with the changes.
+// apply returns the days of a ledger with the changes applied.
 func (c dayChanges) apply(from *Ledger) []*ledgerDay {
 	days := make([]*ledgerDay, 0, len(from.days)+len(c))
 	rest := slices.Sorted(maps.Keys(c))
@@ -290,7 +291,8 @@ func (c dayChanges) apply(from *Ledger) []*ledgerDay {
 	return days
 }
 
-// with returns the day after a change, its sums adjusted by the difference. Where the reporting currency changed, everything changes.
+// with returns the day after a change, with its sums adjusted by the difference. If the reporting currency changed,
+// everything is replaced.
 func (d *ledgerDay) with(change *dayChange, currency string) *ledgerDay {
 	next := &ledgerDay{day: d.day, sums: ledgerSums{totals: d.sums.totals, unknown: maps.Clone(d.sums.unknown), others: maps.Clone(d.sums.others)}}
 	next.steps = replaced(d.steps, change.goneSteps, change.steps)
@@ -315,7 +317,7 @@ func (d *ledgerDay) with(change *dayChange, currency string) *ledgerDay {
 	return next
 }
 
-// replaced returns a list without some of its elements and with others.
+// replaced returns a list with some elements removed and others added.
 func replaced[T any](all, gone, come []*T) []*T {
 	leaves := make(map[*T]bool, len(gone))
 	for _, one := range gone {

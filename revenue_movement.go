@@ -12,13 +12,14 @@ type Movement struct {
 	Kind                   MovementKind
 	Subscription, Customer string
 	Plan, Currency         string
-	// Cents is the change in the subscription's currency, negative where the MRR shrinks; Converted is the same in the reporting
-	// currency, which says nothing where Known is not set.
+	// Cents is the change in the subscription's currency, negative if the MRR shrinks. Converted is the same in the
+	// reporting currency; it is meaningless if Known is false.
 	Cents, Converted int64
 	Known            bool
 }
 
-// order tells movements of one subscription at one instant apart: where the currency changes, one leaves before the other comes.
+// order orders movements of one subscription at the same instant: if the currency changes, the old MRR leaves before
+// the new one arrives.
 func (k MovementKind) order() int {
 	if k == MovementContraction || k == MovementChurn {
 		return 0
@@ -26,13 +27,13 @@ func (k MovementKind) order() int {
 	return 1
 }
 
-// follows reports whether a step comes after a movement in a list that begins with the newest.
+// follows reports whether a step comes after a movement in a list with the newest first.
 func (m *Movement) follows(step *ledgerStep) bool {
 	return cmp.Or(cmp.Compare(step.atMs, m.At.UnixMilli()), cmp.Compare(step.of.id, m.Subscription), cmp.Compare(step.kind.order(), m.Kind.order())) < 0
 }
 
-// Movements returns up to limit movements of a window as of an instant, the newest first, of one kind or of all. They begin
-// after a movement; nil stands for the beginning of the list.
+// Movements returns up to limit movements of a window as of an instant, the newest first, of one kind or of all. They
+// begin after a movement; nil is the beginning of the list.
 func (l *Ledger) Movements(window Window, now time.Time, kind MovementKind, after *Movement, limit int) (page []Movement, more bool) {
 	from, to := window.From.UnixMilli(), min(window.To.UnixMilli(), now.UnixMilli()+1)
 	if after != nil {
@@ -65,8 +66,8 @@ func (step *ledgerStep) movement() Movement {
 	}
 }
 
-// newLedgerSubscription follows the items of one subscription. The steps are in its own currency, and their kinds depend on what else
-// the customer pays for: [judge] and [ledgerSubscription.convert] complete them.
+// newLedgerSubscription builds a subscription from its items. The steps are in its own currency. Their kinds depend on
+// the customer's other subscriptions: [judge] and [ledgerSubscription.convert] complete them.
 func newLedgerSubscription(id string, rows []*BillingRow) *ledgerSubscription {
 	rows = historyOf(rows)
 	s := &ledgerSubscription{id: id}
@@ -76,7 +77,7 @@ func newLedgerSubscription(id string, rows []*BillingRow) *ledgerSubscription {
 		}
 	}
 	if s.customer == "" {
-		s.customer = "\x00" + id // nobody else has it
+		s.customer = "\x00" + id // unique to this subscription
 	}
 	points := pointsOf(rows)
 	s.steps = make([]ledgerStep, 0, len(points))
@@ -87,7 +88,7 @@ func newLedgerSubscription(id string, rows []*BillingRow) *ledgerSubscription {
 	return s
 }
 
-// tracked is how far a subscription came.
+// tracked is the state of a subscription after its latest step.
 type tracked struct {
 	status   SubscriptionStatus
 	plan     string
@@ -95,18 +96,18 @@ type tracked struct {
 	cents    int64 // its MRR
 }
 
-// follow takes the next state of the subscription.
+// follow adds the steps to the next state of the subscription.
 func (s *ledgerSubscription) follow(t *tracked, p *subscriptionPoint) {
 	step := ledgerStep{of: s, atMs: p.atMs, plan: p.row.Plan, currency: p.row.Currency, status: p.status, cents: p.cents - t.cents, after: p.cents}
 	switch {
 	case t.cents > 0 && p.cents > 0 && t.currency != p.row.Currency:
-		// The MRR leaves in its old currency and comes in its new one.
+		// The MRR leaves in the old currency and arrives in the new one.
 		s.steps = append(s.steps, ledgerStep{of: s, atMs: p.atMs, plan: t.plan, currency: t.currency, status: t.status, cents: -t.cents, switches: true})
 		step.cents, step.switches = p.cents, true
 	case t.cents == p.cents && t.status == p.status && t.plan == p.row.Plan:
 		return
 	case p.cents == 0 && t.cents > 0:
-		step.currency = t.currency // what ends is in the currency in which it was
+		step.currency = t.currency // an end is in the currency of the MRR that ends
 	}
 	if !step.switches {
 		step.count(t)
@@ -115,7 +116,7 @@ func (s *ledgerSubscription) follow(t *tracked, p *subscriptionPoint) {
 	*t = tracked{p.status, p.row.Plan, step.currency, p.cents}
 }
 
-// count notes whether a trial or a paying subscription begins or ends.
+// count records whether a trial or a paying subscription begins or ends.
 func (step *ledgerStep) count(t *tracked) {
 	switch {
 	case t.status != SubscriptionTrialing && step.status == SubscriptionTrialing:
@@ -131,8 +132,9 @@ func (step *ledgerStep) count(t *tracked) {
 	}
 }
 
-// judge sets the kinds of the steps of all subscriptions of one customer. What happens to them at one instant is judged by what the
-// customer pays for before and after it, so one who changes from one subscription to another neither churns nor is new.
+// judge sets the kinds of the steps of all subscriptions of one customer. Steps of the same instant are judged by
+// whether the customer pays before and after that instant. So a customer that switches subscriptions neither churns nor
+// is new.
 func judge(subscriptions []*ledgerSubscription) {
 	var steps []*ledgerStep
 	for _, s := range subscriptions {
@@ -161,7 +163,8 @@ func judge(subscriptions []*ledgerSubscription) {
 	}
 }
 
-// kindAmong returns the kind of the step for a customer who paid before and pays after it, or not.
+// kindAmong returns the kind of the step for a customer; paid and pays say whether the customer pays before and after
+// it.
 func (step *ledgerStep) kindAmong(paid, pays bool) MovementKind {
 	switch {
 	case step.cents == 0:
@@ -176,11 +179,12 @@ func (step *ledgerStep) kindAmong(paid, pays bool) MovementKind {
 	return MovementContraction
 }
 
-// convert values the steps in the reporting currency by the rates of their days. What ends takes away what it brought, and no decrease
-// takes more than that, so exchange rates alone never leave MRR behind.
+// convert converts the steps into the reporting currency with the rates of their days. The end of a subscription
+// removes the amount that it brought, and no decrease removes more than that. So exchange rates alone never leave MRR
+// behind.
 func (s *ledgerSubscription) convert(rates *RatesTo) {
 	var carried int64
-	unknown := false // a part of what is carried had no rate
+	unknown := false // a part of the carried amount had no rate
 	for n := range s.steps {
 		step := &s.steps[n]
 		step.converted, step.known = 0, true
@@ -199,7 +203,7 @@ func (s *ledgerSubscription) convert(rates *RatesTo) {
 	}
 }
 
-// clone returns the subscription with steps of its own.
+// clone returns a copy of the subscription with its own steps.
 func (s *ledgerSubscription) clone() *ledgerSubscription {
 	out := *s
 	out.steps = slices.Clone(s.steps)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// RevenueTotals are the figures of a window, in cents of the reporting currency. Those of movements are sums over the window, the
-// others are as of its end.
+// RevenueTotals are the figures of a window, in cents of the reporting currency. Movements are sums over the window,
+// the other figures are as of its end.
 type RevenueTotals struct {
 	MRR, Active, Trialing              int64
 	New, Expansion, Contraction, Churn int64
@@ -16,13 +16,13 @@ type RevenueTotals struct {
 	Payments, Refunds                  int64
 }
 
-// ARR is the MRR of a year.
+// ARR is the MRR times twelve.
 func (t *RevenueTotals) ARR() int64 { return 12 * t.MRR }
 
 // NetNew is the change of the MRR by the movements of the window.
 func (t *RevenueTotals) NetNew() int64 { return t.New + t.Expansion - t.Contraction - t.Churn }
 
-// ARPA is the MRR of a paying customer, rounded.
+// ARPA is the MRR per paying customer, rounded.
 func (t *RevenueTotals) ARPA() int64 {
 	if t.Customers == 0 {
 		return 0
@@ -30,7 +30,7 @@ func (t *RevenueTotals) ARPA() int64 {
 	return (2*t.MRR + t.Customers) / (2 * t.Customers)
 }
 
-// RevenuePlan sums up the subscriptions of one plan.
+// RevenuePlan holds the sums of one plan's subscriptions.
 type RevenuePlan struct {
 	Plan          string
 	MRR           int64
@@ -41,7 +41,7 @@ type RevenuePlan struct {
 type RevenueCurrency struct {
 	Currency      string
 	MRR, Payments int64
-	// Converted is set where everything of it is in the headline.
+	// Converted is set if the headline includes the whole amount.
 	Converted bool
 }
 
@@ -51,7 +51,7 @@ type RevenueOverview struct {
 	Any            bool
 	Totals, Before RevenueTotals
 	Series         []RevenuePoint
-	// Moved are what happened in each bucket of the series; its levels are by how much they changed.
+	// Moved holds the movements in each bucket of the series; its levels are changes.
 	Moved           []RevenueTotals
 	Plans           []RevenuePlan
 	OtherCurrencies []RevenueCurrency
@@ -63,10 +63,10 @@ type RevenuePoint struct {
 	MRR int64
 }
 
-// topPlans is how many plans a headline names.
+// topPlans is the number of plans in a headline.
 const topPlans = 10
 
-// Overview returns the headline of a window as of an instant: what is known to happen later does not count.
+// Overview returns the headline of a window as of an instant. Known future changes do not count.
 func (l *Ledger) Overview(window Window, now time.Time) RevenueOverview {
 	s := survey{ledger: l, out: RevenueOverview{Currency: l.Currency, Any: l.Any}, others: map[string]*RevenueCurrency{}}
 	from, to := window.From.UnixMilli(), min(window.To.UnixMilli(), now.UnixMilli()+1)
@@ -94,15 +94,15 @@ func (l *Ledger) Overview(window Window, now time.Time) RevenueOverview {
 // beginning is before all items.
 const beginning = -1 << 50
 
-// survey gathers a headline.
+// survey collects a headline.
 type survey struct {
 	ledger *Ledger
 	out    RevenueOverview
 	others map[string]*RevenueCurrency
 }
 
-// series sets the series: the buckets that end until an instant, and the last one. It returns the level at that instant and
-// what happened within the window.
+// series sets the series: the buckets that end until an instant, and the last one. It returns the level at that instant
+// and the sums within the window.
 func (s *survey) series(window Window, start *RevenueTotals, from, to int64) (level RevenueTotals, within ledgerSums) {
 	buckets := window.Buckets(window.Interval)
 	s.out.Moved = make([]RevenueTotals, len(buckets))
@@ -160,7 +160,7 @@ func (s *survey) rank(to int64) {
 	s.out.Plans = s.out.Plans[:min(len(s.out.Plans), topPlans)]
 }
 
-// until returns the last step before an instant, nil where there is none.
+// until returns the last step before an instant, or nil.
 func (s *ledgerSubscription) until(to int64) *ledgerStep {
 	for n := len(s.steps) - 1; n >= 0; n-- {
 		if s.steps[n].atMs < to {
@@ -170,12 +170,12 @@ func (s *ledgerSubscription) until(to int64) *ledgerStep {
 	return nil
 }
 
-// levelAs takes the figures that are as of an instant.
+// levelAs copies the figures that are as of an instant.
 func (t *RevenueTotals) levelAs(level *RevenueTotals) {
 	t.MRR, t.Active, t.Trialing, t.Customers = level.MRR, level.Active, level.Trialing, level.Customers
 }
 
-// add adds the totals of another time.
+// add adds the totals of another period.
 func (t *RevenueTotals) add(other *RevenueTotals) {
 	t.MRR += other.MRR
 	t.Active += other.Active
@@ -191,7 +191,7 @@ func (t *RevenueTotals) add(other *RevenueTotals) {
 	t.Refunds += other.Refunds
 }
 
-// moved adds a step once, or takes it away with minus one.
+// moved adds a step if sign is 1, and subtracts it if sign is -1.
 func (t *RevenueTotals) moved(step *ledgerStep, sign int64) {
 	switch step.kind {
 	case MovementNew:
@@ -211,7 +211,7 @@ func (t *RevenueTotals) moved(step *ledgerStep, sign int64) {
 	}
 }
 
-// paid adds a payment or a refund once, or takes it away with minus one.
+// paid adds a payment or a refund if sign is 1, and subtracts it if sign is -1.
 func (t *RevenueTotals) paid(flow *ledgerFlow, sign int64) {
 	if flow.refund {
 		t.Refunds += sign * flow.converted

@@ -1,13 +1,12 @@
 package svc
 
-// Rows are rows of every kind that are stored in the same block, each kind in the order in
-// which its rows were made.
+// Rows are rows of all kinds that are stored in the same block, each kind in the order of creation.
 type Rows struct {
 	Events      []EventRow
 	Occurrences []OccurrenceRow
 	Points      []MetricRow
 	Billings    []BillingRow
-	// Counts say what became of the items, with those of the tallies; Tallies names these.
+	// Counts are the fates of the items, including the counts of tallies; Tallies identifies the tallies.
 	Counts  UsageCounts
 	Tallies []TallyMark
 }
@@ -15,8 +14,8 @@ type Rows struct {
 // Len returns the number of rows of all kinds, without counts and tallies.
 func (r *Rows) Len() int { return len(r.Events) + len(r.Occurrences) + len(r.Points) + len(r.Billings) }
 
-// Each calls yield for every row, kind after kind, with the kind and the place of the row's
-// item among the items of its kind in the record.
+// Each calls yield for every row, kind after kind, with the kind and the place of the row's item among the items of its
+// kind in the record.
 func (r *Rows) Each(yield func(kind LetterKind, item int)) {
 	for i := range r.Events {
 		yield(LetterEvent, r.Events[i].Item)
@@ -32,7 +31,7 @@ func (r *Rows) Each(yield func(kind LetterKind, item int)) {
 	}
 }
 
-// Clear removes the rows and what they point to, and keeps the memory for other rows.
+// Clear removes the rows and everything that they reference, and retains the memory for reuse.
 func (r *Rows) Clear() {
 	clear(r.Events)
 	clear(r.Occurrences)

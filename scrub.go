@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// scrubbed stands in place of a secret.
+// scrubbed replaces a secret.
 const scrubbed = "[scrubbed]"
 
-// Scrub takes secrets out of what surrounds an error, before it is stored: the values of
-// headers, parameters, variables and other members whose names are those of secrets
-// (IsSecretName), credentials in addresses and after Bearer and Basic, and the numbers of
-// payment cards wherever they stand.
+// Scrub removes secrets from the context of an error before it is stored: the values of headers, parameters, variables
+// and other members with names of secrets (IsSecretName), credentials in addresses and after Bearer and Basic, and the
+// numbers of payment cards anywhere.
 func (o *Occurrence) Scrub() {
 	for _, text := range []*string{&o.Message, &o.Stack, &o.URL, &o.Referrer, &o.Request.URL, &o.Details.Query} {
 		*text = scrubText(*text)
@@ -47,7 +46,7 @@ var (
 	cardDigits = regexp.MustCompile(`[2-6][0-9](?:[ -]?[0-9]){11,17}`)
 )
 
-// scrubText takes secrets out of a text.
+// scrubText removes secrets from a text.
 func scrubText(text string) string {
 	if strings.Contains(text, "=") {
 		text = parameter.ReplaceAllStringFunc(text, func(found string) string {
@@ -70,7 +69,7 @@ func scrubText(text string) string {
 	return text
 }
 
-// scrubCards takes the numbers of payment cards out of a text.
+// scrubCards removes the numbers of payment cards from a text.
 func scrubCards(text string) string {
 	var out strings.Builder
 	done := 0
@@ -99,8 +98,8 @@ func scrubPairs(pairs map[string]string) {
 	}
 }
 
-// scrubJSON takes secrets out of a JSON document, by the names of members and by what texts
-// hold; one that does not parse is left out.
+// scrubJSON removes secrets from a JSON document, by the names of members and the contents of texts. A document that
+// does not parse is left out.
 func scrubJSON(document json.RawMessage) json.RawMessage {
 	if len(document) == 0 {
 		return document
@@ -124,7 +123,7 @@ func scrubJSON(document json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// scrubValue returns a value without secrets, and whether it held any.
+// scrubValue returns a value without secrets, and whether it contained any.
 func scrubValue(value any) (clean any, changed bool) {
 	switch value := value.(type) {
 	case string:

@@ -3,14 +3,13 @@ package svc
 // SessionGap is the pause that ends a session, in milliseconds (contract 49).
 const SessionGap = 30 * 60 * 1000
 
-// BounceEngagement is the engagement, in milliseconds, from which a session of
-// one page view is no bounce (contract 49).
+// BounceEngagement is the engagement, in milliseconds, from which a session of one page view is not a bounce (contract
+// 49).
 const BounceEngagement = 10 * 1000
 
-// Session is the intake's state of one visitor's session while it may still
-// grow. Times are milliseconds since the epoch. Started is the time of the
-// first event that was seen and never changes: bounces and durations are
-// counted at that instant, however the events of the session arrive.
+// Session is the intake's state of one visitor's session while it may still grow. Times are milliseconds since the
+// epoch. Started is the time of the first event that arrived and never changes: bounces and durations are counted at
+// that instant, in whatever order the events of the session arrive.
 type Session struct {
 	ID          string
 	Started     int64
@@ -19,23 +18,22 @@ type Session struct {
 	Deeds       SessionDeeds
 }
 
-// SessionDeeds is the set of the kinds of actions in a session, as bits. Actions are only ever added, so
-// two states of a session are joined by a bitwise or.
+// SessionDeeds is the set of the kinds of actions in a session, as bits. Actions are only ever added, so a bitwise or
+// joins two states of a session.
 type SessionDeeds uint8
 
 // Bits of SessionDeeds.
 const (
-	// OnePageview says that there was a page view, MorePageviews that there were
-	// several.
+	// OnePageview says that there was a page view, MorePageviews that there were several.
 	OnePageview SessionDeeds = 1 << iota
 	MorePageviews
 	// Interaction says that a person did something other than view a page.
 	Interaction
-	// Resumed says that the session goes on after its state was given up. It is
-	// judged by what was seen of it before, so it changes no sum.
+	// Resumed says that the session continues after its state was dropped. Its earlier rows already count, so it
+	// changes no sum.
 	Resumed
-	// Unbegun says that there was nothing so far but what tells who somebody is. It is not kept in the state of a
-	// session that has begun.
+	// Unbegun says that there were only identity events so far. The state of a session that has begun does not carry
+	// it.
 	Unbegun
 )
 
@@ -44,33 +42,33 @@ type SessionStep struct {
 	TsMs        int64
 	Pageview    bool
 	Interactive bool
-	// Identity says that the event only tells who somebody is. It never begins a session.
+	// Identity says that the event only identifies a person. It never begins a session.
 	Identity  bool
 	EngagedMs int64
 }
 
-// SessionDelta is the change that one event makes to the sums of its session: a session is
-// a bounce until it is not, and its duration grows, so deltas may be negative.
+// SessionDelta is the change that one event makes to the sums of its session. A session may cease to be a bounce, and
+// its duration grows, so deltas may be negative.
 type SessionDelta struct {
 	Bounce     int8
 	DurationMs int64
 }
 
-// SessionState is the state of a row's session as of its event, stored with the row so that the
-// session is known again from its latest rows. BeforeMs is how long before Started
-// the session's first event was, AfterMs how long after the row's event its last.
+// SessionState is the state of a row's session as of its event. It is stored with the row so that the session can be
+// restored from its latest rows. BeforeMs is the time from the session's first event to Started, AfterMs the time from
+// the row's event to the session's last event.
 type SessionState struct {
 	BeforeMs, AfterMs, EngagedMs int64
 	Deeds                        SessionDeeds
 }
 
-// Covers reports whether an event at an instant belongs to the session: not more
-// than the gap before its first or after its last event.
+// Covers reports whether an event at an instant belongs to the session: at most the gap before its first or after its
+// last event.
 func (s *Session) Covers(tsMs int64) bool {
 	return tsMs >= s.First-SessionGap && tsMs <= s.Last+SessionGap
 }
 
-// Add folds one event into the session and returns what it changed.
+// Add folds one event into the session and returns the change.
 func (s *Session) Add(step SessionStep) SessionDelta {
 	bounce, duration := s.bounce(), s.DurationMs()
 	s.Last = max(s.Last, step.TsMs)
@@ -92,13 +90,13 @@ func (s *Session) Add(step SessionStep) SessionDelta {
 	return SessionDelta{Bounce: s.bounce() - bounce, DurationMs: s.DurationMs() - duration}
 }
 
-// Join adds what another state of the same session knows of it.
+// Join merges another state of the same session.
 func (s *Session) Join(other *Session) {
 	s.First, s.Last = min(s.First, other.First), max(s.Last, other.Last)
 	s.EngagedMs, s.Deeds = max(s.EngagedMs, other.EngagedMs), s.Deeds|other.Deeds
 }
 
-// State returns what the row of an event of the session carries.
+// State returns the state that the row of an event of the session carries.
 func (s *Session) State(tsMs int64) SessionState {
 	return SessionState{BeforeMs: s.Started - s.First, AfterMs: s.Last - tsMs, EngagedMs: s.EngagedMs, Deeds: s.Deeds}
 }
@@ -116,8 +114,7 @@ func (s *Session) bounce() int8 {
 	return 0
 }
 
-// DurationMs is the engaged time where the client sent any, else the time from
-// the first to the last event.
+// DurationMs is the engaged time if the client sent any, else the time from the first to the last event.
 func (s *Session) DurationMs() int64 {
 	if s.EngagedMs > 0 {
 		return s.EngagedMs

@@ -11,31 +11,29 @@ import (
 // ShareIDBytes is the number of random bytes in a share's id: 96 bits, 24 hex digits.
 const ShareIDBytes = 12
 
-// Bounds of a share's settings.
+// Limits of a share's settings.
 const (
 	MaxPrivatePaths    = 100
 	MaxPrivatePathSize = 200 // bytes
 )
 
-// ShareSmallCount is the number of visitors from which a place is named; the
-// places of fewer are added up (contract 94).
+// ShareSmallCount is the number of visitors from which a place is named; places with fewer visitors are added up
+// (contract 94).
 const ShareSmallCount = 5
 
-// Share is the public page of an application's traffic: under which link it is
-// published, and what it shows. The zero value is not published and shows no
-// pages, campaigns, locations or browsers.
+// Share is the public page of an application's traffic: its link and its settings. The zero value is not published and
+// shows no pages, campaigns, locations or browsers.
 type Share struct {
-	// ID is 24 hex digits that name nobody; "" while the page is not published.
+	// ID is 24 hex digits that identify no tenant; "" while the page is not published.
 	ID string `json:"id"`
-	// LegacyLink says that the page is also found under the slugs of organization
-	// and application, as earlier shares were.
+	// LegacyLink says that the page is also found under the slugs of organization and application, like earlier shares.
 	LegacyLink bool `json:"legacyLink"`
 
 	Pages     bool `json:"pages"`
 	Campaigns bool `json:"campaigns"`
 	Locations bool `json:"locations"`
 	Browsers  bool `json:"browsers"`
-	// PrivatePaths are never shown; a * at the end stands for any end.
+	// PrivatePaths are never shown; a trailing * stands for any ending.
 	PrivatePaths []string `json:"privatePaths"`
 
 	PublishedAt *time.Time `json:"publishedAt"`
@@ -44,7 +42,7 @@ type Share struct {
 	Revision uint64 `json:"revision"`
 }
 
-// SharePatch holds the settings to change; nil fields stay as they are.
+// SharePatch holds the settings to change; nil fields are unchanged.
 type SharePatch struct {
 	Pages        *bool     `json:"pages" doc:"Show pages, entry pages and exit pages."`
 	Campaigns    *bool     `json:"campaigns" doc:"Show UTM sources, mediums and campaigns."`
@@ -60,13 +58,13 @@ type PublicShare struct {
 	Share Share
 }
 
-// ShareID writes random bytes as a share's id.
+// ShareID encodes random bytes as a share's id.
 func ShareID(random []byte) string { return hex.EncodeToString(random) }
 
-// Published reports whether anybody may read the page.
+// Published reports whether the page is public.
 func (s *Share) Published() bool { return s.ID != "" }
 
-// Links returns what finds the page, none while it is not published.
+// Links returns the links to the page, empty while it is not published.
 func (s *Share) Links(app AppRef) []string {
 	switch {
 	case !s.Published():
@@ -77,9 +75,8 @@ func (s *Share) Links(app AppRef) []string {
 	return []string{s.ID}
 }
 
-// Publish puts the page under a link that was never used before. Panels that the
-// patch does not show are private, also if an earlier page showed them; private
-// paths stay. It fails with conflict where the page is published.
+// Publish publishes the page under a new link. Panels that the patch does not show are private, even if an earlier page
+// showed them; private paths are retained. It fails with conflict if the page is already published.
 func (s *Share) Publish(id string, patch SharePatch, now time.Time) error {
 	if s.Published() {
 		return Errorf(CodeConflict, "The page is published; change its settings or rotate its link.")
@@ -94,8 +91,8 @@ func (s *Share) Publish(id string, patch SharePatch, now time.Time) error {
 	return nil
 }
 
-// Configure changes the settings, whether the page is published or not. A patch
-// that names nothing or breaks a rule fails with invalid_request.
+// Configure changes the settings, whether the page is published or not. A patch that names nothing or breaks a rule
+// fails with invalid_request.
 func (s *Share) Configure(patch SharePatch, now time.Time) error {
 	if patch == (SharePatch{}) {
 		return Invalid(FieldError{Field: "", Code: "empty_body", Message: "The body names nothing to change."})
@@ -108,8 +105,8 @@ func (s *Share) Configure(patch SharePatch, now time.Time) error {
 	return nil
 }
 
-// Rotate replaces the link; no earlier one finds the page any more, that of the
-// slugs included. It fails with conflict where the page is not published.
+// Rotate replaces the link. No earlier link works any more, including the one with the slugs. It fails with conflict if
+// the page is not published.
 func (s *Share) Rotate(id string, now time.Time) error {
 	if !s.Published() {
 		return Errorf(CodeConflict, "The page is not published.")
@@ -119,7 +116,7 @@ func (s *Share) Rotate(id string, now time.Time) error {
 	return nil
 }
 
-// Disable takes the page away; its links never come back. It fails with not_found where the page is not published.
+// Disable unpublishes the page; its links never work again. It fails with not_found if the page is not published.
 func (s *Share) Disable(now time.Time) error {
 	if !s.Published() {
 		return NotFound("published page")
@@ -151,7 +148,7 @@ func (s *Share) set(patch SharePatch) {
 	}
 }
 
-// Validate returns every problem of a patch, none for a good one.
+// Validate returns every problem of a patch, none if it is valid.
 func (p SharePatch) Validate() []FieldError {
 	if p.PrivatePaths == nil {
 		return nil
@@ -174,7 +171,7 @@ func (p SharePatch) Validate() []FieldError {
 	return problems
 }
 
-// Shows reports whether the owner lets strangers see the values of a dimension.
+// Shows reports whether the owner makes the values of a dimension public.
 func (s *Share) Shows(dimension Dimension) bool {
 	switch dimension {
 	case DimSource, DimMedium, DimReferrerDomain, DimDevice:
@@ -192,9 +189,8 @@ func (s *Share) Shows(dimension Dimension) bool {
 	return false
 }
 
-// Hides reports whether a value that a panel would show must not be seen: a
-// private path, and whatever reads like an e-mail address or holds a secret or
-// an id of one person.
+// Hides reports whether a value of a public panel must be hidden: a private path, or anything that reads like an e-mail
+// address or contains a secret or an id of one person.
 func (s *Share) Hides(dimension Dimension, value string) bool {
 	isPath := dimension == DimPath || dimension == DimEntryPath || dimension == DimExitPath
 	if isPath && slices.ContainsFunc(s.PrivatePaths, func(private string) bool { return matchesPath(private, value) }) {
@@ -203,8 +199,7 @@ func (s *Share) Hides(dimension Dimension, value string) bool {
 	return MaskShapes(value) != value || isPath && holdsKey(value)
 }
 
-// matchesPath reports whether a path is the private one, or begins like one that
-// ends in *.
+// matchesPath reports whether a path equals the private one, or has its beginning if the private one ends in *.
 func matchesPath(private, path string) bool {
 	if prefix, open := strings.CutSuffix(private, "*"); open {
 		return strings.HasPrefix(path, prefix)
@@ -212,16 +207,16 @@ func matchesPath(private, path string) bool {
 	return path == private || path == private+"/"
 }
 
-// The shortest runs of characters that are taken for keys of one person rather
-// than words: hexadecimal digits, and letters mixed with digits.
+// The shortest runs of characters that count as keys of one person rather than words: hexadecimal digits, and letters
+// mixed with digits.
 const (
 	hexKey   = 16
 	mixedKey = 20
 	uuidSize = 36
 )
 
-// holdsKey reports whether a part of a path is a UUID, a long run of hexadecimal
-// digits, or a long run of letters mixed with digits.
+// holdsKey reports whether a part of a path is a UUID, a long run of hexadecimal digits, or a long run of letters mixed
+// with digits.
 func holdsKey(path string) bool {
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' }) {
 		if isUUID(part) {

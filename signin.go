@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Lifetimes of what signs people in to the console.
+// Lifetimes of sign-ins to the console.
 const (
-	// SessionTime is how long a console session lives.
+	// SessionTime is the lifetime of a console session.
 	SessionTime = 12 * time.Hour
-	// SetupTime is how long a link of the operator waits to be opened.
+	// SetupTime is how long a link of the operator is valid.
 	SetupTime = 15 * time.Minute
 )
 
-// The names of console sessions say how the person was recognised. The operator knows whom a
-// session is for; a passkey may belong to somebody who was only ever invited under an address.
+// The names of console sessions say how the person was authenticated. The operator knows the person of a session; a
+// passkey may belong to a person that was only ever invited under an address.
 const (
 	SessionOfOperator = "console"
 	SessionOfPasskey  = "passkey"
 )
 
-// Proof says why an account belongs to the owner of its address.
+// Proof is the reason why an account belongs to the owner of its address.
 type Proof string
 
 // The proofs: the operator named the address, or a link was opened that was mailed to it. An account without a proof
-// was made through a link that the inviter could read.
+// was created through a link that the inviter could read.
 const (
 	ProofOperator Proof = "operator"
 	ProofMail     Proof = "mail"
 )
 
-// MaxSessions bounds the console sessions of a person; the oldest end.
+// MaxSessions limits the console sessions of a person; the oldest end.
 const MaxSessions = 100
 
 // SessionSpec describes a new console session.
@@ -59,7 +59,7 @@ type ConsoleSession struct {
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
-// SignInMethod says how somebody signed in.
+// SignInMethod is the way of signing in.
 type SignInMethod string
 
 // The methods.
@@ -75,13 +75,14 @@ func (SignInMethod) Values() []SignInMethod {
 	return []SignInMethod{SignInPasskey, SignInLink, SignInInvitation, SignInOperator}
 }
 
-// MaxSignIns bounds the log of sign-ins of a person. A failure that repeats the one before is noted once in SignInGrain.
+// MaxSignIns limits the log of sign-ins of a person. A failure that repeats the previous one is recorded once per
+// SignInGrain.
 const (
 	MaxSignIns  = 50
 	SignInGrain = time.Minute
 )
 
-// SignIn is a sign-in of a person, or one that failed.
+// SignIn is a successful or failed sign-in of a person.
 type SignIn struct {
 	ID     string       `json:"id"`
 	At     time.Time    `json:"at"`
@@ -96,24 +97,24 @@ type SignIn struct {
 type InvitationMail struct {
 	Organization Organization
 	Invitation   Invitation
-	// Secret is that of the link.
+	// Secret is the secret of the link.
 	Secret Secret
 }
 
-// Link is a person who may sign in once with the secret of a link, until it is spent.
+// Link lets a person sign in once with its secret.
 type Link struct {
 	User User
-	// Invitation is the id of the invitation that the link answers, and Org the organization
-	// that offers the seat; both are empty in a link of the operator.
+	// Invitation is the id of the invitation that the link answers, and Org the organization that offers the seat. Both
+	// are empty in a link of the operator.
 	Invitation string
 	Org        string
 	EndsAt     time.Time
-	// Mailed says that the link was sent to the address, and nobody else got it.
+	// Mailed says that the link was sent to the address and to no other recipient.
 	Mailed bool
 }
 
-// SignInPurpose is the purpose of a ceremony that signs in the person who answers it, and
-// JoinPurpose that of one that registers the first passkey of an invited person.
+// SignInPurpose is the purpose of a ceremony that signs in the person that answers it. JoinPurpose is the purpose of
+// one that registers the first passkey of an invited person.
 const (
 	SignInPurpose = "sign in"
 	joinPrefix    = "join "

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Bounds of silences.
+// Limits of silences.
 const (
-	// MaxSilences is how many silences an application keeps; those that have ended make room, the
-	// oldest first.
+	// MaxSilences is the number of stored silences per application. New ones replace ended ones, the oldest first.
 	MaxSilences = 200
 	// MaxSilenceTime is how long a silence may last.
 	MaxSilenceTime = 366 * 24 * time.Hour
 )
 
-// SilenceSpec says which incidents nobody is told of, and when. A matcher that is empty lets all pass.
+// SilenceSpec defines the incidents without notices, and the time. An empty matcher accepts all.
 type SilenceSpec struct {
 	Name        string            `json:"name"`
 	RuleID      string            `json:"ruleId,omitempty"`
@@ -28,7 +27,7 @@ type SilenceSpec struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// SilencePatch holds the fields of a request; those that are nil keep their values.
+// SilencePatch holds the fields of a request; nil fields keep their values.
 type SilencePatch struct {
 	Name        *string            `json:"name,omitempty"`
 	RuleID      *string            `json:"ruleId,omitempty"`
@@ -53,7 +52,7 @@ func (s SilenceSpec) With(p SilencePatch) SilenceSpec {
 	return s
 }
 
-// Validate returns every problem of the specification, none for a good one.
+// Validate returns every problem of the specification, none if it is valid.
 func (s *SilenceSpec) Validate() []FieldError {
 	problems := append(validateName(s.Name), validateLabels(s.Labels)...)
 	switch length := s.EndsAt.Sub(s.StartsAt); {
@@ -65,8 +64,7 @@ func (s *SilenceSpec) Validate() []FieldError {
 	return problems
 }
 
-// Silence is a span of time, for example of maintenance, in which incidents are recorded and nobody is
-// told of them.
+// Silence is a span of time, for example of maintenance, in which incidents are recorded but send no notices.
 type Silence struct {
 	ID string `json:"id"`
 	SilenceSpec
@@ -75,7 +73,7 @@ type Silence struct {
 	CreatedBy LedgerActor `json:"createdBy"`
 }
 
-// SilenceState says where a silence stands at an instant.
+// SilenceState is the state of a silence at an instant.
 type SilenceState string
 
 // The states.
@@ -90,7 +88,7 @@ func (SilenceState) Values() []SilenceState {
 	return []SilenceState{SilenceUpcoming, SilenceActive, SilenceEnded}
 }
 
-// At returns where the silence stands at an instant.
+// At returns the state of the silence at an instant.
 func (s *Silence) At(now time.Time) SilenceState {
 	switch {
 	case now.Before(s.StartsAt):
@@ -101,7 +99,7 @@ func (s *Silence) At(now time.Time) SilenceState {
 	return SilenceEnded
 }
 
-// Covers says whether the silence keeps an incident quiet at an instant.
+// Covers reports whether the silence suppresses an incident's notices at an instant.
 func (s *Silence) Covers(i *Incident, now time.Time) bool {
 	if s.At(now) != SilenceActive || s.RuleID != "" && s.RuleID != i.RuleID || s.MonitorID != "" && s.MonitorID != i.MonitorID ||
 		s.Environment != "" && s.Environment != i.Environment {
@@ -115,7 +113,7 @@ func (s *Silence) Covers(i *Incident, now time.Time) bool {
 	return true
 }
 
-// SilenceOf returns the silence that keeps an incident quiet longest, nil where none does.
+// SilenceOf returns the silence that suppresses an incident longest, or nil.
 func SilenceOf(silences map[string]Silence, i *Incident, now time.Time) *Silence {
 	var found *Silence
 	for _, silence := range silences {
@@ -126,8 +124,8 @@ func SilenceOf(silences map[string]Silence, i *Incident, now time.Time) *Silence
 	return found
 }
 
-// Quiet returns the state of a rule about to tell of its incident, which a silence keeps quiet: the
-// channels are told at the end of the silence if the incident is still open then.
+// Quiet returns the state of a rule with a notice that a silence suppresses. The channels are notified at the end of
+// the silence if the incident is still open then.
 func (s AlertState) Quiet(by *Silence) AlertState {
 	quiet := *s.Incident
 	quiet.Told, quiet.TellAt, quiet.SilenceID = false, by.EndsAt, by.ID
@@ -135,8 +133,8 @@ func (s AlertState) Quiet(by *Silence) AlertState {
 	return s
 }
 
-// Unquiet returns the state after the silence with an id was removed or changed, and whether that
-// concerns it: the rule judges at once whether to tell.
+// Unquiet returns the state after the silence with an id was removed or changed, and whether it is affected. If it is,
+// the rule decides at once whether to notify.
 func (s AlertState) Unquiet(silence string, now time.Time) (AlertState, bool) {
 	if !s.Incident.Live() || s.Incident.SilenceID != silence {
 		return s, false
@@ -147,7 +145,7 @@ func (s AlertState) Unquiet(silence string, now time.Time) (AlertState, bool) {
 	return s, true
 }
 
-// SortSilences orders silences: those that end last first.
+// SortSilences orders silences by their end, the latest first.
 func SortSilences(silences []Silence) {
 	slices.SortFunc(silences, func(a, b Silence) int { return cmp.Or(b.EndsAt.Compare(a.EndsAt), strings.Compare(b.ID, a.ID)) })
 }

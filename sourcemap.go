@@ -4,13 +4,13 @@ import "strings"
 
 // SourceMap is a source map on its way to the store.
 type SourceMap struct {
-	// DebugID is found in the code and in its map; URL, Release and Dist find the map of
-	// code without one. URL is the minified file's, as FileURL writes it.
+	// DebugID is in the code and in its map. URL, Release and Dist identify the map of code without one. URL is the
+	// minified file's, as FileURL writes it.
 	DebugID, URL, Release, Dist string
 	Content                     []byte
 }
 
-// Keys returns what the map is found by: its debug id, and its file within a release.
+// Keys returns the keys of the map: its debug id, and its file within a release.
 func (m *SourceMap) Keys() []string {
 	var keys []string
 	if m.DebugID != "" {
@@ -30,11 +30,11 @@ func ReleaseFileKey(release, dist, url string) string {
 	return ReleaseKeyPrefix(release) + dist + "\x00" + url
 }
 
-// ReleaseKeyPrefix begins the keys of the maps of a release.
+// ReleaseKeyPrefix is the prefix of the keys of a release's maps.
 func ReleaseKeyPrefix(release string) string { return "file:" + release + "\x00" }
 
-// FileURL writes the address of a file without scheme, host, query and fragment, as
-// build tools know it: https://example.com/js/app.js?v=1 is ~/js/app.js.
+// FileURL returns the address of a file without scheme, host, query and fragment, as build tools write it:
+// https://example.com/js/app.js?v=1 is ~/js/app.js.
 func FileURL(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	address, _, _ = strings.Cut(address, "?")
@@ -45,7 +45,7 @@ func FileURL(address string) string {
 	return address
 }
 
-// ArtifactOf returns what the key of a source map says.
+// ArtifactOf parses the key of a source map.
 func ArtifactOf(key string) Artifact {
 	a := Artifact{Key: key}
 	kind, rest, _ := strings.Cut(key, ":")

@@ -8,7 +8,7 @@ import (
 
 // ParsedStack is the parsed text of a stack.
 type ParsedStack struct {
-	// Name and Message are those of the text's headline, empty without one.
+	// Name and Message come from the text's headline; they are empty without one.
 	Name, Message string
 	// Frames begin with the call in which the error was thrown.
 	Frames []Frame
@@ -16,18 +16,18 @@ type ParsedStack struct {
 	Causes []Cause
 }
 
-// maxStackLines bounds the lines of a stack that are read.
+// maxStackLines limits the lines of a stack that are read.
 const maxStackLines = 1000
 
-// ParseStack reads the text of a stack as V8 (Chrome, Edge, Node), SpiderMonkey
-// (Firefox), JavaScriptCore (Safari), Hermes, Go, Python, the JVM, .NET, PHP, Ruby, Dart, Elixir,
-// Swift and Rust write it. Lines that are no frames are skipped; a text of another kind has no frames.
+// ParseStack parses the text of a stack as V8 (Chrome, Edge, Node), SpiderMonkey (Firefox), JavaScriptCore (Safari),
+// Hermes, Go, Python, the JVM, .NET, PHP, Ruby, Dart, Elixir, Swift and Rust write it. It skips lines that are not
+// frames; a text of another kind has no frames.
 func ParseStack(text string) ParsedStack {
 	parsed, _ := parseStack(text)
 	return parsed
 }
 
-// parseStack is ParseStack; former is what the former grouping read, nil if it read the same.
+// parseStack is ParseStack; former is the result of the former grouping, nil if it is the same.
 func parseStack(text string) (parsed ParsedStack, former *ParsedStack) {
 	lines := stackLines(text)
 	if spoken := dialectOf(lines); spoken != nil {
@@ -45,7 +45,7 @@ func stackLines(text string) []string {
 	return lines[:min(len(lines), maxStackLines)]
 }
 
-// parseFormerStack reads the kinds of stacks that the former grouping read.
+// parseFormerStack parses the kinds of stacks that the former grouping supported.
 func parseFormerStack(lines []string) ParsedStack {
 	if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "Traceback (most recent call last)") }) {
 		return parsePython(lines)
@@ -56,7 +56,7 @@ func parseFormerStack(lines []string) ParsedStack {
 	return parseLines(lines)
 }
 
-// parseLines reads the formats in which every line is a whole frame.
+// parseLines parses the formats in which every line is a complete frame.
 func parseLines(lines []string) ParsedStack {
 	var parsed ParsedStack
 	headline := []string{}
@@ -72,7 +72,7 @@ func parseLines(lines []string) ParsedStack {
 		case ok && !suppressed:
 			parsed.Frames = append(parsed.Frames, frame)
 		case isCause && len(parsed.Frames) > 0:
-			// What follows is the stack of another error.
+			// The rest is the stack of another error.
 			lines[i] = title
 			return parsed.headed(headline).causedBy(parseLines(lines[i:]))
 		case strings.HasPrefix(line, "Suppressed: "):
@@ -87,7 +87,7 @@ func parseLines(lines []string) ParsedStack {
 	return parsed.headed(headline)
 }
 
-// causeTitle returns the title of a cause from the line that begins it, in the words of the JVM and of Node.
+// causeTitle returns the title of a cause from its first line, in the forms of the JVM and of Node.
 func causeTitle(line string) (title string, ok bool) {
 	for _, mark := range []string{"Caused by: ", "[cause]: "} {
 		if title, ok = strings.CutPrefix(line, mark); ok {
@@ -97,7 +97,7 @@ func causeTitle(line string) (title string, ok bool) {
 	return "", false
 }
 
-// causedBy adds the cause of an error and the causes of that one.
+// causedBy adds the cause of an error and the causes of that cause.
 func (p ParsedStack) causedBy(cause ParsedStack) ParsedStack {
 	if cause.Name != "" || len(cause.Frames) > 0 {
 		p.Causes = append([]Cause{{cause.Name, cause.Message, cause.Frames}}, cause.Causes[:min(len(cause.Causes), MaxCauses-1)]...)
@@ -105,7 +105,7 @@ func (p ParsedStack) causedBy(cause ParsedStack) ParsedStack {
 	return p
 }
 
-// headed reads the lines before the first frame: the error's name and message.
+// headed parses the lines before the first frame: the error's name and message.
 func (p ParsedStack) headed(lines []string) ParsedStack {
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	text = strings.TrimPrefix(text, "Uncaught ")
@@ -138,7 +138,7 @@ func isErrorName(s string) bool {
 	return true
 }
 
-// parseAt reads a frame of V8 or the JVM: "at function (place)" or "at place".
+// parseAt parses a frame of V8 or the JVM: "at function (place)" or "at place".
 func parseAt(line string) (Frame, bool) {
 	rest, isAt := strings.CutPrefix(line, "at ")
 	if !isAt {
@@ -148,7 +148,7 @@ func parseAt(line string) (Frame, bool) {
 	if strings.HasSuffix(rest, ")") {
 		if open := strings.Index(rest, " ("); open >= 0 {
 			function, place = rest[:open], rest[open+2:len(rest)-1]
-			// "fn [as name] (place)" keeps the name with the function.
+			// "fn [as name] (place)" leaves the name with the function.
 			if last := strings.LastIndex(rest, " ("); last > open && !strings.Contains(place, "eval at ") {
 				function, place = rest[:last], rest[last+2:len(rest)-1]
 			}
@@ -173,7 +173,7 @@ func parseAt(line string) (Frame, bool) {
 	return frameOf(file, function, lineNumber, column), true
 }
 
-// parseJVM reads "package.Class.method" and "File.java:12" or "Native Method".
+// parseJVM parses "package.Class.method" and "File.java:12" or "Native Method".
 func parseJVM(function, place string) (Frame, bool) {
 	if strings.ContainsAny(function, " ") {
 		return Frame{}, false
@@ -185,20 +185,18 @@ func parseJVM(function, place string) (Frame, bool) {
 	return frame, true
 }
 
-// withoutModule cuts the module off "java.base/java.lang.Thread.run".
+// withoutModule removes the module from "java.base/java.lang.Thread.run".
 func withoutModule(function string) string {
 	return function[strings.LastIndexByte(function, '/')+1:]
 }
 
-// parseMozilla reads a frame of SpiderMonkey or JavaScriptCore:
-// "function@place".
+// parseMozilla parses a frame of SpiderMonkey or JavaScriptCore: "function@place".
 func parseMozilla(line string) (Frame, bool) {
 	function, place, isFrame := strings.Cut(line, "@")
 	if !isFrame {
 		return Frame{}, false
 	}
-	// A scoped package's folder holds an @ as well: the place follows the last
-	// @ that begins an address.
+	// The folder of a scoped package contains an @ too: the place follows the last @ that begins an address.
 	if at := strings.LastIndex(line, "@http"); at >= 0 {
 		function, place = line[:at], line[at+1:]
 	}
@@ -216,7 +214,7 @@ func parseMozilla(line string) (Frame, bool) {
 	return frameOf(file, function, lineNumber, column), true
 }
 
-// cutPlace cuts "file:line:column" and "file:line".
+// cutPlace splits "file:line:column" and "file:line".
 func cutPlace(place string) (file string, line, column int) {
 	file = place
 	var numbers []int
@@ -247,7 +245,7 @@ func frameOf(file, function string, line, column int) Frame {
 	return frame
 }
 
-// parsePython reads a traceback, whose last call stands last.
+// parsePython parses a traceback, in which the last call comes last.
 func parsePython(lines []string) ParsedStack {
 	var parsed ParsedStack
 	for _, line := range lines {
@@ -257,10 +255,10 @@ func parsePython(lines []string) ParsedStack {
 		case isFrame:
 			file, place, _ := strings.Cut(rest, `", line `)
 			number, function, _ := strings.Cut(place, ", in ")
-			at, _ := strconv.Atoi(number) // a line that is no number is unknown
+			at, _ := strconv.Atoi(number) // a line that is not a number is unknown
 			parsed.Frames = append(parsed.Frames, frameOf(file, function, max(at, 0), 0))
 		case strings.HasPrefix(line, "Traceback (most recent call last)"):
-			// Of chained errors the last one is the one that was raised.
+			// Of chained errors, the last one was raised.
 			parsed = ParsedStack{}
 		case len(parsed.Frames) > 0 && line == trimmed && trimmed != "" && parsed.Name == "":
 			parsed = parsed.headed([]string{trimmed})
@@ -270,8 +268,7 @@ func parsePython(lines []string) ParsedStack {
 	return parsed
 }
 
-// parseGo reads the first goroutine of a panic: a line for the call, a line for
-// the place.
+// parseGo parses the first goroutine of a panic: one line for the call, one line for the place.
 func parseGo(lines []string) ParsedStack {
 	var parsed ParsedStack
 	function, inside := "", false
@@ -296,7 +293,7 @@ func parseGo(lines []string) ParsedStack {
 	return parsed.belowPanic()
 }
 
-// belowPanic removes the frames above the panic: there the runtime only reports it.
+// belowPanic removes the frames above the panic, in which the runtime only reports it.
 func (p ParsedStack) belowPanic() ParsedStack {
 	if at := slices.IndexFunc(p.Frames, func(f Frame) bool { return f.Function == "panic" }); at >= 0 {
 		p.Frames = p.Frames[at+1:]
@@ -317,8 +314,8 @@ func goFunction(line string) string {
 	return line
 }
 
-// isGoRuntime reports whether a function is of Go's standard library, whose import
-// paths have no dot in their first element.
+// isGoRuntime reports whether a function belongs to Go's standard library: the first element of its import path has no
+// dot.
 func isGoRuntime(function string) bool {
 	path, _, isPath := strings.Cut(function, "/")
 	if isPath {
@@ -328,8 +325,7 @@ func isGoRuntime(function string) bool {
 	return isGoStandard(name)
 }
 
-// isGoStandard lists the first elements of the standard library that occur in
-// stacks.
+// isGoStandard reports whether an element is the first one of a standard library path that occurs in stacks.
 func isGoStandard(element string) bool {
 	switch element {
 	case "runtime", "net", "sync", "testing", "reflect", "internal", "encoding", "database", "io", "os", "bufio", "context", "time", "syscall", "fmt", "log", "html", "text", "crypto", "panic", "iter", "slices", "maps", "strings", "bytes", "sort":

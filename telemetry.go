@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TelemetryPolicy says what an environment takes in, how much of it, and what happens beyond (contract 25).
+// TelemetryPolicy defines the items that an environment accepts, their amount, and the action beyond it (contract 25).
 type TelemetryPolicy struct {
 	Events  EventsPolicy  `json:"events"`
 	Errors  ErrorsPolicy  `json:"errors"`
@@ -19,7 +19,7 @@ type TelemetryPolicy struct {
 	Alerts     BudgetAlerts `json:"alerts"`
 }
 
-// EventsPolicy bounds events, identifies and aliases.
+// EventsPolicy limits events, identifies and aliases.
 type EventsPolicy struct {
 	Enabled       bool    `json:"enabled"`
 	MonthlyBudget *int64  `json:"monthlyBudget" doc:"Events that are stored in a UTC month; null for no bound."`
@@ -29,32 +29,32 @@ type EventsPolicy struct {
 	DropBots      bool    `json:"dropBots" doc:"Drop what programs send, which is otherwise kept and marked isBot."`
 }
 
-// ErrorsPolicy bounds errors.
+// ErrorsPolicy limits errors.
 type ErrorsPolicy struct {
 	Enabled           bool   `json:"enabled"`
 	MonthlyBudget     *int64 `json:"monthlyBudget" doc:"Errors that are stored in a UTC month; null for no bound. The first errors of an issue are kept beyond it."`
 	PerIssuePerMinute int    `json:"perIssuePerMinute" doc:"Errors of one issue that a node takes in a minute; 0 for no bound."`
 }
 
-// MetricsPolicy bounds metric points.
+// MetricsPolicy limits metric points.
 type MetricsPolicy struct {
 	Enabled       bool   `json:"enabled"`
 	MonthlyBudget *int64 `json:"monthlyBudget" doc:"Points that are stored in a UTC month; null for no bound."`
-	// MaxSeries is how many series an environment may have within a day.
+	// MaxSeries limits the series of the environment within a day.
 	MaxSeries int `json:"maxSeries" doc:"Series that the environment may have within a day."`
-	// MaxLabelsPerSeries is how many labels a point may have.
+	// MaxLabelsPerSeries limits the labels of a point.
 	MaxLabelsPerSeries int `json:"maxLabelsPerSeries"`
 	// LabelDenylist names labels that are dropped.
 	LabelDenylist []string `json:"labelDenylist" doc:"Labels that are taken off every point."`
 }
 
-// FlagsPolicy bounds what is kept of evaluations of flags; they are answered all the same.
+// FlagsPolicy limits the stored evaluations of flags; flags are answered regardless.
 type FlagsPolicy struct {
 	RecordEvaluations bool    `json:"recordEvaluations"`
 	SampleRate        float64 `json:"sampleRate" doc:"The share of visitors whose evaluations are counted, 0 to 1."`
 }
 
-// BudgetAction says what happens to items over a budget.
+// BudgetAction is the action for items over a budget.
 type BudgetAction string
 
 // The actions.
@@ -70,15 +70,15 @@ func BudgetActions() []BudgetAction { return []BudgetAction{BudgetAccept, Budget
 // Values lists the actions.
 func (BudgetAction) Values() []BudgetAction { return BudgetActions() }
 
-// BudgetAlerts says who is told of budgets and of signals that stop, and when.
+// BudgetAlerts defines the channels and thresholds for notices about budgets and stopped signals.
 type BudgetAlerts struct {
 	Thresholds []int    `json:"thresholds" doc:"Percents of a budget at which the channels are told, once each a month."`
 	ChannelIDs []string `json:"channelIds" doc:"Channels of the application."`
-	// SilentSignals has the channels told when a signal that used to come stops.
+	// SilentSignals enables notices when an active signal stops.
 	SilentSignals bool `json:"silentSignals" doc:"Tell the channels when a signal that used to come stops for three times its usual pause, and when it comes again."`
 }
 
-// Bounds of a policy.
+// Limits of a policy.
 const (
 	MaxBudget           = 1 << 50
 	MaxPropertiesLimit  = MaxPropertiesKeys
@@ -92,10 +92,10 @@ const (
 	MaxIssueRate        = 1_000_000
 )
 
-// OverBudgetRate is the share of visitors that are kept over a budget, where the policy samples there.
+// OverBudgetRate is the share of visitors that is stored over a budget if the policy samples.
 const OverBudgetRate = 0.1
 
-// DefaultTelemetryPolicy applies where nobody chose another.
+// DefaultTelemetryPolicy applies until a member chooses another.
 func DefaultTelemetryPolicy() TelemetryPolicy {
 	return TelemetryPolicy{
 		Events:     EventsPolicy{Enabled: true, SampleRate: 1, MaxProperties: 64, MaxBytes: 2048},
@@ -107,7 +107,7 @@ func DefaultTelemetryPolicy() TelemetryPolicy {
 	}
 }
 
-// Validate returns every problem of the policy, none for a good one.
+// Validate returns every problem of the policy, none if it is valid.
 func (p *TelemetryPolicy) Validate() (problems []FieldError) {
 	within := func(field string, value, least, most int64) {
 		if value < least || value > most {
@@ -152,8 +152,8 @@ func (a *BudgetAlerts) validate() (problems []FieldError) {
 	return problems
 }
 
-// Normalise returns the policy in the form in which it is stored: lists without repetitions, ordered
-// where order says nothing, and never null.
+// Normalise returns the policy in its stored form: lists without repetitions, sorted if their order has no meaning, and
+// never null.
 func (p TelemetryPolicy) Normalise() TelemetryPolicy {
 	p.Metrics.LabelDenylist = orderedSet(p.Metrics.LabelDenylist)
 	p.Alerts.Thresholds = orderedSet(p.Alerts.Thresholds)
@@ -168,7 +168,7 @@ func orderedSet[T int | string](values []T) []T {
 	return slices.Compact(set)
 }
 
-// Budget returns the monthly budget of a signal, nil where it has none.
+// Budget returns the monthly budget of a signal, or nil.
 func (p *TelemetryPolicy) Budget(signal Signal) *int64 {
 	switch signal {
 	case SignalEvents:
@@ -197,7 +197,7 @@ func (p *TelemetryPolicy) Enabled(signal Signal) bool {
 	return true
 }
 
-// TelemetryState is all that is kept of the telemetry of an environment beside its usage.
+// TelemetryState is the stored telemetry state of an environment, except its usage.
 type TelemetryState struct {
 	App         AppRef          `json:"app"`
 	Env         string          `json:"env"`
@@ -205,24 +205,24 @@ type TelemetryState struct {
 	Revision    int64           `json:"revision"`
 	UpdatedAt   time.Time       `json:"updatedAt"`
 	Policy      TelemetryPolicy `json:"policy"`
-	// SampledSince is since when the events are sampled by their rate without interruption; zero where
-	// they are not.
+	// SampledSince is the instant since which the events are sampled by their rate without interruption; zero if they
+	// are not.
 	SampledSince time.Time `json:"sampledSince"`
 	// Month is the UTC month to which Over and Fired belong.
 	Month string `json:"month"`
-	// Over are the signals that are over their budgets, with since when.
+	// Over holds the signals over their budgets, and since when.
 	Over map[Signal]time.Time `json:"over"`
-	// Fired are the highest thresholds of which the channels were told, by signal.
+	// Fired are the highest notified thresholds by signal.
 	Fired map[Signal]int `json:"fired"`
-	// Alerts are the latest, the newest first.
+	// Alerts are the latest alerts, the newest first.
 	Alerts []BudgetAlert `json:"alerts"`
-	// Silent are the signals that used to come and have stopped.
+	// Silent are the active signals that have stopped.
 	Silent map[Signal]SilentSignal `json:"silent,omitempty"`
-	// Deliveries are the notices that were not delivered yet.
+	// Deliveries are the undelivered notices.
 	Deliveries []Delivery `json:"deliveries"`
 }
 
-// BudgetAlert is one time that the channels were told that a signal used a part of its budget.
+// BudgetAlert records one notification that a signal used a part of its budget.
 type BudgetAlert struct {
 	ID          string    `json:"id"`
 	Signal      Signal    `json:"signal"`
@@ -232,17 +232,17 @@ type BudgetAlert struct {
 	ChannelIDs  []string  `json:"channelIds"`
 }
 
-// MaxBudgetAlerts bounds the alerts that are kept.
+// MaxBudgetAlerts limits the stored alerts.
 const MaxBudgetAlerts = 50
 
-// Sampled says that an environment keeps a share of the visitors only.
+// Sampled says that an environment stores only a share of the visitors.
 type Sampled struct {
 	Rate  float64
 	Since time.Time
 }
 
-// Sampling returns the share of visitors whose items of a signal are kept at an instant, and since
-// when; nil where all are.
+// Sampling returns the share of visitors whose items of a signal are stored at an instant, and since when; nil if all
+// are.
 func (s *TelemetryState) Sampling(signal Signal, now time.Time) *Sampled {
 	sampled := Sampled{Rate: 1}
 	switch signal {
@@ -271,7 +271,7 @@ func (s *TelemetryState) Sampling(signal Signal, now time.Time) *Sampled {
 	return &sampled
 }
 
-// Update puts another policy in place of the present one, if that has the expected revision.
+// Update replaces the policy if the present one has the expected revision.
 func (s *TelemetryState) Update(policy TelemetryPolicy, now time.Time) {
 	rate := s.Policy.Events.SampleRate
 	s.Policy = policy.Normalise()
@@ -285,13 +285,13 @@ func (s *TelemetryState) Update(policy TelemetryPolicy, now time.Time) {
 	}
 }
 
-// InSample reports whether a visitor is among a share of the visitors. hash is that of the visitor in the
-// environment. Whoever is in a share is in every larger one, so signals with one rate keep the same visitors.
+// InSample reports whether a visitor belongs to a share of the visitors. hash is the hash of the visitor in the
+// environment. A visitor in a share is also in every larger one, so signals with one rate select the same visitors.
 func InSample(hash uint64, rate float64) bool {
 	if rate >= 1 {
 		return true
 	}
-	// The number of the partition comes from the low bits; the share is taken of mixed ones.
+	// The partition number comes from the low bits, so the share uses mixed bits.
 	hash ^= hash >> 33
 	hash *= 0xff51afd7ed558ccd
 	hash ^= hash >> 33
@@ -300,8 +300,8 @@ func InSample(hash uint64, rate float64) bool {
 	return float64(hash>>11)/(1<<53) < rate
 }
 
-// Projection says when a budget will be used up in the month of now, if usage goes on as in the
-// latest days; nil where it will not be. daily is the usage of a usual day.
+// Projection returns when a budget will be used up in the month of now if usage continues as in the latest days, nil if
+// it will not. daily is the usage of a typical day.
 func Projection(used, budget int64, daily float64, now time.Time) *time.Time {
 	if used >= budget || daily <= 0 {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// BudgetUse counts what the signals of an environment stored in a UTC month.
+// BudgetUse is the stored amount per signal of an environment in a UTC month.
 type BudgetUse struct {
 	Month string           `json:"month"`
 	Items map[Signal]int64 `json:"items"`
 }
 
-// Evaluate holds what was used against the budgets: it notes which signals are over theirs, and makes an alert, with a
-// notice for every channel, of the highest threshold that a signal has reached and that was not told in the month. newID makes
-// ids with a prefix. It reports whether anything changed; the same use again changes nothing.
+// Evaluate compares usage with the budgets. It records the signals that are over theirs. It creates an alert, with a
+// notice for every channel, for the highest threshold that a signal has reached and that was not notified this month.
+// newID makes ids with a prefix. Evaluate reports whether anything changed; the same usage again changes nothing.
 func (s *TelemetryState) Evaluate(use BudgetUse, now time.Time, newID func(prefix string) string) (changed bool) {
 	if s.Month != use.Month {
 		changed = len(s.Over)+len(s.Fired) > 0
@@ -54,7 +54,7 @@ func (s *TelemetryState) Evaluate(use BudgetUse, now time.Time, newID func(prefi
 	return changed
 }
 
-// reached returns the highest threshold that is not above a percentage, 0 where there is none.
+// reached returns the highest threshold that is not above a percentage, or 0.
 func (a *BudgetAlerts) reached(percent float64) (highest int) {
 	for _, threshold := range a.Thresholds {
 		if percent >= float64(threshold) {
@@ -64,7 +64,7 @@ func (a *BudgetAlerts) reached(percent float64) (highest int) {
 	return highest
 }
 
-// alert keeps an alert and its notices.
+// alert stores an alert and its notices.
 func (s *TelemetryState) alert(alert BudgetAlert, newID func(prefix string) string) {
 	s.Alerts = append([]BudgetAlert{alert}, s.Alerts...)
 	s.Alerts = s.Alerts[:min(len(s.Alerts), MaxBudgetAlerts)]
@@ -76,7 +76,8 @@ func (s *TelemetryState) alert(alert BudgetAlert, newID func(prefix string) stri
 	s.tell(alert.ChannelIDs, Notice{Event: NoticeOpen, App: s.App, Incident: incident}, alert.At, newID)
 }
 
-// Delivered notes how attempts to deliver notices ended: those without an entry are as they were, those with nil are done.
+// Delivered records the outcomes of attempts to deliver notices: notices without an entry are unchanged, notices with
+// nil are done.
 func (s *TelemetryState) Delivered(ends map[string]*Delivery) {
 	left := s.Deliveries[:0:0]
 	for _, delivery := range s.Deliveries {

@@ -2,21 +2,23 @@ package svc
 
 import "time"
 
-// Bounds of an answer about cardinality. They bound what is read and kept in memory as well.
+// Limits of an answer about cardinality. They also limit the data that is read and held in memory.
 const (
-	// CardinalityMetrics and CardinalityLabels are how many metrics are named, and how many labels of each.
+	// CardinalityMetrics is the number of metrics in the answer, CardinalityLabels the number of labels per metric.
 	CardinalityMetrics = 50
 	CardinalityLabels  = 5
-	// CardinalitySamples is how many values of a label are shown.
+	// CardinalitySamples is the number of values shown per label.
 	CardinalitySamples = 5
-	// CardinalitySeries is of how many series the labels are read. Where there are more, it is one in two of each metric, or one in
-	// three, and so on, but all of a metric that has CardinalityNarrow series at most.
+	// CardinalitySeries is the number of series whose labels are read. If there are more, one series in two of each
+	// metric is read, or one in three, and so on. All series of a metric with at most CardinalityNarrow series are
+	// read.
 	CardinalitySeries = 250_000
 	CardinalityNarrow = 2_000
-	// CardinalityProperties is how many properties are named, CardinalityEvents in how many events they are counted.
+	// CardinalityProperties is the number of properties in the answer, CardinalityEvents the number of events that are
+	// counted.
 	CardinalityProperties = 100
 	CardinalityEvents     = 50_000
-	// CardinalityKeys is how many pairs of event and property are told apart.
+	// CardinalityKeys is the number of distinct pairs of event and property.
 	CardinalityKeys = 10_000
 )
 
@@ -26,8 +28,8 @@ const (
 	MaxCardinalityDays     = 30
 )
 
-// CardinalityQuery asks what is widest in an environment: among the series with a point since an instant, and among
-// the newest events since then.
+// CardinalityQuery selects the widest metrics and properties of an environment, among the series with a point since an
+// instant and the newest events since then.
 type CardinalityQuery struct {
 	Environment Environment
 	Since       time.Time
@@ -35,42 +37,42 @@ type CardinalityQuery struct {
 	Masked bool
 }
 
-// MetricCardinality is how many series of each metric there are, the metric with most first.
+// MetricCardinality is the number of series of each metric, the metric with the most first.
 type MetricCardinality struct {
-	// Series counts those of all metrics. Counts are exact up to some ten thousand, then within 1 %.
+	// Series is the total of all metrics. Counts are exact up to some ten thousand, then within 1 %.
 	Series  int64
 	Metrics []MetricWidth
-	// Truncated says that there are more metrics, or more series than were looked at for their labels.
+	// Truncated says that there are more metrics, or that not all series were read for their labels.
 	Truncated bool
 }
 
-// MetricWidth is how many series a metric has, and the labels that make them, the widest first.
+// MetricWidth is the number of series of a metric, and the labels that cause them, the widest first.
 type MetricWidth struct {
 	Name   string
 	Series int64
 	Labels []LabelWidth
 }
 
-// LabelWidth is how many values a label of a metric has, with some of them.
+// LabelWidth is the number of values of a metric's label, with some of them.
 type LabelWidth struct {
 	Key            string
 	DistinctValues int64
 	Samples        []string
 }
 
-// PropertyCardinality is how many values each property of the newest events has, the widest first.
+// PropertyCardinality is the number of values of each property of the newest events, the widest first.
 type PropertyCardinality struct {
-	// Keys counts the pairs of event and property, CardinalityKeys at most; Events those looked at.
+	// Keys is the number of pairs of event and property, at most CardinalityKeys; Events is the number of events read.
 	Keys, Events int64
 	Properties   []PropertyWidth
-	// Truncated says that there are more properties, or more events than were looked at.
+	// Truncated says that there are more properties, or that not all events were read.
 	Truncated bool
 }
 
-// PropertyWidth is how many values a property of events of one name has.
+// PropertyWidth is the number of values of a property in events of one name.
 type PropertyWidth struct {
 	Event, Key     string
 	DistinctValues int64
-	// Types are the types of its values, ordered by their words.
+	// Types are the types of its values in alphabetical order.
 	Types []PropertyType
 }

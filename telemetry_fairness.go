@@ -6,30 +6,32 @@ import (
 	"time"
 )
 
-// Fairness says what bounds an application on a node, so that it does not cost others, and who met the bound.
+// Fairness holds the limits of an application on a node, which protect other applications, and the senders that reached
+// them.
 type Fairness struct {
-	// BytesPerSecond is what the application sent lately; Bound what it may send, nil while nothing bounds it.
+	// BytesPerSecond is the recent rate of the application; Bound is its limit, nil while it has none.
 	BytesPerSecond float64
 	Bound          *float64
-	// Addresses is how many addresses sent to the application lately with public keys, AddressBytesPerSecond what the one that sent
-	// most did; AddressBound what that one may send to all applications together, nil while nothing bounds it.
+	// Addresses is the number of addresses that recently sent to the application with public keys.
+	// AddressBytesPerSecond is the rate of the largest sender among them. AddressBound is the limit of that sender for
+	// all applications together, nil while it has none.
 	Addresses             int
 	AddressBytesPerSecond float64
 	AddressBound          *float64
-	// Met are the senders that were held back within the last hour, the one held back most first.
+	// Met are the senders that were throttled within the last hour, the most throttled first.
 	Met []FairnessMet
 }
 
-// FairnessMet is a sender that was held back: a key, and the network of the address where the key is public.
+// FairnessMet is a throttled sender: a key and, if the key is public, the network of the address.
 type FairnessMet struct {
 	KeyID, Network string
-	// Delayed and Refused count requests that waited, and those that were answered 503; ByAddress those that waited for the bound of
-	// their address; RateLimited errors beyond the bound of their key.
+	// Delayed counts requests that waited, Refused requests that were answered 503. ByAddress counts requests that
+	// waited for the limit of their address, RateLimited errors beyond the limit of their key.
 	Delayed, Refused, ByAddress, RateLimited int64
 	LastAt                                   time.Time
 }
 
-// SortFairness orders senders by how often they were held back.
+// SortFairness orders senders by how often they were throttled.
 func SortFairness(met []FairnessMet) []FairnessMet {
 	slices.SortFunc(met, func(a, b FairnessMet) int {
 		return cmp.Or(

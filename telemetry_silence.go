@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// SilenceDays is how many days say what the usual pause of a signal is: two weekends are always among them.
+// SilenceDays is the number of days that determine the usual pause of a signal: they always include two weekends.
 const SilenceDays = 22
 
 const (
-	// silenceFactor is how many usual pauses a signal may be silent, silenceLeast how long it may be in any case.
+	// silenceFactor is the number of usual pauses that a signal may be silent, silenceLeast the time it may be silent
+	// in any case.
 	silenceFactor, silenceLeast = 3, 5 * time.Minute
-	// silenceHistory is for how long, and silenceMinutes in how many minutes, items must have arrived before their pauses
-	// are judged. From silenceWeeks on the longest pause but one counts.
+	// silenceHistory is the time, and silenceMinutes the number of minutes, in which items must have arrived before
+	// their pauses are judged. From silenceWeeks on, the second longest pause counts.
 	silenceHistory, silenceMinutes, silenceWeeks = 48 * time.Hour, 10, 15 * 24 * time.Hour
 )
 
-// SignalPulse says when items of a signal arrived in an environment in the latest SilenceDays.
+// SignalPulse summarises the arrivals of a signal's items in an environment in the latest SilenceDays.
 type SignalPulse struct {
 	First, Last time.Time
-	// Minutes is in how many minutes items arrived.
+	// Minutes is the number of minutes in which items arrived.
 	Minutes int
 	// Longest and Second are the two longest pauses between them.
 	Longest, Second time.Duration
 }
 
-// UsualPause returns the pause that is usual for the signal; false where too little is known of it. It is the longest
-// pause but one, so one outage does not count and quiet weekends do; within the first fifteen days it is the longest.
+// UsualPause returns the usual pause of the signal, and false if too little is known of it. It is the second longest
+// pause, so that one outage does not count but quiet weekends do. Within the first fifteen days it is the longest.
 func (p *SignalPulse) UsualPause() (time.Duration, bool) {
 	known := p.Last.Sub(p.First)
 	switch {
@@ -42,20 +43,20 @@ func (p *SignalPulse) UsualPause() (time.Duration, bool) {
 // patience returns how long a signal with a usual pause may be silent.
 func patience(pause time.Duration) time.Duration { return max(silenceLeast, silenceFactor*pause) }
 
-// SilentSignal is a signal that used to come and has stopped.
+// SilentSignal is an active signal that has stopped.
 type SilentSignal struct {
-	// ID names the notices of its beginning and its end.
+	// ID identifies the notices of its beginning and its end.
 	ID string `json:"id"`
-	// LastAt is when the last item arrived, Since when the channels were told.
+	// LastAt is when the last item arrived, Since when the channels were notified.
 	LastAt     time.Time     `json:"lastAt"`
 	Since      time.Time     `json:"since"`
 	UsualPause time.Duration `json:"usualPause"`
 	ChannelIDs []string      `json:"channelIds"`
 }
 
-// Listen notes which signals have stopped and which have come back, with a notice for every channel, where the policy has
-// them watched. heard is since when items could be heard without interruption. It reports whether anything changed;
-// the same pulses again change nothing.
+// Listen records the signals that have stopped and the ones that have returned. It creates a notice for every channel
+// if the policy enables it. heard is the instant since which items could arrive without interruption. Listen reports
+// whether anything changed; the same pulses again change nothing.
 func (s *TelemetryState) Listen(pulses map[Signal]SignalPulse, heard, now time.Time, newID func(prefix string) string) (changed bool) {
 	silent := map[Signal]SilentSignal{}
 	for _, signal := range Signals() {
@@ -85,7 +86,7 @@ func (s *TelemetryState) Listen(pulses map[Signal]SignalPulse, heard, now time.T
 	return changed
 }
 
-// tellSilence keeps the notices that a signal has stopped, or has come back.
+// tellSilence stores the notices that a signal has stopped, or has returned.
 func (s *TelemetryState) tellSilence(signal Signal, one *SilentSignal, event NoticeEvent, now time.Time, newID func(prefix string) string) {
 	minutes := now.Sub(one.LastAt).Minutes()
 	incident := Incident{
@@ -100,7 +101,8 @@ func (s *TelemetryState) tellSilence(signal Signal, one *SilentSignal, event Not
 	s.tell(one.ChannelIDs, Notice{Event: event, App: s.App, Incident: incident}, now, newID)
 }
 
-// tell keeps a notice for each of some channels. Copies of the state share the list, so it is never appended to in place.
+// tell stores a notice for each of some channels. Copies of the state share the list, so it is never appended to in
+// place.
 func (s *TelemetryState) tell(channels []string, notice Notice, now time.Time, newID func(prefix string) string) {
 	s.Deliveries = slices.Clip(s.Deliveries)
 	for _, channel := range channels {

@@ -11,7 +11,7 @@ import (
 // Module is a part of the product that an application may switch on.
 type Module string
 
-// The modules, in the order in which they are shown.
+// The modules in display order.
 const (
 	ModuleAnalytics      Module = "analytics"
 	ModulePeople         Module = "people"
@@ -24,7 +24,7 @@ const (
 	ModuleAI             Module = "ai"
 )
 
-// Modules lists all modules in the order in which they are shown.
+// Modules lists all modules in display order.
 func Modules() []Module {
 	return []Module{
 		ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags,
@@ -35,8 +35,8 @@ func Modules() []Module {
 // Values lists the modules.
 func (Module) Values() []Module { return Modules() }
 
-// BuiltModules lists the modules that this program has routes for. An application keeps the switches of
-// other modules, for a version that has them, but no answer shows them.
+// BuiltModules lists the modules for which this program has routes. An application retains the switches of other
+// modules, for a version that has them, but no answer shows them.
 func BuiltModules() []Module {
 	return slices.DeleteFunc(Modules(), func(m Module) bool { return m == ModuleRevenue && !builtWithRevenue })
 }
@@ -51,7 +51,7 @@ func Platforms() []string {
 	return []string{"web", "ios", "android", "react-native", "flutter", "server", "desktop", "other"}
 }
 
-// Role is a member's place in an organization.
+// Role is a member's role in an organization.
 type Role string
 
 // The roles (contract 12).
@@ -68,7 +68,7 @@ func Roles() []Role { return []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer
 // Values lists the roles.
 func (Role) Values() []Role { return Roles() }
 
-// User is a person who may act. Email and Name are personal data.
+// User is a person that may act. Email and Name are personal data.
 type User struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
@@ -89,9 +89,8 @@ type Organization struct {
 	Name string `json:"name"`
 }
 
-// Environment is one of an application's three. Number names it in records and
-// rows; it is chosen at random when the application is created, and is also the
-// numeric id in an error SDK's DSN.
+// Environment is one of an application's three environments. Number identifies it in records and rows. It is chosen at
+// random when the application is created, and is also the numeric id in an error SDK's DSN.
 type Environment struct {
 	ID     string `json:"id"`
 	Slug   string `json:"slug"`
@@ -112,8 +111,8 @@ func slugsOf(environments []Environment) []string {
 // Sentry reads as a number.
 const ingestIDs = 1_000_000_000_000_000
 
-// IngestID is the number by which a Sentry DSN names the environment. The key alone
-// decides where an error belongs; the id is checked against it.
+// IngestID is the number that identifies the environment in a Sentry DSN. The key alone decides the environment of an
+// error; the id is checked against it.
 func (e Environment) IngestID() string { return strconv.FormatUint(e.Number%ingestIDs, 10) }
 
 // EnvironmentSlugs lists the environments that every application has.
@@ -142,13 +141,13 @@ type Application struct {
 	Modules        []Module `json:"modules"`
 	RetentionDays  int      `json:"retentionDays"`
 	AllowedOrigins []string `json:"allowedOrigins"`
-	// RequireUserHash says that items of public keys prove whom they name.
+	// RequireUserHash says that items with public keys must prove their distinct id.
 	RequireUserHash bool `json:"requireUserHash,omitempty"`
-	// PersonalFields are the names that the application adds to those of IsPersonal.
+	// PersonalFields are names that the application treats as personal in addition to IsPersonal.
 	PersonalFields []string      `json:"personalFields,omitempty"`
 	Organization   Organization  `json:"organization"`
 	Environments   []Environment `json:"environments"`
-	// Exclusions say what traffic is not kept.
+	// Exclusions select traffic that is dropped.
 	Exclusions Exclusions `json:"exclusions,omitzero"`
 	CreatedAt  time.Time  `json:"createdAt"`
 	UpdatedAt  time.Time  `json:"updatedAt"`
@@ -183,16 +182,16 @@ func (a *Application) Location() *time.Location {
 	return time.UTC
 }
 
-// Retention bounds, in days.
+// Limits of the retention, in days.
 const (
 	DefaultRetentionDays = 365
 	MaxRetentionDays     = 3650
 )
 
-// slugLimit is the longest slug, in bytes (contract 23).
+// slugLimit is the length of the longest slug, in bytes (contract 23).
 const slugLimit = 48
 
-// ReservedSlug reports whether a slug is kept for paths of the service.
+// ReservedSlug reports whether a slug is reserved for paths of the service.
 func ReservedSlug(slug string) bool {
 	switch slug {
 	case "new", "api", "docs", "s", "embed":
@@ -201,15 +200,14 @@ func ReservedSlug(slug string) bool {
 	return false
 }
 
-// ValidSlug reports whether s is a slug: lower-case letters, digits and single
-// inner hyphens, at most 48 bytes, not reserved.
+// ValidSlug reports whether s is a slug: lower-case letters, digits and single inner hyphens, at most 48 bytes, not
+// reserved.
 func ValidSlug(s string) bool {
 	return s != "" && s == Slugify(s) && !ReservedSlug(s)
 }
 
-// Slugify derives a slug from a name: lower-case, ASCII-folded, combining marks
-// dropped, everything else a hyphen, trimmed, at most 48 bytes (contract 23). It
-// may return "".
+// Slugify derives a slug from a name: lower-case, ASCII-folded, combining marks dropped, everything else a hyphen,
+// trimmed, at most 48 bytes (contract 23). It may return "".
 func Slugify(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -232,7 +230,7 @@ func Slugify(name string) string {
 	return strings.Trim(slug, "-")
 }
 
-// foldASCII maps a letter to its plain form, "" for what has none.
+// foldASCII maps a letter to its plain form, "" if it has none.
 func foldASCII(r rune) string {
 	switch {
 	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Scope is the coarse reach of a token.
+// Scope is a coarse right of a token.
 type Scope string
 
 // The scopes; each includes none of the others.
@@ -26,7 +26,7 @@ func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 // Values lists the scopes.
 func (Scope) Values() []Scope { return Scopes() }
 
-// Permission is the fine right that a route asks for.
+// Permission is the fine-grained right that a route requires.
 type Permission string
 
 // The permissions (contract 18).
@@ -55,7 +55,7 @@ const (
 	PermAIUse              Permission = "ai.use"
 )
 
-// Permissions lists all permissions in the order in which they are shown.
+// Permissions lists all permissions in display order.
 func Permissions() []Permission {
 	return []Permission{
 		PermOrgRead, PermAppsRead, PermAppsWrite, PermKeysRead, PermKeysWrite,
@@ -70,8 +70,7 @@ func Permissions() []Permission {
 // Values lists the permissions.
 func (Permission) Values() []Permission { return Permissions() }
 
-// scopeOf returns the scope under which a permission can be used (the
-// endpoint tables of the specification: keys ask for admin).
+// scopeOf returns the scope that a permission requires (the endpoint tables of the specification: keys require admin).
 func scopeOf(p Permission) Scope {
 	switch {
 	case p == PermKeysRead, p == PermKeysWrite:
@@ -83,7 +82,7 @@ func scopeOf(p Permission) Scope {
 	}
 }
 
-// rolePermissions returns what a role may do (contract 12).
+// rolePermissions returns the permissions of a role (contract 12).
 func rolePermissions(role Role) []Permission {
 	allowed := func(p Permission) bool {
 		switch role {
@@ -105,13 +104,12 @@ func rolePermissions(role Role) []Permission {
 	return out
 }
 
-// EffectivePermissions returns what a token of these scopes may do in the hands
-// of a member of this role: exactly that and nothing more.
+// EffectivePermissions returns exactly the permissions of a token with these scopes for a member with this role.
 func EffectivePermissions(role Role, scopes []Scope) []Permission {
 	out := []Permission{}
 	for _, p := range rolePermissions(role) {
-		// ai.use reads conversations under read and asks under write; the
-		// route's own scope decides, either scope lets the permission show.
+		// ai.use reads conversations with read and asks with write. The route's own scope decides; the permission shows
+		// with either scope.
 		if slices.Contains(scopes, scopeOf(p)) || p == PermAIUse && slices.Contains(scopes, ScopeWrite) {
 			out = append(out, p)
 		}
@@ -119,7 +117,7 @@ func EffectivePermissions(role Role, scopes []Scope) []Permission {
 	return out
 }
 
-// TokenKind says who a token speaks for.
+// TokenKind is the kind of a token's holder.
 type TokenKind string
 
 // The kinds of access token.
@@ -137,7 +135,7 @@ func (TokenKind) Values() []TokenKind {
 	return []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole, TokenLink}
 }
 
-// Prefix returns the beginning of every token of a kind.
+// Prefix returns the prefix of every token of a kind.
 func (k TokenKind) Prefix() string {
 	switch k {
 	case TokenPersonal:
@@ -154,14 +152,13 @@ func (k TokenKind) Prefix() string {
 	return ""
 }
 
-// Token is the record of an access token. The token itself is never stored:
-// its SHA-256 addresses this record.
+// Token is the record of an access token. The token itself is never stored: its SHA-256 identifies this record.
 type Token struct {
 	ID     string    `json:"id"`
 	Kind   TokenKind `json:"kind"`
 	Name   string    `json:"name"`
 	Scopes []Scope   `json:"scopes"`
-	// User is the person whom the token acts as; nil where none is bound.
+	// User is the person that the token acts as; nil if it is bound to no person.
 	User *User `json:"user"`
 	// Org is the only organization that an organization token addresses, by slug.
 	Org       string     `json:"org,omitempty"`
@@ -169,21 +166,19 @@ type Token struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 	RevokedAt *time.Time `json:"revokedAt"`
-	// LastUsedAt is when the token was last used, late by UseGrain at most; nil where it
-	// never was.
+	// LastUsedAt is when the token was last used, at most UseGrain late; nil if it never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
-	// Orphaned marks an organization token whose person has left the organization. It
-	// opens nothing until an owner of the organization adopts it.
+	// Orphaned marks an organization token whose person has left the organization. It is refused everywhere until an
+	// owner of the organization adopts it.
 	Orphaned bool `json:"orphaned,omitempty"`
 	// Hash is the SHA-256 of the token in hex.
 	Hash string `json:"-"`
 }
 
-// UseGrain is how often the use of a token is noted: a busy one costs one write in that time.
+// UseGrain is the interval at which the use of a token is recorded: a busy token costs one write per interval.
 const UseGrain = 10 * time.Minute
 
-// Used returns the time of last use to note for a use at an instant; nil where what is noted
-// is near enough.
+// Used returns the time of last use to record for a use at an instant; nil if the recorded time is close enough.
 func (t *Token) Used(at time.Time) *time.Time {
 	if t.LastUsedAt != nil && at.Sub(*t.LastUsedAt) < UseGrain {
 		return nil
@@ -197,12 +192,11 @@ func (t *Token) Live(now time.Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
 }
 
-// Grant is the set of rights of one request: the token, its owner's membership as read
-// for this request, and the permissions that remain.
+// Grant is the set of rights of one request: the token, its owner's membership as read for this request, and the
+// permissions that remain.
 type Grant struct {
 	Token Token
-	// Role is the owner's role in the addressed organization; empty where the
-	// route addresses none.
+	// Role is the owner's role in the addressed organization; empty if the route addresses none.
 	Role        Role
 	Permissions []Permission
 }
@@ -213,7 +207,7 @@ func (g *Grant) May(p Permission) bool { return p == "" || slices.Contains(g.Per
 // HasScope reports whether the token carries a scope.
 func (g *Grant) HasScope(s Scope) bool { return s == "" || slices.Contains(g.Token.Scopes, s) }
 
-// Secret is a token or key in the clear. It prints and logs as a mask.
+// Secret is a token or key in plain text. It prints and logs as a mask.
 type Secret string
 
 // String returns a mask.
@@ -235,9 +229,8 @@ const (
 // TokenPattern matches every access token and ingest key; secret scanners may use it.
 const TokenPattern = `svc_(?:(?:pat|org|agt|con|lnk)|(?:pub|sec)_[A-Za-z0-9]{1,8})_[0-9A-Za-z]{38}`
 
-// MintSecret builds a secret from a prefix and random bytes: 32 base62
-// characters and a CRC32 in six more, so that a typo is caught without a
-// look-up. It needs at least 32 random bytes.
+// MintSecret builds a secret from a prefix and random bytes: 32 base62 characters and a CRC32 in six more, so that a
+// typo is detected without a look-up. It needs at least 32 random bytes.
 func MintSecret(prefix string, random []byte) Secret {
 	body := make([]byte, secretBody)
 	for i := range body {
@@ -257,8 +250,7 @@ func checksum(s string) string {
 	return string(out)
 }
 
-// WellFormedSecret reports whether s has the form (TokenPattern) and the checksum
-// of a token or key.
+// WellFormedSecret reports whether s has the form (TokenPattern) and the checksum of a token or key.
 func WellFormedSecret(s string) bool {
 	begin, cut := len(s)-secretBody-secretSum, len(s)-secretSum
 	if begin <= 0 || !isBase62(s[begin:]) || !isSecretPrefix(s[:begin]) {
@@ -267,7 +259,7 @@ func WellFormedSecret(s string) bool {
 	return checksum(s[:cut]) == s[cut:]
 }
 
-// isSecretPrefix reports whether s begins tokens or keys.
+// isSecretPrefix reports whether s is a prefix of tokens or keys.
 func isSecretPrefix(s string) bool {
 	for _, kind := range TokenKind("").Values() {
 		if s == kind.Prefix() {

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Trail holds the lines of ledgers and the audit row that a change is saved with. It is saved in
-// one write with the change, so it stands if the change does, and only then.
+// Trail holds the ledger entries and the audit entry of a change. It is saved in the same write as the change, so it
+// exists exactly if the change does.
 type Trail struct {
-	// ID names the trail. Under it, what the trail holds is kept once.
+	// ID identifies the trail. The contents of a trail are stored once per ID.
 	ID string `json:"id"`
 	// Entries have no place in their ledgers yet.
 	Entries []LedgerEntry `json:"entries,omitempty"`
@@ -22,31 +22,31 @@ type Carrier struct {
 	fill func() (Trail, bool)
 
 	mu sync.Mutex
-	// lent says that a request under way carries the trail; left that it is saved, or may be.
-	// Offered says that some request carried it, apart that a change was saved without it.
+	// lent says that an open request carries the trail; left that the trail is saved, or may be. offered says that some
+	// request carried it, apart that a change was saved without it.
 	lent, left, offered, apart bool
 }
 
-// NewCarrier returns a carrier. Fill makes the trail when a request is about to carry it; it
-// reports false where that is not yet known.
+// NewCarrier returns a carrier. fill makes the trail when a request is about to carry it. It returns false if the trail
+// is not yet known.
 func NewCarrier(fill func() (Trail, bool)) *Carrier { return &Carrier{fill: fill} }
 
 type carrierKey struct{}
 
-// WithCarrier returns a context whose changes carry a trail. Nil has none of them carry one: it is
-// for steps that only prepare the change.
+// WithCarrier returns a context whose changes carry a trail. With nil, none of them carry one; it is for steps that
+// only prepare the change.
 func WithCarrier(ctx context.Context, carrier *Carrier) context.Context {
 	return context.WithValue(ctx, carrierKey{}, carrier)
 }
 
-// CarrierOf returns the carrier of a context, nil where there is none.
+// CarrierOf returns the carrier of a context, or nil.
 func CarrierOf(ctx context.Context) *Carrier {
 	carrier, _ := ctx.Value(carrierKey{}).(*Carrier)
 	return carrier
 }
 
-// Lend returns the encoded trail for a request, which ends with Return. It returns nil where another
-// request carries the trail, or nothing is to be carried.
+// Lend returns the encoded trail for a request, which ends with Return. It returns nil if another request carries the
+// trail, or if there is nothing to carry.
 func (c *Carrier) Lend() ([]byte, error) {
 	if c == nil {
 		return nil, nil
@@ -68,8 +68,8 @@ func (c *Carrier) Lend() ([]byte, error) {
 	return encoded, nil
 }
 
-// Return ends a request that was lent a trail, which may be nil. Saved reports that the request
-// saved a change, known that this is certain.
+// Return ends a request that was lent a trail, which may be nil. saved reports that the request saved a change, known
+// that this is certain.
 func (c *Carrier) Return(trail []byte, saved, known bool) {
 	if c == nil {
 		return
@@ -90,7 +90,7 @@ func (c *Carrier) Left() bool {
 	return c.left
 }
 
-// Needless reports whether there is nothing to leave: the trail was carried, and nothing was changed.
+// Needless reports whether the trail can be dropped: it was carried, and nothing was changed.
 func (c *Carrier) Needless() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

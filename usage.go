@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Signal is a kind of what applications send.
+// Signal is a kind of telemetry items.
 type Signal string
 
 // The signals. Identifies and aliases count as events, web vitals as metric points.
@@ -17,17 +17,16 @@ const (
 	SignalFlags   Signal = "flagEvaluations"
 )
 
-// Signals lists the signals in the order in which they are shown.
+// Signals lists the signals in display order.
 func Signals() []Signal { return []Signal{SignalEvents, SignalErrors, SignalMetrics, SignalFlags} }
 
 // Values lists the signals.
 func (Signal) Values() []Signal { return Signals() }
 
-// Fate is the outcome of an item that was sent: stored, a repetition of another one, or dropped for
-// a reason.
+// Fate is the outcome of an item: stored, a repetition of another one, or dropped for a reason.
 type Fate string
 
-// The fates. All but the first two and the last are the reasons of drops.
+// The fates. All except the first two and the last are drop reasons.
 const (
 	FateStored    Fate = "stored"
 	FateDuplicate Fate = "duplicate"
@@ -36,14 +35,14 @@ const (
 	FateSampled Fate = "sampled"
 	// FateInvalid is an item or a request that breaks a rule of the protocol, named by a code.
 	FateInvalid Fate = "invalid"
-	// FateBot is an event of a program, where the policy drops these.
+	// FateBot is an event of a program, if the policy drops them.
 	FateBot Fate = "bot"
 	// FateBadKey is a request with a key that was revoked, or without a valid one for the environment that it names.
 	FateBadKey Fate = "badKey"
-	// FateTooOld is an item that is older than its key may send, or that a later one of its series overtook.
+	// FateTooOld is an item that is older than its key permits, or that a later one of its series has overtaken.
 	FateTooOld Fate = "tooOld"
-	// FateDeadLetter is an item that was accepted and could not be stored, and waits for the operator;
-	// FateGivenUp is one that the operator gave up.
+	// FateDeadLetter is an item that was accepted but could not be stored, and waits for the operator; FateGivenUp is
+	// one that the operator gave up.
 	FateDeadLetter Fate = "deadLetter"
 	FateGivenUp    Fate = "givenUp"
 	// FateClientSide counts items that an SDK reports it did not send.
@@ -54,11 +53,12 @@ const (
 	FateRateLimited Fate = "rateLimited"
 	// FateExcluded is internal traffic; the code is the kind of the rule that excluded it.
 	FateExcluded Fate = "excluded"
-	// FateStripped counts parts that were left out of items which are kept otherwise; the code says why. The items have other fates as well.
+	// FateStripped counts parts that were left out of stored items; the code says why. The items have other fates as
+	// well.
 	FateStripped Fate = "stripped"
 )
 
-// DropReasons lists the fates of items that were dropped, in the order in which they are shown.
+// DropReasons lists the fates of dropped items in display order.
 func DropReasons() []Fate {
 	return []Fate{
 		FateBudget, FateSampled, FateInvalid, FateBot, FateBadKey, FateTooOld, FateDeadLetter, FateGivenUp, FateClientSide, FateDisabled, FateRateLimited, FateExcluded,
@@ -68,20 +68,20 @@ func DropReasons() []Fate {
 // Fates lists all fates.
 func Fates() []Fate { return append([]Fate{FateStored, FateDuplicate, FateStripped}, DropReasons()...) }
 
-// UsageKey says what a count counts: items of one signal that an environment sent on a UTC day, and
-// that met the same fate.
+// UsageKey identifies a count: the items of one signal that an environment sent on a UTC day and that have the same
+// fate.
 type UsageKey struct {
 	Environment uint64
 	// Day is a UTC day, in days since 1970.
 	Day    int32
 	Signal Signal
 	Fate   Fate
-	// Code names the rule that was broken, or the reason that the client gave.
+	// Code is the broken rule, or the client's reason.
 	Code string
 }
 
-// UsageCount is a number of items and about how many bytes they take in the log. A negative number
-// takes items out of a count that they have left for another.
+// UsageCount is a number of items and their approximate bytes in the log. A negative number removes items from a count
+// that they left for another.
 type UsageCount struct {
 	UsageKey
 	Items, Bytes int64
@@ -92,7 +92,7 @@ type UsageCount struct {
 // DayOf returns the UTC day of an instant in milliseconds, in days since 1970.
 func DayOf(ms int64) int32 { return int32(ms / (24 * time.Hour).Milliseconds()) }
 
-// UsageCounts are counts of different keys. There are few of them, so they are found by looking at all.
+// UsageCounts are counts with different keys. The list is short, so look-ups scan it.
 type UsageCounts []UsageCount
 
 // Add adds items to the count of their key.
@@ -108,8 +108,8 @@ func (c *UsageCounts) Add(one UsageCount) {
 	*c = append(*c, one)
 }
 
-// TallyMark names a group of counts that came through the log: the one that counted them, and the
-// place of the group among its groups. A group whose place is not after the last one that is known is a repetition.
+// TallyMark identifies a group of counts that came through the log: the counter, and the place of the group among its
+// groups. A group whose place is not after the last known one is a repetition.
 type TallyMark struct {
 	Source string
 	Seq    uint64
@@ -130,7 +130,7 @@ func LetterSignal(kind LetterKind) Signal {
 	return ""
 }
 
-// Rejection says which item of a request was not accepted and why.
+// Rejection is an item of a request that was not accepted, and the reason.
 type Rejection struct {
 	Index   int    `json:"index"`
 	Code    string `json:"code"`
@@ -160,7 +160,7 @@ const (
 	CodeOverBudget = "over_budget"
 )
 
-// UsageDays is how many UTC days of usage an answer has, today among them.
+// UsageDays is the number of UTC days of usage in an answer, including today.
 const UsageDays = 30
 
 // SignalUsage counts the items of one signal by their fate.
@@ -171,17 +171,17 @@ type SignalUsage struct {
 	Codes map[string]int64
 	// Stripped are the parts that were left out of items, by their code.
 	Stripped map[string]int64
-	// ClientReasons are the items that clients report as not sent, by the code that ClientReasonCode makes.
+	// ClientReasons are the items that clients report as not sent, by their ClientReasonCode.
 	ClientReasons map[string]int64
 	Bytes         int64
-	// LastAt is when the last item arrived; zero where none did.
+	// LastAt is when the last item arrived; zero if none did.
 	LastAt time.Time
 }
 
-// ClientReason is why a client says that it did not send something, in the client's words, and what.
+// ClientReason is the client's reason for not sending an item, and the category of the item.
 type ClientReason struct{ Reason, Category string }
 
-// clientReasonMark stands between reason and category in a code. An error's code is the reason alone.
+// clientReasonMark separates reason and category in a code. The code of errors is the reason alone.
 const clientReasonMark, clientReasonError = "/", "error"
 
 // ClientReasonCode returns the code under which such items are counted.
@@ -192,7 +192,7 @@ func ClientReasonCode(reason, category string) string {
 	return reason + clientReasonMark + category
 }
 
-// ClientReasonOf returns what a code says.
+// ClientReasonOf parses a code.
 func ClientReasonOf(code string) ClientReason {
 	reason, category, has := strings.Cut(code, clientReasonMark)
 	if !has {
@@ -217,7 +217,7 @@ type UsageDay struct {
 	Signals map[Signal]*SignalUsage
 }
 
-// NewUsageDays returns days without usage up to the day of now, the oldest first.
+// NewUsageDays returns empty days up to the day of now, the oldest first.
 func NewUsageDays(now time.Time, days int) []UsageDay {
 	today := now.UTC().Truncate(24 * time.Hour)
 	out := make([]UsageDay, days)
@@ -231,7 +231,7 @@ func NewUsageDays(now time.Time, days int) []UsageDay {
 	return out
 }
 
-// AddUsage adds counts to the days that they belong to; counts of other days are left out.
+// AddUsage adds counts to their days; it ignores counts of other days.
 func AddUsage(days []UsageDay, counts []UsageCount) {
 	for i := range counts {
 		c := &counts[i]

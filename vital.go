@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// VitalRating is how a vital is judged.
+// VitalRating is the rating of a vital.
 type VitalRating string
 
 // The ratings.
@@ -18,7 +18,8 @@ const (
 // Values lists the ratings.
 func (VitalRating) Values() []VitalRating { return []VitalRating{VitalGood, VitalFair, VitalPoor} }
 
-// vitalBounds returns up to where a vital is good, and from where on it is poor, as web.dev defines it.
+// vitalBounds returns the limit up to which a vital is good, and the limit from which it is poor, as web.dev defines
+// them.
 func vitalBounds(vital string) (good, poor float64) {
 	switch vital {
 	case "LCP":
@@ -33,7 +34,7 @@ func vitalBounds(vital string) (good, poor float64) {
 	return 800, 1800 // TTFB
 }
 
-// VitalBins are the observations of a vital as a sketch: bins (SketchKey) with how many each holds.
+// VitalBins are the observations of a vital as a sketch: bins (SketchKey) with their counts.
 type VitalBins struct {
 	Keys   []int16
 	Counts []uint64
@@ -49,8 +50,8 @@ type VitalScore struct {
 	Good, Poor float64
 }
 
-// Score judges the observations of a vital, nil where there are none. Shares are of whole bins, so an observation
-// within SketchAccuracy of a bound may be counted on its other side.
+// Score rates the observations of a vital, nil without observations. Shares count complete bins, so an observation
+// within SketchAccuracy of a limit may be counted on its other side.
 func (b *VitalBins) Score(vital string) *VitalScore {
 	var all, good, poor uint64
 	goodTo, poorFrom := vitalBounds(vital)
@@ -93,11 +94,11 @@ type VitalGroup struct {
 	Vitals  map[string]VitalBins
 }
 
-// VitalsQuery selects a page of the vitals of an environment, those with the most observations first.
+// VitalsQuery selects a page of the vitals of an environment, ordered by observations, the most first.
 type VitalsQuery struct {
 	Environment Environment
 	Window      Window
-	// By is path or device; Path and Device keep the observations of one.
+	// By is path or device; Path and Device select the observations of one.
 	By, Path, Device string
 	After            *VitalKey
 	Limit            int
@@ -110,7 +111,7 @@ type VitalKey struct {
 }
 
 // VitalDevice returns the kind of device of a user agent for the label of vitals: mobile, tablet or desktop, empty
-// where there is no user agent.
+// without a user agent.
 func VitalDevice(userAgent string) string {
 	lower := strings.ToLower(userAgent)
 	has := func(word string) bool { return strings.Contains(lower, word) }
