@@ -21,7 +21,7 @@ func proposed(effect svc.Effect, status svc.ActionStatus) svc.Action {
 	}
 }
 
-// TestTheApproveTable goes through every status, effect and right.
+// TestTheApproveTable tests every status, effect and right.
 func TestTheApproveTable(t *testing.T) {
 	may := svc.Grant{Token: svc.Token{Scopes: []svc.Scope{svc.ScopeRead, svc.ScopeWrite}}, Permissions: []svc.Permission{svc.PermAIUse, svc.PermAnalyticsWrite}}
 	noPermission := svc.Grant{Token: may.Token, Permissions: []svc.Permission{svc.PermAIUse}}
@@ -67,7 +67,7 @@ func TestTheApproveTable(t *testing.T) {
 	}
 }
 
-// TestTheEffectTable goes through every tier, mark and taint, and the policies.
+// TestTheEffectTable tests every tier, mark and taint, and the policies.
 func TestTheEffectTable(t *testing.T) {
 	for _, c := range []struct {
 		effect          svc.Effect

@@ -8,14 +8,14 @@ import (
 	"svc"
 )
 
-// TestTargetsRefuse holds forms of addresses that lead into a network, or nowhere.
+// TestTargetsRefuse tests forms of addresses that lead into a private network or nowhere.
 func TestTargetsRefuse(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		// Loopback and this host.
 		"http://127.0.0.1/", "http://127.0.0.1:8081/metrics", "http://127.255.255.254/", "http://0.0.0.0/", "http://0.1.2.3/", "http://[::1]/", "http://[::]/",
 		"http://localhost/", "http://LOCALHOST:80/", "http://localhost./", "http://a.localhost/", "http://localhost.localdomain/",
-		// The same in other writings.
+		// The same in other notations.
 		"http://127.1/", "http://127.0.1/", "http://2130706433/", "http://017700000001/", "http://0177.0.0.1/", "http://0x7f000001/", "http://0x7f.0.0.1/",
 		"http://0x7F.1/", "http://127.0.0.1./", "http://127.000.000.001/", "http://example.0x7f/", "http://１２７.0.0.1/", "http://127。0。0。1/", "http://①②⑦.⓪.⓪.①/",
 		"http://127.0.0.1%00.example.com/", "http://%31%32%37.0.0.1/", "http://127.0.0.1%2f@example.com/", "http://0/",
@@ -79,8 +79,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// FuzzTargets asserts that whatever a URL looks like, an address that it names is
-// permitted only where it is public.
+// FuzzTargets asserts for any URL that an address in it is permitted only if it is public.
 func FuzzTargets(f *testing.F) {
 	for _, seed := range []string{"http://127.0.0.1/", "https://example.com/a", "http://[::ffff:10.0.0.1]:80/", "http://0x7f.1/", "http://a@b"} {
 		f.Add(seed)

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// TestWhatARuleMayNotSay changes a good rule and names the problems, as field and code.
+// TestWhatARuleMayNotSay changes a valid rule and lists the problems, as field and code.
 func TestWhatARuleMayNotSay(t *testing.T) {
 	t.Parallel()
 	at := func(x float64) *float64 { return &x }

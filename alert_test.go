@@ -11,8 +11,8 @@ import (
 	"svc"
 )
 
-// TestLivesOfRules plays values to rules, one a minute, and compares what happens: the
-// state after each, and in brackets what channels are told.
+// TestLivesOfRules plays values to rules, one per minute, and compares the results: the state after each and, in
+// brackets, the notices to channels.
 func TestLivesOfRules(t *testing.T) {
 	t.Parallel()
 	half := 0.5
@@ -52,8 +52,8 @@ func TestLivesOfRules(t *testing.T) {
 	}
 }
 
-// play returns the states that values lead to, and checks after each that a rule has at
-// most one live incident, which is there exactly while it fires.
+// play returns the states after values. It checks after each value that a rule has at most one live incident, and has
+// one exactly while it fires.
 func play(rule *svc.AlertRule, values []float64) (out []string) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	state := svc.AlertState{State: svc.AlertOK}
@@ -121,7 +121,7 @@ func TestAcknowledging(t *testing.T) {
 	if _, err := taken.Acknowledge(ada, now); svc.CodeOf(err) != svc.CodeConflict {
 		t.Errorf("twice: %v", err)
 	}
-	// It resolves by itself nevertheless, and firing goes on silently until then.
+	// It resolves nevertheless, and firing continues silently until then.
 	state := svc.AlertState{State: svc.AlertFiring, Incident: &taken}
 	state, events := state.Resolve(nil, now.Add(time.Minute))
 	if state.State != svc.AlertOK || state.Incident.Status != svc.IncidentResolved || state.Incident.ResolvedBy != nil || events != nil {

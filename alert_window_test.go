@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAlertSlotsAddUp folds observations in parts and in any order: the slots are the same
-// as of all at once, and percentiles are within the accuracy of a sketch.
+// TestAlertSlotsAddUp folds observations in parts and in any order. The slots equal the slots of all at once, and
+// percentiles are within the accuracy of a sketch.
 func TestAlertSlotsAddUp(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	counter, now := AlertCounter{Kind: AlertMetric, Minutes: 5, Bins: true}, time.Unix(1e9, 0)
@@ -47,8 +47,7 @@ func TestAlertSlotsAddUp(t *testing.T) {
 	}
 }
 
-// TestAlertWindowsEnd says when slots leave windows of several lengths, and that the value
-// changes just then.
+// TestAlertWindowsEnd tests when slots leave windows of several lengths, and that the value changes exactly then.
 func TestAlertWindowsEnd(t *testing.T) {
 	for _, minutes := range []int{1, 5, 10, 60, MaxWindowMinutes} {
 		counter, at := AlertCounter{Kind: AlertEventVolume, Minutes: minutes}, time.Unix(1e9+7, 0)

@@ -164,7 +164,8 @@ func TestNormaliseOrigin(t *testing.T) {
 	}
 }
 
-// TestOriginAllowed asks for pages of an origin (R2): a wildcard stands for subdomains, and a domain is the same in both forms.
+// TestOriginAllowed tests pages of an origin (R2): a wildcard stands for subdomains, and the two forms of a domain are
+// equal.
 func TestOriginAllowed(t *testing.T) {
 	for _, test := range []struct {
 		origin  string

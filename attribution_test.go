@@ -232,8 +232,8 @@ func TestAttributeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzAttribute checks that no input breaks the scan and that it agrees with
-// net/url wherever that accepts the input.
+// FuzzAttribute checks that no input breaks the scan and that it agrees with net/url for every input that net/url
+// accepts.
 func FuzzAttribute(f *testing.F) {
 	f.Add("https://shop.example.com/p?utm_source=a+b&gclid=%41&x", "https://www.google.com/")
 	f.Add("//u@h:1/p?utm_medium=%zz;", "http://[::1]:80/%2f?utm_term")

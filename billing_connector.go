@@ -290,7 +290,8 @@ type ConnectedBilling struct {
 	Sync BillingSync
 }
 
-// State returns the health of a connector at an instant. A generic connector is healthy if anyItems is true.
+// State returns the health of a connector at an instant. A generic connector is current if anyItems is true, else
+// waiting.
 func (c *ConnectedBilling) State(anyItems bool, now time.Time) BillingState {
 	switch {
 	case !c.Enabled:

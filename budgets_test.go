@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// What a reader can hold in mind: files of a package, lines of a file. Tests and generated files do not
-// count. Functions have 50 lines at most, which the linter checks (funlen in .golangci.yml).
+// A reader's capacity: files per package, lines per file. Tests and generated files do not count. Functions have at
+// most 50 lines, which the linter checks (funlen in .golangci.yml).
 const (
 	packageFiles = 30
 	fileLines    = 400
 )
 
-// largePackages may have more files, each for its reason.
+// largePackages lists the packages that may have more files, with the reason.
 func largePackages() map[string]int {
 	return map[string]int{
-		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
-		// would give every noun a second name. Five files hold the table of personal data, which every noun uses.
+		// The domain of the product: one noun per file, and one prefix, svc, for all of them. Dividing it would give
+		// every noun a second name. Five files hold the table of personal data, which every noun uses.
 		".": 145,
 	}
 }

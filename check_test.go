@@ -42,8 +42,8 @@ func TestStatesOfAMonitor(t *testing.T) {
 	}
 }
 
-// TestDueTimes asserts that due times of a monitor are one interval apart, do not depend
-// on when they are asked for, and are spread over the interval from monitor to monitor.
+// TestDueTimes asserts that due times of a monitor are one interval apart, do not depend on the time of the call, and
+// are spread over the interval across monitors.
 func TestDueTimes(t *testing.T) {
 	t.Parallel()
 	start := time.UnixMilli(1_795_000_000_123)

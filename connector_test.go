@@ -9,7 +9,8 @@ import (
 	"svc"
 )
 
-// TestTheStatusOfAConnector plays probes, one a minute, and holds the status and the time of the last answer after each.
+// TestTheStatusOfAConnector plays probes, one per minute, and checks the status and the time of the last answer after
+// each.
 func TestTheStatusOfAConnector(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -17,7 +18,7 @@ func TestTheStatusOfAConnector(t *testing.T) {
 		answered bool
 		problem  string
 		status   svc.ConnectorStatus
-		// answer is the number of the probe whose answer is the last one, 0 for none.
+		// answer is the number of the last answered probe, 0 for none.
 		answer int
 	}
 	for name, probes := range map[string][]probe{

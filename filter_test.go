@@ -41,7 +41,7 @@ func TestFiltersWithout(t *testing.T) {
 	}
 }
 
-// TestFiltersString holds that filters which differ read differently.
+// TestFiltersString checks that different filters have different texts.
 func TestFiltersString(t *testing.T) {
 	one, two := svc.Filters{{svc.DimPath, "x&source:y"}}, svc.Filters{{svc.DimPath, "x"}, {svc.DimSource, "y"}}
 	if one.String() == two.String() || two.String() != "path:x&source:y" {

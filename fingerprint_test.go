@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEnginesAgree groups the same error of three browsers, before and after a
-// new build of the same code and from another host, as one.
+// TestEnginesAgree groups the same error of three browsers as one issue, before and after a new build of the same code
+// and from another host.
 func TestEnginesAgree(t *testing.T) {
 	thrown := func(stack, message string) *Occurrence {
 		o := &Occurrence{Name: "TypeError", Message: message, Stack: stack}
@@ -35,8 +35,8 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-// TestFingerprintIsFixed holds the algorithm in place: a change of these values
-// splits every issue, and needs another FingerprintVersion.
+// TestFingerprintIsFixed pins the algorithm: a change of these values splits every issue, and needs another
+// FingerprintVersion.
 func TestFingerprintIsFixed(t *testing.T) {
 	frame := func(file, function string, line int, inApp bool) Frame { return called(file, function, line, 1, inApp) }
 	base := func() *Occurrence {
@@ -48,7 +48,7 @@ func TestFingerprintIsFixed(t *testing.T) {
 	if fixed := "v3-65cfb0dceed32678b99acf5a21c7cb59"; same != fixed {
 		t.Errorf("the fingerprint is %s and was %s", same, fixed)
 	}
-	// Issues of the version before are found by what it made of the same occurrence.
+	// Issues of the previous version are found by its fingerprint of the same occurrence.
 	if former, fixed := FormerFingerprint(base(), nil), "v2-4417e4b8db7b63448ce61ecb469759e8"; former != fixed {
 		t.Errorf("the former fingerprint is %s and was %s", former, fixed)
 	}
@@ -170,7 +170,7 @@ func TestIssueIDs(t *testing.T) {
 	}
 }
 
-// FuzzFingerprint groups anything, the same thing always alike.
+// FuzzFingerprint checks for any input that equal occurrences have equal fingerprints.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("TypeError", "order 42", "at f (a.js:1:2)", "{{ default }}")
 	f.Add("", "https://a/?b", "f@b:1:1", "")
@@ -236,7 +236,7 @@ func TestOccurrenceMask(t *testing.T) {
 	}
 }
 
-// BenchmarkFingerprint groups an error of the present and of the former version, as each one that comes in.
+// BenchmarkFingerprint groups an error with the present and the former version, as for every incoming error.
 func BenchmarkFingerprint(b *testing.B) {
 	o := &Occurrence{Name: "TypeError", Message: "Cannot read properties of undefined (reading 'price')", Stack: chromeStack}
 	o.Normalise()
@@ -247,7 +247,7 @@ func BenchmarkFingerprint(b *testing.B) {
 	}
 }
 
-// TestValuesInMessages has pairs of messages that are one issue, and pairs that stay two.
+// TestValuesInMessages has pairs of messages that are one issue, and pairs that remain two.
 func TestValuesInMessages(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"balance is -5", "balance is 7"},

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Whose share a rollout counts.
+// The id that a rollout uses.
 const bucketByDistinctID = "distinctId"
 
-// bucketFieldOf returns the field of the context that a rollout counts, empty for the distinct id; known is false
-// where there is no such field.
+// bucketFieldOf returns the context field that a rollout uses, empty for the distinct id; known is false if there is no
+// such field.
 func bucketFieldOf(word string) (field string, known bool) {
 	switch word {
 	case "", bucketByDistinctID:
@@ -22,23 +22,23 @@ func bucketFieldOf(word string) (field string, known bool) {
 	return word, trait && key != "" && len(key) <= maxFieldKey
 }
 
-// variantSalt follows the key of a flag where variants are drawn, so that the draw is independent of the rollout.
+// variantSalt follows the key of a flag in the draw of variants, so that the draw is independent of the rollout.
 const variantSalt = "\x00variant"
 
 // FlagBucket returns the place of an id in the rollout of a flag, from 0 to 9999 hundredths of a percent: the first
-// four bytes of SHA-256(flag + NUL + id), as a big-endian number, modulo 10000. The id has the flag where its place
-// is below the rollout. See docs/flags.md for the published algorithm.
+// four bytes of SHA-256(flag + NUL + id), as a big-endian number, modulo 10000. The id has the flag if its place is
+// below the rollout. See docs/flags.md for the published algorithm.
 func FlagBucket(flag, id string) int { return bucketOf(flag, "", id) }
 
-// FlagVariantBucket is FlagBucket with the salt of variants, flag + NUL + "variant" + NUL + id. A variant is served
-// where its place is below the sum of its weight and those before it.
+// FlagVariantBucket is FlagBucket with the salt of variants, flag + NUL + "variant" + NUL + id. A variant is served if
+// the place is below the sum of its weight and all weights before it.
 func FlagVariantBucket(flag, id string) int { return bucketOf(flag, variantSalt, id) }
 
 func bucketOf(flag, salt, id string) int {
 	return bucketOfText(append(append(append(append(make([]byte, 0, len(flag)+len(salt)+1+len(id)), flag...), salt...), 0), id...))
 }
 
-// bucketOfText returns the place of a flag, its salt, NUL and an id.
+// bucketOfText returns the place of a text: a flag, its salt, NUL and an id.
 func bucketOfText(text []byte) int {
 	sum := sha256.Sum256(text)
 	return int(binary.BigEndian.Uint32(sum[:4]) % fullWeight)

@@ -12,7 +12,8 @@ import (
 // FlagOp compares a field with the value of a condition.
 type FlagOp string
 
-// The operators of conditions: those of segments, the opposites and ends of texts, and the order of versions.
+// The operators of conditions: the operators of segments, their opposites, prefixes and suffixes of texts, and the
+// order of versions.
 const (
 	flagEq            FlagOp = "eq"
 	flagNeq           FlagOp = "neq"
@@ -55,11 +56,11 @@ const (
 	fieldStage       = "stage"
 	fieldTag         = "tag"
 	fieldSegment     = "segment"
-	// maxFieldKey bounds the key of a trait or a property.
+	// maxFieldKey limits the key of a trait or a property.
 	maxFieldKey = 128
 )
 
-// FlagFields lists the fields of conditions that have a name of their own.
+// FlagFields lists the fields of conditions that have a fixed name.
 func FlagFields() []string {
 	return []string{
 		fieldDistinctID, fieldAnonymousID, fieldCompany, fieldStage, fieldTag, fieldSegment, "first_source", "country", "region", "city", "device", "browser", "os",
@@ -67,7 +68,7 @@ func FlagFields() []string {
 	}
 }
 
-// contextName returns under which name a context carries a field: traits and properties under their keys.
+// contextName returns the name of a field in a context: traits and properties appear under their keys.
 func contextName(field string) string {
 	if key, trait := strings.CutPrefix(field, traitPrefix); trait {
 		return key
@@ -78,7 +79,7 @@ func contextName(field string) string {
 	return field
 }
 
-// storedField reports whether a field may be known of a person where the context does not carry it.
+// storedField reports whether a field may be stored for a person if the context does not contain it.
 func storedField(field string) bool {
 	switch field {
 	case fieldDistinctID, fieldAnonymousID, "locale":
@@ -95,7 +96,7 @@ func knownField(field string) bool {
 	return slices.Contains(FlagFields(), field)
 }
 
-// numberOf returns the number that a text says; a time counts in milliseconds.
+// numberOf returns the number in a text; a time counts in milliseconds.
 func numberOf(text string) (float64, bool) {
 	if text == "" || text[0] > '9' && text[0] != 'I' && text[0] != 'N' {
 		return 0, false
@@ -114,9 +115,9 @@ func numberOf(text string) (float64, bool) {
 	return 0, false
 }
 
-// compiledCondition is a condition that is ready for many comparisons.
+// compiledCondition is a condition prepared for many comparisons.
 type compiledCondition struct {
-	// slot is the place of the field in contexts; stored is the field's name where it may be known of a person.
+	// slot is the place of the field in contexts; stored is the field's name if it may be stored for a person.
 	slot   int
 	stored string
 	op     FlagOp
@@ -129,7 +130,7 @@ type compiledCondition struct {
 	list    map[string]struct{}
 }
 
-// compileCondition makes a valid condition ready; names have the place of its field.
+// compileCondition compiles a valid condition; names have the place of its field.
 func compileCondition(c *FlagCondition, names *FlagNames) *compiledCondition {
 	compiled := &compiledCondition{slot: names.index[contextName(c.Field)], op: c.Op, want: true}
 	if storedField(c.Field) {
@@ -182,13 +183,13 @@ func verdictOf(ok bool) verdict {
 	return fails
 }
 
-// relative reports whether the condition looks at how long ago something was.
+// relative reports whether the condition compares the age of a time.
 func (c *compiledCondition) relative() bool {
 	return c.op == flagWithinDays || c.op == flagNotWithinDays
 }
 
-// judge compares what is known of the caller with the condition. It is unknown where only the person would say, and
-// nothing is known of that.
+// judge compares the caller's known data with the condition. The verdict is unknown if only the person's stored data
+// could decide, and it is not known.
 func (c *compiledCondition) judge(context *FlagContext) verdict {
 	value := &context.slots[c.slot]
 	if value.kind == valueAbsent && c.stored != "" {
@@ -202,8 +203,8 @@ func (c *compiledCondition) judge(context *FlagContext) verdict {
 	return verdictOf(c.meets(value, context.nowMs))
 }
 
-// meets reports whether a value meets the condition. A list meets it where one of its elements does; the opposites of
-// operators are exactly that.
+// meets reports whether a value meets the condition. A list meets it if one of its elements does. Negated operators are
+// the exact opposite.
 func (c *compiledCondition) meets(value *FlagValue, nowMs int64) bool {
 	switch c.op {
 	case flagExists:
@@ -216,7 +217,7 @@ func (c *compiledCondition) meets(value *FlagValue, nowMs int64) bool {
 		return !c.any(value, flagContains, nowMs)
 	case flagNotWithinDays:
 		return !c.any(value, flagWithinDays, nowMs)
-	case flagSemverNeq: // a value that is no version is not another version
+	case flagSemverNeq: // an invalid version is not another version
 		return c.any(value, flagSemverNeq, nowMs) && !c.any(value, flagSemverEq, nowMs)
 	default:
 		return c.any(value, c.op, nowMs)
@@ -277,7 +278,8 @@ func (c *compiledCondition) compare(value *FlagValue, op FlagOp, nowMs int64) bo
 	return ordered(op, cmp.Compare(number, c.number))
 }
 
-// ordered reports whether an operator accepts the order of a value: negative if it is less than the value of the condition.
+// ordered reports whether an operator accepts the order of a value: negative if it is less than the value of the
+// condition.
 func ordered(op FlagOp, order int) bool {
 	switch op {
 	case flagSemverEq:
@@ -297,17 +299,17 @@ func ordered(op FlagOp, order int) bool {
 	}
 }
 
-// UsesSegment reports whether the evaluation of the flag asks if somebody is in a segment.
+// UsesSegment reports whether the evaluation of the flag checks the membership in a segment.
 func (f *Flag) UsesSegment(id string) bool {
 	return f.asks(func(c *FlagCondition) bool { return c.Field == fieldSegment && names(c.Value, id) })
 }
 
-// UsesStages reports whether the evaluation of the flag in an environment asks for the stage of somebody.
+// UsesStages reports whether the evaluation of the flag in an environment reads lifecycle stages.
 func (f *Flag) UsesStages(environment string) bool {
 	return f.Environments[environment].Enabled && f.asks(func(c *FlagCondition) bool { return c.Field == fieldStage })
 }
 
-// asks reports whether a condition of the flag is one that is looked for; an archived flag asks nothing.
+// asks reports whether one returns true for a condition of the flag; an archived flag has none.
 func (f *Flag) asks(one func(c *FlagCondition) bool) bool {
 	if f.Archived {
 		return false
@@ -322,7 +324,7 @@ func (f *Flag) asks(one func(c *FlagCondition) bool) bool {
 	return false
 }
 
-// names reports whether the value of a condition is a word or has it in its list.
+// names reports whether the value of a condition equals a word or lists it.
 func names(value any, word string) bool {
 	switch value := value.(type) {
 	case string:

@@ -8,33 +8,33 @@ import (
 	"unsafe"
 )
 
-// MaxContextMembers bounds the members of a context that are looked at.
+// MaxContextMembers limits the members of a context that are read.
 const MaxContextMembers = 500
 
-// FlagNames gives what the flags of an application look at its places in contexts: the names of members, the conditions, which
-// many flags share, and the flags themselves. A place, once given, stays, so flags that stayed keep their compiled form; when most conditions are of
-// former definitions, all places are given anew.
+// FlagNames assigns places in contexts: to the names of members that the flags of an application read, to the
+// conditions, which many flags share, and to the flags themselves. A place never changes, so unchanged flags retain
+// their compiled form. When most conditions belong to former definitions, all places are assigned again.
 type FlagNames struct {
 	index map[string]int
-	// others are the places of fields by other names under which contexts carry them. The field's own name wins.
+	// others are the places of fields under their other names in contexts. The field's own name takes precedence.
 	others map[string]int
-	// parents are the objects of contexts in which members are looked for: user for the name user.plan.
+	// parents are the objects of contexts with members of interest: user for the name user.plan.
 	parents map[string]struct{}
-	// slots is how many places the names have.
+	// slots is the number of places of the names.
 	slots int
 
 	conditions []*compiledCondition
 	places     map[conditionKey]int32
 	// flags are the places of flags by their keys.
 	flags map[string]int32
-	// lineage is the same as long as places stay.
+	// lineage is the same while places are unchanged.
 	lineage *flagLineage
 }
 
-// flagLineage is one giving of places. It has a size, so that two of them differ.
+// flagLineage identifies one assignment of places. It has a size, so that two of them have different addresses.
 type flagLineage struct{ _ byte }
 
-// conditionKey is what makes two conditions the same.
+// conditionKey identifies equal conditions.
 type conditionKey struct {
 	field string
 	op    FlagOp
@@ -62,7 +62,7 @@ func (c *FlagCondition) key() conditionKey {
 	return key
 }
 
-// contextAliases are other names under which contexts carry a field.
+// contextAliases returns the other names of a field in contexts.
 func contextAliases(name string) []string {
 	switch name {
 	case fieldTag:
@@ -79,10 +79,10 @@ func contextAliases(name string) []string {
 	return nil
 }
 
-// keptConditions is how many conditions of former definitions keep their places in any case.
+// keptConditions is the number of former conditions that always retain their places.
 const keptConditions = 256
 
-// Grown returns the names with those of further flags, which is itself where there is nothing to add.
+// Grown returns the names extended for further flags; it returns n itself if nothing is missing.
 func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 	used := map[conditionKey]*FlagCondition{}
 	for f := range flags {
@@ -119,7 +119,7 @@ func (n *FlagNames) Grown(flags []Flag) *FlagNames {
 	return next
 }
 
-// take takes the places of former names over.
+// take copies the places of former names.
 func (n *FlagNames) take(former *FlagNames) {
 	n.lineage, n.slots = former.lineage, former.slots
 	n.index, n.others, n.parents = maps.Clone(former.index), maps.Clone(former.others), maps.Clone(former.parents)
@@ -127,7 +127,7 @@ func (n *FlagNames) take(former *FlagNames) {
 	n.conditions = append(n.conditions, former.conditions...)
 }
 
-// add gives a name of the context a place.
+// add assigns a place to a name of the context.
 func (n *FlagNames) add(name string) {
 	if _, known := n.index[name]; known {
 		return
@@ -147,7 +147,7 @@ func (n *FlagNames) add(name string) {
 // Serve reports whether a compiled flag has its places from these names.
 func (n *FlagNames) Serve(flag *CompiledFlag) bool { return flag.lineage == n.lineage }
 
-// fields lists the fields of callers that a flag looks at.
+// fields lists the fields of callers that a flag reads.
 func (s *FlagSpec) fields() (fields []string) {
 	if field, _ := bucketFieldOf(s.BucketBy); field != "" {
 		fields = append(fields, field)
@@ -160,8 +160,8 @@ func (s *FlagSpec) fields() (fields []string) {
 	return fields
 }
 
-// FlagContext describes the subject of an evaluation: the ids, the attributes that the caller sent, the stored fields of
-// the person. Its texts may alias the request. It may be used again after Reset.
+// FlagContext describes the subject of an evaluation: the ids, the caller's attributes, the stored fields of the
+// person. Its texts may alias the request. It may be reused after Reset.
 type FlagContext struct {
 	DistinctID  string
 	AnonymousID string
@@ -170,10 +170,10 @@ type FlagContext struct {
 	slots  []FlagValue
 	person *FlagPerson
 	nowMs  int64
-	// verdicts are those of the conditions that were judged already, by their places; judged says that there are any.
+	// verdicts caches the verdicts of conditions by their places; judged says that there are any.
 	verdicts []verdict
 	judged   bool
-	// text is the working memory of draws.
+	// text is a scratch buffer for draws.
 	text []byte
 }
 
@@ -192,8 +192,8 @@ func (c *FlagContext) Reset(set *FlagSet, now time.Time) {
 	c.DistinctID, c.AnonymousID, c.names, c.person, c.nowMs = "", "", set.names, nil, now.UnixMilli()
 }
 
-// Set tells one member of the context. A member that no flag looks at is dropped. The members of an object stand for names with dots, one
-// dot for each object, unless the context has a member of exactly that name.
+// Set adds one member to the context. A member that no flag reads is dropped. The members of an object have names with
+// dots, one dot per object, unless the context has a member of exactly that name.
 func (c *FlagContext) Set(name string, value FlagValue) {
 	if slot, known := c.names.index[name]; known {
 		c.slots[slot] = value
@@ -209,7 +209,7 @@ func (c *FlagContext) Set(name string, value FlagValue) {
 	}
 }
 
-// setMembers tells the members of an object; path is its name.
+// setMembers adds the members of an object; path is its name.
 func (c *FlagContext) setMembers(path []byte, object *FlagValue) {
 	object.Members(func(name string, value FlagValue) {
 		if strings.Contains(name, ".") {
@@ -226,13 +226,13 @@ func (c *FlagContext) setMembers(path []byte, object *FlagValue) {
 	})
 }
 
-// Know tells what is known of the person; nil where nothing can be said.
+// Know sets the stored data of the person; nil if it is unknown.
 func (c *FlagContext) Know(person *FlagPerson) {
 	c.person = person
 	c.forget()
 }
 
-// forget drops the verdicts, since what they were made of has changed.
+// forget drops the verdicts, because their inputs have changed.
 func (c *FlagContext) forget() {
 	if c.judged {
 		clear(c.verdicts)
@@ -240,7 +240,7 @@ func (c *FlagContext) forget() {
 	}
 }
 
-// judge returns the verdict of the condition of a place. It is made once, however many flags ask for it.
+// judge returns the verdict of the condition at a place. It is computed once, however many flags use it.
 func (c *FlagContext) judge(place int32) verdict {
 	if known := c.verdicts[place]; known != unjudged {
 		return known
@@ -250,7 +250,7 @@ func (c *FlagContext) judge(place int32) verdict {
 	return c.verdicts[place]
 }
 
-// Identify tells the ids of the caller; they stand for the members of their names.
+// Identify sets the ids of the caller; they replace the members of their names.
 func (c *FlagContext) Identify(distinctID, anonymousID string) {
 	c.DistinctID, c.AnonymousID = distinctID, anonymousID
 	if distinctID != "" {
@@ -261,8 +261,8 @@ func (c *FlagContext) Identify(distinctID, anonymousID string) {
 	}
 }
 
-// ReadObject reads a body that is one JSON object. It returns the name of the member that was refused, and ok false
-// where the body is no object.
+// ReadObject reads a body that is one JSON object. It returns the name of the refused member, and ok is false if the
+// body is not an object.
 func ReadObject(body []byte, member func(name string, value FlagValue) bool) (refused string, ok bool) {
 	s := flagScanner{data: body}
 	bad := false
@@ -280,8 +280,8 @@ func ReadObject(body []byte, member func(name string, value FlagValue) bool) (re
 	return "", ok && s.at == len(s.data)
 }
 
-// Members hands on the members of an object value; ok is false where the value is no object. An absent one and null
-// have no members.
+// Members calls member for the members of an object value; ok is false if the value is not an object. An absent value
+// and null have no members.
 func (v *FlagValue) Members(member func(name string, value FlagValue)) (ok bool) {
 	if v.Null() {
 		return true
@@ -299,7 +299,7 @@ func (v *FlagValue) Members(member func(name string, value FlagValue)) (ok bool)
 	})
 }
 
-// member returns the member of an object by its path, in which dots separate the names; absent if there is none.
+// member returns the member of an object by its path, in which dots separate the names; absent if it is missing.
 func (v *FlagValue) member(path string) (found FlagValue) {
 	if v.kind != valueObject {
 		return FlagValue{}
@@ -316,7 +316,7 @@ func (v *FlagValue) member(path string) (found FlagValue) {
 	return found
 }
 
-// Elements hands on the elements of a list value; ok is false where the value is no list.
+// Elements calls element for the elements of a list value; ok is false if the value is not a list.
 func (v *FlagValue) Elements(element func(value FlagValue)) (ok bool) {
 	if v.kind != valueList {
 		return false

@@ -20,14 +20,14 @@ const (
 	valueObject
 )
 
-// FlagValue is one value of a context: the text of a string, else its JSON. It may alias the bytes that it was read
-// from.
+// FlagValue is one value of a context: the text of a string, else its JSON. It may alias the bytes from which it was
+// parsed.
 type FlagValue struct {
 	kind valueKind
 	text string
 }
 
-// TextFlagValue is the value of a text. It, NumberFlagValue and ListFlagValue make values of what is known of persons.
+// TextFlagValue is the value of a text. It, NumberFlagValue and ListFlagValue make values of stored data of persons.
 func TextFlagValue(text string) FlagValue { return FlagValue{valueString, text} }
 
 // NumberFlagValue is the value of a number.
@@ -41,7 +41,7 @@ func ListFlagValue(texts []string) FlagValue {
 	return FlagValue{valueList, string(encoded)}
 }
 
-// JSONFlagValue is the value of a JSON text; absent where it is none.
+// JSONFlagValue is the value of a JSON text; absent if the text is invalid.
 func JSONFlagValue(raw []byte) FlagValue {
 	s := flagScanner{data: append([]byte(nil), raw...)}
 	value, ok := s.value(0)
@@ -51,7 +51,7 @@ func JSONFlagValue(raw []byte) FlagValue {
 	return value
 }
 
-// Text returns the text of a value, and whether it is a string or a number, which can name something.
+// Text returns the text of a value, and whether it is a string or a number, which can be a name.
 func (v *FlagValue) Text() (string, bool) {
 	return v.text, v.kind == valueString || v.kind == valueNumber
 }
@@ -59,17 +59,17 @@ func (v *FlagValue) Text() (string, bool) {
 // Null reports whether the value is absent or null.
 func (v *FlagValue) Null() bool { return v.kind == valueAbsent || v.kind == valueNull }
 
-// number returns the number of a number.
+// number returns the number of a numeric value.
 func (v *FlagValue) number() float64 {
-	number, _ := strconv.ParseFloat(v.text, 64) // the scanner has seen that it is one
+	number, _ := strconv.ParseFloat(v.text, 64) // the scanner has validated it
 	return number
 }
 
-// maxScanDepth bounds the nesting of contexts.
+// maxScanDepth limits the nesting of contexts.
 const maxScanDepth = 32
 
-// flagScanner reads JSON without copying it: strings without escapes alias the data. It takes what encoding/json
-// takes, but for nesting beyond maxScanDepth.
+// flagScanner parses JSON without copying it: strings without escapes alias the data. It accepts the same input as
+// encoding/json, except for nesting beyond maxScanDepth.
 type flagScanner struct {
 	data []byte
 	at   int
@@ -135,7 +135,7 @@ func (s *flagScanner) word(word string) bool {
 	return true
 }
 
-// text reads a string, its quotes included.
+// text reads a string including its quotes.
 func (s *flagScanner) text() (string, bool) {
 	from, ascii := s.at, true
 	for n := s.at + 1; n < len(s.data); n++ {
@@ -157,7 +157,7 @@ func (s *flagScanner) text() (string, bool) {
 	return "", false
 }
 
-// escaped reads a string with escapes, or with bytes that are not UTF-8, by the standard library.
+// escaped reads a string with escapes, or with invalid UTF-8, with the standard library.
 func (s *flagScanner) escaped(from, at int) (text string, ok bool) {
 	for n := at; n < len(s.data); n++ {
 		switch s.data[n] {
@@ -205,7 +205,7 @@ func (s *flagScanner) number() bool {
 	return true
 }
 
-// object reads an object and hands on each member; each returns false to refuse one. A nil each checks only.
+// object reads an object and calls each for its members; each returns false to refuse one. A nil each only validates.
 func (s *flagScanner) object(depth int, each func(name string, value FlagValue) bool) bool {
 	if !s.take('{') {
 		return false
@@ -231,7 +231,7 @@ func (s *flagScanner) object(depth int, each func(name string, value FlagValue) 
 	}
 }
 
-// list reads a list and hands on each element, until each returns false.
+// list reads a list and calls each for its elements, until each returns false.
 func (s *flagScanner) list(depth int, each func(value FlagValue) bool) bool {
 	if !s.take('[') {
 		return false
@@ -250,7 +250,7 @@ func (s *flagScanner) list(depth int, each func(value FlagValue) bool) bool {
 	}
 }
 
-// scanList hands on the elements of a list that was read before, until each returns false.
+// scanList calls each for the elements of a validated list, until each returns false.
 func scanList(text string, each func(element FlagValue) bool) {
 	s := flagScanner{data: unsafe.Slice(unsafe.StringData(text), len(text))}
 	s.list(0, each)

@@ -12,58 +12,59 @@ const (
 	keptAnswers   = 8192
 	answersAPlace = 8
 	seenQuestions = 2 * keptAnswers
-	// A full place lets every eighth newcomer in, so that of a few more people than it holds most are remembered, and not nobody.
+	// A full place admits every eighth newcomer. So if there are slightly more people than it holds, most are
+	// remembered rather than none.
 	admitted = 8
 )
 
-// FlagMemory remembers which outcomes flags had for whoever asks for many of them again with the same words: a hash for each flag
-// is most of what evaluating all of them costs. Only who comes again is remembered, and others take the memory over. Of the words, which
-// tell of a person, only the hash is kept. It takes no lock. The zero value remembers nobody.
+// FlagMemory caches the outcomes of flags for callers that repeat the same request about many flags: one hash per flag
+// is most of the cost of evaluating all. Only repeated requests are cached, and newer ones replace them. Of the request
+// text, which may identify a person, only the hash is stored. It takes no lock. The zero value is empty.
 type FlagMemory struct {
-	// seen holds the hash of the question that came last, kept the answers that are remembered, both at the place of that hash.
+	// seen holds the hash of the latest question, kept the cached answers, both at the place of that hash.
 	seen [seenQuestions]atomic.Uint64
 	kept [keptAnswers / answersAPlace]keptPlace
 }
 
-// keptPlace holds the answers of one place; came counts those that wanted to be there.
+// keptPlace holds the answers of one place; came counts the answers that competed for it.
 type keptPlace struct {
 	answers [answersAPlace]atomic.Pointer[FlagAnswer]
 	came    atomic.Uint32
 }
 
-// FlagQuestion is all that an answer depends on beside the flags and the time.
+// FlagQuestion holds everything that an answer depends on, except the flags and the time.
 type FlagQuestion struct {
 	Environment uint64
-	// Surface is the protocol in which Text is read.
+	// Surface is the protocol of Text.
 	Surface int
 	Text    []byte
-	// Person holds the stored fields of the person that this node knows, nil where it knows none.
+	// Person holds the stored fields of the person on this node, nil if it has none.
 	Person *FlagPerson
 }
 
-// FlagAnswer is the outcomes of a question. It never changes, but that it is noted.
+// FlagAnswer is the outcomes of a question. It is immutable except for Noted.
 type FlagAnswer struct {
-	// Noted is for who asks: whether what follows from the answer has been done.
+	// Noted is for the caller: whether the consequences of the answer have been recorded.
 	Noted atomic.Bool
 
 	text               [sha256.Size]byte
 	environment, stamp uint64
 	surface            int
-	// chain and number are those of the set that was evaluated, epoch is that of the set at the time.
+	// chain and number identify the evaluated set, epoch is the epoch of the set at the time.
 	chain  *flagChain
 	number uint64
 	epoch  int
-	// outcomes are their places plus one, by the places of flags; zero where the flag was not asked for.
+	// outcomes are the places of outcomes plus one, by the places of flags; zero if the flag was not requested.
 	outcomes []uint16
 }
 
-// flagChain identifies the successive sets of one environment whose flags keep their places. It has a size, so that two of them have
-// different addresses.
+// flagChain identifies the successive sets of one environment whose flags retain their places. It has a size, so that
+// two of them have different addresses.
 type flagChain struct{ _ byte }
 
 // FlagRecall is the result of looking a question up in a memory.
 type FlagRecall struct {
-	// Answer is the remembered answer, nil where there is none.
+	// Answer is the cached answer, or nil.
 	Answer *FlagAnswer
 	// Whole says that every outcome of Answer is still valid.
 	Whole bool
@@ -73,12 +74,12 @@ type FlagRecall struct {
 	again  bool
 }
 
-// place returns where the memory has the answers to questions of a hash.
+// place returns the memory's place for questions with a hash.
 func (r *FlagRecall) place() *keptPlace {
 	return &r.memory.kept[binary.LittleEndian.Uint64(r.text[:])%uint64(len(r.memory.kept))]
 }
 
-// Recall looks for what a question about a set was answered before.
+// Recall looks up the cached answer to a question about a set.
 func (m *FlagMemory) Recall(set *FlagSet, question *FlagQuestion, now time.Time) FlagRecall {
 	recall := FlagRecall{memory: m, text: sha256.Sum256(question.Text)}
 	stamp, place := set.Stamp(question.Person), recall.place()
@@ -95,7 +96,7 @@ func (m *FlagMemory) Recall(set *FlagSet, question *FlagQuestion, now time.Time)
 	return recall
 }
 
-// Outcome returns what the flag of an entry of the set answered, nil where it may answer something else now.
+// Outcome returns the cached outcome of the flag of an entry, nil if the outcome may differ now.
 func (r *FlagRecall) Outcome(set *FlagSet, n int) *FlagOutcome {
 	if r.Answer == nil {
 		return nil
@@ -105,19 +106,19 @@ func (r *FlagRecall) Outcome(set *FlagSet, n int) *FlagOutcome {
 	}
 	row := &set.rows[n]
 	if place := int(row.place); place < len(r.Answer.outcomes) && r.Answer.outcomes[place] != 0 {
-		return row.outcomes[r.Answer.outcomes[place]-1].Load() // it was given, so it is there
+		return row.outcomes[r.Answer.outcomes[place]-1].Load() // the outcome was given, so it exists
 	}
 	return nil
 }
 
-// Remember keeps what a question was answered now. The answer is nil where it is not kept.
+// Remember caches the present answer to a question. It returns nil if it did not cache it.
 func (r *FlagRecall) Remember(set *FlagSet, question *FlagQuestion, now time.Time, outcomes []*FlagOutcome) *FlagAnswer {
 	if r.Answer == nil && !r.again {
 		return nil
 	}
 	place := r.place()
 	at := len(place.answers) - 1
-	for at >= 0 && place.answers[at].Load() != r.Answer { // a place that is free, where nothing is remembered of the question
+	for at >= 0 && place.answers[at].Load() != r.Answer { // a free place, if the question has no cached answer
 		at--
 	}
 	if at < 0 {

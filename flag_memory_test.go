@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// asking is a person who asks for all flags of a set.
+// asking is a person that requests all flags of a set.
 type asking struct {
 	id, company string
 	known       *svc.FlagPerson
@@ -32,8 +32,8 @@ func (a *asking) context(set *svc.FlagSet) *svc.FlagContext {
 	return &c
 }
 
-// recalled evaluates all flags of a set, except those whose outcomes the memory holds. It returns the outcomes, how many of them the memory
-// held, and whether the memory held a valid answer for the whole set.
+// recalled evaluates all flags of a set, except those with cached outcomes. It returns the outcomes, the number of
+// cached ones, and whether the memory held a valid answer for the whole set.
 func (a *asking) recalled(set *svc.FlagSet, memory *svc.FlagMemory) (outcomes []*svc.FlagOutcome, known int, whole bool) {
 	question := svc.FlagQuestion{Environment: 7, Text: a.text(), Person: a.known}
 	recall, context := memory.Recall(set, &question, a.at), a.context(set)
@@ -52,8 +52,8 @@ func (a *asking) recalled(set *svc.FlagSet, memory *svc.FlagMemory) (outcomes []
 	return outcomes, known, recall.Whole
 }
 
-// TestWhatIsRememberedChangesNoAnswer evaluates many flags for people who come again and again, while some definitions, what is known of
-// them, and the time change: each answer is the one that is evaluated.
+// TestWhatIsRememberedChangesNoAnswer evaluates many flags for people that return again and again, while some
+// definitions, the stored data of persons, and the time change. Each answer equals the evaluated one.
 func TestWhatIsRememberedChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(17, 1))
@@ -143,7 +143,7 @@ func TestWhatIsRememberedChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// manyTests returns a set of so many flags that answers are remembered.
+// manyTests returns a set with enough flags for answers to be cached.
 func manyTests(t *testing.T) *svc.FlagSet {
 	t.Helper()
 	specs := map[string]svc.FlagSpec{}
@@ -153,8 +153,8 @@ func manyTests(t *testing.T) *svc.FlagSet {
 	return setOf(t, specs)
 }
 
-// TestWhoIsRemembered has people ask once, again, by another protocol, in another environment and at length: only the same question is
-// remembered, from its second time on.
+// TestWhoIsRemembered sends requests once, again, with another protocol, in another environment and with a long text:
+// only a repetition of the same request is cached, from its second time on.
 func TestWhoIsRemembered(t *testing.T) {
 	t.Parallel()
 	set, memory := manyTests(t), &svc.FlagMemory{}
@@ -188,8 +188,8 @@ func TestWhoIsRemembered(t *testing.T) {
 	}
 }
 
-// TestRequestsAtOnceRememberTheSame has requests about the same people at once, more people than a memory has places for: all have the
-// answers that are evaluated.
+// TestRequestsAtOnceRememberTheSame sends concurrent requests about the same people, more people than a memory has
+// places: all answers equal the evaluated ones.
 func TestRequestsAtOnceRememberTheSame(t *testing.T) {
 	t.Parallel()
 	set, memory := manyTests(t), &svc.FlagMemory{}
@@ -215,8 +215,8 @@ func TestRequestsAtOnceRememberTheSame(t *testing.T) {
 	requests.Wait()
 }
 
-// TestConditionsAreJudgedByTheirOwnValues edits a flag many times beside others that share its conditions: each definition is evaluated
-// by its own values, also after places were assigned again, which recompiles all flags.
+// TestConditionsAreJudgedByTheirOwnValues edits a flag many times while other flags share its conditions. Each
+// definition is evaluated by its own values, also after places were assigned again, which recompiles all flags.
 func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
 	t.Parallel()
 	var names *svc.FlagNames
@@ -276,7 +276,7 @@ func TestConditionsAreJudgedByTheirOwnValues(t *testing.T) {
 	}
 }
 
-// TestAContextForgetsWhatItHasJudged tells a context more between two evaluations: the second one counts it.
+// TestAContextForgetsWhatItHasJudged adds members to a context between two evaluations: the second one uses them.
 func TestAContextForgetsWhatItHasJudged(t *testing.T) {
 	t.Parallel()
 	set := setOf(t, map[string]svc.FlagSpec{"f": toggle(0, svc.FlagRule{ID: "r", Conditions: []svc.FlagCondition{when("trait.plan", "eq", "pro")}, RolloutPercent: percent(100)})})
@@ -295,7 +295,7 @@ func TestAContextForgetsWhatItHasJudged(t *testing.T) {
 	}
 }
 
-// TestSharedTextsSayTheSame has definitions share their texts: they stay what they were.
+// TestSharedTextsSayTheSame interns the texts of definitions: the definitions are unchanged.
 func TestSharedTextsSayTheSame(t *testing.T) {
 	t.Parallel()
 	spec := func() svc.FlagSpec {

@@ -2,20 +2,20 @@ package svc
 
 import "strings"
 
-// FlagPerson holds what a node knows of a person, by the fields of conditions. It never changes.
+// FlagPerson holds a node's data of a person, by the fields of conditions. It never changes.
 type FlagPerson struct {
 	Values map[string]FlagValue
-	// NoSegments says that the segments of the person are not known.
+	// NoSegments says that the segments of the person are unknown.
 	NoSegments bool
 }
 
-// lacks reports whether a field of the person is not known.
+// lacks reports whether a field of the person is unknown.
 func (p *FlagPerson) lacks(field string) bool {
 	return p == nil || p.NoSegments && field == fieldSegment
 }
 
-// value returns what is known of a field. A trait whose key has dots may be a member of a trait that is an object, unless a trait has
-// exactly that key.
+// value returns the known value of a field. A trait key with dots may name a member of a trait that is an object,
+// unless a trait has exactly that key.
 func (p *FlagPerson) value(field string) (value FlagValue, known bool) {
 	if value, known = p.Values[field]; known {
 		return value, known
@@ -28,8 +28,8 @@ func (p *FlagPerson) value(field string) (value FlagValue, known bool) {
 	return value, value.kind != valueAbsent
 }
 
-// stamp differs where what is known of some fields differs, and is the same on all nodes that know the same: FNV-1a over each of them in
-// turn. It is zero where nothing is known.
+// stamp is a hash of the known values of some fields: FNV-1a over each of them in turn. It differs if they differ, and
+// is the same on all nodes with the same data. It is zero if nothing is known.
 func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
 	const offset, prime = 0xCBF29CE484222325, 0x100000001B3
 	if p == nil {
@@ -44,7 +44,7 @@ func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
 		mix(0)
 		value, known := p.value(field)
 		if !known && p.lacks(field) {
-			mix(0xFF) // no kind of value
+			mix(0xFF) // not a kind of value
 			continue
 		}
 		mix(byte(value.kind))
@@ -56,7 +56,7 @@ func (p *FlagPerson) stamp(fields []string) (stamp uint64) {
 	return stamp
 }
 
-// FlagPersonOf returns what conditions may ask about a person.
+// FlagPersonOf returns the data of a person that conditions may read.
 func FlagPersonOf(p *Person) *FlagPerson {
 	stage, _ := p.Stage()
 	known := &FlagPerson{Values: map[string]FlagValue{

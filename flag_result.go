@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// FlagCount is how often a flag served a variant on a day of UTC; the empty variant is a multivariate flag that was off.
+// FlagCount is the number of times that a flag served a variant on a UTC day; the empty variant is a multivariate flag
+// that was off.
 type FlagCount struct {
 	Environment uint64
 	Flag        string
@@ -21,11 +22,11 @@ type FlagExposure struct {
 	Variant     string
 	Visitor     uint64
 	At          time.Time
-	// Expires is the day after which nothing of the visitor is kept.
+	// Expires is the day after which no data of the visitor is stored.
 	Expires time.Time
 }
 
-// FlagResultQuery asks what became of those who were served a flag in a window.
+// FlagResultQuery selects the conversions of the persons that were served a flag in a window.
 type FlagResultQuery struct {
 	Environment uint64
 	Flag        string
@@ -33,7 +34,8 @@ type FlagResultQuery struct {
 	Goals       []Goal
 }
 
-// FlagExposed is how many persons were served a variant first; Several of them were served other variants as well.
+// FlagExposed is the number of persons that were first served a variant; Several of them were served other variants as
+// well.
 type FlagExposed struct {
 	Variant string
 	Persons uint64
@@ -44,7 +46,7 @@ type FlagExposed struct {
 type FlagTotals struct {
 	Days    []FlagCount
 	Exposed []FlagExposed
-	// Conversions are the persons who reached a goal after their exposure, by goal and variant.
+	// Conversions is the number of persons that reached a goal after their exposure, by goal and variant.
 	Conversions map[string]map[string]uint64
 }
 
@@ -67,7 +69,7 @@ func Wilson(successes, trials uint64, z float64) (low, high float64) {
 // Wilson95 is Wilson at 95 %.
 func Wilson95(successes, trials uint64) (low, high float64) { return Wilson(successes, trials, zOf95) }
 
-// MinExposures is how many persons each variant needs before any is named the winner.
+// MinExposures is the number of persons that each variant needs before a winner is named.
 const MinExposures = 100
 
 // FlagArm holds the exposures and conversions of one variant.
@@ -77,10 +79,10 @@ type FlagArm struct {
 	Conversions uint64
 }
 
-// Winner returns the variant whose share of conversions is higher than that of each other one, empty where the data do not
-// support any. The difference of two shares has the interval of R. G. Newcombe, Interval estimation for the difference between
-// independent proportions, Statistics in Medicine 17 (1998), method 10; it must lie above zero for each of the others, at 95 %
-// for all of them together (Bonferroni). why says what is missing.
+// Winner returns the variant with a higher share of conversions than every other one, empty if the data do not support
+// any. The difference of two shares has the interval of R. G. Newcombe, Interval estimation for the difference between
+// independent proportions, Statistics in Medicine 17 (1998), method 10. It must lie above zero for each of the others,
+// at 95 % for all of them together (Bonferroni). why says what is missing.
 func Winner(arms []FlagArm) (variant, why string) {
 	if len(arms) < 2 {
 		return "", "one_variant"

@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// TestWilsonIntervals holds the interval to Table I of R. G. Newcombe, Two-sided confidence intervals for the single
-// proportion: comparison of seven methods, Statistics in Medicine 17 (1998), method 3.
+// TestWilsonIntervals compares the interval with Table I of R. G. Newcombe, Two-sided confidence intervals for the
+// single proportion: comparison of seven methods, Statistics in Medicine 17 (1998), method 3.
 func TestWilsonIntervals(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -28,7 +28,8 @@ func TestWilsonIntervals(t *testing.T) {
 	}
 }
 
-// TestAWinnerNeedsTheData names a winner where the difference to each other variant is clear, and says else what is missing.
+// TestAWinnerNeedsTheData expects a winner if the difference to each other variant is clear, and otherwise the missing
+// data.
 func TestAWinnerNeedsTheData(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -63,7 +63,7 @@ func setOf(t testing.TB, specs map[string]svc.FlagSpec) *svc.FlagSet {
 
 func flagClock() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 
-// evaluated answers one flag for a context that is written as JSON.
+// evaluated answers one flag for a context that is given as JSON.
 func evaluated(t testing.TB, set *svc.FlagSet, key, id, context string, person *svc.FlagPerson) string {
 	t.Helper()
 	var c svc.FlagContext
@@ -243,7 +243,7 @@ func TestBadDefinitionsNameTheirFields(t *testing.T) {
 	}
 }
 
-// TestRaisingTheRolloutOnlyAddsPeople, and weights hold within three standard deviations.
+// TestRaisingTheRolloutOnlyAddsPeople also checks that weights hold within three standard deviations.
 func TestRaisingTheRolloutOnlyAddsPeople(t *testing.T) {
 	t.Parallel()
 	const ids = 100_000
@@ -284,7 +284,7 @@ type flagVector struct {
 	Variant int    `json:"variant"`
 }
 
-// TestThePublishedVectorsHold holds the algorithm against docs/flags-vectors.json, which other languages check as well.
+// TestThePublishedVectorsHold compares the algorithm with docs/flags-vectors.json, which other languages check as well.
 func TestThePublishedVectorsHold(t *testing.T) {
 	t.Parallel()
 	const path = "docs/flags-vectors.json"
@@ -323,7 +323,7 @@ func TestThePublishedVectorsHold(t *testing.T) {
 	}
 }
 
-// FuzzContexts holds the reader of contexts against the standard library.
+// FuzzContexts compares the context parser with the standard library.
 func FuzzContexts(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"plan":"beta","n":[1,{"a":null}],"x":-1.5e3}`, `{"a":"\ud83d\ude00"}`, `{"a":01}`, `{"a" : tru}`, `[]`, `{"a":1}x`, "{\"a\":\"\xff\"}", `{"a":"b","a":2}`} {
 		f.Add([]byte(seed))
@@ -360,7 +360,7 @@ func FuzzContexts(f *testing.F) {
 	})
 }
 
-// BenchmarkEvaluateFlag is one flag of four rules of which the last decides, and the draw of a variant.
+// BenchmarkEvaluateFlag evaluates one flag with four rules, of which the last decides, and the draw of a variant.
 func BenchmarkEvaluateFlag(b *testing.B) {
 	rule := func(id string, conditions ...svc.FlagCondition) svc.FlagRule {
 		return svc.FlagRule{ID: id, Conditions: conditions}

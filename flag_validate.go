@@ -13,7 +13,7 @@ import (
 // FlagKeyPattern is the syntax of a flag's key; the word new is reserved.
 const FlagKeyPattern = `^[a-z0-9_-]{1,64}$`
 
-// CheckFlagKey returns why a key cannot name a flag, nil where it can.
+// CheckFlagKey returns the reason why a key cannot name a flag, or nil.
 func CheckFlagKey(key string) *FieldError {
 	if key == "new" {
 		return &FieldError{Field: "key", Code: "reserved", Message: `The key "new" is reserved.`}
@@ -24,8 +24,7 @@ func CheckFlagKey(key string) *FieldError {
 	return nil
 }
 
-// flagWord reports whether a word is made of letters, digits, _ and -; upper allows capitals, dots and colons as
-// well.
+// flagWord reports whether a word consists of letters, digits, _ and -; upper also allows capitals, dots and colons.
 func flagWord(word string, longest int, upper bool) bool {
 	for _, r := range word {
 		lower := r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-'
@@ -36,15 +35,15 @@ func flagWord(word string, longest int, upper bool) bool {
 	return word != "" && len(word) <= longest
 }
 
-// flagProblems collects what is wrong with a definition.
+// flagProblems collects the problems of a definition.
 type flagProblems []FieldError
 
 func (p *flagProblems) add(field, code, format string, args ...any) {
 	*p = append(*p, FieldError{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// Validate returns every problem of the definition that can be seen without the other flags; environments are
-// the slugs of the application's.
+// Validate returns every problem of the definition that does not involve other flags; environments are the slugs of the
+// application's environments.
 func (s *FlagSpec) Validate(environments []string) []FieldError {
 	problems := flagProblems(validateName(s.Name))
 	if len(s.Description) > maxFlagDescription {
@@ -107,7 +106,7 @@ func (s *FlagSpec) checkVariants(problems *flagProblems) {
 	}
 }
 
-// hundredths returns a percentage in hundredths, and whether it is one with at most two decimals.
+// hundredths returns a percentage in hundredths, and whether it has at most two decimals.
 func hundredths(percent float64) (int, bool) {
 	if !(percent >= 0 && percent <= 100) {
 		return 0, false
@@ -168,7 +167,7 @@ func (c *FlagCondition) validate(path string) (problems flagProblems) {
 	return problems
 }
 
-// badValue returns why the value does not suit the operator, empty where it does.
+// badValue returns why the value does not suit the operator, empty if it does.
 func (c *FlagCondition) badValue() string {
 	switch c.Op {
 	case flagIn, flagNotIn:
@@ -204,7 +203,7 @@ func (c *FlagCondition) badValue() string {
 	return ""
 }
 
-// badList returns why the value is no list of values, empty where it is.
+// badList returns why the value is not a list of values, empty if it is.
 func (c *FlagCondition) badList() string {
 	list, isList := c.Value.([]any)
 	if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
@@ -266,9 +265,9 @@ func (s *FlagSpec) checkPrerequisites(problems *flagProblems) {
 	}
 }
 
-// CheckPrerequisites returns what is wrong with the definition of a flag beside the other flags of the application,
-// by key: a prerequisite that does not exist or has no such variant, a circle of prerequisites, and what other flags ask
-// of this one.
+// CheckPrerequisites returns the problems of a flag's definition with regard to the other flags of the application, by
+// key: a prerequisite that does not exist or lacks the variant, a cycle of prerequisites, and requirements of other
+// flags on this one.
 func CheckPrerequisites(flags map[string]Flag, key string, spec *FlagSpec) []FieldError {
 	var problems flagProblems
 	for n, wanted := range spec.Prerequisites {
@@ -297,7 +296,7 @@ func CheckPrerequisites(flags map[string]Flag, key string, spec *FlagSpec) []Fie
 	return problems
 }
 
-// pathTo returns the flags from one to another along prerequisites, nil where none lead there.
+// pathTo returns the flags from one to another along prerequisites, or nil.
 func pathTo(flags map[string]Flag, from, to string, seen map[string]bool) []string {
 	if from == to {
 		return []string{to}

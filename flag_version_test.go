@@ -46,7 +46,7 @@ func referenceOrder(a, b []string) int {
 	})
 }
 
-// FuzzVersions compares the reader and the order of versions with the reference.
+// FuzzVersions compares the parser and the order of versions with the reference.
 func FuzzVersions(f *testing.F) {
 	for _, texts := range [][2]string{
 		{"1.0.0-alpha", "1.0.0-alpha.1"},

@@ -136,7 +136,7 @@ func TestFunnelTally(t *testing.T) {
 	}
 }
 
-// attempts is the definition taken by its word: every attempt of a person, step by step.
+// attempts implements the definition literally: every attempt of a person, step by step.
 func attempts(f *Funnel, w Window, events []FunnelEvent) (times []int64) {
 	for i, event := range events {
 		if event.Steps&1 == 0 || event.TsMs < w.From.UnixMilli() || event.TsMs >= w.To.UnixMilli() {
@@ -155,8 +155,8 @@ func attempts(f *Funnel, w Window, events []FunnelEvent) (times []int64) {
 	return times
 }
 
-// TestFunnelTallyIsWhatItSays compares the tally of one person after another with the
-// definition, and checks what holds for all rows.
+// TestFunnelTallyIsWhatItSays compares the tally with the definition person by person, and checks invariants of all
+// rows.
 func TestFunnelTallyIsWhatItSays(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 20000 {

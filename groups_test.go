@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// groupImports is which groups of the root package's files, as doc.go lists them, may use names of
-// which others.
+// groupImports lists, for each group of the root package's files in doc.go, the groups whose names it may use.
 func groupImports() map[string][]string {
 	return map[string][]string{
 		"Ground":       nil,
@@ -33,8 +32,8 @@ func groupImports() map[string][]string {
 	}
 }
 
-// TestTheFilesOfTheRootPackageAreGrouped holds doc.go's list of files against the folder, and the uses
-// between groups against the table.
+// TestTheFilesOfTheRootPackageAreGrouped compares doc.go's list of files with the folder, and the uses between groups
+// with the table.
 func TestTheFilesOfTheRootPackageAreGrouped(t *testing.T) {
 	t.Parallel()
 	set := token.NewFileSet()
@@ -77,7 +76,7 @@ func TestTheFilesOfTheRootPackageAreGrouped(t *testing.T) {
 	}
 }
 
-// groupsOf reads the list of files in a package's documentation: the group of each.
+// groupsOf returns the group of each file in the list of a package's documentation.
 func groupsOf(t *testing.T, doc string) map[string]string {
 	t.Helper()
 	_, list, found := strings.Cut(doc, "# Files")
@@ -99,7 +98,7 @@ func groupsOf(t *testing.T, doc string) map[string]string {
 	return groups
 }
 
-// usesBetweenFiles resolves the names of a package without its imports, which no name of it needs.
+// usesBetweenFiles resolves the names of a package without its imports, which no name of the package needs.
 func usesBetweenFiles(set *token.FileSet, files []*ast.File) map[*ast.Ident]types.Object {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: noImports{}, Error: func(error) {}}

@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// TestActivityMakesRoomForTheNewest fills an issue's activity: the oldest entry that is no comment goes
-// first, and comments are never dropped.
+// TestActivityMakesRoomForTheNewest fills an issue's activity: the oldest entry that is not a comment is dropped first,
+// and comments are never dropped.
 func TestActivityMakesRoomForTheNewest(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	comment, status := svc.IssueActivity{At: now, Kind: svc.ActivityComment, Text: "x"}, svc.IssueActivity{At: now, Kind: svc.ActivityStatus}

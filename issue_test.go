@@ -30,7 +30,7 @@ func TestOccurred(t *testing.T) {
 		{IssueResolved, "", "", 0, nil, IssueResolved, nil},  // at the same instant: before
 		{IssueResolved, "", "", -1, nil, IssueResolved, nil}, // it happened before
 		{IssueResolved, "", "1.0", 1, nil, IssueRegressed, nil},
-		{IssueResolved, "2.0.0", "", 1, nil, IssueRegressed, nil}, // nothing says that it is older
+		{IssueResolved, "2.0.0", "", 1, nil, IssueRegressed, nil}, // no release shows that it is older
 		{IssueResolved, "2.0.0", "2.0.0", 1, nil, IssueRegressed, nil},
 		{IssueResolved, "2.0.0", "2.0.1", 1, nil, IssueRegressed, nil},
 		{IssueResolved, "2.0.0", "10.0", 1, nil, IssueRegressed, nil},
@@ -44,7 +44,7 @@ func TestOccurred(t *testing.T) {
 		{IssueResolved, "beta", "beta", 1, nil, IssueRegressed, nil},
 		{IssueResolved, "beta", "late", 1, order, IssueRegressed, nil},
 		{IssueResolved, "beta", "never", 1, order, IssueRegressed, nil},
-		{IssueResolved, "next", "alpha", 1, order, IssueResolved, nil}, // seen before the fix was promised
+		{IssueResolved, "next", "alpha", 1, order, IssueResolved, nil}, // seen before the resolution
 		{IssueResolved, "next", "late", 1, order, IssueRegressed, nil}, // seen after
 		{IssueResolved, "shop@2.0.0", "till@1.0.0", 1, order, IssueRegressed, nil},
 	} {
@@ -76,14 +76,13 @@ func TestOccurredTakesTheEarliestThatCounts(t *testing.T) {
 	}
 }
 
-// TestTheLogDecidesWhatIsNewer has clocks of nodes that are ahead of the resolution's, and
-// behind it.
+// TestTheLogDecidesWhatIsNewer uses clocks of nodes that are ahead of the resolution's clock, and behind it.
 func TestTheLogDecidesWhatIsNewer(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	resolved := IssueResolved
 	for _, c := range []struct {
 		name        string
-		end, offset int64 // -1 for not known
+		end, offset int64 // -1 if unknown
 		moment      time.Duration
 		regresses   bool
 	}{

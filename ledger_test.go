@@ -22,7 +22,7 @@ func chain(count int) []svc.LedgerEntry {
 	return out
 }
 
-// An entry that went through the store and back still follows.
+// An entry still follows after a round trip through the store.
 func TestALedgerIsIntact(t *testing.T) {
 	t.Parallel()
 	var check svc.LedgerCheck

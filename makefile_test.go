@@ -19,9 +19,9 @@ func variable(t *testing.T, makefile, name string) string {
 	return found[1]
 }
 
-// TestEveryTestHasALane holds the lanes of the Makefile together: `make test` skips the proofs and the long tests by their
-// names, so each name must be that of a test which `make proofs` runs, and CI runs every lane. A
-// test that is renamed falls back into `make test`.
+// TestEveryTestHasALane checks the lanes of the Makefile. `make test` skips the proofs and the long tests by name, so
+// each name must be that of a test which `make proofs` runs, and CI must run every lane. A renamed test falls back into
+// `make test`.
 func TestEveryTestHasALane(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("Makefile")
@@ -69,7 +69,7 @@ func TestEveryTestHasALane(t *testing.T) {
 	}
 }
 
-// matchesFolder reports whether a folder is one of the patterns of the go command.
+// matchesFolder reports whether a folder matches one of the patterns of the go command.
 func matchesFolder(dir string, patterns []string) bool {
 	for _, pattern := range patterns {
 		prefix, below := strings.CutSuffix(pattern, "/...")

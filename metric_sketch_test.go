@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// TestSketchAccuracy holds the value that a bin stands for to the bound, and the order of
-// bins to that of the observations.
+// TestSketchAccuracy checks the value of a bin against the bound, and the order of bins against that of the
+// observations.
 func TestSketchAccuracy(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))

@@ -9,9 +9,9 @@ import (
 	"svc"
 )
 
-// TestWhoIsOverdueIsCheckedSoon asserts of many monitors, intervals and instants: who missed
-// a check is due within half an interval and half an interval after the missed place at
-// least; everybody else as usual; and nobody sooner than half an interval before the next.
+// TestWhoIsOverdueIsCheckedSoon checks many monitors, intervals and instants. A monitor that missed a check is due
+// within half an interval, and at least half an interval after the missed time. Every other monitor is due as usual.
+// None is due sooner than half an interval before its next regular time.
 func TestWhoIsOverdueIsCheckedSoon(t *testing.T) {
 	t.Parallel()
 	chance := rand.New(rand.NewPCG(6, 15))

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// Person is one person of an environment: the fold of the visitors that identify, alias and merge put
-// together.
+// Person is one person of an environment: the fold of the visitors that identify, alias and merge have joined.
 type Person struct {
-	// Number stands for the person in keys; it changes where people are merged.
+	// Number is the person's number in keys; it changes if people are merged.
 	Number uint64
-	// ID is that of the oldest known visitor of the person, else of the oldest one. The id of any
-	// of the visitors finds the person.
+	// ID is the id of the oldest known visitor of the person, else of the oldest one. The id of any of the visitors
+	// finds the person.
 	ID          string
 	DistinctID  string
 	DistinctIDs []string
@@ -30,21 +29,21 @@ type Person struct {
 	Sessions    uint64
 	Events      uint64
 	Pageviews   uint64
-	// Revenue is nil where nothing is billed.
+	// Revenue is nil if nothing is billed.
 	Revenue *PersonRevenue
-	// Reached is the stage that the lifecycle rules give the person.
+	// Reached is the stage of the person by the lifecycle rules.
 	Reached LifecycleStage
 	State   PersonState
 }
 
-// Touch is one visit of a person: where it came from, and when it began.
+// Touch is one visit of a person: its origin and its beginning.
 type Touch struct {
 	Source, Medium, Campaign, Referrer, URL string
-	// AtMs is when the visit began, in milliseconds since the epoch; 0 where there is none.
+	// AtMs is when the visit began, in milliseconds since the epoch; 0 without a visit.
 	AtMs int64
 }
 
-// PersonPlace is where a person was in the last visit, and with what.
+// PersonPlace is the location and the device of a person in the last visit.
 type PersonPlace struct {
 	Country, Region, City, Device, Browser, OS string
 	AtMs                                       int64
@@ -52,14 +51,14 @@ type PersonPlace struct {
 
 const personPrefix = "per_"
 
-// PersonID returns the id of the person who has a visitor, by the visitor's number.
+// PersonID returns the id of the person with a visitor, by the visitor's number.
 func PersonID(visitor uint64) string { return numberID(personPrefix, visitor) }
 
 // ParsePersonID is the inverse of PersonID.
 func ParsePersonID(id string) (visitor uint64, ok bool) { return parseNumberID(personPrefix, id) }
 
-// Stage returns the person's stage: the one that a member set, else the one that the rules give. The
-// second value says which of both, "manual" or "auto".
+// Stage returns the person's stage: the one that a member set, else the one of the rules. source is "manual" or "auto"
+// accordingly.
 func (p *Person) Stage() (stage LifecycleStage, source string) {
 	if p.State.Stage != "" {
 		return p.State.Stage, "manual"
@@ -67,13 +66,12 @@ func (p *Person) Stage() (stage LifecycleStage, source string) {
 	return p.Reached, "auto"
 }
 
-// PersonVisitor is one visitor of a person, or the part of a shared one that belongs to the person:
-// what the stored rows tell.
+// PersonVisitor is one visitor of a person, or the person's part of a shared visitor, as folded from the stored rows.
 type PersonVisitor struct {
 	Person, Visitor uint64
 	// Away says that the visitor's id finds another person.
 	Away bool
-	// ID is the text of the visitor; empty where nothing tells it.
+	// ID is the text of the visitor; empty if unknown.
 	ID                string
 	FirstMs, LastMs   int64
 	Events, Pageviews uint64
@@ -89,23 +87,23 @@ type PersonVisitor struct {
 	Traits, Once      map[string]StampedText
 }
 
-// Told reports whether anything was told of the visitor.
+// Told reports whether any data of the visitor is known: an identify, an e-mail address, a name, a company or a trait.
 func (v *PersonVisitor) Told() bool {
 	return v.Identified || v.Mailed || v.Email != "" || v.Name != "" || v.Company != "" || len(v.Traits)+len(v.Once) > 0
 }
 
-// StampedText is a text with the digits of the milliseconds of its event before it, so that the
-// greatest of several is the latest.
+// StampedText is a text prefixed with the digits of its event's milliseconds, so that the greatest of several is the
+// latest.
 type StampedText string
 
-// stampDigits is the number of those digits.
+// stampDigits is the number of digits in the prefix.
 const stampDigits = 14
 
 // Text returns the text without the digits.
 func (s StampedText) Text() string { return string(s[min(len(s), stampDigits):]) }
 
-// FoldPerson makes a person of its visitors and of what members of the organization decided about each of
-// them. The order of both does not count. Without a visitor that was seen there is no person.
+// FoldPerson makes a person from its visitors and the decisions of members of the organization about each of them. The
+// order of both does not matter. If no visitor was seen, there is no person.
 func FoldPerson(visitors []PersonVisitor, states []PersonState) (Person, bool) {
 	seen := slices.DeleteFunc(slices.Clone(visitors), func(v PersonVisitor) bool { return v.Events == 0 })
 	if len(seen) == 0 {
@@ -147,11 +145,10 @@ func FoldPerson(visitors []PersonVisitor, states []PersonState) (Person, bool) {
 	return p, true
 }
 
-// MaxTraits is how many traits of a person are shown.
+// MaxTraits limits the shown traits of a person.
 const MaxTraits = 64
 
-// fillTraits sets the traits: those told once hold where none was told otherwise; null takes a trait
-// away.
+// fillTraits sets the traits: set-once traits apply if no other value was sent; null removes a trait.
 func (p *Person) fillTraits(traits, once map[string]StampedText) {
 	for name, value := range once {
 		if _, told := traits[name]; !told {
@@ -170,7 +167,8 @@ func (p *Person) fillTraits(traits, once map[string]StampedText) {
 	}
 }
 
-// comparePersonVisitors orders the visitors of a person: those whose ids find the person first, known ones first, the oldest first.
+// comparePersonVisitors orders the visitors of a person: visitors whose ids find the person first, then known ones,
+// then the oldest.
 func comparePersonVisitors(a, b PersonVisitor) int {
 	known := func(v *PersonVisitor) int {
 		if v.Identified {
@@ -187,8 +185,8 @@ func comparePersonVisitors(a, b PersonVisitor) int {
 	return cmp.Or(cmp.Compare(away(&a), away(&b)), cmp.Compare(known(&a), known(&b)), cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.Visitor, b.Visitor))
 }
 
-// reached returns the stage that the lifecycle rules give a visitor. A person has the latest of its
-// visitors' stages, so nobody goes back where visitors are put together.
+// reached returns the stage of a visitor by the lifecycle rules. A person has the latest of its visitors' stages, so no
+// person moves back when visitors are joined.
 func (v *PersonVisitor) reached() LifecycleStage {
 	switch {
 	case v.Activated:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ActivityKind says what an activity of a timeline is.
+// ActivityKind is the kind of an activity of a timeline.
 type ActivityKind string
 
 // The kinds of activities.
@@ -18,31 +18,32 @@ const (
 	ActivityCampaign ActivityKind = "campaign"
 )
 
-// Values returns the kinds, for descriptions.
+// Values lists the kinds.
 func (ActivityKind) Values() []ActivityKind {
 	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge, ActivitySplit, ActivityCampaign}
 }
 
-// Activity is an action of a member of the organization on a person, or a campaign, as an entry of the person's timeline.
+// Activity is an action of a member of the organization on a person, or a campaign, as an entry of the person's
+// timeline.
 type Activity struct {
 	ID   string       `json:"id"`
 	Kind ActivityKind `json:"kind"`
 	At   time.Time    `json:"at"`
 	// By is the member.
 	By LedgerActor `json:"by"`
-	// Text is that of a note.
+	// Text is the text of a note.
 	Text string `json:"text,omitempty"`
-	// Changed names what an update changed, Patch says to what.
+	// Changed names the changed parts of an update, Patch the new values.
 	Changed []string     `json:"changed,omitempty"`
 	Patch   *PersonPatch `json:"patch,omitempty"`
-	// Merged is the id of the person who became part of this one.
+	// Merged is the id of the person that became part of this one.
 	Merged string `json:"merged,omitempty"`
-	// Split is the person id of the id that was removed from this person, from Since on or, if that is nil, entirely. Devices says that the ids that were
-	// identified as it stayed with it.
+	// Split is the person id of the id that was removed from this person, from Since on or, if that is nil, entirely.
+	// Devices says that the ids that were identified as it stayed with it.
 	Split   string     `json:"split,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
 	Devices bool       `json:"devices,omitempty"`
-	// Campaign is the id of a campaign, whose name is Text; Fate says what became of its message.
+	// Campaign is the id of a campaign, with its name in Text; Fate is the outcome of its message.
 	Campaign string `json:"campaign,omitempty"`
 	Fate     string `json:"fate,omitempty"`
 }
@@ -52,13 +53,13 @@ type PersonSplit struct {
 	// Visitor is the number of the id.
 	Visitor uint64
 	At      time.Time
-	// Since is from when on the events of the id are its own; nil undoes all ties of the id.
+	// Since is the instant from which the events of the id are its own; nil undoes all links of the id.
 	Since *time.Time
 	// Devices says that ids that were identified as this one stay with it.
 	Devices bool
 }
 
-// Splits returns what the activity removed from the person, if it did.
+// Splits returns the id that the activity removed from the person, if it removed one.
 func (a *Activity) Splits() (PersonSplit, bool) {
 	visitor, is := ParsePersonID(a.Split)
 	return PersonSplit{Visitor: visitor, At: a.At, Since: a.Since, Devices: a.Devices}, is && a.Kind == ActivitySplit
@@ -75,12 +76,12 @@ func (a Activity) Compare(b Activity) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 }
 
-// PersonChange asks for a change of what is decided about a person.
+// PersonChange requests a change of the decisions about a person.
 type PersonChange struct {
-	// Environment and Visitor are the numbers of the environment and of the visitor whose id the person has.
+	// Environment and Visitor are the numbers of the environment and of a visitor of the person.
 	Environment, Visitor uint64
 	Patch                PersonPatch
-	// State is that of the person as it was read.
+	// State is the state of the person as it was read.
 	State    PersonState
 	Activity Activity
 }
@@ -88,6 +89,6 @@ type PersonChange struct {
 // PersonChanged is the result of a PersonChange.
 type PersonChanged struct {
 	Before, After PersonState
-	// Changed lists stage, tags and crm, where they changed.
+	// Changed lists stage, tags and crm if they changed.
 	Changed []string
 }

@@ -8,44 +8,43 @@ import (
 	"time"
 )
 
-// Erasure is a request that a person be forgotten, and what became of it. It names no person: the numbers of
-// the visitors serve to find their rows until these are removed, and to tell a visitor who comes back from
-// the one who was erased.
+// Erasure is a request to erase a person, and its progress. It names no person. The numbers of the visitors find their
+// rows until these are removed, and distinguish a returning visitor from the erased one.
 type Erasure struct {
 	ID                string   `json:"id"`
 	App               AppRef   `json:"app"`
 	Environment       string   `json:"environment"`
 	EnvironmentNumber uint64   `json:"environmentNumber"`
 	Visitors          []uint64 `json:"visitors"`
-	// Life makes new numbers of those of the visitors for whatever arrives after the request.
+	// Life turns the numbers of the visitors into new ones for everything that arrives after the request.
 	Life   uint64        `json:"life"`
 	At     time.Time     `json:"at"`
 	By     LedgerActor   `json:"by"`
 	Status ErasureStatus `json:"status"`
-	// Turn is the last turn of removing whose rows are counted in Removed; they are counted before they go.
+	// Turn is the last removal pass whose rows are counted in Removed; rows are counted before they are removed.
 	Turn      string        `json:"turn,omitempty"`
 	Removed   ErasureCounts `json:"removed"`
 	RemovedAt *time.Time    `json:"removedAt,omitempty"`
 	EndedAt   *time.Time    `json:"endedAt,omitempty"`
 }
 
-// ErasureStatus says how far an erasure is.
+// ErasureStatus is the progress of an erasure.
 type ErasureStatus string
 
-// The statuses: nothing shows the person from the first one on; rows are gone with the second one; the last
-// one follows when what arrived late is gone too.
+// The statuses. From the first one on, the person is hidden everywhere. With the second one, the rows are removed. The
+// last one follows when late arrivals are removed too.
 const (
 	ErasureHidden   ErasureStatus = "hidden"
 	ErasureRemoved  ErasureStatus = "removed"
 	ErasureComplete ErasureStatus = "complete"
 )
 
-// Values returns the statuses, for descriptions.
+// Values lists the statuses.
 func (ErasureStatus) Values() []ErasureStatus {
 	return []ErasureStatus{ErasureHidden, ErasureRemoved, ErasureComplete}
 }
 
-// ErasureCounts says how much was removed.
+// ErasureCounts counts the removed rows.
 type ErasureCounts struct {
 	Events      uint64 `json:"events"`
 	Occurrences uint64 `json:"occurrences"`
@@ -53,21 +52,19 @@ type ErasureCounts struct {
 	Texts       uint64 `json:"texts"`
 }
 
-// ErasureBound is how long after a request everything is removed, but for what the log and backups keep.
+// ErasureBound is the time after a request within which everything is removed, except from the log and backups.
 const ErasureBound = 24 * time.Hour
 
-// MaxErasures is how many erasures of an application are listed; older ones that are complete keep only
-// their numbers.
+// MaxErasures limits the listed erasures of an application; of older complete ones, only the numbers are retained.
 const MaxErasures = 10_000
 
-// ErasedVisitors says which visitors were erased, and since when their ids stand for others. The zero value
-// knows none.
+// ErasedVisitors knows the erased visitors, and since when their ids stand for new visitors. The zero value knows none.
 type ErasedVisitors struct {
-	// lives are those of a visitor by environment and number of the id, in the order of time.
+	// lives are the lives of a visitor by environment and number of the id, in order of time.
 	lives map[uint64]map[uint64][]erasedLife
 	// first is the number of the id by environment and a later number.
 	first map[[2]uint64]uint64
-	// counts are how many lives there are by environment.
+	// counts are the numbers of lives by environment.
 	counts map[uint64]int
 }
 
@@ -76,7 +73,7 @@ type erasedLife struct {
 	life uint64
 }
 
-// NewErasedVisitors folds erasures, whose order does not count.
+// NewErasedVisitors folds erasures in any order.
 func NewErasedVisitors(erasures []Erasure) *ErasedVisitors {
 	sorted := slices.SortedFunc(slices.Values(erasures), func(a, b Erasure) int { return a.At.Compare(b.At) })
 	e := &ErasedVisitors{lives: map[uint64]map[uint64][]erasedLife{}, first: map[[2]uint64]uint64{}, counts: map[uint64]int{}}
@@ -95,7 +92,7 @@ func NewErasedVisitors(erasures []Erasure) *ErasedVisitors {
 	return e
 }
 
-// idOf returns the number of the id of a visitor.
+// idOf returns the number of a visitor's id.
 func (e *ErasedVisitors) idOf(environment, visitor uint64) uint64 {
 	if id, later := e.first[[2]uint64{environment, visitor}]; later {
 		return id
@@ -103,7 +100,7 @@ func (e *ErasedVisitors) idOf(environment, visitor uint64) uint64 {
 	return visitor
 }
 
-// IDs returns the numbers of the ids of visitors: an id that came back after an erasure stands for another visitor.
+// IDs returns the numbers of the ids of visitors: an id that returned after an erasure stands for another visitor.
 func (e *ErasedVisitors) IDs(environment uint64, visitors []uint64) []uint64 {
 	ids := make([]uint64, len(visitors))
 	for i, visitor := range visitors {
@@ -115,7 +112,7 @@ func (e *ErasedVisitors) IDs(environment uint64, visitors []uint64) []uint64 {
 	return ids
 }
 
-// Count returns how many ids of an environment were erased, each as often as it was: it tells whether anybody was since.
+// Count returns the number of erasures of ids in an environment. A changed count shows that there were new erasures.
 func (e *ErasedVisitors) Count(environment uint64) int {
 	if e == nil {
 		return 0
@@ -123,7 +120,7 @@ func (e *ErasedVisitors) Count(environment uint64) int {
 	return e.counts[environment]
 }
 
-// ErasedLife returns the life of the erasure that took an id that arrived at an instant; false where none did.
+// ErasedLife returns the life of the erasure that covers an id that arrived at an instant; false if there is none.
 func (e *ErasedVisitors) ErasedLife(environment, id uint64, receivedMs int64) (life uint64, erased bool) {
 	if e == nil {
 		return 0, false
@@ -136,7 +133,7 @@ func (e *ErasedVisitors) ErasedLife(environment, id uint64, receivedMs int64) (l
 	return 0, false
 }
 
-// ErasedAt returns when an id was erased last, the zero time where it never was.
+// ErasedAt returns when an id was last erased, the zero time if it never was.
 func (e *ErasedVisitors) ErasedAt(environment, id uint64) (at time.Time) {
 	if e == nil {
 		return at
@@ -147,20 +144,20 @@ func (e *ErasedVisitors) ErasedAt(environment, id uint64) (at time.Time) {
 	return at
 }
 
-// ErasedCustomer is what stands in billing for a customer who was erased: sums stay as they are, and without the life nobody can tell
-// who it was.
+// ErasedCustomer replaces an erased customer in billing: sums are unchanged, and the customer cannot be identified
+// without the life.
 func ErasedCustomer(life uint64, customer string) string {
 	sum := sha256.Sum256([]byte(strconv.FormatUint(life, 10) + ":" + customer))
 	return "erased_" + hex.EncodeToString(sum[:8])
 }
 
-// Any reports whether anybody of an environment was erased.
+// Any reports whether an environment has erased visitors.
 func (e *ErasedVisitors) Any(environment uint64) bool {
 	return e != nil && len(e.lives[environment]) > 0
 }
 
-// Life returns what the number of an id is combined with, by exclusive or, for a row that arrived at an instant:
-// 0 where nobody with the id was erased before.
+// Life returns the number that is combined with the number of an id by exclusive or, for a row that arrived at an
+// instant. It is 0 if the id was not erased before.
 func (e *ErasedVisitors) Life(environment, id uint64, receivedMs int64) (life uint64) {
 	if e == nil {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// TestIDsAreErasedAgain erases an id, and the visitor as whom it comes back.
+// TestIDsAreErasedAgain erases an id, and the visitor under which it returns.
 func TestIDsAreErasedAgain(t *testing.T) {
 	const environment, id, first, second = 7, uint64(40), uint64(0x111), uint64(0x222)
 	begun := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

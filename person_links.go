@@ -2,18 +2,18 @@ package svc
 
 import "slices"
 
-// Alias ties two visitors together, by their numbers.
+// Alias joins two visitors, by their numbers.
 type Alias struct{ Low, High uint64 }
 
-// Root says which visitor stands for all that aliases tie together.
+// Root maps a visitor to the visitor that represents its whole group of aliases.
 type Root struct {
 	Visitor, Root uint64
-	// Edges is how many aliases tie them together.
+	// Edges is the number of aliases in the group.
 	Edges uint32
 }
 
-// Roots returns the root of every visitor that an alias names: the least number of those that are
-// tied together, directly or by others. It depends on the set of aliases only.
+// Roots returns the root of every visitor in an alias: the least number in its group, joined directly or through
+// others. It depends only on the set of aliases.
 func Roots(aliases []Alias) []Root {
 	parent := map[uint64]uint64{}
 	var find func(visitor uint64) uint64

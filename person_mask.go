@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Mask hides what names or reaches a person from callers without people.pii.read.
+// Mask hides the data that names or locates a person from callers without people.pii.read.
 func (p *Person) Mask() {
 	p.Email, p.Name = MaskText(p.Email), MaskText(p.Name)
 	p.DistinctID, p.Company = MaskShapes(p.DistinctID), MaskShapes(p.Company)
@@ -24,11 +24,11 @@ func (p *Person) Mask() {
 	p.State = p.State.Masked()
 }
 
-// minWord is how long a text must be to be told from other words, in bytes.
+// minWord is the length that a text needs to be distinguishable from other words, in bytes.
 const minWord = 4
 
-// PersonalWords returns the texts that name or reach the person: what is masked, as far as it is long
-// enough to be told from other words.
+// PersonalWords returns the texts that name or locate the person: the masked texts that are long enough to be
+// distinguished from other words.
 func (p *Person) PersonalWords() []string {
 	words := []string{p.Email, p.Name}
 	collect := func(name string, value json.RawMessage) {
@@ -44,7 +44,7 @@ func (p *Person) PersonalWords() []string {
 		collect(name, field.Value)
 	}
 	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < minWord })
-	// A longer word goes first: it may hold a shorter one.
+	// Longer words come first, because they may contain shorter ones.
 	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(words)
 }
@@ -80,7 +80,7 @@ func (s PersonState) Masked() PersonState {
 	return masked
 }
 
-// AllWords returns the texts by which the person can be told: the personal ones and the distinct ids.
+// AllWords returns the texts that identify the person: the personal ones and the distinct ids.
 func (p *Person) AllWords() []string {
 	words := p.PersonalWords()
 	for _, id := range p.DistinctIDs {

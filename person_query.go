@@ -2,27 +2,26 @@ package svc
 
 import "time"
 
-// PersonKey is a person's place in a list: when they were first seen, in milliseconds since the epoch,
-// and their number.
+// PersonKey is a person's place in a list: when they were first seen, in milliseconds since the epoch, and their
+// number.
 type PersonKey struct {
 	BeganMs int64
 	Number  uint64
 }
 
-// PersonQuery asks for a page of the people of an environment, those first seen last before others.
+// PersonQuery selects a page of the people of an environment, ordered by when they were first seen, the latest first.
 type PersonQuery struct {
 	Environment Environment
-	// Search is looked for in the distinct ids, the e-mail address, the name and the company, in any
-	// case. SearchMasked looks only where a caller without people.pii.read sees more than
-	// asterisks.
+	// Search is matched against the distinct ids, the e-mail address, the name and the company, ignoring case.
+	// SearchMasked searches only the fields that a caller without people.pii.read sees unmasked.
 	Search       string
 	SearchMasked bool
-	// Stage and Tags keep the people who are in the stage and have all the tags; empty keeps all.
+	// Stage and Tags select the people that are in the stage and have all the tags; empty selects all.
 	Stage LifecycleStage
 	Tags  []string
-	// Segment keeps the people who are in it at Now; nil keeps all.
+	// Segment selects the people that are in it at Now; nil selects all.
 	Segment *Segment
-	// Persons keeps the people of these numbers; nil keeps all.
+	// Persons selects the people with these numbers; nil selects all.
 	Persons []uint64
 	Now     time.Time
 	After   *PersonKey
@@ -32,7 +31,7 @@ type PersonQuery struct {
 // PersonList is a page of people.
 type PersonList struct {
 	Rows []Person
-	// Keys are the places of the rows, and of rows that are gone since the page was made.
+	// Last is the place of the last row, even if that row is gone since the page was read.
 	Last PersonKey
 	More bool
 }

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// PersonState is the decisions of members of the organization about a person. Each part carries the time of
-// its decision, so that the states of two people become one state in any order.
+// PersonState holds the decisions of members of the organization about a person. Each part carries the time of its
+// decision, so that the states of two people can be joined in any order.
 type PersonState struct {
-	// Stage is empty where the lifecycle rules decide.
+	// Stage is empty if the lifecycle rules decide.
 	Stage     LifecycleStage       `json:"stage,omitempty"`
 	StageAtMs int64                `json:"stageAt,omitempty"`
 	Tags      map[string]TagMark   `json:"tags,omitempty"`
@@ -27,24 +27,24 @@ type TagMark struct {
 	AtMs int64 `json:"at"`
 }
 
-// FieldMark is the value of a field as JSON, null where it was taken away.
+// FieldMark is the value of a field as JSON, null if the field was removed.
 type FieldMark struct {
 	Value json.RawMessage `json:"value"`
 	AtMs  int64           `json:"at"`
 }
 
-// Limits of what is decided about a person.
+// Limits of the decisions about a person.
 const (
 	MaxPersonTags     = 32
 	MaxPersonTagBytes = 64
 	MaxCRMFields      = 64
 	MaxCRMBytes       = 2048
-	// maxMarks bounds the marks that are kept of tags and fields that were taken away.
+	// maxMarks limits the stored marks of removed tags and fields.
 	maxMarks = 256
 )
 
-// Join returns the state of a person made of two. The later decision holds for each part; of one
-// instant, the greater value.
+// Join returns the state of a person made from two. For each part the later decision holds; at the same instant, the
+// greater value.
 func (s PersonState) Join(other PersonState) PersonState {
 	out := PersonState{Stage: s.Stage, StageAtMs: s.StageAtMs, Tags: maps.Clone(s.Tags), CRM: maps.Clone(s.CRM)}
 	if other.StageAtMs > s.StageAtMs || other.StageAtMs == s.StageAtMs && other.Stage > s.Stage {
@@ -105,13 +105,13 @@ func isNull(value json.RawMessage) bool {
 	return len(value) == 0 || string(bytes.TrimSpace(value)) == "null"
 }
 
-// PersonPatch is a change of what is decided about a person; what is nil stays.
+// PersonPatch is a change of the decisions about a person; nil fields are unchanged.
 type PersonPatch struct {
-	// Stage is empty to have the lifecycle rules decide again.
+	// Stage is empty to let the lifecycle rules decide again.
 	Stage *LifecycleStage `json:"stage,omitempty"`
 	// Tags replaces all tags.
 	Tags *[]string `json:"tags,omitempty"`
-	// CRM changes the fields that it names; null takes one away.
+	// CRM changes the named fields; null removes one.
 	CRM map[string]json.RawMessage `json:"crm,omitempty"`
 }
 
@@ -132,7 +132,7 @@ func (p *PersonPatch) Normalise() {
 	p.Tags = &tags
 }
 
-// Validate returns what is wrong with a change.
+// Validate returns the problems of a change.
 func (p *PersonPatch) Validate() (problems []FieldError) {
 	if p.Stage == nil && p.Tags == nil && p.CRM == nil {
 		problems = append(problems, FieldError{Field: "", Code: "empty_body", Message: "The body changes nothing; give stage, tags or crm."})
@@ -162,8 +162,8 @@ func (p *PersonPatch) Validate() (problems []FieldError) {
 	return problems
 }
 
-// Apply changes a state by a valid patch and returns the names of what changed. It fails where the
-// fields would be too many.
+// Apply applies a valid patch and returns the new state and the names of the changed parts. It fails if there would be
+// too many fields.
 func (s PersonState) Apply(patch PersonPatch, now time.Time) (PersonState, []string, error) {
 	out, changed, at := s.Join(PersonState{}), []string{}, s.after(now)
 	if patch.Stage != nil && *patch.Stage != s.Stage {
@@ -196,7 +196,7 @@ func (s PersonState) Apply(patch PersonPatch, now time.Time) (PersonState, []str
 	return out, changed, nil
 }
 
-// after returns an instant later than every decision, so that a clock that is slow loses nothing.
+// after returns an instant later than every decision, so that a slow clock loses no decision.
 func (s PersonState) after(now time.Time) int64 {
 	at := max(now.UnixMilli(), s.StageAtMs+1)
 	for _, mark := range s.Tags {
@@ -208,7 +208,7 @@ func (s PersonState) after(now time.Time) int64 {
 	return at
 }
 
-// forget drops the oldest marks of what was taken away beyond a bound.
+// forget drops the oldest marks of removed parts beyond the limit.
 func (s *PersonState) forget() {
 	type gone struct {
 		name string

@@ -42,7 +42,7 @@ func TestStatesOfPeopleJoinInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestALaterDecisionHolds changes a person on a clock that goes back.
+// TestALaterDecisionHolds changes a person while the clock goes back.
 func TestALaterDecisionHolds(t *testing.T) {
 	t.Parallel()
 	var state svc.PersonState
@@ -65,7 +65,7 @@ func sortedTags(tags []string) []string {
 	return tags
 }
 
-// TestRootsDependOnTheSetOfAliases finds the roots of chains, circles and stars in any order.
+// TestRootsDependOnTheSetOfAliases finds the roots of chains, cycles and stars in any order.
 func TestRootsDependOnTheSetOfAliases(t *testing.T) {
 	t.Parallel()
 	aliases := []svc.Alias{{5, 9}, {3, 5}, {3, 9}, {20, 21}, {21, 22}, {22, 23}}
@@ -79,7 +79,7 @@ func TestRootsDependOnTheSetOfAliases(t *testing.T) {
 	}
 }
 
-// TestAnIdentifyIsMasked hides what an identify tells of a person, at any depth and however it is spelled.
+// TestAnIdentifyIsMasked hides the data of a person in an identify, at any depth and in any spelling.
 func TestAnIdentifyIsMasked(t *testing.T) {
 	t.Parallel()
 	event := svc.Event{Name: svc.IdentifyEvent, Properties: json.RawMessage(

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TimelineKind says where an entry of a timeline comes from.
+// TimelineKind is the source of an entry of a timeline.
 type TimelineKind string
 
 // The kinds of entries, in the order in which entries of one instant are shown.
@@ -21,7 +21,7 @@ func TimelineKinds() []TimelineKind {
 	return []TimelineKind{TimelineEvent, TimelineActivity, TimelineError}
 }
 
-// Values returns the kinds, for descriptions.
+// Values lists the kinds.
 func (TimelineKind) Values() []TimelineKind { return TimelineKinds() }
 
 // rank orders the kinds within an instant.
@@ -36,7 +36,7 @@ func (k TimelineKind) rank() int {
 	return 0
 }
 
-// TimelineEntry is one thing that happened with a person: exactly one of Event, Activity and Error is set.
+// TimelineEntry is one entry in the history of a person: exactly one of Event, Activity and Error is set.
 type TimelineEntry struct {
 	TimelineKey
 	Event    *Event
@@ -44,7 +44,7 @@ type TimelineEntry struct {
 	Error    *TimelineFailure
 }
 
-// TimelineFailure is an occurrence of an error that a person met.
+// TimelineFailure is an occurrence of an error that affected a person.
 type TimelineFailure struct {
 	IssueID, Level, Name, Message, Culprit, URL, Release string
 	Handled                                              bool
@@ -57,13 +57,12 @@ type TimelineKey struct {
 	ID   string
 }
 
-// Compare orders entries: the newest first, of one instant by kind and then by id.
+// Compare orders entries: the newest first, within an instant by kind and then by id.
 func (k TimelineKey) Compare(other TimelineKey) int {
 	return cmp.Or(cmp.Compare(other.TsMs, k.TsMs), cmp.Compare(k.Kind.rank(), other.Kind.rank()), cmp.Compare(other.ID, k.ID))
 }
 
-// Bound returns what entries of a kind come after the place: those with a time and an id before the
-// returned ones.
+// Bound returns the bound for entries of a kind after the place: they have a time and an id before the returned ones.
 func (k TimelineKey) Bound(kind TimelineKind) (tsMs int64, id string) {
 	switch {
 	case kind.rank() < k.Kind.rank():
@@ -74,7 +73,7 @@ func (k TimelineKey) Bound(kind TimelineKind) (tsMs int64, id string) {
 	return k.TsMs, k.ID
 }
 
-// TimelineQuery asks for a page of the timeline of a person.
+// TimelineQuery selects a page of the timeline of a person.
 type TimelineQuery struct {
 	Environment Environment
 	// Visitor is any of the person's visitors.
@@ -82,26 +81,27 @@ type TimelineQuery struct {
 	Kinds   []TimelineKind
 	// Before is the place after which the page begins.
 	Before TimelineKey
-	// Skip is how many entries of the instant of Before, less a millisecond, come before the page.
+	// Skip is the number of entries, of the millisecond before Before, that come before the page.
 	Skip  int
 	Limit int
 }
 
-// TimelineStart is the place before everything that happened before an instant: of what happened in the same millisecond, nothing follows.
+// TimelineStart is the place before everything that happened before an instant; it excludes the entries of the
+// instant's own millisecond.
 func TimelineStart(before time.Time) TimelineKey {
 	return TimelineKey{TsMs: before.UnixMilli(), Kind: TimelineError}
 }
 
-// maxTimelineSkip is the greatest number of entries of one millisecond that an instant can hold.
+// maxTimelineSkip is the greatest number of entries of one millisecond that an instant can encode.
 const maxTimelineSkip = 999
 
-// TimelineMark returns the instant after which a timeline goes on: the millisecond of the last entry, and in its nanoseconds how many entries
-// of that millisecond came before. ok is false where these are too many.
+// TimelineMark returns the instant after which a timeline continues: the millisecond of the last entry, with the number
+// of preceding entries of that millisecond in its nanoseconds. ok is false if there are too many.
 func TimelineMark(tsMs int64, skip int) (at time.Time, ok bool) {
 	return time.UnixMilli(tsMs).UTC().Add(time.Duration(skip)), skip > 0 && skip <= maxTimelineSkip
 }
 
-// From makes the page begin after an instant, which may be a mark. Any other instant means what happened before it.
+// From makes the page begin after an instant, which may be a mark. Any other instant selects the entries before it.
 func (q *TimelineQuery) From(before time.Time) {
 	q.Before, q.Skip = TimelineStart(before), 0
 	part := before.Nanosecond() % int(time.Millisecond)
@@ -113,7 +113,8 @@ func (q *TimelineQuery) From(before time.Time) {
 	}
 }
 
-// Page returns the page of the entries that the store found, which are in order and one more than the page if more follow.
+// Page returns the page of the entries that the store found. The entries are in order, and one more than the page if
+// more follow.
 func (q *TimelineQuery) Page(entries []TimelineEntry) (page []TimelineEntry, more bool) {
 	skipped := 0
 	for skipped < min(q.Skip, len(entries)) && entries[skipped].TsMs == q.Before.TsMs-1 {
@@ -123,8 +124,8 @@ func (q *TimelineQuery) Page(entries []TimelineEntry) (page []TimelineEntry, mor
 	return entries[:min(len(entries), q.Limit)], len(entries) > q.Limit
 }
 
-// Passed returns how many entries of the millisecond of the page's last one the reader has then seen; 0 if that is not known, because the page
-// begins at a key within the same millisecond.
+// Passed returns the number of entries of the last millisecond that the reader has seen after the page. It returns 0 if
+// that is unknown, because the page begins at a key within the same millisecond.
 func (q *TimelineQuery) Passed(page []TimelineEntry) (passed int) {
 	last := page[len(page)-1].TsMs
 	for i := len(page) - 1; i >= 0 && page[i].TsMs == last; i-- {
@@ -140,10 +141,10 @@ func (q *TimelineQuery) Passed(page []TimelineEntry) (passed int) {
 	return passed
 }
 
-// Rows is how many entries of each kind a page needs.
+// Rows is the number of entries of each kind that a page needs.
 func (q *TimelineQuery) Rows() int { return q.Skip + q.Limit + 1 }
 
-// Mask hides what an entry tells of people from callers without people.pii.read.
+// Mask hides an entry's data of people from callers without people.pii.read.
 func (e *TimelineEntry) Mask() {
 	if e.Event != nil {
 		e.Event.Mask()

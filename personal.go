@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Personal data names or reaches a person, or opens an account. Two lists find it: names of fields (this file) and
+// Personal data names or locates a person, or opens an account. Two lists find it: names of fields (this file) and
 // shapes of texts (personal_shapes.go). docs/privacy.md publishes both.
 
 // personalNouns are names of personal fields, in lower case without separators. Digits may follow them.
@@ -44,7 +44,7 @@ func personalParts() []string {
 	return strings.Fields("email phonenumber firstname lastname middlename givenname familyname fullname dateofbirth birthdate socialsecurity ipaddress streetaddress")
 }
 
-// IsPersonal reports whether a trait, property or parameter with this name holds data that names or reaches a person.
+// IsPersonal reports whether a trait, property or parameter with this name holds data that names or locates a person.
 // It accepts any spelling: workPhone, work_phone, work-phone, $work.phone2.
 func IsPersonal(name string) bool {
 	plain := strings.TrimRight(plainName(name), "0123456789")

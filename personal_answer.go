@@ -81,7 +81,7 @@ type maskPlace struct {
 	depth                           int
 }
 
-// maxMaskDepth bounds the nesting of answers.
+// maxMaskDepth limits the nesting of answers.
 const maxMaskDepth = 100
 
 // documentMask copies a document from in to out.

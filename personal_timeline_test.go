@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// TestEntriesOfTimelinesNameNoPerson masks the data of entries: it has names of events and of errors, and beside them free content.
+// TestEntriesOfTimelinesNameNoPerson masks the data of entries: names of events and of errors, and free content.
 func TestEntriesOfTimelinesNameNoPerson(t *testing.T) {
 	for document, want := range map[string]string{
 		`{"kind":"event","data":{"name":"page_view","sessionId":"ses_1","distinctId":"zoe@a.example","properties":{"name":"Zoe"}}}`: `{"kind":"event","data":{"name":"page_view","sessionId":"ses_1","distinctId":"z************","properties":{"name":"Z**"}}}`,

@@ -58,8 +58,8 @@ func TestMeterSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestMeterLetsItsQuotaThrough holds for any quota: a minute's worth at once,
-// and afterwards as much again within the next minute.
+// TestMeterLetsItsQuotaThrough checks for any quota that a minute's worth passes at once, and the same amount again
+// within the next minute.
 func TestMeterLetsItsQuotaThrough(t *testing.T) {
 	for _, quota := range []int{1, 7, 60, 240, 600, 999} {
 		var meter svc.Meter

@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// TestWhenReportsAreDue walks through a year, hour by hour, in zones with and without changes of the clock.
+// TestWhenReportsAreDue walks through a year, hour by hour, in zones with and without clock changes.
 func TestWhenReportsAreDue(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kathmandu", "Pacific/Apia"} {
@@ -60,7 +60,7 @@ func TestReportPeriods(t *testing.T) {
 	}{
 		{svc.ReportWeekly, time.Date(2026, 11, 23, 7, 59, 59, 0, berlin), "2026-11-09", "2026-11-15"},
 		{svc.ReportWeekly, time.Date(2026, 11, 23, 8, 0, 0, 0, berlin), "2026-11-16", "2026-11-22"},
-		{svc.ReportWeekly, time.Date(2026, 3, 30, 8, 0, 0, 0, berlin), "2026-03-23", "2026-03-29"}, // the clock changed in it
+		{svc.ReportWeekly, time.Date(2026, 3, 30, 8, 0, 0, 0, berlin), "2026-03-23", "2026-03-29"}, // contains a clock change
 		{svc.ReportMonthly, time.Date(2026, 3, 1, 7, 59, 0, 0, berlin), "2026-01-01", "2026-01-31"},
 		{svc.ReportMonthly, time.Date(2026, 3, 1, 8, 0, 0, 0, berlin), "2026-02-01", "2026-02-28"},
 		{svc.ReportMonthly, time.Date(2028, 3, 31, 23, 0, 0, 0, berlin), "2028-02-01", "2028-02-29"},

@@ -8,7 +8,8 @@ import (
 	"svc"
 )
 
-// billedSubscriptions returns the items of some subscriptions over a year: each begins, changes twice, pays monthly, and a fifth of them ends.
+// billedSubscriptions returns the items of some subscriptions over a year: each begins, changes twice and pays monthly.
+// A fifth of them end.
 func billedSubscriptions(count int, begin time.Time) []svc.BillingRow {
 	rows := make([]svc.BillingRow, 0, 16*count)
 	for n := range count {
@@ -32,7 +33,7 @@ func billedSubscriptions(count int, begin time.Time) []svc.BillingRow {
 	return rows
 }
 
-// BenchmarkLedger makes the ledger of 100,000 subscriptions, as the first answer after a change does.
+// BenchmarkLedger makes the ledger of 100,000 subscriptions, as for the first answer after a change.
 func BenchmarkLedger(b *testing.B) {
 	rows := billedSubscriptions(100_000, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	for b.Loop() {
@@ -40,7 +41,7 @@ func BenchmarkLedger(b *testing.B) {
 	}
 }
 
-// BenchmarkRevenueOverview asks a ledger of 100,000 subscriptions for a year, as every other answer does.
+// BenchmarkRevenueOverview queries a ledger of 100,000 subscriptions for a year, as for every other answer.
 func BenchmarkRevenueOverview(b *testing.B) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ledger := svc.NewLedger(billedSubscriptions(100_000, begin), "")

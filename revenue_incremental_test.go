@@ -10,16 +10,16 @@ import (
 	"svc"
 )
 
-// told is what a store has of a history, and how it hands it to a book.
+// told is the stored part of a history, and the way to hand it to a book.
 type told struct {
 	rows   []svc.BillingRow
 	erased map[string]bool
 }
 
-// name returns the name under which items are one.
+// name returns the name by which items are equal.
 func name(row *svc.BillingRow) [2]string { return [2]string{string(row.Kind), row.Subject} }
 
-// of returns all items of some subjects, in a random order. Customers who were erased have another name.
+// of returns all items of some subjects, in a random order. Erased customers have another name.
 func (t *told) of(subjects map[[2]string]bool, random *rand.Rand) (rows []svc.BillingRow) {
 	for _, row := range t.rows {
 		if subjects[name(&row)] {
@@ -45,7 +45,7 @@ func (t *told) hidden(row svc.BillingRow) svc.BillingRow {
 	return row
 }
 
-// erase has a customer named no more, and returns the subjects that a book finds to be concerned.
+// erase anonymises a customer, and returns the subjects that a book finds affected.
 func (t *told) erase(book *svc.LedgerBook, customer string) map[[2]string]bool {
 	t.erased[customer] = true
 	subjects := map[[2]string]bool{}
@@ -55,8 +55,8 @@ func (t *told) erase(book *svc.LedgerBook, customer string) map[[2]string]bool {
 	return subjects
 }
 
-// arrivals cuts a history into changes of one to four items, in a random order, with repetitions, corrections of rates, items that say
-// something else of a payment later, and customers who change.
+// arrivals splits a history into changes of one to four items, in a random order. It includes repetitions, corrections
+// of rates, later items that contradict a payment, and subscriptions that change customers.
 func arrivals(random *rand.Rand) (changes [][]svc.BillingRow) {
 	rows := randomHistory(random)
 	for n := range rows {
@@ -85,8 +85,8 @@ func arrivals(random *rand.Rand) (changes [][]svc.BillingRow) {
 	return changes
 }
 
-// TestEveryChangeIsAsAWholeRecomputation tells a book random histories change by change, in any order, erases customers meanwhile, and
-// compares each ledger with the one that is made of all items at once.
+// TestEveryChangeIsAsAWholeRecomputation feeds a book random histories change by change, in any order, and erases
+// customers in between. It compares each ledger with the ledger of all items at once.
 func TestEveryChangeIsAsAWholeRecomputation(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -144,7 +144,7 @@ func shownYear(l *svc.Ledger) string {
 	return fmt.Sprintf("%+v %+v", l.Overview(wholeYear(), revenueDay(365)), movements)
 }
 
-// sameLedger compares what two ledgers say of the whole year, and of a random window in a random time zone with people.
+// sameLedger compares two ledgers over the whole year, and over a random window in a random time zone with people.
 func sameLedger(t *testing.T, n int, got, want *svc.Ledger, random *rand.Rand) {
 	t.Helper()
 	if got, want := shownYear(got), shownYear(want); got != want {
@@ -178,8 +178,8 @@ func shownRevenue(p *svc.Person) string {
 	return fmt.Sprintf("%+v %s", *p.Revenue, p.Reached)
 }
 
-// TestTheBookAgreesWithTheDefinitions compares the book's figures with those of plain code that knows nothing of books, after
-// every change of a history whose subscriptions keep their currencies and customers.
+// TestTheBookAgreesWithTheDefinitions compares the book's figures with independent plain code, after every change of a
+// history. The history's subscriptions retain their currencies and customers.
 func TestTheBookAgreesWithTheDefinitions(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -206,7 +206,7 @@ func TestTheBookAgreesWithTheDefinitions(t *testing.T) {
 	}
 }
 
-// ratesFirst orders rates before all else.
+// ratesFirst orders rates before all other items.
 func ratesFirst(row svc.BillingRow) int {
 	if row.Kind == svc.BillingRate {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// recompute tells the figures of [from, to) by the definitions alone: it looks at every instant at which something may change, and asks
-// what each subscription pays just before it and at it.
+// recompute returns the figures of [from, to) by the definitions alone. It visits every instant at which something may
+// change, and compares each subscription just before it and at it.
 func recompute(rows []svc.BillingRow, from, to time.Time) (totals svc.RevenueTotals) {
 	history, instants := map[string][]svc.BillingRow{}, map[int64]bool{}
 	for _, row := range rows {
@@ -96,7 +96,7 @@ func recompute(rows []svc.BillingRow, from, to time.Time) (totals svc.RevenueTot
 	return totals
 }
 
-// paysAt returns the state of a subscription at an instant: that of the item that is the last one until then.
+// paysAt returns the state of a subscription at an instant: that of its last item until then.
 func paysAt(rows []svc.BillingRow, at int64) (svc.SubscriptionStatus, int64, string) {
 	var last *svc.BillingRow
 	for n := range rows {
@@ -134,7 +134,7 @@ func customerPays(history map[string][]svc.BillingRow, customer string, at int64
 	return false
 }
 
-// convertPlainly multiplies by the last rate of the day of an instant or before it, and rounds.
+// convertPlainly multiplies by the last rate on or before the day of an instant, and rounds.
 func convertPlainly(rows []svc.BillingRow, cents int64, currency string, at int64) int64 {
 	if currency == "USD" {
 		return cents

@@ -145,8 +145,8 @@ func TestConvertCurrencies(t *testing.T) {
 	}
 }
 
-// TestAnIndependentRecomputationAgrees makes random histories, tells them in a random order and partly twice, and compares every figure
-// with what plain code makes of the definitions, instant by instant.
+// TestAnIndependentRecomputationAgrees makes random histories and feeds them in a random order and partly twice. It
+// compares every figure with plain code that follows the definitions instant by instant.
 func TestAnIndependentRecomputationAgrees(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Bounds of segments.
+// Limits of segments.
 const (
-	MaxSegments          = 500 // of an application
+	MaxSegments          = 500 // per application
 	MaxSegmentConditions = 50
-	// MaxSegmentDepth is how many groups may stand within each other, the definition itself among them.
+	// MaxSegmentDepth limits the nesting of groups, including the definition itself.
 	MaxSegmentDepth = 5
-	// MaxSegmentMembers is how many people a static segment names.
+	// MaxSegmentMembers limits the people of a static segment.
 	MaxSegmentMembers = 10_000
 	// MaxSegmentDays is the longest window of within_days.
 	MaxSegmentDays = 3650
-	// SegmentPropertyDays is how many days back property conditions look at events.
+	// SegmentPropertyDays is the number of past days whose events property conditions read.
 	SegmentPropertyDays = FilteredDays
 )
 
-// SegmentKind says how people come into a segment.
+// SegmentKind is the way in which people are selected.
 type SegmentKind string
 
-// The kinds: a dynamic segment has the people who meet its definition, a static one those that it names.
+// The kinds: a dynamic segment contains the people that meet its definition, a static one the people that it lists.
 const (
 	SegmentDynamic SegmentKind = "dynamic"
 	SegmentStatic  SegmentKind = "static"
@@ -34,18 +34,18 @@ const (
 // SegmentKinds lists both kinds.
 func SegmentKinds() []SegmentKind { return []SegmentKind{SegmentDynamic, SegmentStatic} }
 
-// Values returns the kinds, for descriptions.
+// Values lists the kinds.
 func (SegmentKind) Values() []SegmentKind { return SegmentKinds() }
 
-// Segment is a set of people of an application. Who is in it is decided at the moment of a question,
-// in each environment for itself.
+// Segment is a set of people of an application. Its membership is evaluated at the time of a query, separately in each
+// environment.
 type Segment struct {
 	ID   string      `json:"id"`
 	Name string      `json:"name"`
 	Kind SegmentKind `json:"kind"`
 	// Definition is nil for a static segment.
 	Definition *SegmentGroup `json:"definition,omitempty"`
-	// Members are the numbers of visitors, one of each person of a static segment, ascending.
+	// Members are the visitor numbers of a static segment, one per person, ascending.
 	Members   []uint64  `json:"members,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	UpdatedAt time.Time `json:"updatedAt"`
@@ -59,8 +59,7 @@ type SegmentSpec struct {
 	Members    []uint64      `json:"members,omitempty"`
 }
 
-// Validate returns what is wrong with a specification whose definition was read by
-// ParseSegmentDefinition.
+// Validate returns the problems of a specification with a definition that ParseSegmentDefinition has parsed.
 func (s *SegmentSpec) Validate() []FieldError {
 	problems := validateName(s.Name)
 	switch s.Kind {
@@ -101,10 +100,10 @@ func (s Segment) Replace(spec SegmentSpec, now time.Time) Segment {
 // Compare orders segments by their ids.
 func (s Segment) Compare(other Segment) int { return cmp.Compare(s.ID, other.ID) }
 
-// Personal reports whether the segment asks for what is masked to callers without people.pii.read.
+// Personal reports whether the segment uses data that is masked for callers without people.pii.read.
 func (s *Segment) Personal() bool { return s.Definition != nil && s.Definition.Personal() }
 
-// UsesStages reports whether the definition asks for the stage of a person.
+// UsesStages reports whether the definition uses the stage of a person.
 func (s *Segment) UsesStages() (uses bool) {
 	if s.Definition != nil {
 		s.Definition.conditions(func(c *SegmentCondition) { uses = uses || c.Field == SegmentStage })
@@ -112,7 +111,7 @@ func (s *Segment) UsesStages() (uses bool) {
 	return uses
 }
 
-// Mask hides the personal values that the definition asks for.
+// Mask hides the personal values in the definition.
 func (s *Segment) Mask() {
 	if s.Definition != nil {
 		masked := s.Definition.masked()
@@ -120,7 +119,7 @@ func (s *Segment) Mask() {
 	}
 }
 
-// SegmentUse is something that depends on a segment: a flag, a campaign.
+// SegmentUse is a flag or a campaign that depends on a segment.
 type SegmentUse struct {
 	Kind string // flag, campaign
 	Name string // the flag's key, the campaign's name
@@ -128,7 +127,7 @@ type SegmentUse struct {
 	Production bool
 }
 
-// SegmentInUse is the error of a deletion that would take a segment from its users.
+// SegmentInUse is the error for the deletion of a segment that is in use.
 func SegmentInUse(uses []SegmentUse) error {
 	named := make([]string, len(uses))
 	for i, use := range uses {
@@ -143,7 +142,7 @@ func SegmentInUse(uses []SegmentUse) error {
 	return &Error{Code: CodeConflict, Reason: "in_use", Message: "The segment is used by " + strings.Join(named, ", ") + more + "."}
 }
 
-// Has reports whether a static segment names a visitor.
+// Has reports whether a static segment lists a visitor.
 func (s *Segment) Has(visitor uint64) bool {
 	_, found := slices.BinarySearch(s.Members, visitor)
 	return found

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SegmentGroup is a definition, or a group of conditions within one: all of All are met, and, where Any
-// is not empty, at least one of Any.
+// SegmentGroup is a definition, or a group of conditions within one: all of All are met and, if Any is not empty, at
+// least one of Any.
 type SegmentGroup struct {
 	All []SegmentNode `json:"all,omitempty"`
 	Any []SegmentNode `json:"any,omitempty"`
@@ -18,17 +18,17 @@ type SegmentNode struct {
 	*SegmentGroup
 }
 
-// SegmentCondition compares what is known of a person with a value.
+// SegmentCondition compares a field of a person with a value.
 type SegmentCondition struct {
 	Field string    `json:"field"`
 	Op    SegmentOp `json:"op"`
-	// Value is a text, a number or a boolean; for in a list of them; nil where the comparison needs none.
+	// Value is a text, a number or a boolean. For in it is a list of them. It is nil if the comparison needs none.
 	Value any `json:"value,omitempty"`
-	// Event names the event that did_event and not_did_event ask for.
+	// Event is the event of did_event and not_did_event.
 	Event *SegmentEvent `json:"event,omitempty"`
 }
 
-// SegmentEvent is something that a person did a number of times, or more often.
+// SegmentEvent is an event that a person has caused at least a number of times.
 type SegmentEvent struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -60,7 +60,7 @@ func SegmentOps() []SegmentOp {
 	}
 }
 
-// The fields of conditions; those that end with a dot are followed by a key.
+// The fields of conditions; a key follows the fields that end with a dot.
 const (
 	SegmentTrait       = "trait."
 	SegmentProperty    = "property."
@@ -86,12 +86,12 @@ func SegmentFields() []string {
 	}
 }
 
-// RevenueStatuses lists the values of revenue.status. Who has no subscription has none.
+// RevenueStatuses lists the values of revenue.status. A person without a subscription has none.
 func RevenueStatuses() []string {
 	return []string{"none", "trialing", "active", "past_due", "canceled"}
 }
 
-// SegmentFieldOps returns the comparisons that suit a field, nil for an unknown one.
+// SegmentFieldOps returns the comparisons of a field, nil for an unknown one.
 func SegmentFieldOps(field string) []SegmentOp {
 	switch kind, _ := segmentKey(field); kind {
 	case SegmentTrait, SegmentProperty:
@@ -112,7 +112,7 @@ func SegmentFieldOps(field string) []SegmentOp {
 	return nil
 }
 
-// segmentKey divides a field into its kind and its key.
+// segmentKey splits a field into its kind and its key.
 func segmentKey(field string) (kind, key string) {
 	for _, prefix := range []string{SegmentTrait, SegmentProperty} {
 		if len(field) >= len(prefix) && field[:len(prefix)] == prefix {
@@ -122,11 +122,10 @@ func segmentKey(field string) (kind, key string) {
 	return field, ""
 }
 
-// Key divides the field of a condition into its kind, one of the constants, and the key of a trait or a
-// property.
+// Key splits the field of a condition into its kind, one of the constants, and the key of a trait or a property.
 func (c *SegmentCondition) Key() (kind, key string) { return segmentKey(c.Field) }
 
-// Wants says, for exists, whether the field shall be there.
+// Wants reports, for exists, whether the field must be present.
 func (c *SegmentCondition) Wants() bool { return c.Value != false }
 
 // Operands returns the values that the field is compared with.
@@ -144,7 +143,7 @@ func (c *SegmentCondition) Operands() []Operand {
 	return out
 }
 
-// Time returns the instant that the field is compared with, where the value is one.
+// Time returns the instant that the field is compared with, if the value is one.
 func (c *SegmentCondition) Time() (time.Time, bool) {
 	text, isText := c.Value.(string)
 	if !isText {
@@ -158,7 +157,7 @@ func (c *SegmentCondition) Time() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Since returns where the window of within_days or not_within_days begins.
+// Since returns the beginning of the window of within_days or not_within_days.
 func (c *SegmentCondition) Since(now time.Time) time.Time {
 	days, _ := c.Value.(float64)
 	return now.Add(-time.Duration(days * 24 * float64(time.Hour)))
@@ -177,9 +176,9 @@ func (g *SegmentGroup) conditions(visit func(*SegmentCondition)) {
 	}
 }
 
-// Personal reports whether a condition tells, by who meets it, what is masked to callers without
-// people.pii.read: it compares a trait or property that names or reaches a person, looks for a part of a text, or
-// names an e-mail address.
+// Personal reports whether the members of the group reveal data that is masked for callers without people.pii.read. A
+// condition does if it compares a trait or property that names or locates a person, searches for a part of a text, or
+// contains an e-mail address.
 func (g *SegmentGroup) Personal() (personal bool) {
 	g.conditions(func(c *SegmentCondition) {
 		kind, _ := c.Key()
@@ -193,7 +192,7 @@ func (g *SegmentGroup) Personal() (personal bool) {
 // maskedCondition is a condition as callers without people.pii.read see it.
 type maskedCondition struct {
 	SegmentCondition
-	// Personal says that the field names or reaches a person, Changed that a value is hidden.
+	// Personal says that the field names or locates a person, Changed that a value is hidden.
 	Personal, Changed bool
 }
 

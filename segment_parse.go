@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// ParseSegmentDefinition reads a definition and returns it, or everything that is wrong with it: each problem names its
-// field by a path such as definition.all[0].op. Numbers, texts and members are taken as
-// they stand; a member that no condition has is a problem, because a misspelt one would change who is in
-// the segment.
+// ParseSegmentDefinition parses a definition and returns it, or all its problems: each problem names its field by a
+// path such as definition.all[0].op. Numbers, texts and members are taken literally. A member that no condition has is
+// a problem, because a misspelt one would change the membership of the segment.
 func ParseSegmentDefinition(raw json.RawMessage) (*SegmentGroup, []FieldError) {
 	const path = "definition"
 	var document any
@@ -38,7 +37,7 @@ func ParseSegmentDefinition(raw json.RawMessage) (*SegmentGroup, []FieldError) {
 // invalidDefinition is the code of every problem of a definition (contract 2).
 const invalidDefinition = "invalid_definition"
 
-// segmentParser gathers the problems of a definition.
+// segmentParser collects the problems of a definition.
 type segmentParser struct {
 	problems   []FieldError
 	conditions int
@@ -48,7 +47,7 @@ func (p *segmentParser) problem(path, message string, allowed []string) {
 	p.problems = append(p.problems, FieldError{Field: path, Code: invalidDefinition, Message: message, Allowed: allowed})
 }
 
-// unknown reports the members of an object that are not among some names.
+// unknown reports the members of an object with names that are not allowed.
 func (p *segmentParser) unknown(path string, members map[string]any, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !slices.Contains(allowed, name) {
@@ -71,7 +70,7 @@ func (p *segmentParser) group(path string, members map[string]any, depth int) Se
 	return group
 }
 
-// nodes reads the list of a group; what is absent or null is an empty one.
+// nodes reads the list of a group; an absent list or null is empty.
 func (p *segmentParser) nodes(path string, value any, depth int) []SegmentNode {
 	if value == nil {
 		return nil
@@ -156,7 +155,7 @@ func (p *segmentParser) event(path string, value any) *SegmentEvent {
 	return &SegmentEvent{Name: name, Count: int(count)}
 }
 
-// valueProblem says why the value does not suit the field and the comparison, "" where it does.
+// valueProblem returns why the value does not suit the field and the comparison, "" if it does.
 func (c *SegmentCondition) valueProblem(kind string) (message string, allowed []string) {
 	switch c.Op {
 	case SegmentExists:
@@ -187,7 +186,7 @@ func (c *SegmentCondition) valueProblem(kind string) (message string, allowed []
 	return c.operandProblem(kind == SegmentSessions || kind == SegmentEvents), nil
 }
 
-// countProblem checks the value that the number of a person's events is compared with.
+// countProblem checks the value that a person's number of events is compared with.
 func (c *SegmentCondition) countProblem() string {
 	value, isNumber := c.Value.(float64)
 	_, isBool := c.Value.(bool)
@@ -200,7 +199,7 @@ func (c *SegmentCondition) countProblem() string {
 	return "The value is a number of events; true and false, for eq and neq, ask whether event.count was reached."
 }
 
-// wordProblem checks that the values are among some words.
+// wordProblem checks that the values are among the known words.
 func (c *SegmentCondition) wordProblem(known []string) (message string, allowed []string) {
 	if message := c.operandProblem(false); message != "" {
 		return message, known
@@ -213,7 +212,7 @@ func (c *SegmentCondition) wordProblem(known []string) (message string, allowed 
 	return "", nil
 }
 
-// operandProblem checks the value of the comparisons that take texts, numbers and booleans.
+// operandProblem checks the value of the comparisons that accept texts, numbers and booleans.
 func (c *SegmentCondition) operandProblem(numeric bool) string {
 	list, isList := c.Value.([]any)
 	operands := c.Operands()

@@ -52,7 +52,7 @@ func TestASegmentDefinitionNamesItsProblems(t *testing.T) {
 	}
 }
 
-// TestASegmentDefinitionIsKept reads what was written of a definition.
+// TestASegmentDefinitionIsKept parses a definition that was encoded.
 func TestASegmentDefinitionIsKept(t *testing.T) {
 	t.Parallel()
 	const definition = `{"all":[{"field":"trait.plan","op":"in","value":["pro",3,true]},{"any":[{"field":"did_event","op":"within_days","value":7,"event":{"name":"order","count":2}},{"field":"tag","op":"exists"}]}]}`
@@ -70,7 +70,8 @@ func TestASegmentDefinitionIsKept(t *testing.T) {
 	}
 }
 
-// TestASegmentTellsNoneWhatIsMasked holds which definitions ask for what callers without people.pii.read may not learn.
+// TestASegmentTellsNoneWhatIsMasked checks which definitions use data that is masked for callers without
+// people.pii.read.
 func TestASegmentTellsNoneWhatIsMasked(t *testing.T) {
 	t.Parallel()
 	for condition, personal := range map[string]bool{

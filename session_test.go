@@ -85,8 +85,8 @@ func TestSessionAdd(t *testing.T) {
 	}
 }
 
-// TestSessionDoesNotDependOnTheOrder adds the same events in many orders: the
-// sums of the deltas are the session's figures each time.
+// TestSessionDoesNotDependOnTheOrder adds the same events in many orders: the sums of the deltas equal the session's
+// figures each time.
 func TestSessionDoesNotDependOnTheOrder(t *testing.T) {
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 2))

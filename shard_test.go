@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTheNumberOfAnEnvironmentNamesItsShard holds the numbers to being such as JSON keeps, none of
-// them zero, and to name their shards whatever the chance.
+// TestTheNumberOfAnEnvironmentNamesItsShard checks that the numbers survive JSON, are never zero, and encode their
+// shards for any random bits.
 func TestTheNumberOfAnEnvironmentNamesItsShard(t *testing.T) {
 	for _, chance := range []uint64{0, 1, 1 << 11, math.MaxUint64, 0x9E3779B97F4A7C15} {
 		seen := map[uint64]bool{}

@@ -106,7 +106,7 @@ func TestSharePatchProblems(t *testing.T) {
 	}
 }
 
-// TestAPageThatIsPublishedAgainShowsNoPanelOfTheEarlierOne publishes, takes away, configures and publishes a page.
+// TestAPageThatIsPublishedAgainShowsNoPanelOfTheEarlierOne publishes, disables, configures and republishes a page.
 func TestAPageThatIsPublishedAgainShowsNoPanelOfTheEarlierOne(t *testing.T) {
 	t.Parallel()
 	now, yes, paths := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC), true, []string{"/admin*"}

@@ -38,8 +38,8 @@ func TestSilenceCovers(t *testing.T) {
 	}
 }
 
-// TestASilencedIncidentIsToldOfAtTheEnd has a rule fire within a silence: it is told of when the silence
-// ends, and never if it has ended by then.
+// TestASilencedIncidentIsToldOfAtTheEnd fires a rule within a silence: it is notified when the silence ends, and never
+// if it has ended by then.
 func TestASilencedIncidentIsToldOfAtTheEnd(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	rule := svc.AlertRule{ID: "rul_1", AlertSpec: svc.DefaultAlert()}
@@ -75,7 +75,7 @@ func TestAPreviewFiresAsTheRuleDoes(t *testing.T) {
 	rule.Name, rule.Kind, rule.Threshold, rule.WindowMinutes = "Many", svc.AlertEventVolume, 10, 10
 	counter, _ := rule.Counter()
 	slots := svc.AlertSlots{}
-	for minute := range 20 { // 11 a minute from 10:00 to 10:19
+	for minute := range 20 { // 11 per minute from 10:00 to 10:19
 		slots.At(counter.Slot(from.Add(10*time.Hour + time.Duration(minute)*time.Minute))).Count = 11
 	}
 	preview := rule.Preview(from, to, counter.Replay(rule.Agg(), slots, from, to))

@@ -23,7 +23,7 @@ checkout@https://shop.example/assets/index-BxT3k9aZ.js?v=7:1:9004
 @https://shop.example/assets/index-BxT3k9aZ.js?v=7:2:30`
 )
 
-// called returns a frame as its file and function say.
+// called returns a frame with the derived fields of its file and function.
 func called(file, function string, line, column int, inApp bool) Frame {
 	return Frame{File: file, Function: function, Line: line, Column: column, InApp: inApp}
 }

@@ -271,7 +271,7 @@ func (s *TelemetryState) Sampling(signal Signal, now time.Time) *Sampled {
 	return &sampled
 }
 
-// Update replaces the policy if the present one has the expected revision.
+// Update replaces the policy and increments the revision. It records since when events are sampled.
 func (s *TelemetryState) Update(policy TelemetryPolicy, now time.Time) {
 	rate := s.Policy.Events.SampleRate
 	s.Policy = policy.Normalise()

@@ -39,10 +39,10 @@ func pulseOf(arrivals []time.Time, now time.Time) svc.SignalPulse {
 	return pulse
 }
 
-// monday is the beginning of the lives of these tests.
+// monday is the beginning of the histories in these tests.
 func monday() time.Time { return time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC) }
 
-// every returns arrivals in a steady pace, of those times that a pattern takes.
+// every returns arrivals at a steady pace, limited to the times that takes accepts.
 func every(pause time.Duration, days int, takes func(time.Time) bool) (arrivals []time.Time) {
 	for at := monday(); at.Before(monday().AddDate(0, 0, days)); at = at.Add(pause) {
 		if takes == nil || takes(at) {
@@ -52,12 +52,12 @@ func every(pause time.Duration, days int, takes func(time.Time) bool) (arrivals 
 	return arrivals
 }
 
-// officeHours reports whether an office works.
+// officeHours reports whether an instant is within office hours.
 func officeHours(at time.Time) bool {
 	return at.Weekday() >= time.Monday && at.Weekday() <= time.Friday && at.Hour() >= 8 && at.Hour() < 18
 }
 
-// watched is a state whose policy has signals watched.
+// watched is a state with a policy that watches signals.
 func watched() *svc.TelemetryState {
 	state := &svc.TelemetryState{App: svc.AppRef{Org: "acme", App: "web"}, Env: "production", Environment: 1, Policy: svc.DefaultTelemetryPolicy()}
 	state.Policy.Alerts.SilentSignals, state.Policy.Alerts.ChannelIDs = true, []string{"chn_1", "chn_2"}
@@ -70,7 +70,7 @@ func counter() func(prefix string) string {
 	return func(prefix string) string { n++; return fmt.Sprint(prefix, n) }
 }
 
-// live has a state listen every half a minute for some days after the arrivals began, and returns when it noted changes.
+// live calls Listen every half minute for some days after the arrivals began, and returns the times of changes.
 func live(state *svc.TelemetryState, arrivals []time.Time, days int) (changes []time.Time) {
 	newID, next := counter(), 0
 	for now := monday(); now.Before(monday().AddDate(0, 0, days)); now = now.Add(10 * time.Minute) {
@@ -85,13 +85,13 @@ func live(state *svc.TelemetryState, arrivals []time.Time, days int) (changes []
 	return changes
 }
 
-// TestSilenceIsNoticed has signals with several habits come for weeks and stop.
+// TestSilenceIsNoticed sends signals with several patterns for weeks and then stops them.
 func TestSilenceIsNoticed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		arrivals []time.Time
 		days     int
-		// after is how long after the last arrival the silence is noticed at the earliest, 0 for never.
+		// after is the earliest time after the last arrival at which the silence is noticed, 0 for never.
 		after time.Duration
 	}{
 		"steady":                {every(5*time.Minute, 10, nil), 11, 15 * time.Minute},
@@ -108,7 +108,7 @@ func TestSilenceIsNoticed(t *testing.T) {
 			t.Parallel()
 			state := watched()
 			changes, last := live(state, tc.arrivals, tc.days), tc.arrivals[len(tc.arrivals)-1]
-			// In its first days a signal with an outage is silent once, and comes again.
+			// In its first days, a signal with an outage is silent once, and returns.
 			changes = slices.DeleteFunc(changes, func(at time.Time) bool { return !at.After(last) })
 			if tc.after == 0 {
 				if len(changes) != 0 {

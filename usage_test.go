@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// TestUsageCountsAdd adds items of two keys, and takes some out again.
+// TestUsageCountsAdd adds items of two keys, and removes some again.
 func TestUsageCountsAdd(t *testing.T) {
 	t.Parallel()
 	stored := svc.UsageKey{Environment: 7, Day: 20_000, Signal: svc.SignalEvents, Fate: svc.FateStored}
@@ -21,7 +21,7 @@ func TestUsageCountsAdd(t *testing.T) {
 	}
 }
 
-// BenchmarkUsageCountsAdd is what accounting adds to the folding of one item: a block that holds items of five environments.
+// BenchmarkUsageCountsAdd measures the accounting cost per folded item, in a block with items of five environments.
 func BenchmarkUsageCountsAdd(b *testing.B) {
 	var counts svc.UsageCounts
 	b.ReportAllocs()

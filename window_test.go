@@ -51,7 +51,7 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// TestThePreviousWindowBeginsOnTheWall looks at windows before, over and after changes of the clock.
+// TestThePreviousWindowBeginsOnTheWall tests windows before, across and after clock changes.
 func TestThePreviousWindowBeginsOnTheWall(t *testing.T) {
 	for _, test := range []struct{ zone, now, key, from, to string }{
 		{"Europe/Berlin", "2026-03-31T12:00:00+02:00", "custom:2026-03-30..2026-03-30", "2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00"},
@@ -205,9 +205,8 @@ func FuzzParseWindow(f *testing.F) {
 	})
 }
 
-// TestDaysBeginAtTheirFirstInstant walks through years in which clocks were set forward and
-// back at midnight: a day begins at or before each of its instants, and right after the one
-// before it.
+// TestDaysBeginAtTheirFirstInstant walks through years in which clocks were set forward and back at midnight: a day
+// begins at or before each of its instants, and right after the previous day.
 func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
 	for _, name := range []string{"Asia/Gaza", "Asia/Amman", "Asia/Beirut", "America/Havana", "America/Sao_Paulo", "America/Santiago", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Africa/Cairo"} {
 		loc, err := time.LoadLocation(name)
