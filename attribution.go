@@ -257,7 +257,7 @@ func (a *Attribution) implied() channel {
 	return referring
 }
 
-// PathOf returns the path of an address as sent, without query and fragment, and "/" if there is none.
+// PathOf returns the path of an address as sent, without query and fragment, and "/" for an empty path.
 func PathOf(address string) string {
 	if path := cutURL(address).path; path != "" {
 		return path

@@ -66,7 +66,7 @@ type BillingConnector struct {
 	Number uint64 `json:"number"`
 	// Live says whether the provider's real data is read, or the data of its test mode.
 	Live bool `json:"live"`
-	// Sealed is a BillingCredential; empty if there is none.
+	// Sealed is a BillingCredential, or empty.
 	Sealed []byte `json:"sealed,omitempty"`
 	// HasSigningSecret says whether the credential has a signing secret.
 	HasSigningSecret bool      `json:"hasSigningSecret,omitempty"`

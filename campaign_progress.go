@@ -123,7 +123,7 @@ func (p *CampaignProgress) Queued() int {
 type CampaignPage struct {
 	Recipients []CampaignRecipient
 	Skips      CampaignSkips
-	// Cursor is where the next page begins; there is none if Done is set.
+	// Cursor is where the next page begins; it is empty with Done.
 	Cursor string
 	Done   bool
 }

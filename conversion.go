@@ -151,7 +151,7 @@ func conversionItems(properties map[string]json.RawMessage) []ConversionItem {
 	return nil
 }
 
-// amountOf reads a number, also one in a text; nil if there is none.
+// amountOf reads a number, also one in a text; nil for anything else.
 func amountOf(raw json.RawMessage) *float64 {
 	var number float64
 	if raw == nil || json.Unmarshal(raw, &number) != nil {

@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// allowedImports is who may import whom, by top folder; "svc" is the root
-// package. A folder may always import its own packages.
+// allowedImports lists the permitted imports by top folder; "svc" is the root package. A folder may always import its
+// own packages.
 func allowedImports() map[string][]string {
 	return map[string][]string{
 		"svc":     nil,
@@ -30,8 +30,8 @@ func allowedImports() map[string][]string {
 	}
 }
 
-// innerImports is which packages of its own top folder a package may import. Every package of the
-// module has a row. Tests may import more: they put parts together.
+// innerImports lists the packages of its own top folder that a package may import. Every package of the module has a
+// row. Tests may import more, because they combine parts.
 func innerImports() map[string][]string {
 	return map[string][]string{
 		"svc":         nil,
@@ -177,7 +177,7 @@ func innerImports() map[string][]string {
 		"svc/cmd/svc/move":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},
 		"svc/cmd/svc/backup":     {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},
 
-		// Programs that measure: each has the harness, and some the bare libraries to compare with.
+		// Benchmark programs: each imports the harness, and some the plain libraries for comparison.
 		"svc/bench/harness":           nil,
 		"svc/bench/bare":              {"svc/bench/harness"},
 		"svc/bench/assistant":         {"svc/bench/bare", "svc/bench/harness"},
@@ -209,8 +209,8 @@ func innerImports() map[string][]string {
 	}
 }
 
-// vendorFolders is where the packages of a vendor may appear. The limits that
-// bench measures are those of the same libraries, so bench may use them too.
+// vendorFolders lists the folders in which the packages of a vendor may appear. bench may use the same libraries,
+// because it measures their limits.
 func vendorFolders() map[string][]string {
 	return map[string][]string{
 		"github.com/asynkron/protoactor-go":    {"svc/actors", "svc/cluster"},
@@ -232,7 +232,7 @@ func vendorFolders() map[string][]string {
 	}
 }
 
-// listed describes a package, as the go command prints it.
+// listed describes a package in the output of the go command.
 type listed struct {
 	ImportPath   string
 	Dir          string
@@ -262,8 +262,7 @@ func list(t *testing.T) (packages []listed) {
 	}
 }
 
-// folder returns the top folder of a package of this module; ours is false for
-// packages of others.
+// folder returns the top folder of a package of this module; ours is false for other packages.
 func folder(path string) (name string, ours bool) {
 	if path == "svc" {
 		return "svc", true
@@ -279,8 +278,8 @@ func within(path string, prefixes []string) bool {
 	})
 }
 
-// TestImportsFollowTheTable holds every import between top folders, and of vendors, against the tables. A
-// row or an edge that nothing needs fails as well.
+// TestImportsFollowTheTable compares every import between top folders, and of vendors, with the tables. A row or an
+// edge that is not needed fails as well.
 func TestImportsFollowTheTable(t *testing.T) {
 	t.Parallel()
 	allowed, vendors := allowedImports(), vendorFolders()
@@ -343,8 +342,8 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
-// TestEveryPackageKeepsItsEdges holds the imports within top folders against innerImports, which has a
-// row for every package.
+// TestEveryPackageKeepsItsEdges compares the imports within top folders with innerImports, which has a row for every
+// package.
 func TestEveryPackageKeepsItsEdges(t *testing.T) {
 	t.Parallel()
 	edges, seen := innerImports(), map[string]bool{}
@@ -381,8 +380,7 @@ func TestEveryPackageKeepsItsEdges(t *testing.T) {
 	}
 }
 
-// productWords are words of the product that package cluster does not know: it
-// runs actors of any kind.
+// productWords are product terms that package cluster must not use, because it runs actors of any kind.
 func productWords() []string {
 	return []string{
 		"organization", "org", "application", "app", "tenant", "environment", "visitor", "pageview", "session",
@@ -416,7 +414,7 @@ func TestClusterKnowsNoProductWord(t *testing.T) {
 	}
 }
 
-// splitWords cuts a camel-case name into its words, in lower case.
+// splitWords splits a camel-case name into its words, in lower case.
 func splitWords(name string) (words []string) {
 	start := 0
 	for i, r := range name {

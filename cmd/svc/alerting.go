@@ -16,7 +16,7 @@ import (
 	alertstore "svc/storage/clickhouse/alerts"
 )
 
-// alertingModule is monitors, rules, incidents, and the channels that they are sent to.
+// alertingModule adds monitors, rules, incidents, and the channels that receive them.
 func (n *node) alertingModule() module {
 	m := &n.monitoring
 	return module{
@@ -50,7 +50,7 @@ func (n *node) alertingModule() module {
 	}
 }
 
-// monitoring holds the parts of this node that check and notify.
+// monitoring holds the parts of this node that check monitors and send notices.
 type monitoring struct {
 	schedule     *alerting.Schedule
 	loader       *alerting.ScheduleLoader
@@ -65,10 +65,10 @@ type monitoring struct {
 	previews *alerting.Previews
 }
 
-// loadEvery is how often the schedule's loader looks whether the node owns other partitions.
+// loadEvery is how often the schedule's loader checks whether the node owns other partitions.
 const loadEvery = 50 * time.Millisecond
 
-// wireMonitoring makes the parts.
+// wireMonitoring creates the parts.
 func (n *node) wireMonitoring() error {
 	box, err := n.vault.Box("channels")
 	if err != nil {

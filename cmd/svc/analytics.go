@@ -21,7 +21,7 @@ import (
 	readstore "svc/storage/clickhouse/reads"
 )
 
-// analyticsModule counts what happened: reads, goals, funnels, the live view and public pages.
+// analyticsModule adds reads, goals, funnels, the live view and public pages.
 func (n *node) analyticsModule() module {
 	return module{
 		name: "analytics",
@@ -62,8 +62,7 @@ func (n *node) sharePages() (*share.Pages, error) {
 	return pages, nil
 }
 
-// sharedTraffic is the public page's view of the store's answers. The page shows
-// no conversions, so no goals are passed.
+// sharedTraffic adapts the store's reads to the public page. The page shows no conversions, so it passes no goals.
 type sharedTraffic struct{ db *database.DB }
 
 func (t sharedTraffic) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
@@ -83,12 +82,12 @@ func (t sharedTraffic) Top(ctx context.Context, scope svc.AnalyticsScope, dimens
 	return rows, err
 }
 
-// pastDays is the file, in the data directory, with what the store has counted of past days.
+// pastDays is the file in the data directory that holds the store's counts of past days.
 func (n *node) pastDays() *readstore.File {
 	return &readstore.File{Store: n.db.ReadStore, Path: n.dir.Join("kept-days"), Logger: n.logger}
 }
 
-// loadPastDays takes in what the process before this one had counted.
+// loadPastDays loads the counts of the previous process.
 func (n *node) loadPastDays(ctx context.Context) error {
 	n.pastDays().Load(ctx)
 	return nil
@@ -97,7 +96,7 @@ func (n *node) loadPastDays(ctx context.Context) error {
 // savePastDays writes the file until ctx ends.
 func (n *node) savePastDays(ctx context.Context) error { return n.pastDays().Run(ctx) }
 
-// countPastDays counts past days before anybody asks for them.
+// countPastDays counts past days before the first read of them.
 func (n *node) countPastDays(ctx context.Context) error {
 	rounds := prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_past_days_rounds_total", Help: "Rounds in which the days that are over were counted for every dimension."})
 	n.registry.MustRegister(rounds)
@@ -115,8 +114,7 @@ func (n *node) countedTargets() (targets []readstore.Target) {
 	return targets
 }
 
-// applyRetentions has stored rows follow the retention of their application. One node does it, the
-// owner of partition 0.
+// applyRetentions applies the retention of each application to its stored rows. Only the owner of partition 0 does it.
 func (n *node) applyRetentions(ctx context.Context) error {
 	changes := &block.RetentionChanges{
 		Store: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Apps: n.collectors.Applications, Now: n.now, Logger: n.logger,
@@ -124,11 +122,12 @@ func (n *node) applyRetentions(ctx context.Context) error {
 	return changes.Run(ctx)
 }
 
-// retainingTime bounds how long the answer to a changed retention waits for the stored rows.
+// retainingTime limits how long the answer to a changed retention waits for the stored rows.
 const retainingTime = 10 * time.Second
 
-// retaining applies a changed retention to the stored rows before it answers the change, so that the next read hides what is older.
-// applyRetentions repeats it for what is stored meanwhile, and does what failed or took too long here.
+// retaining applies a changed retention to the stored rows before it answers the change, so that the next read hides
+// older rows. applyRetentions repeats it for rows stored meanwhile, and completes whatever failed or took too long
+// here.
 type retaining struct {
 	*apps.Applications
 	node *node
@@ -151,8 +150,7 @@ func (r retaining) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatc
 	return app, nil
 }
 
-// personalEvents is the event feed with the persons of the events, who are known from links at the time
-// of the read.
+// personalEvents is the event feed with the persons of the events. The links at the time of the read determine them.
 type personalEvents struct{ *database.DB }
 
 // List returns a page of the feed.

@@ -16,7 +16,7 @@ import (
 	"svc/http/tools"
 )
 
-// assistantModule is the assistant with its conversations, and the door of agents.
+// assistantModule adds the assistant with its conversations, and the MCP endpoint for agents.
 func (n *node) assistantModule() module {
 	return module{
 		name: "assistant",
@@ -38,7 +38,7 @@ func (n *node) assistantModule() module {
 	}
 }
 
-// wireAssistant makes what organizations permit the assistant, and their credentials.
+// wireAssistant creates the stores of the organizations' AI policies and credentials.
 func (n *node) wireAssistant() error {
 	box, err := n.vault.Box("model providers")
 	if err != nil {
@@ -60,7 +60,7 @@ func (n *node) newAssistant(tools *tools.Set) *assistant.Assistant {
 	}
 }
 
-// models is the assistant's view of the models.
+// models adapts the models to the assistant.
 type models struct{ *llm.Models }
 
 func (m models) Model(ctx context.Context, org string) (assistant.Model, error) {
@@ -74,7 +74,7 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 // ledgers returns the client of the ledgers.
 func (n *node) ledgers() *conversations.Ledgers {
 	ledgers := &conversations.Ledgers{Actors: n.cluster}
-	if n.db != nil { // a node that has opened nothing lists its rows only
+	if n.db != nil { // a node that is not open only lists its rows
 		ledgers.Known = n.db.KnownEntries
 	}
 	return ledgers
@@ -88,13 +88,13 @@ func (n *node) agents(tools *tools.Set) *mcp.Server {
 	})
 }
 
-// settingsTools are the tools as the settings of the assistant name them: all names, and the tools of the assistant.
+// settingsTools are the tools in the settings of the assistant: all names, and the assistant's own tools.
 type settingsTools struct{ *tools.Set }
 
 // Tool returns a tool of the assistant.
 func (s settingsTools) Tool(name string) (svc.Tool, bool) { return s.Assistant.Tool(name) }
 
-// turns is http's view of the assistant.
+// turns adapts the assistant to package http.
 type turns struct{ *assistant.Assistant }
 
 func (t turns) Ask(ctx context.Context, who svc.Principal, question svc.Question) (assistantapi.Turn, error) {

@@ -35,7 +35,7 @@ func (n *node) communicationsModule() module {
 		routes: func() ([]route.Route, error) {
 			rows := campaignsapi.Routes(campaignsapi.Ports{Campaigns: m.campaigns})
 			pages := mailing.Pages{Recipients: m.campaigns, Applications: n.apps}
-			if m.mailer != nil { // a node that has opened nothing lists its rows only
+			if m.mailer != nil { // a node that is not open only lists its rows
 				pages.Links = m.mailer.Links
 			}
 			return append(rows, mailing.Routes(pages)...), nil
@@ -47,7 +47,7 @@ func (n *node) communicationsModule() module {
 	}
 }
 
-// wireCommunications makes the parts of the module.
+// wireCommunications creates the parts of the module.
 func (n *node) wireCommunications() error {
 	key, err := n.vault.Key("links of campaigns")
 	if err != nil {
@@ -82,7 +82,7 @@ func (n *node) wireCommunications() error {
 // segmentsOf lists the segments of applications.
 func (n *node) segmentsOf() *people.Segments { return &people.Segments{Actors: n.cluster} }
 
-// letters fits the mailer to the senders of campaigns.
+// letters adapts the mailer to the campaign sender.
 type letters struct{ *mailing.Mailer }
 
 // Letter prepares the messages of a campaign.
@@ -95,15 +95,15 @@ func (l letters) Connect(ctx context.Context) (campaigns.Connection, error) {
 	return l.Mailer.Connect(ctx)
 }
 
-// audiences reads whom campaigns are for.
+// audiences reads the audiences of campaigns.
 type audiences struct{ node *node }
 
 // Page returns the people after a cursor, in the order of lists.
 func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Mailing, cursor string) (page svc.CampaignPage, err error) {
-	if err := a.node.syncSnapshot(ctx, "erasures", ref.String()); err != nil { // who is erased is hidden then
+	if err := a.node.syncSnapshot(ctx, "erasures", ref.String()); err != nil { // afterwards, erased people are hidden
 		return page, err
 	}
-	if cursor == "" { // the audience holds people who were accepted before the campaign began
+	if cursor == "" { // the audience includes everyone that was accepted before the campaign began
 		if err := a.node.awaitStored(ctx); err != nil {
 			return page, err
 		}
@@ -129,7 +129,7 @@ func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Maili
 	return page, nil
 }
 
-// segment returns the segment of an audience, nil for everybody; a list is a static one.
+// segment returns the segment of an audience, nil for all people; a list is a static segment.
 func (a audiences) segment(ctx context.Context, ref svc.AppRef, campaign *svc.Mailing) (*svc.Segment, error) {
 	switch campaign.Audience.Kind {
 	case svc.AudienceAll:
@@ -154,7 +154,7 @@ func (a audiences) segment(ctx context.Context, ref svc.AppRef, campaign *svc.Ma
 	return nil, svc.NotFound("segment")
 }
 
-// addRecipient adds a person to a page, or counts why nothing is sent.
+// addRecipient adds a person to a page, or counts the reason why nothing is sent.
 func addRecipient(page *svc.CampaignPage, person *svc.Person) {
 	address := svc.ASCIIAddress(strings.TrimSpace(person.Email))
 	switch {
@@ -167,7 +167,7 @@ func addRecipient(page *svc.CampaignPage, person *svc.Person) {
 	}
 }
 
-// optedOut reports whether a trait says that campaigns are unwanted.
+// optedOut reports whether a trait opts a person out of campaigns.
 func optedOut(person *svc.Person) bool {
 	for _, trait := range svc.OptOutTraits() {
 		var said bool

@@ -13,14 +13,13 @@ import (
 	"svc/storage/kafka"
 )
 
-// clustered holds what only a node with peers needs; all of it is nil in a node alone.
+// clustered holds the parts that only a node with peers needs; on a single node all of it is nil.
 type clustered struct {
 	wire      *cluster.Remote
 	directory *kafka.Directory
 }
 
-// openWire listens for other nodes. Until the actors are there, the answer to
-// their calls is to ask elsewhere.
+// openWire listens for other nodes. Until the actors exist, it answers their calls with a redirect to another node.
 func (n *node) openWire(context.Context) (err error) {
 	if n.config.NodeAddr == "" {
 		return nil
@@ -31,22 +30,22 @@ func (n *node) openWire(context.Context) (err error) {
 	return err
 }
 
-// heard takes entities that changed, on whatever node.
+// heard receives changed entities from any node.
 func (n *node) heard(entities []svc.Entity) {
 	if changes := n.listening.Load(); changes != nil {
 		changes.Apply(entities)
 	}
 }
 
-// maxSnapshotLag is for how long a node may not know the end of the log of state before it
-// answers nothing by its snapshots. A node that stood still reaches it before it serves.
+// maxSnapshotLag is how long a node may not know the end of the state log before it stops answering from its snapshots.
+// A node that was suspended reaches the limit before it serves again.
 const maxSnapshotLag = 2 * time.Second
 
-// current reports whether the snapshots say what is so now. Alone, nobody else changes anything.
+// current reports whether the snapshots are up to date. On a single node they always are, because no other node makes
+// changes.
 func (n *node) current() bool { return n.clustered.wire == nil || n.owned.Lag() <= maxSnapshotLag }
 
-// missed has the snapshots loaded again after changes were missed. Before they are loaded for the first time
-// there is nothing to do.
+// missed reloads the snapshots after changes were missed. Before their first load there is nothing to do.
 func (n *node) missed() {
 	if n.listening.Load() == nil {
 		return
@@ -60,13 +59,13 @@ func (n *node) missed() {
 	})
 }
 
-// loadSnapshots loads the snapshots, which hear of changes from before on, so that none is missed.
+// loadSnapshots loads the snapshots. They receive changes from before the load, so that none is missed.
 func (n *node) loadSnapshots(ctx context.Context) error {
 	n.listening.Store(n.snapshots)
 	return n.snapshots.LoadAll(ctx, n.db)
 }
 
-// syncSnapshot has this node's snapshots know a change that another node's actor made.
+// syncSnapshot waits until this node's snapshots include a change by another node's actor.
 func (n *node) syncSnapshot(ctx context.Context, kind, identity string) error {
 	if n.cluster.Owns(kind, identity) {
 		return nil
@@ -88,7 +87,7 @@ func (n *node) unsettled(generation uint32) bool {
 	return n.clustered.wire != nil && !n.consumer.Settled(int32(generation))
 }
 
-// membership returns why this node has no part in the cluster, nil where it has one.
+// membership returns an error if this node does not take part in the cluster, and otherwise nil.
 func (n *node) membership(context.Context) error {
 	if err := n.consumer.Foreign(); err != nil {
 		return err
@@ -107,7 +106,7 @@ func (c *clustered) join(config cluster.Config) cluster.Config {
 	return config
 }
 
-// keepWire is a part of the node; alone it does nothing.
+// keepWire is a part of the node; on a single node it does nothing.
 func (c *clustered) keepWire(ctx context.Context) error {
 	if c.wire == nil {
 		return nil
@@ -121,8 +120,8 @@ func (c *clustered) close() {
 	}
 }
 
-// nodeAddr names this node to the group: its address, or its folder where it has none and
-// no other node can call it.
+// nodeAddr identifies this node in the group: by its address, or by its folder if it has no address and no other node
+// can call it.
 func (n *node) nodeAddr() string {
 	if n.clustered.wire != nil {
 		return n.clustered.wire.Self()
@@ -130,14 +129,14 @@ func (n *node) nodeAddr() string {
 	return kafka.LoneNode(n.dir.Join("") + "#" + n.dir.ID())
 }
 
-// partitionOf returns the partition in which an owner's actor lives.
+// partitionOf returns the partition of an owner's actor.
 func (n *node) partitionOf(owner string) int {
 	kind, identity, _ := strings.Cut(owner, "/")
 	return n.cluster.PartitionOf(kind, identity)
 }
 
-// tenantOf returns whose an owner is: the organization, person or environment that its name begins with.
-// Keys of idempotency, whose names tell nothing, are one tenant.
+// tenantOf returns the tenant of an owner: the organization, person or environment at the beginning of its name.
+// Idempotency keys, whose names contain no tenant, are one tenant.
 func tenantOf(owner string) string {
 	kind, name, _ := strings.Cut(owner, "/")
 	if kind == identity.KindReplay {
@@ -147,7 +146,7 @@ func tenantOf(owner string) string {
 	return tenant
 }
 
-// newClaims returns what claims the partitions that the coordinator gives to this node.
+// newClaims returns the component that claims the partitions that the coordinator assigns to this node.
 func (n *node) newClaims() *cluster.Claims {
 	return cluster.NewClaims(cluster.ClaimsConfig{
 		Take:  func(ctx context.Context, partition int) (cluster.Claim, error) { return n.owned.Take(ctx, partition) },
@@ -155,7 +154,7 @@ func (n *node) newClaims() *cluster.Claims {
 	})
 }
 
-// awaitClaim returns once this node may write what an owner's partition holds.
+// awaitClaim returns once this node may write to an owner's partition.
 func (n *node) awaitClaim(ctx context.Context, owner string) error {
 	return n.claims.Await(ctx, n.partitionOf(owner))
 }

@@ -15,8 +15,8 @@ type connecting struct {
 	connectors *connector.Connectors
 }
 
-// connectorModule probes the handlers of tenants. Its routes are among those of applications, whose answers show the
-// status.
+// connectorModule probes the handlers of tenants. Its routes are among the routes of applications, whose answers show
+// the status.
 func (n *node) connectorModule() module {
 	c := &n.connecting
 	return module{
@@ -30,7 +30,7 @@ func (n *node) connectorModule() module {
 	}
 }
 
-// wireConnectors makes the parts of the module.
+// wireConnectors creates the parts of the module.
 func (n *node) wireConnectors() error {
 	box, err := n.vault.Box("connectors")
 	if err != nil {

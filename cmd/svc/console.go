@@ -16,7 +16,7 @@ import (
 	"svc/http/script"
 )
 
-// consoleModule is the page at /console. What it shows and does are rows of other modules.
+// consoleModule adds the page at /console. Its data and actions come from the rows of other modules.
 func (n *node) consoleModule() module {
 	return module{name: "console", wire: n.wireConsole, routes: func() ([]route.Route, error) { return console.Routes() }}
 }
@@ -28,8 +28,8 @@ func (n *node) wireConsole() (err error) {
 	return nil
 }
 
-// consoleSite returns scheme and host under which people open the console. Passkeys belong to names,
-// so loopback is named where it would be an address.
+// consoleSite returns the scheme and host of the console. Passkeys belong to host names, so a loopback address is
+// replaced by its name.
 func (n *node) consoleSite() string {
 	site, err := url.Parse(n.url())
 	if err != nil {
@@ -41,13 +41,13 @@ func (n *node) consoleSite() string {
 	return site.String()
 }
 
-// setupLink makes the link that signs the first owner in to the console.
+// setupLink creates the link that signs the first owner in to the console.
 func (n *node) setupLink(ctx context.Context, owner svc.User) (string, error) {
 	secret, err := n.identity.NewLink(ctx, svc.Link{User: owner, EndsAt: n.now().Add(svc.SetupTime)})
 	return admin.SetupLink(n.consoleSite(), secret), err
 }
 
-// documentationModule is the documentation as answers and as a site, and the script of web pages.
+// documentationModule adds the documentation as answers and as a site, and the script for web pages.
 func (n *node) documentationModule() module {
 	return module{name: "documentation", routes: func() ([]route.Route, error) {
 		site, err := docsite.New(n.library)
@@ -62,7 +62,7 @@ func (n *node) documentationModule() module {
 	}}
 }
 
-// openLibrary opens the documentation that is part of the program.
+// openLibrary opens the embedded documentation.
 func (n *node) openLibrary() (err error) {
 	if n.library, err = docs.Open(svc.Documentation); err != nil {
 		return fmt.Errorf("opening the documentation: %w", err)

@@ -23,7 +23,7 @@ type forwarding struct {
 	destinations *destinations.Destinations
 }
 
-// deliveriesEvery is how often outcomes of deliveries are stored.
+// deliveriesEvery is the interval at which outcomes of deliveries are stored.
 const deliveriesEvery = 250 * time.Millisecond
 
 // destinationsModule forwards conversions to advertising platforms, webhooks and chats.
@@ -59,7 +59,7 @@ func (n *node) destinationsModule() module {
 	}
 }
 
-// wireDestinations makes the parts of the module.
+// wireDestinations creates the parts of the module.
 func (n *node) wireDestinations() error {
 	box, err := n.vault.Box("destinations")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	peoplestore "svc/storage/clickhouse/people"
 )
 
-// errorsModule is issues: groups of errors with a state that people and new occurrences change.
+// errorsModule adds issues: groups of errors with a state that people and new occurrences change.
 func (n *node) errorsModule() module {
 	return module{
 		name: "errors",
@@ -31,7 +31,7 @@ func (n *node) errorsModule() module {
 	}
 }
 
-// namedOccurrences reads occurrences with the persons whom they met.
+// namedOccurrences reads occurrences with the affected persons.
 type namedOccurrences struct{ node *node }
 
 // Occurrences returns a page of summaries.
@@ -42,7 +42,7 @@ func (o namedOccurrences) Occurrences(ctx context.Context, q svc.OccurrenceQuery
 	return page, more, o.name(ctx, q.Environment.Number, page)
 }
 
-// Occurrence returns one in full.
+// Occurrence returns one occurrence in full.
 func (o namedOccurrences) Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
 	found, err := o.node.db.Occurrence(ctx, environment, issue, id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (o namedOccurrences) Occurrence(ctx context.Context, environment svc.Enviro
 	return page[0], err
 }
 
-// name sets the persons of occurrences. Who was erased and came again is another person.
+// name sets the persons of occurrences. A person that returns after an erasure is another person.
 func (o namedOccurrences) name(ctx context.Context, environment uint64, page []svc.Occurrence) error {
 	erased := o.node.erased.Visitors()
 	return o.node.db.NameOccurrences(ctx, environment, page, func(id string, ms int64) uint64 {
@@ -62,14 +62,14 @@ func (o namedOccurrences) name(ctx context.Context, environment uint64, page []s
 	})
 }
 
-// orgOf returns the organization of an environment, empty where it is not known.
+// orgOf returns the organization of an environment, empty if unknown.
 func (n *node) orgOf(environment uint64) string {
 	app, _ := n.placeOf(environment)
 	org, _, _ := strings.Cut(app, "/")
 	return org
 }
 
-// releaseCounts counts what occurred in releases of an organization.
+// releaseCounts reads the counts of releases of an organization.
 type releaseCounts struct{ node *node }
 
 // ReleaseCounts counts in all applications, or in one.

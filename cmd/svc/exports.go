@@ -19,7 +19,7 @@ import (
 	"svc/http/route"
 )
 
-// exportsModule is exports: files of events and people that are collected in the background.
+// exportsModule adds exports: files of events and people that are collected in the background.
 func (n *node) exportsModule() module {
 	return module{
 		name:      "exports",
@@ -39,7 +39,7 @@ func (n *node) exports() *exports.Exports {
 
 func (n *node) exportRoutes() ([]route.Route, error) {
 	ports := exportsapi.Ports{Exports: n.exports(), Files: n.db, Access: exportAccess{n}, NewID: n.random.ID, Now: n.now}
-	if n.vault != nil { // a node that has opened nothing lists its rows only
+	if n.vault != nil { // a node that is not open only lists its rows
 		key, err := n.vault.Key("links of exports")
 		if err != nil {
 			return nil, err
@@ -49,10 +49,10 @@ func (n *node) exportRoutes() ([]route.Route, error) {
 	return append(exportsapi.Routes(ports), exportsapi.Downloads(ports)...), nil
 }
 
-// exportAccess asks who may fetch files.
+// exportAccess decides who may fetch files.
 type exportAccess struct{ node *node }
 
-// Reads returns an application with what the role of a person permits in it.
+// Reads returns an application with the grant of a person's role in it.
 func (a exportAccess) Reads(ctx context.Context, ref svc.AppRef, person string) (svc.Application, svc.Grant, error) {
 	app, err := a.node.apps.Get(ctx, ref)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a exportAccess) Reads(ctx context.Context, ref svc.AppRef, person string) 
 	return app, svc.Grant{Role: role, Permissions: svc.EffectivePermissions(role, svc.Scopes())}, err
 }
 
-// collectExports collects the rows of exports. Each application's are collected by the owner of one partition.
+// collectExports collects the rows of exports. The owner of one partition collects the exports of an application.
 func (n *node) collectExports(ctx context.Context) error {
 	runner := &exports.Runner{
 		Actors: n.cluster, Open: n.openExports, Source: exportSource{n}, Files: n.db, Draw: rand.Uint32, Now: n.now, Logger: n.logger,
@@ -77,10 +77,10 @@ func (n *node) collectExports(ctx context.Context) error {
 	return runner.Run(ctx)
 }
 
-// exportSource reads what is exported: the rows that lists show.
+// exportSource reads the exported rows, which are the rows of lists.
 type exportSource struct{ node *node }
 
-// How many rows a page has. People are folded for every page, so its pages are long.
+// The number of rows per page. People are folded for every page, so their pages are long.
 const (
 	exportedEvents = 5_000
 	exportedPeople = 10_000
@@ -88,10 +88,10 @@ const (
 
 // Page returns the next rows.
 func (s exportSource) Page(ctx context.Context, export *svc.Export, cursor string) (exports.Page, error) {
-	if err := s.node.syncSnapshot(ctx, "erasures", export.App.String()); err != nil { // who is erased is hidden then
+	if err := s.node.syncSnapshot(ctx, "erasures", export.App.String()); err != nil { // afterwards, erased people are hidden
 		return exports.Page{}, err
 	}
-	if cursor == "" { // an export holds what was accepted before it was asked for
+	if cursor == "" { // an export includes everything that was accepted before its request
 		if err := s.node.awaitStored(ctx); err != nil {
 			return exports.Page{}, err
 		}
@@ -131,7 +131,7 @@ func (s exportSource) events(ctx context.Context, export *svc.Export, environmen
 	return page, nil
 }
 
-// oldest returns when the oldest events of an export may be.
+// oldest returns the earliest time of the events in an export.
 func (s exportSource) oldest(export *svc.Export) time.Time {
 	for _, app := range s.node.collectors.Applications() {
 		if kept := export.At.Add(-time.Duration(app.RetentionDays) * 24 * time.Hour); app.Ref() == export.App && kept.After(export.From) {
@@ -141,7 +141,7 @@ func (s exportSource) oldest(export *svc.Export) time.Time {
 	return export.From
 }
 
-// passed returns how much of the way from an instant back to another one lies behind a third one.
+// passed returns how far at lies on the way back from from to to, from 0 to 1.
 func passed(at, from, to time.Time) float64 {
 	if whole := from.Sub(to); whole > 0 {
 		return min(max(float64(from.Sub(at))/float64(whole), 0), 1)
@@ -189,6 +189,6 @@ func readCursor(cursor string, into any) error {
 }
 
 func writeCursor(key any) string {
-	text, _ := json.Marshal(key) // of times, texts and numbers
+	text, _ := json.Marshal(key) // consists of times, texts and numbers
 	return string(text)
 }

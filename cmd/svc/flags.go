@@ -26,7 +26,7 @@ type featureFlags struct {
 	recorder    *flags.Recorder
 }
 
-// flagsModule is feature flags: their definitions, evaluations, exposures.
+// flagsModule adds feature flags: their definitions, evaluations, exposures.
 func (n *node) flagsModule() module {
 	return module{
 		name: "flags",
@@ -62,7 +62,7 @@ func (n *node) flagRoutes() ([]route.Route, error) {
 		Authority: ingest.Authority{Collectors: n.collectors, Current: n.current}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
 		Now: n.now, Origin: n.config.Origin(), Memory: &svc.FlagMemory{},
 	}
-	if n.vault != nil { // a node that has opened nothing lists its rows only
+	if n.vault != nil { // a node that is not open only lists its rows
 		key, err := n.vault.Key("streams of flags")
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (n *node) flagBook() *flags.Flags {
 	return &flags.Flags{Actors: n.cluster, Sync: n.syncSnapshot}
 }
 
-// flagSegments tells evaluations which segments a person is in.
+// flagSegments looks up a person's segments for evaluations.
 type flagSegments struct {
 	collectors  *apps.Collectors
 	memberships *people.Memberships
@@ -97,13 +97,13 @@ func (s flagSegments) SegmentsOf(ctx context.Context, environment uint64, person
 	return nil, nil
 }
 
-// flagPreviews is the view that previews have of what evaluations read.
+// flagPreviews reads the data of evaluations for previews.
 type flagPreviews struct {
 	definitions *flags.Definitions
 	persons     *flags.Persons
 }
 
-// previewTime bounds the look-up of a person for a preview.
+// previewTime limits the look-up of a person for a preview.
 const previewTime = 3 * time.Second
 
 func (p flagPreviews) Set(ref svc.AppRef, environment string) *svc.FlagSet {

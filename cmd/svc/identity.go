@@ -22,7 +22,7 @@ import (
 	"svc/http/route"
 )
 
-// identityModule is people, organizations, their tokens and ledgers.
+// identityModule adds people, organizations, their tokens and ledgers.
 func (n *node) identityModule() module {
 	return module{name: "identity", kinds: func(node *grain.Node) []cluster.Kind {
 		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
@@ -41,7 +41,7 @@ func (n *node) identityModule() module {
 	}}
 }
 
-// describeClients returns what tells people their own browsers apart.
+// describeClients returns the function that describes browsers, so that people can distinguish their sessions.
 func (n *node) describeClients() accounts.Client {
 	const remembered = 256
 	var mu sync.Mutex
@@ -61,7 +61,7 @@ func (n *node) describeClients() accounts.Client {
 	}
 }
 
-// applicationsModule is applications with their keys.
+// applicationsModule adds applications with their keys.
 func (n *node) applicationsModule() module {
 	return module{name: "applications", kinds: func(node *grain.Node) []cluster.Kind {
 		return apps.Kinds(node, n.collectors, n.shares)
@@ -74,7 +74,7 @@ func (n *node) applicationsModule() module {
 	}}
 }
 
-// removeDeleted removes what is stored of deleted applications and organizations.
+// removeDeleted removes the stored data of deleted applications and organizations.
 func (n *node) removeDeleted(ctx context.Context) error {
 	remover := &apps.Remover{
 		Deletions: n.deletions, Apps: n.apps, Actors: n.cluster, Stored: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
@@ -83,7 +83,7 @@ func (n *node) removeDeleted(ctx context.Context) error {
 	return remover.Run(ctx)
 }
 
-// organizations is organizations together with their applications.
+// organizations combines organizations with their applications.
 type organizations struct {
 	*identity.Identity
 	apps *apps.Applications
@@ -109,7 +109,7 @@ func (o organizations) DeleteApplication(ctx context.Context, ref svc.AppRef) (s
 	return app, o.apps.Delete(ctx, ref)
 }
 
-// metricsModule is series of numbers; the pipeline stores them as it stores events.
+// metricsModule adds series of numbers; the pipeline stores them like events.
 func (n *node) metricsModule() module {
 	return module{
 		name: "metrics",

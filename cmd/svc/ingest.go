@@ -17,7 +17,7 @@ import (
 	"svc/storage/spool"
 )
 
-// ingestModule takes in events, errors and metrics, source maps, and what is announced of releases.
+// ingestModule accepts events, errors and metrics, source maps, and announcements of releases.
 func (n *node) ingestModule() module {
 	return module{name: "ingest", routes: func() ([]route.Route, error) {
 		n.gate = n.admission()
@@ -27,7 +27,7 @@ func (n *node) ingestModule() module {
 			Admission: n.gate, Policies: n.policies, Tallies: n.tallies, NoBilling: !hasRevenue,
 			Proxies: n.config.Proxies,
 		}
-		if n.apps != nil { // the table is printed by a node that has opened nothing
+		if n.apps != nil { // a node that is not open only prints the table
 			collect.ExclusionKey = n.apps.ExclusionKey
 		}
 		uploads := n.uploads(collect.Admission)
@@ -36,19 +36,19 @@ func (n *node) ingestModule() module {
 	}}
 }
 
-// openSpool opens what keeps errors on disk while the log does not take them.
+// openSpool opens the disk buffer for errors that the log does not accept at the moment.
 func (n *node) openSpool(context.Context) (err error) {
 	n.spool, err = spool.Open(spool.Config{Dir: n.dir.Join("spool"), MaxBytes: n.config.SpoolSize << 20, Logger: n.logger})
 	return err
 }
 
-// drainSpool hands to the log what waits on disk.
+// drainSpool moves spooled items to the log.
 func (n *node) drainSpool(ctx context.Context) error {
 	return n.spool.Run(ctx, n.handOver)
 }
 
-// handOver gives the log what waited on disk. A payload that is too long for the log is
-// dropped and logged: no other attempt would help, and it would hold up the others.
+// handOver writes spooled items to the log. A payload that is too long for the log is dropped and logged: a retry would
+// not help, and it would block the others.
 func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
 	err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, parts)
 	if !errors.Is(err, kafka.ErrTooLarge) {
@@ -66,14 +66,14 @@ func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
 	return nil
 }
 
-// sentry returns what takes the SDKs of Sentry.
+// sentry returns the intake for Sentry SDKs.
 func (n *node) sentry(collect *ingest.Collect) *ingest.Sentry {
 	return &ingest.Sentry{
 		Collect: collect, Spool: n.spool, Metrics: ingest.NewSentryMetrics(n.registry), Limiter: &ingest.ErrorLimiter{PerMinute: n.config.ErrorLimit},
 	}
 }
 
-// uploads returns what takes source maps.
+// uploads returns the intake for source maps.
 func (n *node) uploads(control *admission.Control) *ingest.Uploads {
 	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.Origin())
 	uploads.CheckMap = sourcemaps.Check
@@ -81,12 +81,12 @@ func (n *node) uploads(control *admission.Control) *ingest.Uploads {
 	return uploads
 }
 
-// newSymbols returns what finds the original places of minified code.
+// newSymbols returns the look-up of the original places of minified code.
 func (n *node) newSymbols() symbols {
 	return symbols{sourcemaps.New(sourcemaps.Config{Store: n.db, MaxBytes: int(n.memory.Maps), Now: n.now})}
 }
 
-// symbols is the ingest path's view of the source maps.
+// symbols adapts the source maps to the ingest path.
 type symbols struct{ maps *sourcemaps.Maps }
 
 func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame {
@@ -102,7 +102,7 @@ func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame s
 	return frame
 }
 
-// closeSpool ends the writing of the spool; what waits stays for the next start.
+// closeSpool ends the writing of the spool; waiting items remain for the next start.
 func (n *node) closeSpool() error {
 	if err := n.spool.Close(); err != nil {
 		return fmt.Errorf("closing the spool: %w", err)
@@ -110,11 +110,10 @@ func (n *node) closeSpool() error {
 	return nil
 }
 
-// behindIntervals is how many flush intervals old a record may be before applications that
-// send more than their share are held back.
+// behindIntervals is the age of a record, in flush intervals, from which applications above their share are throttled.
 const behindIntervals = 2
 
-// admission returns the bound of what ingest requests take of the node.
+// admission returns the limiter of ingest requests on the node.
 func (n *node) admission() *admission.Control {
 	control := admission.New(n.memory.Ingest)
 	lag := func(shard int) time.Duration {

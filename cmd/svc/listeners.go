@@ -56,7 +56,7 @@ func (n *node) wireHTTP(context.Context) error {
 	return nil
 }
 
-// concurrentQueries is the limit of one token; it goes with the rate limit.
+// concurrentQueries is the limit of one token; it is off if the rate limit is off.
 func (n *node) concurrentQueries() int {
 	if n.config.RateLimit == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (n *node) concurrentQueries() int {
 	return svc.ConcurrentQueries
 }
 
-// adminHosts are the names under which the operator's listener may be asked.
+// adminHosts are the permitted host names of the operator's listener.
 func (n *node) adminHosts() []string {
 	return append([]string{n.config.AdminAddr}, n.config.AdminHosts...)
 }
@@ -92,7 +92,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 	})
 }
 
-// mover returns what moves environments between the shards of this node.
+// mover returns the component that moves environments between the shards of this node.
 func (n *node) mover() *move.Mover {
 	return &move.Mover{
 		Store: n.db, Stream: n.stream, Environment: n.environmentOf, Replicated: n.config.ClickHouseCluster != "",
@@ -104,7 +104,7 @@ func (n *node) mover() *move.Mover {
 	}
 }
 
-// stepOfMove is told the steps of a move.
+// stepOfMove is called for each step of a move.
 func (n *node) stepOfMove(name string) error {
 	if step := n.moveStep.Load(); step != nil {
 		return (*step)(name)
@@ -129,7 +129,7 @@ func (n *node) environmentOf(app, slug string) (svc.Environment, error) {
 	return svc.Environment{}, svc.Errorf(svc.CodeNotFound, "The application %s has no environment %q; it has %s.", app, slug, strings.Join(slugs, ", "))
 }
 
-// backups returns what makes backups of this node.
+// backups returns the component that makes backups of this node.
 func (n *node) backups() *backup.Maker {
 	maker := &backup.Maker{
 		Store: n.db, Log: n.topic, Consumer: n.consumer, Pause: n.sinks.Pause, Spooled: n.spool.Bytes,
@@ -145,11 +145,11 @@ func (n *node) backups() *backup.Maker {
 	return maker
 }
 
-// backupsFolder is the folder of the data directory below which the embedded store may copy itself
-// while it serves other processes too: these could have it write anywhere else.
+// backupsFolder is the folder of the data directory to which the embedded store may copy itself if it also serves other
+// processes. Without this restriction, these processes could make it write anywhere.
 const backupsFolder = "backups"
 
-// copySettings let the embedded engine copy itself.
+// copySettings are the settings that let the embedded engine copy itself.
 func (n *node) copySettings() map[string]string {
 	allowed := "/"
 	if n.config.StoreListen != "" {
@@ -158,7 +158,7 @@ func (n *node) copySettings() map[string]string {
 	return map[string]string{"backups.allowed_path": allowed}
 }
 
-// registerGauges registers what is read of the node's parts when somebody looks.
+// registerGauges registers the gauges that are read from the node's parts at each scrape.
 func (n *node) registerGauges() {
 	for _, gauge := range []struct {
 		name, help string

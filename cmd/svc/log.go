@@ -16,18 +16,18 @@ import (
 	"svc/storage/owned"
 )
 
-// Names on the log.
+// Names in the log.
 const (
 	ingestTopic = "ingest"
 	stateTopic  = "state"
 	intakeGroup = "intake"
 )
 
-// retentionEvery is how often the log is trimmed: seldom enough to cost nothing,
-// often enough that a full load adds about half a gigabyte in between.
+// retentionEvery is the interval at which the log is trimmed. It is long enough to cost nothing, and short enough that
+// a full load adds only about half a gigabyte in between.
 const retentionEvery = 10 * time.Second
 
-// openLog opens the log, embedded or not, with what appends to it, reads it and trims it.
+// openLog opens the log, embedded or not, with its producer, its consumer and its retention.
 func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
 	var dial kafka.DialFunc
@@ -77,8 +77,8 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	return n.openStateLog(ctx, brokers, dial)
 }
 
-// newRetention returns what trims the log: by age, and an embedded one by size as well. The node of
-// the embedded log trims all partitions, since only it can overwrite what others stored.
+// newRetention returns the trimmer of the log: by age, and for an embedded log by size as well. The node of the
+// embedded log trims all partitions, because only it can overwrite records that others stored.
 func (n *node) newRetention() *kafka.Retention {
 	retention := &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.shape().Total(), Keep: n.config.LogRetention,
@@ -93,11 +93,11 @@ func (n *node) newRetention() *kafka.Retention {
 	return retention
 }
 
-// storedTime bounds how long a read waits for what was accepted before it.
+// storedTime limits how long a read waits for previously accepted items.
 const storedTime = 10 * time.Second
 
-// awaitStored returns nil once everything that was accepted before the call is stored, by whichever
-// node, and svc.CodeUnavailable if that takes too long.
+// awaitStored returns nil once any node has stored everything that was accepted before the call. It returns
+// svc.CodeUnavailable if that takes too long.
 func (n *node) awaitStored(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storedTime)
 	defer cancel()
@@ -108,7 +108,7 @@ func (n *node) awaitStored(ctx context.Context) error {
 	return nil
 }
 
-// watchLog ends with an error after a failure to force the embedded log to disk.
+// watchLog returns an error after a failure to sync the embedded log to disk.
 func (n *node) watchLog(ctx context.Context) error {
 	if n.broker == nil {
 		<-ctx.Done()
@@ -120,7 +120,7 @@ func (n *node) watchLog(ctx context.Context) error {
 	return nil
 }
 
-// logReady is the check of readiness: the failure of the embedded log, if there is one.
+// logReady is the readiness check: it returns the failure of the embedded log, if any.
 func (n *node) logReady(context.Context) error {
 	if n.broker == nil {
 		return nil
@@ -128,7 +128,7 @@ func (n *node) logReady(context.Context) error {
 	return n.broker.Failure()
 }
 
-// openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
+// openBroker opens the embedded log. A damaged log, which would look empty, is a finding.
 func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	opened, err := broker.Open(config)
 	damage, damaged := errors.AsType[*broker.Damage](err)
@@ -146,18 +146,18 @@ func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	return broker.Open(config)
 }
 
-// produceTime is how long a request waits for the log before it is answered 503: less
-// than SDKs wait for an answer, more than a change of leaders takes.
+// produceTime is how long a request waits for the log before it is answered 503: less than SDKs wait for an answer,
+// more than a change of leaders takes.
 const produceTime = 4 * time.Second
 
-// gatherShare is the part of the flush interval for which records of one
-// partition are gathered before they are read.
+// gatherShare divides the flush interval: the quotient is how long records of one partition are gathered before they
+// are read.
 const gatherShare = 10
 
-// gatherMost bounds that time, which alerts of the stream wait for.
+// gatherMost limits that time, because alerts of the stream wait for it.
 const gatherMost = 100 * time.Millisecond
 
-// streamHandler lets the consumer be made before the stream that it feeds.
+// streamHandler allows the consumer to be created before the stream that it feeds.
 type streamHandler struct{ node *node }
 
 func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
@@ -182,7 +182,7 @@ func (h streamHandler) Revoked(generation int32) {
 	h.node.progress.Forget()
 }
 
-// openStateLog opens the log of what actors own.
+// openStateLog opens the log of the actors' state.
 func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.DialFunc) (err error) {
 	n.stateLog, err = statelog.Open(statelog.Config{
 		Brokers: brokers, Dial: dial, Topic: stateTopic, Partitions: n.config.Partitions, Name: n.nodeAddr(), Logger: n.logger,
@@ -196,15 +196,15 @@ func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.Di
 	return n.stateLog.Ensure(ctx)
 }
 
-// followState begins to follow the log of what actors own.
+// followState begins to follow the log of the actors' state.
 func (n *node) followState(ctx context.Context) error { return n.owned.Begin(ctx, n.db.StateStore) }
 
-// sealEntries gives entries that changes left their places in an organization's ledger.
+// sealEntries gives pending entries of changes their places in an organization's ledger.
 func (n *node) sealEntries(ctx context.Context, org string, left []svc.LeftEntry) error {
 	return n.ledgers().Seal(ctx, org, left)
 }
 
-// closeState moves what was saved last to the store and ends the log.
+// closeState moves the last saved state to the store and closes the log.
 func (n *node) closeState() error {
 	n.owned.Close()
 	n.stateLog.Close()

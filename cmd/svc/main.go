@@ -1,5 +1,5 @@
-// Command svc is the whole service in one binary: the server, the operator's
-// commands, and the importers. `svc help` lists them.
+// Command svc is the whole service in one binary: it runs the server, the operator's commands and the importers.
+// Package main wires the packages of the module into a node; `svc help` lists the commands.
 package main
 
 import (

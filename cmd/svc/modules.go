@@ -14,32 +14,31 @@ import (
 	"svc/http/tools"
 )
 
-// module declares everything that one part of the product brings to a node. A member that a module does not need
-// stays empty. The functions are called while the node opens, in the order in which they stand here.
+// module declares everything that one area of the product adds to a node. Unneeded fields are nil. The functions are
+// called while the node opens, in the order of the fields.
 type module struct {
 	name string
-	// listeners learn what is stored; see [pipeline.Listener].
+	// listeners receive stored rows; see [pipeline.Listener].
 	listeners func() []pipeline.Listener
-	// snapshots are what every node keeps in memory of the entities of all actors, besides the keys.
+	// snapshots are the in-memory copies, on every node, of entities of all actors, in addition to the keys.
 	snapshots func() []apps.Snapshot
-	// wire makes what the module keeps for itself. The sink is there, and the cluster of the actors may be
-	// handed on but not called yet.
+	// wire creates the module's own components. The sink exists. The cluster of the actors may be passed on but not
+	// called yet.
 	wire func() error
-	// kinds are its kinds of actors; node holds what all actors share.
+	// kinds are its kinds of actors; node holds the resources that all actors share.
 	kinds func(node *grain.Node) []cluster.Kind
-	// routes are its rows of the route table. They are also asked for to print the table, of a node that
-	// has opened nothing.
+	// routes are its rows of the route table. To print the table, they are also requested from a node that is not open.
 	routes func() ([]route.Route, error)
 	// callers are its rows that call the routes of all modules, as tools.
 	callers func(tools *tools.Set) []route.Route
-	// segmentUsers are what depends on segments; while one of them uses a segment, it is not deleted.
+	// segmentUsers list the users of segments; a segment in use cannot be deleted.
 	segmentUsers func() []people.SegmentUser
-	// below run below the actors: they start before these and end after. parts run above the
-	// actors, which they call.
+	// below run below the actors: they start before the actors and end after them. parts run above the actors, which
+	// they call.
 	below, parts func() []part
 }
 
-// modules lists the parts of the product. Listeners are run in this order.
+// modules lists the modules of the product. Listeners are run in this order.
 func (n *node) modules() []module {
 	return append([]module{
 		n.identityModule(),
@@ -64,7 +63,7 @@ func (n *node) modules() []module {
 	}, n.more...)
 }
 
-// each collects what every module brings.
+// each collects one member of every module.
 func each[T any](modules []module, member func(m module) func() []T) (all []T) {
 	for _, m := range modules {
 		if list := member(m); list != nil {
@@ -96,7 +95,7 @@ func do(modules []module, member func(m module) func() error) error {
 	return nil
 }
 
-// rows are the routes of all modules, without those that call others.
+// rows are the routes of all modules, except the ones that call others.
 func (n *node) rows() (table []route.Route, err error) {
 	for _, m := range n.modules() {
 		if m.routes == nil {
@@ -111,7 +110,7 @@ func (n *node) rows() (table []route.Route, err error) {
 	return table, nil
 }
 
-// callers are the rows that call others, which a handler serves.
+// callers are the rows that call other routes; handler serves these calls.
 func (n *node) callers(handler http.Handler, rows []route.Route) (callers []route.Route, err error) {
 	made, err := tools.New(rows, handler, n.dependents())
 	if err != nil {

@@ -53,15 +53,15 @@ import (
 const (
 	// keyFile is the master key.
 	keyFile = backup.KeyFile
-	// partsFile notes the parts of the embedded store.
+	// partsFile lists the parts of the embedded store.
 	partsFile = "parts.json"
-	// knownFile notes whose data this is.
+	// knownFile records the identity of the data.
 	knownFile = "known.json"
-	// progressFile notes how far the log was stored.
+	// progressFile records the stored offsets of the log.
 	progressFile = "progress.json"
 )
 
-// node is a whole server: everything that `svc serve` runs, wired.
+// node is a complete server: everything that `svc serve` runs, wired.
 type node struct {
 	config settings.Config
 	memory process.Memory
@@ -85,7 +85,7 @@ type node struct {
 	ownership   *pipeline.Ownership
 	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
-	// gate admits what comes to the ingest paths.
+	// gate admits requests to the ingest paths.
 	gate        *admission.Control
 	policies    *telemetry.Policies
 	tallies     *tally.Tallies
@@ -110,10 +110,10 @@ type node struct {
 	owned       *owned.Store
 	claims      *cluster.Claims
 	snapshots   *apps.SnapshotSync
-	listening   atomic.Pointer[apps.SnapshotSync] // nil until changes can be taken
+	listening   atomic.Pointer[apps.SnapshotSync] // nil until changes can be received
 	sweeper     *cluster.Sweeper
 	identity    *identity.Identity
-	// consoleSeal closes what sign-in hands out and wants back.
+	// consoleSeal seals the values that sign-in issues and later accepts.
 	consoleSeal *vault.Box
 	apps        *apps.Applications
 	monitoring  monitoring
@@ -131,7 +131,7 @@ type node struct {
 	ai            *conversations.AI
 	assistant     *assistant.Assistant
 
-	// more are modules beside those of the product; moveStep is called between the steps of a move.
+	// more are modules in addition to the product's; moveStep is called between the steps of a move.
 	more     []module
 	moveStep atomic.Pointer[func(name string) error]
 	library  *docs.Library
@@ -139,7 +139,7 @@ type node struct {
 	handler  *route.Handler
 	public   *route.Server
 	operator *front
-	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
+	// publicAddr is known once the listener is bound, operatorAddr from the beginning.
 	publicAddr, operatorAddr net.Addr
 
 	inspection  integrity.Inspection
@@ -151,15 +151,14 @@ type node struct {
 	processors  *process.Processors
 }
 
-// newNode returns a node that has opened nothing yet.
+// newNode returns a node that is not open.
 func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
 	memory := process.DivideMemory(process.FindMemory("/", config.Memory<<20), config.IngestMemory<<20, config.ClickHouseDSN == "")
 	return &node{memory: memory, config: config, logger: logger, now: time.Now, random: process.NewRandom(), registry: registry, unreadable: health.NewUnreadable(registry, logger), processors: process.NewProcessors()}
 }
 
-// open opens everything that must be there before anything runs, in the order
-// in which each needs the one before. What was opened is closed by close, also
+// open opens everything that must exist before anything runs, in the order of dependency. close closes it again, also
 // after an error.
 func (n *node) open(ctx context.Context) error {
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -196,7 +195,7 @@ func (n *node) countDescriptors(context.Context) (err error) {
 	return err
 }
 
-// openDir opens the data directory, unless a restore into it did not end.
+// openDir opens the data directory, unless a restore into it is unfinished.
 func (n *node) openDir(ctx context.Context) error {
 	if err := unfinishedRestore(n.config.DataDir); err != nil {
 		return err
@@ -226,16 +225,16 @@ func (n *node) openPlaces(context.Context) error {
 	return err
 }
 
-// maxBlockRows is the size of the open block from which reading the log waits.
+// maxBlockRows is the size of the open block from which reading the log pauses.
 const maxBlockRows = 200_000
 
-// maxBlockBytes is the same for what the errors of a block take.
+// maxBlockBytes is the same for the size of a block's errors.
 const maxBlockBytes = 64 << 20
 
-// placeCache is how many addresses a partition remembers.
+// placeCache is the number of addresses that a partition caches.
 const placeCache = 4096
 
-// wireActors makes the actors, and what runs beside them.
+// wireActors creates the actors, and the components that run with them.
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
 	n.erased, n.openExports, n.reports = people.NewErased(), exports.NewOpen(), reports.NewKnown()
@@ -268,7 +267,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	return nil
 }
 
-// wireKinds makes what calls the actors of a cluster, and then the kinds of the actors.
+// wireKinds creates the clients of the actors of a cluster, and then the kinds of the actors.
 func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.cluster = actors
 	n.identity = &identity.Identity{Actors: actors, Random: n.random, Now: n.now}
@@ -296,11 +295,11 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	return n.actorKinds, nil
 }
 
-// unreadIntervals is how many flush intervals lie between two blocks while nobody reads.
+// unreadIntervals is the number of flush intervals between two blocks while there are no reads.
 const unreadIntervals = 4
 
-// unreadInterval is the time between two blocks while nobody reads. The nodes of a cluster do not know
-// who reads through another.
+// unreadInterval is the time between two blocks while there are no reads. In a cluster it is the flush interval,
+// because a node does not know of reads through other nodes.
 func (n *node) unreadInterval() time.Duration {
 	if n.clustered.wire != nil {
 		return n.config.FlushInterval
@@ -308,7 +307,7 @@ func (n *node) unreadInterval() time.Duration {
 	return unreadIntervals * n.config.FlushInterval
 }
 
-// stored tells what measures how old records are of positions that were committed.
+// stored reports committed positions to the gauge of the records' age.
 func (n *node) stored(positions []svc.LogPosition) {
 	n.progress.Stored(positions)
 	n.backlog.Stored(positions)
@@ -319,7 +318,7 @@ func (n *node) newBlockID(now time.Time) uint64 {
 	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.random.Bytes(4)))
 }
 
-// close gives everything free that open opened, the last first.
+// close releases everything that open opened, in reverse order.
 func (n *node) close() error {
 	var problems []error
 	closeOne := func(opened bool, close func() error) {

@@ -20,7 +20,7 @@ import (
 	peoplestore "svc/storage/clickhouse/people"
 )
 
-// peopleModule is people: who visitors are, what is known of them, what members decide about them.
+// peopleModule adds people: their identities, their data, and members' decisions about them.
 func (n *node) peopleModule() module {
 	return module{
 		name:      "people",
@@ -42,7 +42,7 @@ func (n *node) peopleModule() module {
 	}
 }
 
-// applyLifecycle has people reach the stages of goals. One node does it, the owner of partition 0.
+// applyLifecycle moves people to the stages of reached goals. Only the owner of partition 0 does it.
 func (n *node) applyLifecycle(ctx context.Context) error {
 	links := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "svc_people_second_links", Help: "Links that began because an anonymous id was identified as a further person (a shared device), as of the last hourly round of the node that counts them.",
@@ -55,7 +55,7 @@ func (n *node) applyLifecycle(ctx context.Context) error {
 	return rules.Run(ctx)
 }
 
-// dependents finds what of production depends on the objects that models change.
+// dependents finds the production objects that depend on objects that models change.
 func (n *node) dependents() adapter.Dependents {
 	return adapter.Dependents{Application: n.collectors.Application, Segments: n.segments(), Flags: n.flagBook(), Alerts: n.alerts}
 }
@@ -68,18 +68,18 @@ func (n *node) segments() *people.Segments {
 // people is the client of the actors of people.
 func (n *node) people() *people.People { return &people.People{Actors: n.cluster} }
 
-// hideErased keeps erased people from all reads of this node as soon as it hears of them.
+// hideErased hides erased people from all reads of this node as soon as it receives the erasure.
 func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
 	n.db.PeopleStore.Hide(open)
 	n.db.Forget(environments)
 	for _, environment := range environments {
-		if n.updates != nil { // before the actors are there, no view is open
+		if n.updates != nil { // before the actors exist, no view is open
 			n.updates.Reread(n.subscriptions, environment)
 		}
 	}
 }
 
-// keepPeople keeps the people of environments that have many, for quick lists of them.
+// keepPeople caches the people of large environments, for fast lists of them.
 func (n *node) keepPeople(ctx context.Context) error {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_people_kept", Help: "People whose folds this node keeps for quick lists, of all environments of which reads were slow.",
@@ -89,7 +89,7 @@ func (n *node) keepPeople(ctx context.Context) error {
 
 // removeErased removes the rows of erased people.
 func (n *node) removeErased(ctx context.Context) error {
-	n.db.Forget(n.erased.Environments()) // the file of past days may be from before
+	n.db.Forget(n.erased.Environments()) // the file of past days may predate the erasures
 	eraser := &peoplestore.Eraser{
 		IDs:   func(one svc.Erasure) []uint64 { return n.erased.Visitors().IDs(one.EnvironmentNumber, one.Visitors) },
 		Store: n.db.PeopleStore, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
@@ -111,20 +111,20 @@ func (s splitting) Split(ctx context.Context, environment uint64, split svc.Pers
 	return s.node.db.Split(ctx, environment, split)
 }
 
-// VisitorOf returns the number of an id of an environment now.
+// VisitorOf returns the present number of an id of an environment.
 func (s splitting) VisitorOf(environment uint64, id string) uint64 {
 	number := peoplestore.VisitorNumber(id)
 	return number ^ s.node.erased.Visitors().Life(environment, number, s.node.now().UnixMilli())
 }
 
-// erasing begins erasures.
+// erasing starts erasures.
 type erasing struct {
 	*people.People
 	node *node
 }
 
-// Customer returns the person who has a distinct id. Of whom nothing but billing tells, the person is that id alone. It fails with
-// not_found where nothing is known of the id.
+// Customer returns the person with a distinct id. If only billing knows the id, the person consists of that id alone.
+// It fails with not_found if nothing is known of the id.
 func (e erasing) Customer(ctx context.Context, environment uint64, id string) (svc.Person, error) {
 	erased, number := e.node.erased.Visitors(), peoplestore.VisitorNumber(id)
 	visitor := number ^ erased.Life(environment, number, e.node.now().UnixMilli())
@@ -139,8 +139,8 @@ func (e erasing) Customer(ctx context.Context, environment uint64, id string) (s
 	return svc.Person{Number: visitor, ID: svc.PersonID(visitor), DistinctID: id, DistinctIDs: []string{id}, Members: []uint64{visitor}}, nil
 }
 
-// Erase has nothing show a person any more. A crash before its end leaves the person as it was, or hides the person;
-// the caller repeats it.
+// Erase hides a person everywhere. After a crash before its end, the person is either unchanged or hidden; the caller
+// retries.
 func (e erasing) Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error) {
 	var life [8]byte
 	_, _ = rand.Read(life[:]) // never fails

@@ -98,7 +98,7 @@ func rebuild(ctx context.Context, config settings.Config, logger *slog.Logger, s
 	return nil
 }
 
-// rebuildState fills the store of what actors own, and returns how many records it stored.
+// rebuildState fills the store of the actors' state, and returns the number of stored records.
 func (n *node) rebuildState(ctx context.Context, stdout io.Writer) (stored uint64, err error) {
 	if _, err := n.db.NoteFact(ctx, integrity.RebuildFact, integrity.RebuildUnderWay); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (n *node) openStores(ctx context.Context) error {
 	config.Durable = true
 	if config.DSN == "" {
 		if _, err := os.Stat(n.dir.Join("store")); errors.Is(err, fs.ErrNotExist) {
-			// The parts of the store that was lost are not missed.
+			// The parts of the lost store are not reported as missing.
 			if err := os.Remove(n.dir.Join(partsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("forgetting the parts of the lost store: %w", err)
 			}
@@ -131,8 +131,8 @@ func (n *node) openStores(ctx context.Context) error {
 	return err
 }
 
-// lostShards returns the shards whose stores hold nothing but the beginning of a rebuild, and refuses where
-// there is none.
+// lostShards returns the shards whose stores are empty except for the beginning of a rebuild. It returns an error if
+// there is no such shard.
 func (n *node) lostShards(ctx context.Context) (lost []int, err error) {
 	for shard := range n.db.ShardCount() {
 		facts, err := n.db.ShardFacts(ctx, shard)
@@ -155,7 +155,8 @@ func (n *node) lostShards(ctx context.Context) (lost []int, err error) {
 	return lost, nil
 }
 
-// rewindLog has the next start store all that the log of events has for some shards, and returns how many records these are.
+// rewindLog makes the next start store everything in the event log for some shards, and returns the number of these
+// records.
 func (n *node) rewindLog(ctx context.Context, shards []int) (records int64, err error) {
 	ranges, err := n.topic.Ranges(ctx)
 	if err != nil {
@@ -175,10 +176,10 @@ func (n *node) rewindLog(ctx context.Context, shards []int) (records int64, err 
 	return records, nil
 }
 
-// progressEvery is the pause between two lines about how far a rebuild is.
+// progressEvery is the pause between two progress lines of a rebuild.
 const progressEvery = 2 * time.Second
 
-// fillState fills the tables of what actors own, and returns how many records it stored.
+// fillState fills the tables of the actors' state, and returns the number of stored records.
 func (n *node) fillState(ctx context.Context, stdout io.Writer) (stored uint64, err error) {
 	said, partitions := n.now(), make([]uint64, n.config.Partitions)
 	err = owned.Rebuild(ctx, n.stateLog, n.config.Partitions, n.db.StateStore, func(partition int, records uint64) {

@@ -22,7 +22,7 @@ store), another master key. It says what it found, in numbers, and what would be
 about it. --apply does it.
 `
 
-// runRepair looks for whatever a start would refuse, and repairs it with --apply.
+// runRepair looks for anything that a start would refuse, and repairs it with --apply.
 func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("repair", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -41,7 +41,7 @@ func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return repair(ctx, config, logger, *apply, stdout)
 }
 
-// repair opens what a start opens, up to the last of its checks.
+// repair opens everything that a start opens, up to the last of its checks.
 func repair(ctx context.Context, config settings.Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
 	n := newNode(config, logger)
 	n.inspection = integrity.Repair(stdout, apply)

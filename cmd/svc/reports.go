@@ -15,7 +15,7 @@ import (
 	"svc/http/route"
 )
 
-// reportsModule is e-mail reports: weekly, monthly, and notices of many visitors.
+// reportsModule adds e-mail reports: weekly, monthly, and notices of traffic spikes.
 func (n *node) reportsModule() module {
 	return module{
 		name:      "reports",
@@ -28,9 +28,9 @@ func (n *node) reportsModule() module {
 	}
 }
 
-// reportLinks are the links by which recipients leave.
+// reportLinks are the links by which recipients unsubscribe.
 func (n *node) reportLinks() (reportsapi.Links, error) {
-	if n.vault == nil { // a node that has opened nothing lists its rows only
+	if n.vault == nil { // a node that is not open only lists its rows
 		return reportsapi.Links{}, nil
 	}
 	key, err := n.vault.Key("links of reports")
@@ -50,7 +50,7 @@ func (n *node) reportRoutes() ([]route.Route, error) {
 	return append(reportsapi.Routes(ports), pages...), nil
 }
 
-// sendReports sends what is due. The letters of an application are sent by the owner of one partition.
+// sendReports sends due reports. The owner of one partition sends the letters of an application.
 func (n *node) sendReports(ctx context.Context) error {
 	links, err := n.reportLinks()
 	if err != nil {
@@ -77,13 +77,14 @@ func (n *node) sendReports(ctx context.Context) error {
 	return runner.Run(ctx)
 }
 
-// reportTraffic reads what reports tell.
+// reportTraffic reads the contents of reports.
 type reportTraffic struct {
 	node *node
 	*live.Presence
 }
 
-// ReportContent returns the numbers of a period. E-mail-like values of pages and sources are masked: whoever gets a report may be nobody's member.
+// ReportContent returns the numbers of a period. E-mail-like values of pages and sources are masked, because a
+// recipient need not be a member.
 func (t reportTraffic) ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (content svc.ReportContent, err error) {
 	window, problem := svc.ParseWindow(period.Range(), t.node.now(), app.Location())
 	if problem != nil {

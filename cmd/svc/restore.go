@@ -78,7 +78,7 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 // restore is the state of a restore.
 type restore struct {
 	dir, key string
-	// places are where the stores find their tables, by shard.
+	// places are the locations of the stores' tables, by shard.
 	places   []string
 	node     *node
 	manifest *backup.Manifest
@@ -98,7 +98,7 @@ func (r *restore) run(ctx context.Context) error {
 	return nil
 }
 
-// prepare reads what the backup holds and looks at the target.
+// prepare reads the contents of the backup and checks the target.
 func (r *restore) prepare() (err error) {
 	if r.manifest, err = backup.ReadManifest(r.dir); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (r *restore) prepare() (err error) {
 	return r.check()
 }
 
-// steps are those that write.
+// steps are the steps that write.
 func (r *restore) steps() []func(ctx context.Context) error {
 	return []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.restoreState, r.note, r.finish}
 }
@@ -115,7 +115,8 @@ func (r *restore) steps() []func(ctx context.Context) error {
 // restoringFile is in the data directory until a restore has ended. It names the folder of the backup.
 const restoringFile = "restoring"
 
-// unfinishedRestore returns what to do about a data directory in which a restore did not end, nil if none did.
+// unfinishedRestore returns an error with instructions for a data directory with an unfinished restore, and otherwise
+// nil.
 func unfinishedRestore(folder string) error {
 	from, err := os.ReadFile(filepath.Join(folder, restoringFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +128,7 @@ func unfinishedRestore(folder string) error {
 	return fmt.Errorf("a restore into %[1]s did not end, so it holds a part of the backup %[2]s: remove %[1]s and what the restore made in ClickHouse and Kafka servers, then call svc restore %[2]s again", folder, from)
 }
 
-// finish takes the mark of an unfinished restore away.
+// finish removes the mark of an unfinished restore.
 func (r *restore) finish(context.Context) error {
 	if err := os.Remove(filepath.Join(r.node.config.DataDir, restoringFile)); err != nil {
 		return fmt.Errorf("ending the restore: %w", err)
@@ -168,7 +169,7 @@ func (r *restore) check() error {
 	return nil
 }
 
-// restoreKey puts the master key back and compares it with the key that sealed the backup.
+// restoreKey restores the master key and compares it with the key that sealed the backup.
 func (r *restore) restoreKey(ctx context.Context) (err error) {
 	config := &r.node.config
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
@@ -179,7 +180,7 @@ func (r *restore) restoreKey(ctx context.Context) (err error) {
 		return fmt.Errorf("marking the data directory: %w", err)
 	}
 	defer func() {
-		if err != nil { // nothing was restored
+		if err != nil { // no key was restored
 			err = errors.Join(err, os.Remove(mark))
 		}
 	}()
@@ -212,7 +213,7 @@ func (r *restore) restoreKey(ctx context.Context) (err error) {
 	return r.node.takeDir(ctx)
 }
 
-// restoreStore restores the tables of all stores, and prints how many rows they hold.
+// restoreStore restores the tables of all stores, and prints the number of their rows.
 func (r *restore) restoreStore(ctx context.Context) (err error) {
 	n := r.node
 	config := n.stores()
@@ -236,7 +237,7 @@ func (r *restore) restoreStore(ctx context.Context) (err error) {
 	return err
 }
 
-// restoreShard restores the tables of one store of those that are configured.
+// restoreShard restores the tables of one configured store.
 func (r *restore) restoreShard(ctx context.Context, shard int, config clickhouse.Config) error {
 	if shard > 0 {
 		config = config.Others[shard-1]
@@ -258,7 +259,7 @@ func (r *restore) restoreShard(ctx context.Context, shard int, config clickhouse
 	return nil
 }
 
-// restoreLog prepares the log so that what was accepted and not stored is read again.
+// restoreLog prepares the log so that accepted but unstored records are read again.
 func (r *restore) restoreLog(ctx context.Context) error {
 	n := r.node
 	if err := n.openLog(ctx); err != nil {
@@ -290,8 +291,8 @@ func (r *restore) restoreLog(ctx context.Context) error {
 	return errors.New("the topic is neither empty nor that of the backup: it lacks records that the backup's positions name; delete the topic, or name another Kafka")
 }
 
-// restoreState has the tables hold what the log of state says, where there is one: it knows more than the
-// backup, and how far it was projected was noted for the tables that were lost.
+// restoreState makes the tables match the state log, if there is one. The log is newer than the backup, and its
+// projection was recorded for the lost tables.
 func (r *restore) restoreState(ctx context.Context) error {
 	n := r.node
 	ends, err := n.stateLog.Ends(ctx)
@@ -302,7 +303,7 @@ func (r *restore) restoreState(ctx context.Context) error {
 		return errors.Join(err, errors.New("the topic "+stateTopic+" is not empty and not that of the backup; delete it, or name another Kafka"))
 	}
 	err = owned.CheckComplete(ctx, n.stateLog, n.config.Partitions)
-	if errors.Is(err, owned.ErrIncomplete) { // nothing was trimmed yet: a start reads it from its beginning
+	if errors.Is(err, owned.ErrIncomplete) { // nothing was trimmed yet, so a start reads it from its beginning
 		marks := map[int]statelog.Position{}
 		for partition := range n.config.Partitions {
 			marks[partition] = statelog.Position{}
@@ -322,7 +323,7 @@ func (r *restore) restoreState(ctx context.Context) error {
 	return err
 }
 
-// produce puts the records of the backup into an empty log.
+// produce writes the records of the backup to an empty log.
 func (r *restore) produce(ctx context.Context) (err error) {
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -340,7 +341,7 @@ func (r *restore) produce(ctx context.Context) (err error) {
 	return err
 }
 
-// note records in the store which log it belongs to.
+// note records in the store the log that it belongs to.
 func (r *restore) note(ctx context.Context) error {
 	id, err := r.node.topic.ClusterID(ctx)
 	if err != nil {

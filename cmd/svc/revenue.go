@@ -34,7 +34,8 @@ type subscriptions struct {
 	ports      *billing.Ports
 }
 
-// revenueModule is subscriptions' revenue: what billing systems say, and the ledger that is made of it.
+// revenueModule adds the revenue of subscriptions: the items of billing systems, and the ledger that is computed from
+// them.
 func (n *node) revenueModule() module {
 	of := &n.subscribed
 	return module{
@@ -52,7 +53,7 @@ func (n *node) revenueModule() module {
 	}
 }
 
-// wireRevenue makes the parts of the module.
+// wireRevenue creates the parts of the module.
 func (n *node) wireRevenue() error {
 	of := &n.subscribed
 	store, err := revenue.New(n.db.Conn, n.erased.Visitors)
@@ -87,7 +88,7 @@ func (n *node) billed(people peopleapi.People) peopleapi.People {
 	return billedPeople{people: people, node: n}
 }
 
-// billedPeople adds the revenue of people to what is known of them otherwise.
+// billedPeople adds revenue to the other data of people.
 type billedPeople struct {
 	people peopleapi.People
 	node   *node

@@ -15,10 +15,10 @@ import (
 // hasRevenue says whether the program was built with the module.
 const hasRevenue = false
 
-// subscriptions holds the parts of the revenue module: none, since the program is built without it.
+// subscriptions holds the parts of the revenue module. It is empty because the program is built without the module.
 type subscriptions struct{}
 
-// revenueModule has the rows of the module, which say that it is not there.
+// revenueModule adds the rows of the module, which answer that it is absent.
 func (n *node) revenueModule() module {
 	return module{name: "revenue", routes: func() ([]route.Route, error) {
 		rows := revenueapi.Routes(revenueapi.Ports{Ledgers: n.subscribed, Connectors: n.subscribed, Coverage: n.subscribed})
@@ -26,33 +26,33 @@ func (n *node) revenueModule() module {
 	}}
 }
 
-// errAbsent says that the module is not there.
+// errAbsent returns the error that the module is absent.
 func errAbsent() error {
 	return svc.Errorf(svc.CodeNotAvailable, "This deployment was built without the module revenue.")
 }
 
-// List says that there are none.
+// List returns the error that the module is absent.
 func (subscriptions) List(context.Context, svc.AppRef) ([]svc.ConnectedBilling, error) {
 	return nil, errAbsent()
 }
 
-// Put says that there are none.
+// Put returns the error that the module is absent.
 func (subscriptions) Put(context.Context, *svc.Application, string, svc.BillingSpec, svc.Secret, svc.Secret) (svc.ConnectedBilling, error) {
 	return svc.ConnectedBilling{}, errAbsent()
 }
 
-// Delete says that there are none.
+// Delete returns the error that the module is absent.
 func (subscriptions) Delete(context.Context, svc.AppRef, string) (svc.ConnectedBilling, error) {
 	return svc.ConnectedBilling{}, errAbsent()
 }
 
-// Connected returns none.
+// Connected returns no connectors.
 func (subscriptions) Connected(svc.AppRef, uint64) []svc.ConnectedBilling { return nil }
 
-// RevenueLedger says that there is none.
+// RevenueLedger returns the error that the module is absent.
 func (subscriptions) RevenueLedger(context.Context, uint64, string) (*svc.Ledger, error) {
 	return nil, errAbsent()
 }
 
-// billed returns people as they are: nobody has revenue.
+// billed returns people unchanged, because there is no revenue.
 func (n *node) billed(people peopleapi.People) peopleapi.People { return people }

@@ -40,7 +40,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	return table.Flush()
 }
 
-// wholeTable lists every row of a node that has opened nothing. The rows serve nothing.
+// wholeTable lists every row of a node that is not open. The rows cannot serve requests.
 func (n *node) wholeTable() ([]route.Route, error) {
 	rows, err := n.rows()
 	if err != nil {

@@ -39,7 +39,7 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return serve(ctx, n, stdout)
 }
 
-// serve opens a node, runs it, prints the first start's secrets, and closes it.
+// serve opens a node, runs it, prints the secrets of the first start, and closes it.
 func serve(ctx context.Context, n *node, stdout io.Writer) (err error) {
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.open(ctx); err != nil {
@@ -55,13 +55,13 @@ func serve(ctx context.Context, n *node, stdout io.Writer) (err error) {
 // part is a component that runs until its context ends.
 type part struct {
 	name string
-	// why is the reason for the place of the part in the list.
+	// why is the reason for the position of the part in the list.
 	why string
 	run func(ctx context.Context) error
 }
 
-// parts lists what runs. Parts start in this order, so each finds what it needs, and stop in the
-// reverse order, each after the one below it has ended.
+// parts lists the parts. They start in this order, so that each finds its dependencies. They stop in the reverse order,
+// each after the next one has ended.
 func (n *node) parts() []part {
 	modules := n.modules()
 	first := []part{
@@ -106,7 +106,7 @@ func (n *node) run(ctx context.Context, stdout io.Writer) error {
 	return runParts(ctx, append(n.parts(), greeting), n.logger)
 }
 
-// runParts runs parts until ctx ends or one fails, then stops the last first.
+// runParts runs parts until ctx ends or one fails, then stops them in reverse order.
 func runParts(ctx context.Context, parts []part, logger *slog.Logger) error {
 	failed := make(chan error, len(parts))
 	stops := make([]func(), 0, len(parts))

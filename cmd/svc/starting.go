@@ -21,10 +21,10 @@ const (
 	startLongPause = 5 * time.Second
 )
 
-// slowStart is how often the log names a step of the start that takes long.
+// slowStart is the interval at which the log names a slow step of the start.
 const slowStart = 10 * time.Second
 
-// step performs a step of the start, again while what it needs is away.
+// step performs a step of the start, and retries it while its dependency is unavailable.
 func (n *node) step(ctx context.Context, doing string, open func(ctx context.Context) error) error {
 	n.start.Note(doing, nil)
 	watching, stop := context.WithCancel(ctx)
@@ -48,7 +48,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 	}
 }
 
-// logSlowStart notes in the log what a start is waiting for until ctx ends.
+// logSlowStart logs the step that a start waits for, until ctx ends.
 func (n *node) logSlowStart(ctx context.Context, doing string) {
 	ticker := time.NewTicker(slowStart)
 	defer ticker.Stop()
@@ -62,14 +62,14 @@ func (n *node) logSlowStart(ctx context.Context, doing string) {
 	}
 }
 
-// greetPause and greetLongPause bound the time between two attempts at it.
+// greetPause and greetLongPause limit the time between two attempts of the first start.
 const (
 	greetPause     = 500 * time.Millisecond
 	greetLongPause = 10 * time.Second
 )
 
-// greet waits for the listener, performs the first start if this is one, and prints how to
-// go on. The node is ready once that is done.
+// greet waits for the listener, performs the first start if this is one, and prints the next steps. The node is ready
+// afterwards.
 func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	select {
 	case n.publicAddr = <-n.public.Bound():
@@ -91,8 +91,8 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// firstStart makes and shows what a first start makes. It tries again for as long as the
-// store is away or parts of the group have no owner.
+// firstStart creates and prints the results of a first start. It retries while the store is unavailable or partitions
+// have no owner.
 func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err error) {
 	if n.belongs.FirstStarted() {
 		return false, nil
@@ -121,13 +121,13 @@ func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err
 	}
 }
 
-// url returns how clients reach the service.
+// url returns the base URL of the service for clients.
 func (n *node) url() string {
 	return n.config.URLAt(n.publicAddr.String())
 }
 
-// front is the operator's listener. It is bound before its handler is complete, so that a start that
-// waits can say so at /readyz.
+// front is the operator's listener. It is bound before its handler is complete, so that a waiting start can report its
+// state at /readyz.
 type front struct {
 	handler atomic.Pointer[http.Handler]
 	server  *route.Server
@@ -162,7 +162,7 @@ func (n *node) openFront(ctx context.Context) (err error) {
 	}
 }
 
-// run keeps the listener until ctx ends.
+// run keeps the listener open until ctx ends.
 func (f *front) run(ctx context.Context) error {
 	select {
 	case err := <-f.ended:
@@ -173,7 +173,7 @@ func (f *front) run(ctx context.Context) error {
 	}
 }
 
-// close ends the listener; further calls do nothing.
+// close closes the listener; further calls do nothing.
 func (f *front) close() error {
 	f.stop()
 	err := <-f.ended

@@ -28,7 +28,7 @@ func (n *node) openStore(ctx context.Context) error {
 		Free: health.SpaceOf(n.config.DataDir), Floor: uint64(n.config.DiskFloor) << 20,
 		Reserve: datadir.NewReserve(n.config.DataDir, health.ReserveBytes), Logger: n.logger,
 	})
-	n.disk.Look() // a full disk gives up its reserve for what follows
+	n.disk.Look() // a full disk releases its reserve for the following steps
 	config.Damaged = n.disk.NoteDamage
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
@@ -51,10 +51,10 @@ func (n *node) openStore(ctx context.Context) error {
 		return nil
 	}
 	n.disk.Hold(n.engine)
-	return n.engine.CheckParts() // what the engine has set aside while it opened
+	return n.engine.CheckParts() // parts that the engine detached while it opened
 }
 
-// stores returns where the stores are that are configured; without a DSN the engine is still to be set.
+// stores returns the configuration of all stores; without a DSN the caller must still set the engine.
 func (n *node) stores() clickhouse.Config {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
 	for _, dsn := range n.config.ClickHouseShards {
@@ -63,7 +63,7 @@ func (n *node) stores() clickhouse.Config {
 	return config
 }
 
-// openEngine opens the embedded store, unless it is open since an earlier attempt.
+// openEngine opens the embedded store, unless an earlier attempt has opened it.
 func (n *node) openEngine(ctx context.Context) error {
 	if n.engine != nil {
 		return nil
@@ -82,12 +82,12 @@ func (n *node) openEngine(ctx context.Context) error {
 	return err
 }
 
-// shape says how the log of events is divided.
+// shape returns the division of the event log.
 func (n *node) shape() svc.LogShape {
 	return svc.LogShape{Partitions: n.config.Partitions, Shards: 1 + len(n.config.ClickHouseShards)}
 }
 
-// leastShard returns the shard on which the next application lives.
+// leastShard returns the shard for the next application.
 func (n *node) leastShard() int {
 	if len(n.config.ClickHouseShards) == 0 {
 		return 0
@@ -135,7 +135,7 @@ func (n *node) checkIdentity(ctx context.Context) error {
 	return n.belongs.Check(ctx)
 }
 
-// returned completes the opening of a store that was away.
+// returned completes the opening of a store that was unavailable.
 func (n *node) returned(ctx context.Context, shard int) error {
 	if shard == 0 {
 		if err := n.db.Returned(ctx); err != nil {
@@ -145,8 +145,8 @@ func (n *node) returned(ctx context.Context, shard int) error {
 	return n.db.LearnPlaces(ctx, shard)
 }
 
-// admitStores lets the stores in that were away at the start, each as soon as it is back and is the right one. As a
-// start would be, the node is ended where shard 0 shows that something does not belong together.
+// admitStores admits the stores that were unavailable at the start, each as soon as it is available and verified. If
+// shard 0 proves not to belong to this log and key, the node ends, as a start would.
 func (n *node) admitStores(ctx context.Context) error {
 	for pause := startPause; ; pause = min(2*pause, startLongPause) {
 		away := false
@@ -185,13 +185,13 @@ func (n *node) partitions() []int {
 	return all
 }
 
-// keepProgress notes how far the log is stored.
+// keepProgress records the stored offsets of the log.
 func (n *node) keepProgress(ctx context.Context) error {
 	progress := &integrity.Progress{File: n.dir.Join(progressFile), Log: n.topic, Consumer: n.consumer, Partitions: n.partitions(), Now: n.now, Logger: n.logger}
 	return progress.Run(ctx)
 }
 
-// keepParts notes the parts of the embedded store.
+// keepParts records the parts of the embedded store.
 func (n *node) keepParts(ctx context.Context) error {
 	if n.engine == nil {
 		return nil

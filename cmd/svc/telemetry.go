@@ -15,7 +15,7 @@ import (
 	"svc/http/tally"
 )
 
-// telemetryModule serves usage, budgets and policies of what environments take in.
+// telemetryModule adds usage, budgets and telemetry policies of environments.
 func (n *node) telemetryModule() module {
 	return module{
 		name:      "telemetry",
@@ -34,24 +34,25 @@ func (n *node) telemetryModule() module {
 	}
 }
 
-// fairness says what bounds an application, and who of an environment met the bound.
+// fairness returns the limits of an application, and the senders of an environment that reached them.
 func (n *node) fairness(app string, environment uint64, now time.Time) svc.Fairness {
 	return n.gate.Fairness(app, environment, now)
 }
 
-// newTallies returns the counts of what this run of the node refuses.
+// newTallies returns the counts of items that this run of the node refuses.
 func (n *node) newTallies() *tally.Tallies {
 	return tally.New(tally.Config{
 		Source: n.random.ID("run_"), Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Shape: n.shape(), Now: n.now, Logger: n.logger,
 	})
 }
 
-// sampled returns the share of visitors whose events an environment keeps; nil where it keeps all.
+// sampled returns the share of visitors whose events an environment stores; nil if it stores all.
 func (n *node) sampled(environment uint64, now time.Time) *svc.Sampled {
 	return n.policies.Telemetry(environment).Sampling(svc.SignalEvents, now)
 }
 
-// watchBudgets holds what environments store against their budgets, and notices signals that stop. One node does it, the owner of partition 0.
+// watchBudgets compares the stored amounts of environments with their budgets, and detects signals that stop. Only the
+// owner of partition 0 does it.
 func (n *node) watchBudgets(ctx context.Context) error {
 	watch := &telemetry.Watch{
 		Policies: n.policies, Usage: n.db, Actors: n.cluster, Channels: n.alerts, Sender: n.monitoring.ports.Sender,
