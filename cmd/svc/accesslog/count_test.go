@@ -17,8 +17,7 @@ import (
 	"svc/cmd/svc/accesslog"
 )
 
-// counted is the output of scripts/recount_access_log.py. That script shares no
-// code with this package.
+// counted is the output of scripts/recount_access_log.py. That script shares no code with this package.
 type counted struct {
 	Lines, Sent, Skipped, Malformed int
 	Visitors                        int
@@ -42,7 +41,7 @@ func TestCountsAgreeWithTheIndependentRecount(t *testing.T) {
 	})
 }
 
-// compare counts a log with this package and with the recount's result.
+// compare counts a log with this package and compares the result with the recount.
 func compare(t *testing.T, log, recount string) {
 	t.Helper()
 	content, err := os.ReadFile(recount)
@@ -138,7 +137,7 @@ func TestReader(t *testing.T) {
 	content := "one\n\n" + long + "\nlast"
 	want := []string{"one", "", long[:accesslog.MaxLineBytes], "last"}
 	var zipped bytes.Buffer
-	for _, part := range []string{content[:2], content[2:]} { // two members, as log rotation may leave
+	for _, part := range []string{content[:2], content[2:]} { // two members, as log rotation may produce
 		zip := gzip.NewWriter(&zipped)
 		if _, err := io.WriteString(zip, part); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ https 2026-11-27T10:00:00.000000Z app/web/50dc6c - 10.0.0.1:80 0 0 0 200 200 34 
 	}
 }
 
-// TestNoFormatIsDetected reads files that are no access logs.
+// TestNoFormatIsDetected reads files that are not access logs.
 func TestNoFormatIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, log := range []string{"", "junk", "#Fields: date time\n2026-11-27 10:00:00", `{"a":1}`, "\x00\xff", "203.0.113.1, 10.0.0.1 - - [27/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\""} {

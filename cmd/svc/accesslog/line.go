@@ -1,6 +1,6 @@
-// Package accesslog reads the access logs of web servers, proxies and networks, one request a line. Formats lists
-// the formats. A parser accepts any bytes and reports for each line whether it has its format. The package does
-// not know what becomes of a line.
+// Package accesslog parses the access logs of web servers, proxies and networks, one request per line. Formats lists
+// the formats. A parser accepts any bytes and reports for each line whether it has its format. The package does not
+// know the use of the lines.
 package accesslog
 
 import (
@@ -11,18 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// Line is one request. A field that the server had no value for is "-". A directive of a format, which is no
-// request, has no time.
+// Line is one request. A field without a value is "-". A directive of a format, which is not a request, has no time.
 type Line struct {
 	Address string
 	Time    time.Time
-	// Method and Target are empty where the client sent no HTTP request line.
+	// Method and Target are empty if the client sent no HTTP request line.
 	Method, Target      string
 	Status              int
 	Referrer, UserAgent string
 }
 
-// cutStatus takes ` 200 ` from the front of a text.
+// cutStatus removes ` 200 ` from the front of a text.
 func cutStatus(text string) (status int, rest string, ok bool) {
 	word, rest, ok := strings.Cut(strings.TrimPrefix(text, " "), " ")
 	if !ok || len(word) != 3 || text[0] != ' ' {
@@ -37,8 +36,8 @@ func cutStatus(text string) (status int, rest string, ok bool) {
 	return status, rest, true
 }
 
-// cutQuoted takes a text up to its closing quote; the opening one is gone
-// already. A backslash escapes what follows it.
+// cutQuoted removes a text up to its closing quote; the opening quote is already removed. A backslash escapes the next
+// character.
 func cutQuoted(text string) (content, rest string, ok bool) {
 	escaped := false
 	for i := 0; i < len(text); i++ {
@@ -56,9 +55,8 @@ func cutQuoted(text string) (content, rest string, ok bool) {
 	return "", "", false
 }
 
-// unescape undoes the escapes that servers write for quotes, backslashes and
-// bytes that do not print. A text whose bytes would not be readable afterwards
-// stays as it was logged.
+// unescape reverses the escapes that servers write for quotes, backslashes and unprintable bytes. If the result would
+// not be readable, it returns the text as logged.
 func unescape(text string) string {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -90,20 +88,19 @@ func unescape(text string) string {
 	return string(out)
 }
 
-// printable reports whether a text has no bytes that cannot be shown.
+// printable reports whether a text has no unprintable bytes.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// splitRequest returns method and target of a request line; both are empty for
-// one that is not HTTP.
+// splitRequest returns method and target of a request line; both are empty if it is not HTTP.
 func splitRequest(request string) (method, target string) {
 	method, rest, ok := strings.Cut(request, " ")
 	if !ok || method == "" || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return "", ""
 	}
-	// A target may hold spaces where the server did not refuse them; the
-	// protocol is the last word. HTTP/0.9 has none.
+	// A target may contain spaces if the server did not refuse them; the protocol is the last word. HTTP/0.9 has no
+	// protocol.
 	if at := strings.LastIndexByte(rest, ' '); at >= 0 && strings.HasPrefix(rest[at+1:], "HTTP/") {
 		rest = rest[:at]
 	}
@@ -113,8 +110,7 @@ func splitRequest(request string) (method, target string) {
 	return method, rest
 }
 
-// Path returns the target without its query, and without scheme and host
-// where a proxy's client named them.
+// Path returns the target without its query, and without the scheme and host that clients of a proxy send.
 func (l Line) Path() string {
 	path, _, _ := strings.Cut(l.OriginForm(), "?")
 	return path
@@ -135,27 +131,27 @@ func originForm(target string) string {
 	return "/" + rest
 }
 
-// HasQuery reports whether the target has a query that is not empty.
+// HasQuery reports whether the target has a non-empty query.
 func (l Line) HasQuery() bool {
 	_, query, _ := strings.Cut(l.Target, "?")
 	return query != ""
 }
 
-// IsPageView reports whether the line counts as a page view: a GET that was
-// answered with a page, fresh or from the client's cache.
+// IsPageView reports whether the line counts as a page view: a GET that was answered with a page, fresh or from the
+// client's cache.
 func (l Line) IsPageView() bool {
 	return l.Method == "GET" && (l.Status == 200 || l.Status == 304) && !isStatic(l.Path())
 }
 
-// Visitor returns the identifier that stands for the person who made the request:
-// 16 hexadecimal digits of the hash of address and user agent.
+// Visitor returns the identifier of the person that made the request: 16 hexadecimal digits of the hash of address and
+// user agent.
 func (l Line) Visitor() string {
 	sum := sha256.Sum256([]byte(l.Address + "\n" + l.UserAgent))
 	return hex.EncodeToString(sum[:8])
 }
 
-// isStatic reports whether a path ends like a file that pages are made of or that
-// is downloaded. The comparison is exact: paths are case-sensitive.
+// isStatic reports whether a path has the extension of a file that is part of a page or is downloaded. The comparison
+// is exact because paths are case-sensitive.
 func isStatic(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	dot := strings.LastIndexByte(name, '.')

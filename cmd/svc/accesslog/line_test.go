@@ -166,9 +166,9 @@ func FuzzParse(f *testing.F) {
 		}
 		line.IsPageView()
 		if !readable(line.Referrer) || !readable(line.UserAgent) {
-			return // such texts stay as they were logged
+			return // such texts are left as they were logged
 		}
-		// A line's own parts, written as a server writes them, parse to the same.
+		// A line's parts, written as a server writes them, parse to the same line.
 		again, ok := combined([]byte(line.Address + " - - [" + line.Time.Format("02/Jan/2006:15:04:05 -0700") + `] "-" 200 - "` + quote(line.Referrer) + `" "` + quote(line.UserAgent) + `"`))
 		if !ok || again.Referrer != line.Referrer || again.UserAgent != line.UserAgent || !again.Time.Equal(line.Time) {
 			t.Errorf("%+v became %+v (%v)", line, again, ok)

@@ -9,20 +9,18 @@ import (
 	"os"
 )
 
-// MaxLineBytes bounds a line. Servers refuse requests far shorter than this;
-// what is longer is no access log.
+// MaxLineBytes limits a line. Servers refuse much shorter requests, so a file with longer lines is not an access log.
 const MaxLineBytes = 64 << 10
 
-// Reader hands out the lines of a file one after another. A file that begins as
-// gzip does is inflated; several members in one file are read on.
+// Reader returns the lines of a file one after another. It decompresses gzip files, including several members in one
+// file.
 type Reader struct {
 	file   *os.File
 	unzip  *gzip.Reader
 	buffer *bufio.Reader
 }
 
-// Open returns a reader of a file whose lines have up to longest bytes, before the first
-// of them.
+// Open returns a reader before the first line of a file; lines have up to longest bytes.
 func Open(name string, longest int) (*Reader, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -39,9 +37,8 @@ func Open(name string, longest int) (*Reader, error) {
 	return r, nil
 }
 
-// Next returns the next line without its line break, and io.EOF after the last.
-// The line is valid until the next call. Of a line that is too long only the
-// beginning is returned.
+// Next returns the next line without its line break, and io.EOF after the last. The line is valid until the next call.
+// Of a line that is too long, it returns only the beginning.
 func (r *Reader) Next() ([]byte, error) {
 	line, err := r.buffer.ReadSlice('\n')
 	switch {

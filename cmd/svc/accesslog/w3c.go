@@ -52,7 +52,7 @@ func (w *w3c) parse(line string) (parsed Line, forwarded, ok bool) {
 		parsed.Target += "?" + query
 	}
 	parsed.Referrer, parsed.UserAgent = cmp.Or(w.text(field("cs(referer)")), "-"), cmp.Or(w.text(field("cs(user-agent)")), "-")
-	if !w.tabs { // the address that CloudFront saw is the client's
+	if !w.tabs { // CloudFront logs the address of the client itself
 		if client, named := clientOf(w.text(cmp.Or(field("x-forwarded-for"), field("cs(x-forwarded-for)")))); named {
 			parsed.Address = client
 		}
@@ -73,7 +73,7 @@ func (w *w3c) direct(line string) {
 	}
 }
 
-// text undoes the encoding of a header. IIS writes + for spaces. CloudFront percent-encodes spaces, in part twice.
+// text reverses the encoding of a header. IIS writes + for spaces. CloudFront percent-encodes spaces, in part twice.
 func (w *w3c) text(header string) string {
 	if !w.tabs {
 		return strings.ReplaceAll(strings.ReplaceAll(header, "++", " +"), "+", " ")

@@ -1,5 +1,5 @@
-// Package adapter has the types that fit the interfaces of the folders to each other: http, actors and storage
-// do not import one another. What only one module needs stands beside the module.
+// Package adapter connects the interfaces of the folders: http, actors and storage do not import one another. Adapters
+// that only one module needs are in the file of the module.
 package adapter
 
 import (
@@ -20,16 +20,16 @@ import (
 	"svc/storage/owned"
 )
 
-// Producer is the ingest path's view of the log.
+// Producer adapts the log to the ingest path.
 type Producer struct {
 	*kafka.Producer
 	Disk interface{ Admit() error }
 }
 
-// produceRetry is how long clients are asked to wait when the log does not answer.
+// produceRetry is the delay that clients are asked for when the log does not answer.
 const produceRetry = time.Second
 
-// Produce divides what is too long for one record; the call succeeds when all of it has.
+// Produce splits parts that are too long for one record. It succeeds only if all records do.
 func (p Producer) Produce(ctx context.Context, parts []svc.Part) error {
 	if err := p.Disk.Admit(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (p Producer) Produce(ctx context.Context, parts []svc.Part) error {
 	return err
 }
 
-// divided cuts parts so that each fits one record of the log.
+// divided splits parts so that each fits one record of the log.
 func divided(parts []svc.Part) []svc.Part {
 	long := func(part svc.Part) bool { return len(part.Payload) > svc.MaxRecordBytes }
 	if !slices.ContainsFunc(parts, long) {
@@ -59,13 +59,13 @@ func divided(parts []svc.Part) []svc.Part {
 	return out
 }
 
-// Committer tells of the positions that the sink commits.
+// Committer reports the positions that the sink commits.
 type Committer struct {
 	*kafka.Consumer
 	Stored func(positions []svc.LogPosition)
 }
 
-// Commit commits positions, and tells of them once they are.
+// Commit commits positions, and reports them on success.
 func (c Committer) Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
 	err := c.Consumer.Commit(ctx, generation, positions)
 	if err == nil {
@@ -74,7 +74,7 @@ func (c Committer) Commit(ctx context.Context, generation int32, positions []svc
 	return err
 }
 
-// BlockStore is the store as the sink of a shard's partitions sees it.
+// BlockStore adapts the store to the sink of a shard's partitions.
 type BlockStore struct {
 	*database.DB
 	Shard int
@@ -88,40 +88,40 @@ func (s BlockStore) Insert(ctx context.Context, token string, id uint64, b pipel
 	return s.DB.Insert(ctx, token, id, b.(*block.Block))
 }
 
-// Sift takes the rows out of a block that the store refuses, and returns them.
+// Sift removes the rows from a block that the store refuses, and returns them.
 func (s BlockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]svc.RefusedRow, error) {
 	return s.DB.Sift(ctx, id, b.(*block.Block))
 }
 
-// CountRows returns how many rows of a block are stored.
+// CountRows returns the number of stored rows of a block.
 func (s BlockStore) CountRows(ctx context.Context, id uint64, b pipeline.Block) (int, error) {
 	return s.DB.CountRows(ctx, id, b.(*block.Block))
 }
 
-// Moves are the environments that were moved between shards, as the stream sees them.
+// Moves adapts the environments that were moved between shards to the stream.
 type Moves struct{ *database.DB }
 
-// Hear has this node know on which shard an environment lives.
+// Hear informs this node of the shard of an environment.
 func (m Moves) Hear(environment uint64, shard int) { m.Place(environment, shard) }
 
-// Note notes durably on which shard an environment lives.
+// Note records durably the shard of an environment.
 func (m Moves) Note(ctx context.Context, environment uint64, shard int) error {
 	return m.NotePlace(ctx, environment, shard)
 }
 
-// Learn has this node know where the environments live whose numbers name a shard.
+// Learn loads the present shards of the environments whose numbers name a shard.
 func (m Moves) Learn(ctx context.Context, shard int) error { return m.LearnPlaces(ctx, shard) }
 
 // Locator gives an intake its own cache of places.
 type Locator struct{ *geo.Cache }
 
-// Locate returns where an address is; what is not known is empty.
+// Locate returns the place of an address; unknown parts are empty.
 func (l Locator) Locate(ip netip.Addr) (country, region, city string) {
 	place := l.Cache.Locate(ip)
 	return place.Country, place.Region, place.City
 }
 
-// Wakeups is the sweeper's view of what actors own.
+// Wakeups adapts the actors' state to the sweeper.
 type Wakeups struct{ *owned.Store }
 
 // Due yields the wake-ups of this node that are due at a time until yield returns false.

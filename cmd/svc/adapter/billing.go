@@ -8,7 +8,7 @@ import (
 	"svc/protos"
 )
 
-// Billing hands the billing items of connectors to the log, as the ingest path does with those that are sent.
+// Billing writes the billing items of connectors to the log, as the ingest path does with received items.
 type Billing struct {
 	Producer Producer
 	Shape    svc.LogShape

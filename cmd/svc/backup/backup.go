@@ -1,6 +1,5 @@
-// Package backup copies everything of a running server into a folder, and describes what such a
-// folder holds: a snapshot of the store, the records of the log that were not stored, the master
-// key, and a manifest, which is written last.
+// Package backup copies everything of a running server into a folder, and describes such a folder: a snapshot of the
+// store, the unstored records of the log, the master key, and a manifest, which is written last.
 package backup
 
 import (
@@ -28,7 +27,7 @@ const (
 	KeyFile      = "vault.key"
 )
 
-// attempts bounds how often a backup looks for a moment at which no block is interrupted.
+// attempts limits the attempts to find a moment at which no block is interrupted.
 const attempts = 50
 
 // attemptPause is the time between two attempts.
@@ -41,21 +40,21 @@ type Maker struct {
 	Consumer Consumer
 	// Pause stops the sink between two blocks until resume is called.
 	Pause func(ctx context.Context) (resume func(), err error)
-	// Spooled is how many bytes were accepted and wait for the log.
+	// Spooled returns the number of bytes that were accepted and wait for the log.
 	Spooled func() int64
-	// Self is the name under which this node is a member of the group that reads the log.
+	// Self is the name of this node as a member of the group that reads the log.
 	Self string
-	// Partitions are those of the log.
+	// Partitions are the partitions of the log.
 	Partitions []int
-	// Embedded is true where the store is the engine of this process, and Within is then the
-	// folder below which it may write, empty for any.
+	// Embedded is true if the store is the engine of this process. Within is then the folder below which the store may
+	// write, empty for any folder.
 	Embedded bool
-	// Shards is how many stores there are.
+	// Shards is the number of stores.
 	Shards int
-	// Replicated is true where the servers replicate the tables, which a backup does not know.
+	// Replicated is true if the servers replicate the tables, which a backup does not support.
 	Replicated bool
 	Within     string
-	// MasterKey is the file of the master key; empty where the key is configured.
+	// MasterKey is the file of the master key; empty if the key is configured.
 	MasterKey string
 	Now       func() time.Time
 	Logger    *slog.Logger
@@ -71,32 +70,33 @@ type Store interface {
 	VerifySnapshot(ctx context.Context, shard int, s *snapshots.Snapshot) error
 	CopySnapshot(ctx context.Context, shard int, s *snapshots.Snapshot, place, id string) error
 	DropSnapshot(ctx context.Context, shard int, name string) error
-	// DropSnapshots removes what backups left that were interrupted.
+	// DropSnapshots removes the snapshots of interrupted backups.
 	DropSnapshots(ctx context.Context) error
 }
 
-// Log is the topic that events are accepted into.
+// Log is the topic of accepted events.
 type Log interface {
 	Ends(ctx context.Context) (map[int]int64, error)
 }
 
-// Consumer reads the topic, and knows how far it was stored.
+// Consumer reads the topic, and knows the stored offsets.
 type Consumer interface {
 	Committed(ctx context.Context, partitions []int) ([]kafka.Position, error)
 	Owners(ctx context.Context) (map[int]kafka.Owner, error)
 	Read(ctx context.Context, partition int, first, last int64) ([]kafka.Record, error)
 }
 
-// Backup implements [admin.Backups]: log, store, entities and key as they are at one instant.
+// Backup implements [admin.Backups]. It copies log, store, entities and key as they are at one instant.
 //
-//  1. The sink stops between two blocks: what is stored is committed.
-//  2. The positions of the log are noted, and its ends: what lies between was accepted and is
-//     not stored.
-//  3. The stores link their files, while no write of this process is under way.
-//  4. The sink goes on. What lies between the positions is copied, and the linked files.
+// 1. The sink pauses between two blocks: everything stored is committed. 2. The positions of the log and its ends are
+// recorded: the records between them were accepted and are
 //
-// Restored, the records between the positions are folded again, into a store that has not seen
-// them.
+//	not stored.
+//
+// 3. The stores link their files, while this process writes nothing. 4. The sink continues. The records between the
+// positions and the linked files are copied.
+//
+// After a restore, the records between the positions are folded again, into a store that has not seen them.
 func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) {
 	if !b.running.TryLock() {
 		return nil, svc.Errorf(svc.CodeConflict, "Another backup is under way.")
@@ -126,7 +126,7 @@ func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) 
 	return m, nil
 }
 
-// prepare makes the folder and returns where the stores copy themselves to, by shard.
+// prepare creates the folder and returns the places to which the stores copy themselves, by shard.
 func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (places []string, err error) {
 	if places, err = b.places(spec); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (places []st
 	return places, b.Store.DropSnapshots(ctx)
 }
 
-// places returns where the stores copy themselves to, for a backup that can be made.
+// places returns the places to which the stores copy themselves, or an error if the backup cannot be made.
 func (b *Maker) places(spec admin.BackupSpec) ([]string, error) {
 	if !filepath.IsAbs(spec.Dir) {
 		return nil, refused("dir", "The folder of a backup is named by its whole path on the server's machine.")
@@ -178,13 +178,13 @@ func refused(field, message string) error {
 	return svc.Invalid(svc.FieldError{Field: field, Code: "invalid_value", Message: message})
 }
 
-// FilePlace names the place of the embedded store's part of a backup, in the words of the store.
+// FilePlace names the place of the embedded store's part of a backup, in the store's syntax.
 func FilePlace(dir string) string {
 	path := filepath.Join(dir, StoreFolder)
 	return "File('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(path) + "')"
 }
 
-// onlyNode fails where other nodes write to the store: this one can hold its own writes only.
+// onlyNode fails if other nodes write to the store, because this node can pause only its own writes.
 func (b *Maker) onlyNode(ctx context.Context) error {
 	owners, err := b.Consumer.Owners(ctx)
 	if err != nil {
@@ -198,7 +198,7 @@ func (b *Maker) onlyNode(ctx context.Context) error {
 	return nil
 }
 
-// snapshot notes the positions of the log, and takes the snapshots that belong to them.
+// snapshot records the positions of the log, and takes the matching snapshots.
 func (b *Maker) snapshot(ctx context.Context, m *Manifest) ([]*snapshots.Snapshot, error) {
 	for range attempts {
 		resume, err := b.Pause(ctx)
@@ -219,8 +219,8 @@ func (b *Maker) snapshot(ctx context.Context, m *Manifest) ([]*snapshots.Snapsho
 	return nil, svc.Unavailable("A moment without an interrupted block and with an empty spool", attempts*attemptPause)
 }
 
-// snapshotNow is nil where a block is interrupted, which may be stored in part, or where the
-// spool holds what the log has not taken.
+// snapshotNow returns nil if a block is interrupted, because it may be partly stored, or if the spool holds items that
+// the log has not accepted.
 func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) ([]*snapshots.Snapshot, error) {
 	positions, err := b.Consumer.Committed(ctx, b.Partitions)
 	if err != nil {
@@ -246,7 +246,7 @@ func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) ([]*snapshots.Snap
 	return b.Store.Snapshots(ctx, m.MadeAt.Format("20060102150405"))
 }
 
-// keyPlace says where the master key of a backup is.
+// keyPlace describes the location of a backup's master key.
 func (b *Maker) keyPlace(spec admin.BackupSpec) string {
 	switch {
 	case b.MasterKey == "":
@@ -257,7 +257,7 @@ func (b *Maker) keyPlace(spec admin.BackupSpec) string {
 	return KeyInside
 }
 
-// fill copies everything into the folder, the manifest last: a folder without one is no backup.
+// fill copies everything into the folder, the manifest last: a folder without one is not a backup.
 func (b *Maker) fill(ctx context.Context, m *Manifest, dir string) error {
 	if err := b.copyLog(ctx, m, filepath.Join(dir, LogFile)); err != nil {
 		return err

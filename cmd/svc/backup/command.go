@@ -30,7 +30,7 @@ master key. The folder holds secrets; keep it as you keep the data directory.
   --token-file F  the file with the operator's token
 `
 
-// Run has a running server make a backup.
+// Run asks a running server to make a backup.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("backup", flag.ContinueOnError)
 	flags.SetOutput(stderr)

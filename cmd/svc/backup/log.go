@@ -22,10 +22,10 @@ type logLine struct {
 	Value     []byte    `json:"value"`
 }
 
-// readAtOnce is how many records of the log are copied at a time; one may have a megabyte.
+// readAtOnce is the number of log records that are copied at a time; one may have a megabyte.
 const readAtOnce = 64
 
-// copyLog copies the records that were accepted and not stored, in order.
+// copyLog copies the accepted but unstored records, in order.
 func (b *Maker) copyLog(ctx context.Context, m *Manifest, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -55,8 +55,7 @@ func (b *Maker) copyLog(ctx context.Context, m *Manifest, path string) (err erro
 	return out.Flush()
 }
 
-// ReadLog calls yield with the records of the log in the backup of a folder, in order, and returns how
-// many there are.
+// ReadLog calls yield with the log records in the backup of a folder, in order, and returns their number.
 func ReadLog(dir string, yield func(partition int, payload []byte) error) (records int, err error) {
 	file, err := os.Open(filepath.Join(dir, LogFile))
 	if err != nil {

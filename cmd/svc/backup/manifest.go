@@ -24,42 +24,42 @@ const (
 	versionSeveral = 2
 )
 
-// Where the master key of a backup is.
+// The locations of a backup's master key.
 const (
 	KeyInside     = "in the backup"
 	KeyLeftOut    = "left out"
 	KeyConfigured = "SVC_MASTER_KEY"
 )
 
-// Manifest says what a backup holds. It is written last.
+// Manifest lists the contents of a backup. It is written last.
 type Manifest struct {
 	Version int       `json:"version"`
 	MadeAt  time.Time `json:"madeAt"`
-	// Facts are those of the installation: whose data this is.
+	// Facts are the facts of the installation, which identify the data.
 	Facts      map[string]string `json:"facts"`
 	Partitions int               `json:"partitions"`
-	// Log has, by partition, the records that were accepted and not stored.
+	// Log has the accepted but unstored records by partition.
 	Log     map[int]Span `json:"log"`
 	Records int64        `json:"records"`
 	Shard
 	// Others are the stores after the first, by their places in SVC_CLICKHOUSE_DSN.
 	Others []Shard `json:"others,omitempty"`
 	Key    string  `json:"key"`
-	// Files are those in the folder, by their path.
+	// Files are the files in the folder, by their path.
 	Files map[string]fileSum `json:"files"`
 }
 
 // Shard is one store of a backup.
 type Shard struct {
 	Snapshot *snapshots.Snapshot `json:"snapshot"`
-	// Place is where the store copied itself to, in its own words.
+	// Place is the place to which the store copied itself, in the store's syntax.
 	Place string `json:"place"`
 }
 
 // Shards returns the stores, by their numbers.
 func (m *Manifest) Shards() []Shard { return append([]Shard{m.Shard}, m.Others...) }
 
-// setShards notes the snapshots of the stores and their places, and the form that holds them.
+// setShards records the snapshots of the stores and their places, and the form that holds them.
 func (m *Manifest) setShards(all []*snapshots.Snapshot, places []string) {
 	m.Version, m.Others = version, nil
 	for shard, s := range all {
@@ -72,7 +72,7 @@ func (m *Manifest) setShards(all []*snapshots.Snapshot, places []string) {
 	}
 }
 
-// Span is a range of offsets: from the first one to before the last.
+// Span is a range of offsets; the last one is excluded.
 type Span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
@@ -83,7 +83,7 @@ type fileSum struct {
 	SHA256 string `json:"sha256"`
 }
 
-// write forces the files of a backup to disk, sums them up, and writes the manifest.
+// write syncs the files of a backup to disk, computes their checksums, and writes the manifest.
 func (m *Manifest) write(dir string) (err error) {
 	if m.Files, err = sumFiles(dir, datadir.Force); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (m *Manifest) write(dir string) (err error) {
 	return nil
 }
 
-// ReadManifest reads the manifest of a backup and holds the files to it.
+// ReadManifest reads the manifest of a backup and verifies the files against it.
 func ReadManifest(dir string) (*Manifest, error) {
 	encoded, err := os.ReadFile(filepath.Join(dir, ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// sumFiles sums up the files below a folder.
+// sumFiles computes the checksums of the files below a folder.
 func sumFiles(dir string, also func(path string) error) (map[string]fileSum, error) {
 	sums := map[string]fileSum{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

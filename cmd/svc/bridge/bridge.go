@@ -1,5 +1,5 @@
-// Package bridge is `svc mcp`: it carries the Model Context Protocol between standard input and output and a
-// running server, for clients that start their servers themselves.
+// Package bridge is `svc mcp`: it relays the Model Context Protocol between standard input and output and a running
+// server, for clients that start their servers themselves.
 package bridge
 
 import (
@@ -39,10 +39,10 @@ Example, the configuration of a client:
     "env": {"SVC_URL": "https://svc.example.com", "SVC_TOKEN": "svc_pat_…"}}}}
 `
 
-// answerTime bounds one message of `svc mcp`; a query may take 30 seconds.
+// answerTime limits one message of `svc mcp`; a query may take 30 seconds.
 const answerTime = 90 * time.Second
 
-// Run carries messages between standard input and output and a server.
+// Run relays messages between standard input and output and a server.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

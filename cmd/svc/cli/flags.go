@@ -1,4 +1,4 @@
-// Package cli reads the words and flags of sub-commands and suggests corrections of misspelt ones.
+// Package cli parses the words and flags of sub-commands and suggests corrections for misspelt ones.
 package cli
 
 import (
@@ -11,12 +11,11 @@ import (
 	"svc"
 )
 
-// ErrUsage is the error of a command line that is wrong; the help has been shown.
+// ErrUsage is the error of an invalid command line; the help was already shown.
 var ErrUsage = errors.New("usage")
 
-// ParseFlags reads the words of a command. Asked for help it shows the usage on stdout and
-// returns flag.ErrHelp; a flag that is not known, and words beside flags, are refused with
-// a sentence that says which.
+// ParseFlags parses the words of a command. For a help flag it writes the usage to stdout and returns flag.ErrHelp. It
+// refuses unknown flags, and words that are no flags, with a sentence that names them.
 func ParseFlags(flags *flag.FlagSet, args []string, usage func(w io.Writer), stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -43,7 +42,7 @@ func ParseFlags(flags *flag.FlagSet, args []string, usage func(w io.Writer), std
 	return nil
 }
 
-// FolderAndFlags parses flags on both sides of the one folder that a command takes.
+// FolderAndFlags parses flags before and after the single folder argument of a command.
 func FolderAndFlags(flags *flag.FlagSet, args []string) (dir string, err error) {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		dir, args = args[0], args[1:]

@@ -21,17 +21,17 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("the server answered %d: %s", r.status, r.text) }
 
-// conflicts reports whether a call was refused because its effect is there already. An earlier demo was
-// interrupted then; goals are refused with 400 where there is an equal one.
+// conflicts reports whether a call was refused because its effect already exists, from an interrupted demo. Equal goals
+// are refused with 400.
 func conflicts(err error) bool {
 	refused, ok := errors.AsType[*refusal](err)
 	return ok && (refused.status == http.StatusConflict || refused.status == http.StatusBadRequest && strings.Contains(refused.text, "duplicate"))
 }
 
-// answerTime bounds the wait for an answer.
+// answerTime limits the wait for an answer.
 const answerTime = 30 * time.Second
 
-// call sends one request and returns the answer. A server that asks to wait is asked again.
+// call sends one request and returns the answer. It retries if the server asks it to wait.
 func (s *sender) call(ctx context.Context, method, path, bearer string, body any) ([]byte, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *sender) call(ctx context.Context, method, path, bearer string, body any
 		if response.StatusCode/100 == 2 {
 			return answer, nil
 		}
-		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // an answer without it is final
+		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // an answer without the header is final
 		if wait == 0 || response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
 			return nil, &refusal{response.StatusCode, strings.TrimSpace(string(answer))}
 		}

@@ -1,5 +1,5 @@
-// Package demo is `svc demo`: it fills an application with an invented product, by the same calls that the button
-// of the console makes.
+// Package demo is `svc demo`: it fills an application with an invented product, with the same calls as the button of
+// the console.
 package demo
 
 import (
@@ -38,21 +38,21 @@ Flags:
   --token-file F   the operator's token (default: SVC_DATA_DIR/operator.token)
 `
 
-// tokenTime bounds the life of the token that the command works with, should it not come to revoke it.
+// tokenTime limits the life of the command's token, in case the command cannot revoke it.
 const tokenTime = time.Hour
 
 // sender makes the calls of the demo.
 type sender struct {
 	url, org   string
 	token, key string
-	// session is one of the console, for the calls that no token may make.
+	// session is a console session, for the calls that no token may make.
 	session string
-	// slug is that of the application.
+	// slug is the slug of the application.
 	slug   string
 	stderr io.Writer
 }
 
-// Run makes and fills the application.
+// Run creates and fills the application.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	server := operator.Presets()
 	send := sender{stderr: stderr}
@@ -85,7 +85,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	} else {
 		err = send.signedIn(ctx, server, email)
 	}
-	// The token ends with the work, also where that was interrupted.
+	// The token ends with the work, also if that was interrupted.
 	if _, revokeErr := server.Ask(context.WithoutCancel(ctx), "tokens.revoke", admin.Command{Email: email, ID: minted.Token.ID}); revokeErr != nil && err == nil {
 		err = fmt.Errorf("revoking the token: %w", revokeErr)
 	}
@@ -102,7 +102,7 @@ type application struct {
 	URL  string `json:"url"`
 }
 
-// demos lists the applications of the organization that are demos.
+// demos lists the demo applications of the organization.
 func (s *sender) demos(ctx context.Context) (found []application, err error) {
 	answer, err := s.call(ctx, http.MethodGet, "/api/v1/orgs/"+s.org+"/apps?limit=200", s.token, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *sender) demos(ctx context.Context) (found []application, err error) {
 	return found, nil
 }
 
-// remove has the operator delete every demo of the organization.
+// remove asks the operator's listener to delete every demo of the organization.
 func (s *sender) remove(ctx context.Context, server operator.Server, stdout io.Writer) error {
 	found, err := s.demos(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *sender) remove(ctx context.Context, server operator.Server, stdout io.W
 	return nil
 }
 
-// make makes the application, or finds the one of a demo that was interrupted.
+// make creates the application, or finds the one of an interrupted demo.
 func (s *sender) make(ctx context.Context) error {
 	found, err := s.demos(ctx)
 	if err != nil || len(found) > 0 {
@@ -149,7 +149,7 @@ func (s *sender) make(ctx context.Context) error {
 		}
 		return err
 	}
-	// Without a slug the service takes the first that was never used.
+	// Without a slug, the service uses the first one that was never used.
 	spec := map[string]any{"name": "Demo", "platform": "web", "url": invented.Site, "modules": svc.Modules()}
 	answer, err := s.call(ctx, http.MethodPost, "/api/v1/orgs/"+s.org+"/apps", s.token, spec)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *sender) make(ctx context.Context) error {
 	return nil
 }
 
-// signedIn makes the demo with a session of the console, and ends the session.
+// signedIn creates the demo with a console session, and ends the session.
 func (s *sender) signedIn(ctx context.Context, server operator.Server, email string) error {
 	var opened admin.Minted
 	answer, err := server.Ask(ctx, "login", admin.Command{Email: email})
@@ -181,7 +181,7 @@ func (s *sender) signedIn(ctx context.Context, server operator.Server, email str
 	return err
 }
 
-// all makes the application and a key, sends every part, and revokes the key.
+// all creates the application and a key, sends every part, and revokes the key.
 func (s *sender) all(ctx context.Context) error {
 	if err := s.make(ctx); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (s *sender) parts(ctx context.Context, app string) error {
 	return nil
 }
 
-// send makes one call, unless what it would make is there.
+// send makes one call, unless its object already exists.
 func (s *sender) send(ctx context.Context, one *invented.Call, app string) error {
 	if made, err := s.isMade(ctx, one, app); err != nil || made {
 		return err
@@ -266,7 +266,7 @@ func (s *sender) isMade(ctx context.Context, one *invented.Call, app string) (bo
 	return slices.Contains(list.Data, wanted), nil
 }
 
-// named is what tells things of a demo apart: a name, or a title.
+// named is the distinguishing field of a demo's objects: a name or a title.
 type named struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

@@ -1,5 +1,5 @@
-// Package firststart makes what a server has after its first start: an organization with its owner, an
-// application, keys and an access token, whose secrets are shown once.
+// Package firststart creates the initial objects of a server: an organization with its owner, an application, keys and
+// an access token. Their secrets are shown once.
 package firststart
 
 import (
@@ -20,7 +20,7 @@ import (
 	"svc/storage/datadir"
 )
 
-// What the first start makes.
+// The objects of the first start.
 const (
 	Org   = "acme"
 	App   = "web"
@@ -34,27 +34,27 @@ type FirstStart struct {
 	Applications *apps.Applications
 	Replays      *identity.Replays
 	Ledger       Ledger
-	// SetupLink makes the link that signs the owner in to the console.
+	// SetupLink creates the link that signs the owner in to the console.
 	SetupLink func(ctx context.Context, owner svc.User) (string, error)
-	// URL is how clients reach the service, and Operator the address of the operator's listener.
+	// URL is the base URL of the service for clients, and Operator the address of the operator's listener.
 	URL, Operator string
-	// File gets the secrets as JSON, if it is named.
+	// File receives the secrets as JSON if it is set.
 	File string
 	Now  func() time.Time
 }
 
-// Facts are what the store knows of the whole service.
+// Facts are the store's facts about the whole service.
 type Facts interface {
 	Facts(ctx context.Context) (map[string]string, error)
 	NoteFact(ctx context.Context, name, value string) (string, error)
 }
 
-// Ledger records what was made.
+// Ledger records the created objects.
 type Ledger interface {
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// Secrets are the secrets that the first start shows once, as the bootstrap file has them.
+// Secrets are the secrets that the first start shows once, in the form of the bootstrap file.
 type Secrets struct {
 	Organization string          `json:"organization"`
 	App          string          `json:"app"`
@@ -71,11 +71,10 @@ type Keys struct {
 	Secret string `json:"secret"`
 }
 
-// Run makes the first organization with its owner, application and keys, and shows
-// their secrets. That they were shown is noted in the store afterwards: a start that was cut
-// short before is repeated, with new secrets in place of those that were never shown. It
-// returns false where there was nothing to do; of several nodes that start together, one
-// makes it, and the others wait until it is done.
+// Run creates the first organization with its owner, application and keys, and shows their secrets. Afterwards it
+// records in the store that they were shown. A start that was interrupted before is repeated, with new secrets in place
+// of the unseen ones. Run returns false if there was nothing to do. If several nodes start together, one does it, and
+// the others wait until it is done.
 func (f *FirstStart) Run(ctx context.Context, stdout io.Writer) (made bool, err error) {
 	facts, err := f.Store.Facts(ctx)
 	if _, shown := facts[integrity.FirstStartFact]; err != nil || shown {
@@ -125,7 +124,7 @@ func (f *FirstStart) makeAndShow(ctx context.Context, stdout io.Writer) error {
 // label is the name of the token and the keys of the first start.
 const label = "first start"
 
-// dropUnseen revokes what an earlier attempt made and never showed.
+// dropUnseen revokes the secrets that an earlier attempt created and never showed.
 func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
 	tokens, err := f.Identity.Tokens(ctx, svc.TokenOwner{User: owner})
 	if err != nil {
@@ -141,7 +140,7 @@ func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
 	ref := svc.AppRef{Org: Org, App: App}
 	keys, err := f.Applications.Keys(ctx, ref)
 	if svc.CodeOf(err) == svc.CodeNotFound {
-		return nil // the attempt did not come so far
+		return nil // the attempt did not get that far
 	}
 	for _, key := range keys {
 		if key.Label == label {
@@ -151,7 +150,7 @@ func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
 	return err
 }
 
-// makeFirst makes what a first start makes, and enters it into the ledger.
+// makeFirst creates the objects of a first start, and records them in the ledger.
 func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, error) {
 	_, err := entered(ctx, f, "organization.created", "", func(ctx context.Context) (svc.Organization, error) {
 		return f.Identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: Org})
@@ -187,7 +186,7 @@ func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, e
 	return made, err
 }
 
-// mintFirst makes one of the first start's keys.
+// mintFirst creates one of the first start's keys.
 func (f *FirstStart) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.KeyKind, env string) (svc.Secret, error) {
 	var secret svc.Secret
 	_, err := entered(ctx, f, "key.created", ref.App, func(ctx context.Context) (key svc.IngestKey, err error) {
@@ -197,7 +196,7 @@ func (f *FirstStart) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.Key
 	return secret, err
 }
 
-// entered makes something, whose first saved change takes an entry for the ledger along, in one write.
+// entered creates an object. Its first saved change carries a ledger entry, in the same write.
 func entered[T any](ctx context.Context, f *FirstStart, kind svc.LedgerKind, app string, make func(ctx context.Context) (T, error), idOf func(T) string) (T, error) {
 	entry := svc.LedgerEntry{
 		At: f.Now(), Org: Org, App: app, Kind: kind, Actor: admin.OperatorActor(), Metadata: []byte(`{"via":"first start"}`),
@@ -212,8 +211,8 @@ func entered[T any](ctx context.Context, f *FirstStart, kind svc.LedgerKind, app
 	return made, f.Ledger.Record(ctx, entry)
 }
 
-// checkBootstrapFile fails where the bootstrap file could not be written, before anything is
-// made whose secrets would be lost with it.
+// checkBootstrapFile fails if the bootstrap file could not be written. It runs before anything is created, because the
+// secrets would be lost with the file.
 func (f *FirstStart) checkBootstrapFile() error {
 	file := f.File
 	if file == "" {
@@ -228,7 +227,7 @@ func (f *FirstStart) checkBootstrapFile() error {
 	return nil
 }
 
-// writeBootstrapFile replaces the bootstrap file as a whole, forced to disk.
+// writeBootstrapFile replaces the bootstrap file atomically and syncs it to disk.
 func writeBootstrapFile(file string, made Secrets) error {
 	encoded, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {
@@ -240,8 +239,7 @@ func writeBootstrapFile(file string, made Secrets) error {
 	return nil
 }
 
-// announce writes the bootstrap file where one is asked for, and shows the
-// first steps.
+// announce writes the bootstrap file if one is requested, and shows the first steps.
 func (f *FirstStart) announce(stdout io.Writer, made Secrets) error {
 	if file := f.File; file != "" {
 		if err := writeBootstrapFile(file, made); err != nil {

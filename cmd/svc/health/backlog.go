@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// backlogEvery is the pause between two looks at what waits in the log.
+	// backlogEvery is the interval at which the backlog is measured.
 	backlogEvery = time.Second
-	// backlogBound is the age of the oldest record that is not stored from which the node is not
-	// ready. Events are promised to be visible within five seconds; a block that is made again after
-	// a crash and a store that restarts take some times that.
+	// backlogBound is the age of the oldest unstored record from which the node is not ready. Events are promised to be
+	// visible within five seconds. A block that is rebuilt after a crash and a store that restarts take a few times
+	// that.
 	backlogBound = 30 * time.Second
 	// backlogGrace is how long that age may be unknown.
 	backlogGrace = 30 * time.Second
-	// backlogMarks bounds what is remembered of one partition.
+	// backlogMarks limits the marks of one partition.
 	backlogMarks = 128
 )
 
-// Backlog measures the age of the oldest record of this node's partitions that is not stored: the time
-// since an end of the log was first seen that lies past what was stored.
+// Backlog measures the age of the oldest unstored record of this node's partitions: the time since an end of the log
+// beyond the stored offset was first seen.
 type Backlog struct {
 	log Log
 	now func() time.Time
 
 	mu sync.Mutex
-	// known is when the log was last looked at.
+	// known is when the log was last read.
 	known   time.Time
 	records int64
-	// marks are the ends of each partition that were seen and are not stored, the oldest first.
+	// marks are the seen but unstored ends of each partition, the oldest first.
 	marks map[int][]backlogMark
 }
 
@@ -42,18 +42,18 @@ type backlogMark struct {
 	at  time.Time
 }
 
-// Log is the group's view of the log.
+// Log is the log as its consumer group sees it.
 type Log interface {
-	// Unstored returns, for each partition of this node, the offset that is stored next and the end.
+	// Unstored returns, for each partition of this node, the next offset to store and the end.
 	Unstored(ctx context.Context) (map[int][2]int64, error)
-	// Lag returns how many records of each partition are not stored.
+	// Lag returns the number of unstored records of each partition.
 	Lag(ctx context.Context) (map[int]int64, error)
 }
 
-// NewBacklog returns the measure of what waits in a log.
+// NewBacklog returns the backlog measurement of a log.
 func NewBacklog(log Log, now func() time.Time) *Backlog { return &Backlog{log: log, now: now} }
 
-// note takes, for each partition, the offset that is stored next and the end of the log.
+// note records, for each partition, the next offset to store and the end of the log.
 func (b *Backlog) note(now time.Time, positions map[int][2]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +75,7 @@ func (b *Backlog) note(now time.Time, positions map[int][2]int64) {
 	b.marks, b.records, b.known = marks, records, now
 }
 
-// Stored notes positions that were committed, so that nothing that is stored has an age until the next look.
+// Stored records committed positions, so that stored records have no age until the next measurement.
 func (b *Backlog) Stored(positions []svc.LogPosition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,14 +89,14 @@ func (b *Backlog) Stored(positions []svc.LogPosition) {
 	}
 }
 
-// begin starts the grace in which the age may be unknown.
+// begin starts the grace period in which the age may be unknown.
 func (b *Backlog) begin(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known = now
 }
 
-// age returns how long the oldest record has waited until now, not until the last look.
+// age returns how long the oldest record has waited until now, not until the last measurement.
 func (b *Backlog) age(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,8 +109,8 @@ func (b *Backlog) age(now time.Time) time.Duration {
 	return now.Sub(oldest)
 }
 
-// Ready fails where a record has waited longer than the bound, or the log has not answered for longer
-// than the grace.
+// Ready returns an error if a record has waited longer than the bound, or if the log has not answered for longer than
+// the grace period.
 func (b *Backlog) Ready(context.Context) error { return b.ready(b.now()) }
 
 func (b *Backlog) ready(now time.Time) error {
@@ -126,13 +126,13 @@ func (b *Backlog) ready(now time.Time) error {
 	return nil
 }
 
-// Age returns for how long the oldest record that is not stored has waited.
+// Age returns how long the oldest unstored record has waited.
 func (b *Backlog) Age() time.Duration { return b.age(b.now()) }
 
-// lagTime bounds the look at the log's ends.
+// lagTime limits the look-up of the log's ends.
 const lagTime = 2 * time.Second
 
-// Run looks until ctx ends.
+// Run measures until ctx ends.
 func (b *Backlog) Run(ctx context.Context) error {
 	b.begin(b.now())
 	ticker := time.NewTicker(backlogEvery)
@@ -152,7 +152,7 @@ func (b *Backlog) Run(ctx context.Context) error {
 	}
 }
 
-// Lag returns how many records of the log are not stored, -1 where the log does not answer.
+// Lag returns the number of unstored records of the log, -1 if the log does not answer.
 func (b *Backlog) Lag(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, lagTime)
 	defer cancel()

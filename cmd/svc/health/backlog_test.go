@@ -8,15 +8,15 @@ import (
 	"svc"
 )
 
-// TestReadinessIsTheAgeOfTheOldestRecord moves through the life of a node whose store stops taking
-// anything, takes something, and catches up, and whose log then does not answer.
+// TestReadinessIsTheAgeOfTheOldestRecord follows a node whose store stops accepting blocks, accepts some, and catches
+// up. Then its log does not answer.
 func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	var b Backlog
 	b.begin(begun)
 	for _, step := range []struct {
 		at        time.Duration
-		positions map[int][2]int64 // nil where the log does not answer
+		positions map[int][2]int64 // nil if the log does not answer
 		stored    []svc.LogPosition
 		age       time.Duration
 		fails     string

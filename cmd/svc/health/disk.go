@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// diskEvery is the time between two looks at the disk, partsEvery between two at the store's
-	// parts: less than the eight minutes for which the engine keeps what it has merged.
+	// diskEvery is the interval of disk checks, partsEvery the interval of checks of the store's parts: less than the
+	// eight minutes for which the engine retains merged parts.
 	diskEvery, partsEvery = 500 * time.Millisecond, time.Minute
-	// diskRetry is how long clients are asked to wait when the disk is almost full.
+	// diskRetry is the delay that clients are asked for when the disk is almost full.
 	diskRetry = 30 * time.Second
-	// mostFloor bounds the floor that is chosen where none is configured.
+	// mostFloor limits the automatic floor if none is configured.
 	mostFloor = 1 << 30
-	// ReserveBytes is the size of the reserve file. Below fullBytes of free space the file is deleted, which
-	// leaves enough room to commit offsets, trim the log and record what is removed.
+	// ReserveBytes is the size of the reserve file. Below fullBytes of free space the file is deleted, which leaves
+	// enough room to commit offsets, trim the log and record removals.
 	ReserveBytes, fullBytes = 16 << 20, 4 << 20
 )
 
-// Disk watches the disk of the data folder. Below a floor of free space the node takes nothing in, and
-// its embedded store writes and merges nothing; from a quarter above the floor on both go on. If the
-// disk fills up all the same, because others write to it, the reserve is released. Disk also looks for
-// parts of the store that a merge has left damaged.
+// Disk monitors the disk of the data folder. Below a floor of free space, the node accepts nothing, and its embedded
+// store writes and merges nothing. Both continue from a quarter above the floor on. If the disk still fills up, because
+// other processes write to it, the reserve is released. Disk also looks for parts of the store that a merge has
+// damaged.
 type Disk struct {
 	config DiskConfig
-	store  Store // nil where the store is elsewhere
+	store  Store // nil if the store is not embedded
 
 	low     atomic.Bool
 	damaged atomic.Pointer[string]
-	// unread is the first error of a read that met damaged data; what is written is not held up by it.
+	// unread is the first error of a read that found damaged data; it does not block writes.
 	unread atomic.Pointer[string]
 }
 
 // DiskConfig configures a Disk.
 type DiskConfig struct {
-	// Free returns the free and the whole space of the disk in bytes; see [SpaceOf].
+	// Free returns the free and the total space of the disk in bytes; see [SpaceOf].
 	Free func() (free, whole uint64, err error)
 	// Floor is in bytes; 0 chooses a twentieth of the disk.
 	Floor   uint64
@@ -49,10 +49,10 @@ type DiskConfig struct {
 	Logger  *slog.Logger
 }
 
-// NewDisk returns the watch over a disk. Nothing is looked at yet.
+// NewDisk returns the monitor of a disk. It does not check the disk yet.
 func NewDisk(config DiskConfig) *Disk { return &Disk{config: config} }
 
-// Reserve is space on the disk that is taken until the disk is full.
+// Reserve is disk space that is occupied until the disk is full.
 type Reserve interface {
 	Size() uint64
 	Held() bool
@@ -67,7 +67,7 @@ type Store interface {
 	CheckParts() error
 }
 
-// SpaceOf returns a function that asks for the space of the disk that holds a folder.
+// SpaceOf returns a function that reads the space of the disk with a folder.
 func SpaceOf(dir string) func() (free, whole uint64, err error) {
 	return func() (free, whole uint64, err error) {
 		var disk syscall.Statfs_t
@@ -79,10 +79,10 @@ func SpaceOf(dir string) func() (free, whole uint64, err error) {
 	}
 }
 
-// Hold has the watch hold the writes of a store. It is called before Run.
+// Hold lets the monitor block the writes of a store. It is called before Run.
 func (d *Disk) Hold(store Store) { d.store = store }
 
-// Run looks until ctx ends.
+// Run checks the disk until ctx ends.
 func (d *Disk) Run(ctx context.Context) error {
 	looks, checks := time.NewTicker(diskEvery), time.NewTicker(partsEvery)
 	defer looks.Stop()
@@ -125,7 +125,7 @@ func (d *Disk) Look() {
 	}
 }
 
-// keepReserve gives up the reserve on a full disk, and takes it again where enough is free beside it.
+// keepReserve releases the reserve on a full disk, and takes it again when enough space is free in addition.
 func (d *Disk) keepReserve(free, enough uint64) {
 	held := d.config.Reserve.Held()
 	switch {
@@ -141,7 +141,7 @@ func (d *Disk) keepReserve(free, enough uint64) {
 	}
 }
 
-// hold tells the store; a damaged one stays held.
+// hold blocks or resumes the writes of the store; a damaged store stays blocked.
 func (d *Disk) hold(hold bool) {
 	if d.store == nil || !hold && d.damaged.Load() != nil {
 		return
@@ -151,8 +151,8 @@ func (d *Disk) hold(hold bool) {
 	}
 }
 
-// check looks for damaged parts. Where there are any, the store keeps the parts that they were merged
-// from and merges nothing more.
+// check looks for damaged parts. If there are any, the store retains the parts from which they were merged and merges
+// nothing more.
 func (d *Disk) check() {
 	if d.store == nil || d.damaged.Load() != nil {
 		return
@@ -169,7 +169,7 @@ func (d *Disk) check() {
 	}
 }
 
-// NoteDamage notes that a read met files of the store that do not match their checksums.
+// NoteDamage records that a read found files of the store that do not match their checksums.
 func (d *Disk) NoteDamage(err error) {
 	const most = 500
 	reason := fmt.Sprintf("a read of the store met damaged data; stop the server and run `svc repair`, or restore a backup: %.*s", most, err.Error())
@@ -178,7 +178,7 @@ func (d *Disk) NoteDamage(err error) {
 	}
 }
 
-// Ready fails while the disk is almost full or the store damaged.
+// Ready returns an error while the disk is almost full or the store damaged.
 func (d *Disk) Ready(context.Context) error {
 	if reason := d.damaged.Load(); reason != nil {
 		return errors.New(*reason)
@@ -192,7 +192,7 @@ func (d *Disk) Ready(context.Context) error {
 	return nil
 }
 
-// Admit refuses what would be appended to a full disk.
+// Admit refuses appends to a full disk.
 func (d *Disk) Admit() error {
 	if !d.low.Load() {
 		return nil

@@ -47,8 +47,7 @@ func (r *shelfReserve) Release() error {
 	return nil
 }
 
-// TestAFullDiskGivesUpTheReserve fills a disk past the floor, as others than the node do, and makes
-// space again.
+// TestAFullDiskGivesUpTheReserve fills a disk past the floor, as other processes may do, and frees space again.
 func TestAFullDiskGivesUpTheReserve(t *testing.T) {
 	const mib = 1 << 20
 	var free uint64

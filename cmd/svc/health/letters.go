@@ -8,10 +8,10 @@ import (
 	"svc"
 )
 
-// lettersTime bounds the look at the dead letters, for which readiness does not wait long.
+// lettersTime limits the look-up of the dead letters, because readiness does not wait long for it.
 const lettersTime = time.Second
 
-// Letters looks at the dead letters: what was accepted and could not be stored.
+// Letters checks the dead letters: items that were accepted but could not be stored.
 type Letters struct {
 	Store LetterStore
 }
@@ -21,8 +21,8 @@ type LetterStore interface {
 	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
 }
 
-// Waiting fails while dead letters wait, with their number. It is a warning: nothing that was
-// accepted after them waits for them.
+// Waiting returns an error with the number of waiting dead letters, if any. It is a warning: later items do not wait
+// for them.
 func (l Letters) Waiting(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lettersTime)
 	defer cancel()

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// positionsLong is how long a cluster should keep the positions of a service that is off.
+// positionsLong is how long a cluster should retain the positions of a service that is off.
 const positionsLong = 30 * 24 * time.Hour
 
-// PositionsKeeper is the log as far as its memory of positions is concerned.
+// PositionsKeeper reports how long the log retains positions.
 type PositionsKeeper interface {
 	PositionsKept(ctx context.Context) (time.Duration, error)
 }
 
-// WarnOfForgottenPositions says where the log forgets how far it was stored while the service is off: it is read
-// again from its beginning then, and what is older than the time for which ids are known is stored twice.
+// WarnOfForgottenPositions warns if the log forgets the committed positions while the service is off. The log is then
+// read again from its beginning, and records older than the retention of known ids are stored twice.
 func WarnOfForgottenPositions(ctx context.Context, log PositionsKeeper, logger *slog.Logger) {
 	kept, err := log.PositionsKept(ctx)
 	switch {

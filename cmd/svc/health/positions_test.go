@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// keptFor is a log that keeps positions for so long, or does not say.
+// keptFor is a log that retains positions for this long, or does not report it.
 type keptFor time.Duration
 
 func (k keptFor) PositionsKept(context.Context) (time.Duration, error) {

@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Shards tells how far the shards of the store are behind.
+// Shards reports the lag of the store's shards.
 type Shards struct {
 	behind func(now time.Time) []time.Duration
 	now    func() time.Time
 	gauge  *prometheus.Desc
 }
 
-// NewShards returns a collector of what behind returns.
+// NewShards returns a collector of the values of behind.
 func NewShards(behind func(now time.Time) []time.Duration, now func() time.Time) *Shards {
 	return &Shards{behind: behind, now: now, gauge: prometheus.NewDesc(
 		"svc_shard_behind_seconds", "For how long a shard has not taken what is to be stored there.", []string{"shard"}, nil,

@@ -1,6 +1,6 @@
-// Package health watches the state of a node: the progress of its start, the space of its disk, the backlog
-// of the log, and the entities and items that could not be read or stored. Readiness and metrics ask it. The
-// disk alone decides about requests: while it is almost full, nothing is accepted.
+// Package health monitors the state of a node: the progress of its start, the space of its disk, the backlog of the
+// log, and the entities and items that could not be read or stored. Readiness and metrics use it. Only the disk affects
+// requests: while it is almost full, nothing is accepted.
 package health
 
 import (
@@ -18,7 +18,7 @@ type Start struct {
 	done    bool
 }
 
-// Note sets what the start is doing, and the problem for which it tries again.
+// Note sets the present step of the start, and the problem because of which the step is retried.
 func (s *Start) Note(doing string, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *Start) Finish() {
 	s.done = true
 }
 
-// Ready is the check of readiness: nil once the start is over.
+// Ready is the readiness check: nil once the start is over.
 func (s *Start) Ready(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"svc"
 )
 
-// shownUnreadable is how many owners a warning names.
+// shownUnreadable is the number of owners that a warning names.
 const shownUnreadable = 5
 
-// Unreadable collects entities that were left out of loads because they cannot be decoded or stored. It
-// logs each once, counts them, and warns at /readyz until the next start.
+// Unreadable collects entities that loads left out because they cannot be decoded or stored. It logs each once, counts
+// them, and warns at /readyz until the next start.
 type Unreadable struct {
 	logger *slog.Logger
 	count  *prometheus.CounterVec
@@ -56,7 +56,7 @@ func (u *Unreadable) Skipped(entity svc.Entity, cause error) {
 	u.logger.Error("what cannot be read is left out", "owner", entity.Owner, "kind", entity.Kind, "id", entity.ID, "error", cause)
 }
 
-// Warning names what was left out; it is nil where nothing was.
+// Warning names the entities that were left out; it is nil if there are none.
 func (u *Unreadable) Warning(context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// billingNumbers are the columns of a file of billing items that hold numbers; the others hold texts.
+// billingNumbers are the numeric columns of a file of billing items; the others hold texts.
 func billingNumbers() []string {
 	return []string{"amountCents", "quantity", "intervalCount", "rate", "percentOff", "amountOffCents"}
 }
@@ -26,10 +26,10 @@ func billingColumns() []string {
 		"type", "id", "ts", "subscriptionId", "customerId", "plan", "status", "currency", "interval", "discountEndsAt", "trialEndsAt", "endsAt", "paymentId", "refundId", "to", "day")
 }
 
-// decimalText matches a number as JSON has it.
+// decimalText matches a non-negative JSON number.
 func decimalText() *regexp.Regexp { return regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`) }
 
-// importBilling replays a file of billing items and exchange rates and prints what became of its rows.
+// importBilling replays a file of billing items and exchange rates and prints the outcome of its rows.
 func importBilling(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
 	var rows int64
 	if err := eachBilling(ctx, flags.file, func(int64, []byte, error) error { rows++; return nil }); err != nil {
@@ -58,7 +58,7 @@ func importBilling(ctx context.Context, flags importFlags, stdout, stderr io.Wri
 	return totals.verdict(ctx, err, flags)
 }
 
-// eachBilling calls do for every row of a file with its line and its item, or with why it is none.
+// eachBilling calls do for every row of a file with its line and its item, or with the reason why it has none.
 func eachBilling(ctx context.Context, name string, do func(line int64, item []byte, problem error) error) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -98,7 +98,7 @@ func eachBilling(ctx context.Context, name string, do func(line int64, item []by
 	}
 }
 
-// checkBillingHead refuses a first line that does not name columns of billing items.
+// checkBillingHead refuses a first line with unknown columns.
 func checkBillingHead(head []string) error {
 	known := billingColumns()
 	for n, column := range head {
@@ -115,7 +115,7 @@ func checkBillingHead(head []string) error {
 	return nil
 }
 
-// billingItem returns the item of a row. place returns where in its line a field begins.
+// billingItem returns the item of a row. place returns the position of a field in its line.
 func billingItem(head, values []string, place func(field int) int, line int64) ([]byte, error) {
 	if len(values) != len(head) {
 		return nil, fmt.Errorf("the row has %d fields, and the first line names %d", len(values), len(head))

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestBillingIsImported sends a table and looks at what arrives, and at what is said of rows that are wrong.
+// TestBillingIsImported sends a table and checks the arriving items, and the messages about invalid rows.
 func TestBillingIsImported(t *testing.T) {
 	t.Parallel()
 	var items []map[string]any

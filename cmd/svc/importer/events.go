@@ -11,13 +11,13 @@ import (
 	"svc"
 )
 
-// longestItem is the longest line that is read as an item: what fits into a request.
+// longestItem is the longest line that is read as an item: the limit of a request.
 const longestItem = svc.MaxRequestBytes
 
-// byteOrderMark begins the files of some editors and exports.
+// byteOrderMark precedes the files of some editors and exports.
 const byteOrderMark = "\uFEFF"
 
-// importEvents replays a file of items and prints what became of its lines.
+// importEvents replays a file of items and prints the outcome of its lines.
 func importEvents(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
 	var lines int64
 	err := eachRawLine(ctx, flags.file, longestItem, func([]byte) error {
@@ -67,9 +67,9 @@ func replayItems(ctx context.Context, flags importFlags, totals *importTotals, p
 	})
 }
 
-// completeItem gives an item what it lacks: a type, and an id that is the same
-// whenever this line of the file is imported. The item itself stays as it is, byte by
-// byte. A line that is no JSON object, or too long for a request, is none.
+// completeItem adds missing members to an item: a type, and an id that is the same in every import of this line. The
+// rest of the item is unchanged, byte by byte. A line that is not a JSON object, or is too long for a request, has no
+// item.
 func completeItem(number int64, line []byte) (item []byte, visitor string, ok bool) {
 	var members map[string]json.RawMessage
 	if line[0] != '{' || json.Unmarshal(line, &members) != nil {
@@ -77,7 +77,7 @@ func completeItem(number int64, line []byte) (item []byte, visitor string, ok bo
 	}
 	if row := exported(members); row != nil {
 		members = row
-		if line, _ = json.Marshal(row); line == nil { // not of members that were decoded
+		if line, _ = json.Marshal(row); line == nil { // cannot fail for decoded members
 			return nil, "", false
 		}
 	}
@@ -102,8 +102,8 @@ func completeItem(number int64, line []byte) (item []byte, visitor string, ok bo
 	return bytes.Clone(line), visitor, len(line) < longestItem-len(batchHead)-len(batchTail)
 }
 
-// withoutEmpty returns a line without the type and the id that say nothing, since the
-// last of two members of a name counts.
+// withoutEmpty returns a line without empty type and id members, because the last of two members with the same name
+// counts.
 func withoutEmpty(line []byte, members map[string]json.RawMessage) []byte {
 	found := false
 	for _, name := range []string{"type", "id"} {
@@ -116,14 +116,13 @@ func withoutEmpty(line []byte, members map[string]json.RawMessage) []byte {
 		return line
 	}
 	encoded, err := json.Marshal(members)
-	if err != nil { // not of members that were decoded
+	if err != nil { // cannot fail for decoded members
 		return line
 	}
 	return encoded
 }
 
-// word reads a member that should be a text, empty where it is absent or no text.
-// What is of a wrong type is left to the server, which says so.
+// word returns a text member, empty if it is absent or not a text. The server reports members of a wrong type.
 func word(raw json.RawMessage) string {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {

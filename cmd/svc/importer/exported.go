@@ -2,8 +2,9 @@ package importer
 
 import "encoding/json"
 
-// exported returns the item of a row of an export of events, nil for what is none. What the service finds out again (source,
-// medium, client) is left to it. The name says what the item was: $identify and $alias carry identities.
+// exported returns the item of a row in an export of events, nil if the row is not an event. It omits values that the
+// service derives again (source, medium, client). The name determines the kind of the item: $identify and $alias carry
+// identities.
 func exported(members map[string]json.RawMessage) map[string]json.RawMessage {
 	if members["receivedAt"] == nil || members["isBot"] == nil || members["type"] != nil {
 		return nil
@@ -14,7 +15,7 @@ func exported(members map[string]json.RawMessage) map[string]json.RawMessage {
 			item[name] = value
 		}
 	}
-	// Without a user agent the event would get this program's own, which counts as a bot.
+	// Without a user agent, the event would get this program's own, which counts as a bot.
 	agent := "-"
 	if string(members["isBot"]) == "true" {
 		agent = "bot"
@@ -23,6 +24,6 @@ func exported(members map[string]json.RawMessage) map[string]json.RawMessage {
 	if locale := word(members["locale"]); locale != "" {
 		context["locale"] = locale
 	}
-	item["context"], _ = json.Marshal(context) // of texts
+	item["context"], _ = json.Marshal(context) // consists of texts
 	return item
 }

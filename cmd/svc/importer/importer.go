@@ -1,5 +1,5 @@
-// Package importer is `svc import`: it replays access logs, files of items, tables of people and of billing items into the ingest path of a
-// running server. Whatever is imported twice is stored once.
+// Package importer is `svc import`: it replays access logs, files of items, and tables of people and of billing items
+// into the ingest path of a running server. A repeated import stores everything only once.
 package importer
 
 import (
@@ -20,7 +20,7 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// importHelp teaches `svc import`.
+// importHelp is the help of `svc import`.
 const importHelp = `svc import replays files into the ingest path of a running server.
 
 Usage:
@@ -143,21 +143,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // importFlags are the parsed words and flags.
 type importFlags struct {
-	// what says which kind of file it is.
+	// what is the kind of the file.
 	what string
 	file string
 	url  string
 	key  svc.Secret
 	// format is the name of the log's format, empty until it is detected.
 	format string
-	// site is the logged site's scheme and host, empty where unknown.
+	// site is the logged site's scheme and host, empty if unknown.
 	site string
-	// align shifts all times, so that the last line falls at end.
+	// align shifts all times so that the last line falls at end.
 	align bool
 	end   time.Time
 }
 
-// parseImportFlags reads the flags, which may stand before and after the file.
+// parseImportFlags parses the flags, which may precede and follow the file.
 func parseImportFlags(what string, args []string, lookup func(string) (string, bool)) (importFlags, error) {
 	parsed := importFlags{what: what}
 	var key, bootstrap, environment, end string
@@ -198,8 +198,8 @@ func parseImportFlags(what string, args []string, lookup func(string) (string, b
 	return parsed, parsed.chooseEnd(end, time.Now())
 }
 
-// chooseKey takes the key from the flag, else from the bootstrap file, else
-// from the environment; it must be a secret one.
+// chooseKey takes the key from the flag, else from the bootstrap file, else from the environment; it must be a secret
+// key.
 func (f *importFlags) chooseKey(key, bootstrap, environment string, lookup func(string) (string, bool)) error {
 	fromEnv, _ := lookup("SVC_KEY")
 	bootstrapFromEnv, _ := lookup("SVC_BOOTSTRAP_FILE")
@@ -222,8 +222,8 @@ func (f *importFlags) chooseKey(key, bootstrap, environment string, lookup func(
 	return nil
 }
 
-// readBootstrap returns the secret key of an environment from the file that the
-// first start wrote, and takes the server's URL from it where none was given.
+// readBootstrap returns the secret key of an environment from the file that the first start wrote. It takes the
+// server's URL from the file if none was given.
 func (f *importFlags) readBootstrap(name, environment string) (string, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -274,7 +274,7 @@ func (f *importFlags) chooseURLs(lookup func(string) (string, bool)) error {
 	return nil
 }
 
-// chooseEnd reads --align-end.
+// chooseEnd parses --align-end.
 func (f *importFlags) chooseEnd(end string, now time.Time) error {
 	switch end {
 	case "":

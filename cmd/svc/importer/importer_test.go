@@ -21,7 +21,7 @@ import (
 	"svc/cmd/svc/cli"
 )
 
-// fakeIngest answers as the batch endpoint does and keeps what it was sent.
+// fakeIngest answers like the batch endpoint and records the items that it receives.
 type fakeIngest struct {
 	t *testing.T
 	// answer may answer a request itself, by its number from 1.
@@ -62,7 +62,7 @@ func (f *fakeIngest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"accepted":%d,"rejected":[],"requestId":"req_1"}`, len(body.Items))
 }
 
-// logFile writes a log of page views, one second apart, of visitors in turn.
+// logFile writes a log of page views, one second apart, with alternating visitors.
 func logFile(t *testing.T, lines, visitors int) string {
 	t.Helper()
 	var content strings.Builder

@@ -28,16 +28,16 @@ type pageContext struct {
 	UserAgent string `json:"userAgent"`
 }
 
-// itemBuilder makes items of the lines of one log; it counts the lines, since a
-// line's number is part of its item's id.
+// itemBuilder makes items from the lines of one log. It counts the lines, because a line's number is part of its item's
+// id.
 type itemBuilder struct {
 	shift time.Duration
 	site  string
 	lines int64
 }
 
-// next takes the next line of the log and returns its item as JSON, with its
-// visitor; nil for a line that is no page view, which is counted.
+// next processes the next line of the log and returns its item as JSON, with its visitor. It counts a line that is not
+// a page view and returns nil.
 func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *importTotals) (encoded []byte, visitor string) {
 	b.lines++
 	switch {
@@ -52,8 +52,8 @@ func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *imp
 	item := pageItem{
 		Type: "page", ID: lineID("log_", b.lines, raw), Ts: line.Time.Add(b.shift).UTC(),
 		DistinctID: visitor, Path: line.Path(),
-		// A log says "-" of what it does not know. The user agent is sent so
-		// too: without one, the event would get this program's own.
+		// A log writes "-" for unknown values. The user agent is also sent as "-": without one, the event would get
+		// this program's own.
 		Context: pageContext{IP: line.Address, UserAgent: line.UserAgent},
 	}
 	switch {
@@ -73,8 +73,7 @@ func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *imp
 	return encoded, visitor
 }
 
-// lineID returns the id of a line's event. The same line of the same file has
-// the same id in every import.
+// lineID returns the id of a line's event. The same line of the same file has the same id in every import.
 func lineID(prefix string, number int64, raw []byte) string {
 	hash := sha256.New()
 	hash.Write(strconv.AppendInt(nil, number, 10))
@@ -83,29 +82,27 @@ func lineID(prefix string, number int64, raw []byte) string {
 	return prefix + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// importBatch is the body of one request, growing.
+// importBatch is the growing body of one request.
 type importBatch struct {
 	body []byte
-	// lines are the numbers of the items' lines in the file.
+	// lines are the line numbers of the items in the file.
 	lines []int64
 }
 
-// importItem is an item ready to be sent, as JSON, with its visitor and the number of
-// its line in the file.
+// importItem is an item ready to be sent, as JSON, with its visitor and its line number in the file.
 type importItem struct {
 	line    int64
 	visitor string
 	encoded []byte
 }
 
-// What stands before and after the items of a batch.
+// The texts before and after the items of a batch.
 const (
 	batchHead = `{"items":[`
 	batchTail = `]}`
 )
 
-// fits reports whether an item may be added: a request stays under its limits
-// even before it is compressed.
+// fits reports whether an item may be added: a request stays within its limits even before compression.
 func (b *importBatch) fits(item []byte) bool {
 	return len(b.lines) == 0 || len(b.lines) < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024
 }

@@ -15,14 +15,14 @@ import (
 	"svc/cmd/svc/accesslog"
 )
 
-// importSenders is how many requests are under way at once. The lines of one
-// visitor always take the same way, so that they arrive in the log's order.
+// importSenders is the number of concurrent requests. The lines of one visitor always use the same sender, so that they
+// arrive in the log's order.
 const importSenders = 4
 
 // logSurvey is the result of the first pass over a log.
 type logSurvey struct {
 	lines       int64
-	first, last time.Time // of the first and the last line that has a time
+	first, last time.Time // of the first and the last line with a time
 	latest      time.Time // servers write a line when its request ends, so the last is not always the latest
 }
 
@@ -44,10 +44,10 @@ func surveyLog(ctx context.Context, flags importFlags) (survey logSurvey, err er
 	return survey, err
 }
 
-// errDetected ends the reading of a log whose format is known.
+// errDetected ends the reading of a log once its format is known.
 var errDetected = errors.New("the format is known")
 
-// detectFormat returns the format of a log by its first lines.
+// detectFormat detects the format of a log from its first lines.
 func detectFormat(ctx context.Context, name string) (accesslog.Format, error) {
 	detector := accesslog.NewDetector()
 	err := eachRawLine(ctx, name, accesslog.MaxLineBytes, func(raw []byte) error {
@@ -79,8 +79,8 @@ func eachLine(ctx context.Context, flags importFlags, do func(raw []byte, line a
 	})
 }
 
-// eachRawLine calls do for every line of a file, until do fails or ctx ends. Of a
-// line over longest bytes it shows the beginning.
+// eachRawLine calls do for every line of a file, until do fails or ctx ends. Of a line over longest bytes it passes
+// only the beginning.
 func eachRawLine(ctx context.Context, name string, longest int, do func(raw []byte) error) error {
 	reader, err := accesslog.Open(name, longest)
 	if err != nil {
@@ -100,7 +100,7 @@ func eachRawLine(ctx context.Context, name string, longest int, do func(raw []by
 	return errors.Join(err, reader.Close())
 }
 
-// importAccessLog replays a log and prints what became of its lines.
+// importAccessLog replays a log and prints the outcome of its lines.
 func importAccessLog(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
 	if flags.format == "" {
 		format, err := detectFormat(ctx, flags.file)
@@ -133,7 +133,7 @@ func importAccessLog(ctx context.Context, flags importFlags, stdout, stderr io.W
 	return totals.verdict(ctx, err, flags)
 }
 
-// announce says what is about to be sent.
+// announce describes the lines that are about to be sent.
 func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Duration) {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	fmt.Fprintf(w, "%s: %d lines from %s to %s\n", flags.file, survey.lines, stamp(survey.first), stamp(survey.last))
@@ -149,7 +149,7 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 	}
 }
 
-// replayLog reads the log once more and sends every page view.
+// replayLog reads the log a second time and sends every page view.
 func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
 	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(importItem) error) error {
 		builder := itemBuilder{shift: shift, site: flags.site}
@@ -163,8 +163,7 @@ func replayLog(ctx context.Context, flags importFlags, shift time.Duration, tota
 	})
 }
 
-// sendItems sends what each adds. When ctx ends, it waits for the requests that are
-// under way.
+// sendItems sends the items that each adds. When ctx ends, it waits for the open requests.
 func sendItems(
 	ctx context.Context, flags importFlags, totals *importTotals, progress *importProgress,
 	each func(ctx context.Context, add func(importItem) error) error,
@@ -188,7 +187,7 @@ func sendItems(
 	return group.Wait()
 }
 
-// importLanes deals items out to the senders: those of one visitor to one sender.
+// importLanes distributes items to the senders: the items of one visitor go to the same sender.
 type importLanes struct {
 	seed    maphash.Seed
 	ways    [importSenders]chan *importBatch
@@ -215,7 +214,7 @@ func (l *importLanes) add(ctx context.Context, item importItem) error {
 	return nil
 }
 
-// flush hands over what is left.
+// flush hands over the remaining batches.
 func (l *importLanes) flush(ctx context.Context) error {
 	for i, batch := range l.growing {
 		if len(batch.lines) == 0 {
@@ -228,7 +227,7 @@ func (l *importLanes) flush(ctx context.Context) error {
 	return nil
 }
 
-// hand waits until a sender takes its batch.
+// hand waits until a sender accepts its batch.
 func (l *importLanes) hand(ctx context.Context, i int) error {
 	select {
 	case l.ways[i] <- l.growing[i]:

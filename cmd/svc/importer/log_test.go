@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestImportFindsTheFormat imports logs and counts the visitors that arrive.
+// TestImportFindsTheFormat imports logs and counts the arriving visitors.
 func TestImportFindsTheFormat(t *testing.T) {
 	t.Parallel()
 	const request = ` - - [27/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 368 "-" "Mozilla/5.0"`

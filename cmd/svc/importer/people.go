@@ -19,8 +19,8 @@ import (
 	"svc"
 )
 
-// personColumns says what the columns of a file of people mean; others are traits. What the service computes itself is not
-// imported.
+// personColumns returns the columns of a file of people that have a meaning; others are traits. Columns that the
+// service computes itself are not imported.
 func personColumns() map[string]bool {
 	known := map[string]bool{"distinctId": true, "distinctIds": true, "anonymousId": true, "traits": true, "ts": true, "lastSeenAt": true}
 	for _, computed := range []string{
@@ -32,11 +32,11 @@ func personColumns() map[string]bool {
 	return known
 }
 
-// importPeople replays a file of people and prints what became of its rows.
+// importPeople replays a file of people and prints the outcome of its rows.
 func importPeople(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
 	var rows, items int64
 	err := eachPerson(ctx, flags.file, func(row int64, person map[string]string) error {
-		made, _ := itemsOfPerson(row, person) // a row that is none counts as one
+		made, _ := itemsOfPerson(row, person) // an invalid row counts as one
 		rows, items = rows+1, items+max(int64(len(made)), 1)
 		return nil
 	})
@@ -71,7 +71,8 @@ func importPeople(ctx context.Context, flags importFlags, stdout, stderr io.Writ
 	return totals.verdict(ctx, err, flags)
 }
 
-// eachPerson calls do for every row of a file by the names of its columns. The first line, which names them, has the number 1.
+// eachPerson calls do for every row of a file by the names of its columns. The first line, which names them, has the
+// number 1.
 func eachPerson(ctx context.Context, name string, do func(row int64, person map[string]string) error) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -112,8 +113,8 @@ func eachPerson(ctx context.Context, name string, do func(row int64, person map[
 	}
 }
 
-// itemsOfPerson returns the items of a row: an identify with the traits, and an alias for each further id. Their ids are the
-// same whenever the row is imported. It returns items and an error if a part of the row is left out.
+// itemsOfPerson returns the items of a row: an identify with the traits, and an alias for each further id. Their ids
+// are the same in every import of the row. It returns items and an error if a part of the row is left out.
 func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	main := strings.TrimSpace(person["distinctId"])
 	if main == "" {
@@ -130,9 +131,9 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	if list := person["distinctIds"]; list != "" && json.Unmarshal([]byte(list), &others) != nil {
 		return nil, errors.New("distinctIds is no list of texts as JSON")
 	}
-	text, _ := json.Marshal(person) // of texts
+	text, _ := json.Marshal(person) // consists of texts
 	identify := map[string]any{"type": "identify", "id": lineID("per_", row, text), "distinctId": main, "traits": traits, "context": map[string]string{"userAgent": "-"}}
-	var skipped error // the row is imported without the ids that name nobody
+	var skipped error // the row is imported without the ids that identify no person
 	if other := person["anonymousId"]; other != "" && svc.IsPlaceholderID(other) {
 		skipped = errors.New(svc.PlaceholderProblem("anonymousId"))
 	} else if other != "" {
@@ -162,7 +163,7 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	return encoded, skipped
 }
 
-// aliasOf returns the item that ties a further id to the person of a row, at the time of the row if it has one.
+// aliasOf returns the item that links a further id to the person of a row, at the time of the row if it has one.
 func aliasOf(row int64, main, other string, at any) map[string]any {
 	alias := map[string]any{"type": "alias", "id": lineID("per_", row, []byte(main+"\n"+other)), "distinctId": main, "previousId": other, "context": map[string]string{"userAgent": "-"}}
 	if at != nil {
@@ -171,8 +172,8 @@ func aliasOf(row int64, main, other string, at any) map[string]any {
 	return alias
 }
 
-// traitsOf returns the traits of a row: the members of its column traits, and every column that means nothing else. trait.<name> is
-// the trait <name>. A value that reads as a number, true or false is one only in the column traits.
+// traitsOf returns the traits of a row: the members of its column traits, and every column without another meaning.
+// trait.<name> is the trait <name>. Texts become numbers or booleans only in the column traits.
 func traitsOf(person map[string]string) (map[string]json.RawMessage, error) {
 	traits := map[string]json.RawMessage{}
 	if object := person["traits"]; object != "" && json.Unmarshal([]byte(object), &traits) != nil {

@@ -18,24 +18,24 @@ import (
 	"golang.org/x/term"
 )
 
-// importTotals counts what became of the lines.
+// importTotals counts the outcomes of the lines.
 type importTotals struct {
 	sent, skipped, malformed, rejected atomic.Int64
 
 	lock sync.Mutex
 	// reasons counts rejected items by the server's code.
 	reasons map[string]int64
-	// examples has the first line in the file of every reason.
+	// examples has the first line of the file for every reason.
 	examples map[string]importExample
 }
 
-// importExample is a line that was not taken, and why.
+// importExample is a line that was not accepted, and the reason.
 type importExample struct {
 	line    int64
 	message string
 }
 
-// note adds a judged batch; lines are the numbers of its items' lines.
+// note adds an answered batch; lines are the line numbers of its items.
 func (t *importTotals) note(answer ingestAnswer, lines []int64) {
 	rejected := int64(len(answer.Rejected))
 	t.sent.Add(int64(len(lines)) - rejected)
@@ -57,7 +57,7 @@ func (t *importTotals) count(code string) {
 	t.reasons[code]++
 }
 
-// example keeps a line that was not taken, if it is the first in the file of its reason.
+// example stores a line that was not accepted, if it is the first in the file for its reason.
 func (t *importTotals) example(reason, message string, line int64) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -69,7 +69,7 @@ func (t *importTotals) example(reason, message string, line int64) {
 	}
 }
 
-// explain writes the first line of every reason, in the order of the file.
+// explain writes the first line for every reason, in the order of the file.
 func (t *importTotals) explain(w io.Writer) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -81,7 +81,7 @@ func (t *importTotals) explain(w io.Writer) {
 	}
 }
 
-// lines is how many lines are done with.
+// lines returns the number of processed lines.
 func (t *importTotals) lines() int64 {
 	return t.sent.Load() + t.skipped.Load() + t.malformed.Load() + t.rejected.Load()
 }
@@ -126,17 +126,16 @@ func (t *importTotals) verdict(ctx context.Context, err error, flags importFlags
 	return nil
 }
 
-// How often progress is written where no terminal shows it, and on one.
+// The interval of progress output without a terminal, and on one.
 const (
 	progressPause = 5 * time.Second
 	barPause      = 100 * time.Millisecond
 )
 
-// importProgress shows how many lines are done: as a bar on a terminal, elsewhere
-// as a line now and then.
+// importProgress shows the number of processed lines: as a bar on a terminal, elsewhere as a line now and then.
 type importProgress struct {
 	w      io.Writer
-	bar    *progressbar.ProgressBar // nil where w is no terminal
+	bar    *progressbar.ProgressBar // nil if w is not a terminal
 	lines  int64
 	totals *importTotals
 
@@ -177,13 +176,13 @@ func (p *importProgress) run(pause time.Duration) {
 
 func (p *importProgress) tell() {
 	if p.bar != nil {
-		_ = p.bar.Set64(p.totals.lines()) // a bar that cannot be drawn stops nothing
+		_ = p.bar.Set64(p.totals.lines()) // a failure to draw the bar does not matter
 		return
 	}
 	fmt.Fprintf(p.w, "%d of %d lines\n", p.totals.lines(), p.lines)
 }
 
-// notice writes a sentence beside the bar.
+// notice writes a sentence next to the bar.
 func (p *importProgress) notice(text string) {
 	if p.bar != nil {
 		_ = p.bar.Clear()

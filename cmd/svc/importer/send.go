@@ -19,20 +19,18 @@ import (
 )
 
 const (
-	// importRequestTime bounds one request. The server itself answers 503 when
-	// its log does not acknowledge within 10 s.
+	// importRequestTime limits one request. The server itself answers 503 if its log does not acknowledge within 10 s.
 	importRequestTime = 30 * time.Second
-	// importPatience is how long a batch is tried before the import fails.
+	// importPatience is how long a batch is retried before the import fails.
 	importPatience = time.Minute
-	// firstPause and longestPause bound the wait before a retry where the
-	// server names none.
+	// firstPause and longestPause limit the wait before a retry if the server names none.
 	firstPause   = 250 * time.Millisecond
 	longestPause = 10 * time.Second
-	// maxAnswerBytes bounds what is read of an answer: 1000 rejections.
+	// maxAnswerBytes limits the part of an answer that is read: 1000 rejections.
 	maxAnswerBytes = 1 << 20
 )
 
-// notices takes what a person should know meanwhile.
+// notices receives messages for the user during the import.
 type notices interface{ notice(text string) }
 
 // ingestClient sends batches to one server.
@@ -60,8 +58,8 @@ func newIngestClient(server string, key svc.Secret, notices notices) *ingestClie
 	}
 }
 
-// sendAll sends batches in order until the lane is closed or one is refused. A
-// batch whose sending was begun is finished even if ctx ends meanwhile.
+// sendAll sends batches in order until the lane is closed or one is refused. A batch is finished once its sending has
+// begun, even if ctx ends meanwhile.
 func (c *ingestClient) sendAll(ctx context.Context, lane <-chan *importBatch, totals *importTotals) error {
 	for batch := range lane {
 		if err := c.send(ctx, batch, totals); err != nil {
@@ -71,15 +69,15 @@ func (c *ingestClient) sendAll(ctx context.Context, lane <-chan *importBatch, to
 	return nil
 }
 
-// ingestAnswer is the part of an answer that counts, of success and refusal.
+// ingestAnswer is the relevant part of an answer, for success and refusal.
 type ingestAnswer struct {
 	Accepted int64           `json:"accepted"`
 	Rejected []svc.Rejection `json:"rejected"`
 	Detail   string          `json:"detail"`
 }
 
-// send sends one batch, again after a pause where another attempt may help.
-// Repeating is safe: the server knows the ids of what it took already.
+// send sends one batch, and retries after a pause if another attempt may help. Repeating is safe: the server knows the
+// ids of the items that it has already accepted.
 func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *importTotals) error {
 	body, err := squeeze(batch.body, c.list)
 	if err != nil {
@@ -106,8 +104,7 @@ func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *imp
 	}
 }
 
-// complain tells of a failure that is retried. All senders meet the same one, so
-// one sentence a second will do.
+// complain reports a failure that is retried. All senders see the same failure, so one sentence per second is enough.
 func (c *ingestClient) complain(err error, deadline time.Time) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -118,13 +115,12 @@ func (c *ingestClient) complain(err error, deadline time.Time) {
 	c.notices.notice(fmt.Sprintf("%v; trying for another %s", err, time.Until(deadline).Round(time.Second)))
 }
 
-// noRetry marks a refusal that another attempt would meet again.
+// noRetry marks a refusal that would recur in another attempt.
 const noRetry time.Duration = -1
 
-// post makes one attempt. Where it fails, again says how long the server wants
-// to be left alone, or noRetry.
+// post makes one attempt. If it fails, again is the delay that the server requests, or noRetry.
 func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnswer, again time.Duration, err error) {
-	// An interrupt does not cut a request short: its outcome would be unknown.
+	// An interrupt does not cancel a request, because its outcome would be unknown.
 	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
 		return answer, noRetry, err
@@ -135,7 +131,7 @@ func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnsw
 	response, err := c.http.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // it repeats method and address
+			err = wrapped.Err // the outer error repeats method and address
 		}
 		return answer, 0, fmt.Errorf("%s does not answer: %w", request.URL.Host, err)
 	}
@@ -149,14 +145,14 @@ func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnsw
 	case status == http.StatusAccepted && decoded == nil:
 		return answer, 0, nil
 	case status == http.StatusBadRequest && len(answer.Rejected) > 0:
-		return answer, 0, nil // every item was judged, none was taken
+		return answer, 0, nil // every item was judged, none was accepted
 	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError && status != http.StatusNotImplemented:
 		return answer, retryAfter(response.Header), refusal(response, answer)
 	}
 	return answer, noRetry, refusal(response, answer)
 }
 
-// refusal tells a person what the server said, and what may be done.
+// refusal describes the server's answer and the remedy to a person.
 func refusal(response *http.Response, answer ingestAnswer) error {
 	text := "the server answered " + response.Status
 	if answer.Detail != "" {
@@ -171,7 +167,7 @@ func refusal(response *http.Response, answer ingestAnswer) error {
 	return errors.New(text)
 }
 
-// retryAfter returns how long the server asks to wait, 0 where it does not.
+// retryAfter returns the delay that the server requests, 0 if it requests none.
 func retryAfter(header http.Header) time.Duration {
 	seconds, err := strconv.Atoi(header.Get("Retry-After"))
 	if err != nil || seconds < 0 {

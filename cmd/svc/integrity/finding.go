@@ -1,6 +1,5 @@
-// Package integrity compares what belongs together when a node starts: the log, the store, the
-// master key and the parts of the store's tables. What does not fit is a [Finding]: a start is
-// refused, and `svc repair` shows or applies what can be done about it.
+// Package integrity checks at the start of a node that the log, the store, the master key and the parts of the store's
+// tables belong together. A mismatch is a [Finding]: a start is refused, and `svc repair` shows or applies the remedy.
 package integrity
 
 import (
@@ -11,16 +10,16 @@ import (
 
 // Finding is a fault that a start would otherwise ignore, or data that it would lose.
 type Finding struct {
-	// What was found, in numbers, and what `svc repair --apply` would do about it.
+	// The finding, in numbers, and the remedy that `svc repair --apply` would apply.
 	What, Would string
-	// Apply does it.
+	// Apply applies the remedy.
 	Apply func() error
-	// First is true where nothing can be opened before it was applied.
+	// First is true if nothing can be opened before the remedy is applied.
 	First bool
 }
 
-// Inspection decides what is done about findings: a start refuses them, a repair shows or applies
-// them. The zero value is that of a start.
+// Inspection decides how to treat findings: a start refuses them, a repair shows or applies them. The zero value is the
+// inspection of a start.
 type Inspection struct {
 	repairing, applying bool
 	out                 io.Writer
@@ -28,8 +27,7 @@ type Inspection struct {
 	refused             []error
 }
 
-// Repair returns the inspection of a repair, which writes to out. It applies what is found only
-// where apply is true.
+// Repair returns the inspection of a repair, which writes to out. It applies remedies only if apply is true.
 func Repair(out io.Writer, apply bool) Inspection {
 	return Inspection{repairing: true, applying: apply, out: out}
 }
@@ -37,16 +35,16 @@ func Repair(out io.Writer, apply bool) Inspection {
 // Repairing reports whether this is the inspection of a repair.
 func (i *Inspection) Repairing() bool { return i.repairing }
 
-// Found is how many findings were reported.
+// Found returns the number of reported findings.
 func (i *Inspection) Found() int { return i.found }
 
-// ErrShown ends a repair that cannot look further before something was applied.
+// ErrShown ends a repair that cannot check further before a remedy is applied.
 var ErrShown = errors.New("this hides what else there may be; apply it first")
 
-// ErrRefused begins the error of a start that is refused.
+// ErrRefused is the prefix of the error of a refused start.
 var ErrRefused = errors.New("this start is refused, because it would lose data in silence")
 
-// Report deals with a finding.
+// Report handles a finding.
 func (i *Inspection) Report(f Finding) error {
 	i.found++
 	switch {
@@ -68,7 +66,7 @@ func (i *Inspection) Report(f Finding) error {
 	return nil
 }
 
-// Verdict is the error of a start for which something was found.
+// Verdict is the error of a start with findings.
 func (i *Inspection) Verdict() error {
 	if len(i.refused) == 0 {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"svc/storage/kafka"
 )
 
-// Facts that the store keeps about an installation.
+// Facts that the store holds about an installation.
 const (
-	// FirstStartFact is noted once the secrets of the first start were shown.
+	// FirstStartFact is recorded once the secrets of the first start were shown.
 	FirstStartFact = "first start"
 	// KeyFact is the fingerprint of the master key that seals secrets.
 	KeyFact = "key"
@@ -20,16 +20,15 @@ const (
 	RebuildFact = "rebuild"
 	// RebuildUnderWay is its value until then.
 	RebuildUnderWay = "under way"
-	// dataSetFact is the random id of everything that is stored.
+	// dataSetFact is the random id of the whole data set.
 	dataSetFact = "data set"
-	// shardsFact is how many shards there are, and shardFact, in the tables of one after the first, which
-	// it is.
+	// shardsFact is the number of shards. shardFact is the shard's own number, in the tables of every shard after the
+	// first.
 	shardsFact = "shards"
 	shardFact  = "shard"
 )
 
-// Identity checks what belongs together: a store, the log that it was filled from, and the key that
-// sealed its secrets.
+// Identity checks that a store, the log that filled it, and the key that sealed its secrets belong together.
 type Identity struct {
 	Inspection *Inspection
 	Store      Store
@@ -46,65 +45,65 @@ type Identity struct {
 	// NewID returns a random id with a prefix.
 	NewID func(prefix string) string
 
-	// Known is the file of what the node knows while the store is away.
+	// Known is the file of the node's notes for the time while the store is unavailable.
 	Known string
-	// Returned completes the opening of a shard's store that was away.
+	// Returned completes the opening of a shard's store that was unavailable.
 	Returned func(ctx context.Context, shard int) error
 
-	set   string // the id of what is stored, once Check knows it
+	set   string // the id of the data set, once Check knows it
 	known known
 }
 
-// Store keeps the facts of an installation.
+// Store holds the facts of an installation.
 type Store interface {
 	Facts(ctx context.Context) (map[string]string, error)
-	// NoteFact notes a fact that has no value yet, and returns its value.
+	// NoteFact records a fact that has no value yet, and returns its value.
 	NoteFact(ctx context.Context, name, value string) (string, error)
 	ReplaceFact(ctx context.Context, name, value string) error
 	// Used reports whether anything is stored.
 	Used(ctx context.Context) (bool, error)
-	// ShardCount returns how many shards are listed; the facts of those after the first are in their own
-	// tables.
+	// ShardCount returns the number of configured shards; the facts of shards after the first are in their own tables.
 	ShardCount() int
 	ShardFacts(ctx context.Context, shard int) (map[string]string, error)
 	NoteShardFact(ctx context.Context, shard int, name, value string) error
-	// Away reports whether a shard was away so far. Admit opens it and has a function look at it before others may.
+	// Away reports whether a shard has been unavailable so far. Admit opens it and lets a function check it before
+	// others may use it.
 	Away(shard int) bool
 	Admit(ctx context.Context, shard int, look func(ctx context.Context) error) error
 }
 
-// Log is the topic that events are accepted into.
+// Log is the topic of accepted events.
 type Log interface {
 	ClusterID(ctx context.Context) (string, error)
 	Ranges(ctx context.Context) (map[int]kafka.Range, error)
 	Reset(ctx context.Context, group string, positions []kafka.Position) error
 }
 
-// State is the log of what actors own.
+// State is the log of the actors' state.
 type State interface {
 	// Leave marks everything in the log as stored, so that a new store does not receive it.
 	Leave(ctx context.Context) error
 }
 
-// Consumer knows how far the log was stored.
+// Consumer knows the stored offsets of the log.
 type Consumer interface {
 	Committed(ctx context.Context, partitions []int) ([]kafka.Position, error)
 }
 
-// Check notes whose data this is where the store is new, and compares it in others:
-// the store, the log and the key belong together, and the log still has what was not stored. While the store of shard 0 is
-// away, a node goes by what it noted when it compared them last.
+// Check records the identity of the data in a new store, and compares it in an existing one. The store, the log and the
+// key must belong together, and the log must still contain all unstored records. While the store of shard 0 is
+// unavailable, the node uses the notes of its last successful comparison.
 func (i *Identity) Check(ctx context.Context) error {
 	if i.Store.Away(0) {
-		i.Inspection.refused = nil // of an attempt before
+		i.Inspection.refused = nil // from a previous attempt
 		return i.checkKnown(ctx)
 	}
 	return i.check(ctx)
 }
 
-// check asks the store.
+// check compares with the store.
 func (i *Identity) check(ctx context.Context) error {
-	i.Inspection.refused = nil // of an attempt before
+	i.Inspection.refused = nil // from a previous attempt
 	facts, err := i.Store.Facts(ctx)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (i *Identity) check(ctx context.Context) error {
 		return err
 	}
 	_, known := facts[dataSetFact]
-	if used && !known { // of a version without facts, which has had its first start
+	if used && !known { // from a version without facts, which has had its first start
 		if _, err := i.Store.NoteFact(ctx, FirstStartFact, "shown"); err != nil {
 			return err
 		}
@@ -133,7 +132,7 @@ func (i *Identity) check(ctx context.Context) error {
 		}
 	}
 	if i.Inspection.repairing && !i.Inspection.applying && i.Inspection.found > 0 {
-		return nil // a look changes nothing
+		return nil // an inspection changes nothing
 	}
 	set, err := i.Store.NoteFact(ctx, dataSetFact, i.NewID("set_"))
 	if err != nil {
@@ -146,7 +145,7 @@ func (i *Identity) check(ctx context.Context) error {
 	return i.note(ctx, shown || used && !known)
 }
 
-// checkKey compares the master key with the one that sealed what is stored.
+// checkKey compares the master key with the key that sealed the stored secrets.
 func (i *Identity) checkKey(ctx context.Context, noted string) error {
 	own, err := i.Key()
 	if err != nil {
@@ -165,7 +164,7 @@ func (i *Identity) checkKey(ctx context.Context, noted string) error {
 	})
 }
 
-// checkLog compares the log with the one from which the store was filled.
+// checkLog compares the log with the log that filled the store.
 func (i *Identity) checkLog(ctx context.Context, noted string) error {
 	own, err := i.Log.ClusterID(ctx)
 	if err != nil || own == "" {
@@ -184,7 +183,7 @@ func (i *Identity) checkLog(ctx context.Context, noted string) error {
 	})
 }
 
-// checkPositions compares how far the log was stored with what the log has.
+// checkPositions compares the stored offsets with the offsets of the log.
 func (i *Identity) checkPositions(ctx context.Context, filled bool) error {
 	positions, err := i.Consumer.Committed(ctx, i.Partitions)
 	if err != nil {
@@ -216,7 +215,7 @@ func (i *Identity) checkPositions(ctx context.Context, filled bool) error {
 			Would: fmt.Sprintf("begins a new store, with a first start of its own, and gives up what was decided so far; what the log still has (%d records) is read again, but belongs to applications that were lost", kept),
 			Apply: func() error {
 				if err := i.State.Leave(ctx); err != nil {
-					return err // while the log is not reset, the next look finds the same
+					return err // until the log is reset, the next check finds the same
 				}
 				return i.Log.Reset(ctx, i.Group, back)
 			},

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// CheckKeyFile reports a master key file that is gone while the embedded store of the folder has data:
-// a new key could not open what the lost one sealed.
+// CheckKeyFile reports a missing master key file while the embedded store of the folder has data: a new key could not
+// open the secrets that the lost one sealed.
 func CheckKeyFile(inspection *Inspection, file, store string) error {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err

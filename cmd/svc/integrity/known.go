@@ -11,19 +11,19 @@ import (
 	"svc/storage/datadir"
 )
 
-// known is what a node notes in its folder of the last comparison that passed. By it the node knows whose data this is
-// while the store of shard 0, which says so, is away.
+// known holds a node's notes of the last successful comparison. With them the node knows the identity of its data while
+// the store of shard 0, which holds it, is unavailable.
 type known struct {
 	Set    string `json:"dataSet"`
 	Key    string `json:"key"`
 	Log    string `json:"log"`
 	Shards int    `json:"shards"`
-	// FirstStart says that its secrets were shown.
+	// FirstStart says that the secrets of the first start were shown.
 	FirstStart bool `json:"firstStart"`
 }
 
-// checkKnown compares the log, the key and the list of shards with what the node noted, and leaves the store for
-// [Identity.Admit]. What was not noted, or is not the same, waits for the store.
+// checkKnown compares the log, the key and the list of shards with the node's notes, and leaves the store for
+// [Identity.Admit]. If something is missing in the notes or differs, the start waits for the store.
 func (i *Identity) checkKnown(ctx context.Context) error {
 	own, err := i.present(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (i *Identity) checkKnown(ctx context.Context) error {
 	return nil
 }
 
-// Admit lets a store in that was away: it is completed, and compared with what belongs to it.
+// Admit opens a store that was unavailable, completes it and compares it with the rest of the installation.
 func (i *Identity) Admit(ctx context.Context, shard int) error {
 	return i.Store.Admit(ctx, shard, func(ctx context.Context) error {
 		if err := i.Returned(ctx, shard); err != nil {
@@ -68,7 +68,7 @@ func (i *Identity) Admit(ctx context.Context, shard int) error {
 	})
 }
 
-// present returns what is so now.
+// present returns the present values.
 func (i *Identity) present(ctx context.Context) (now known, err error) {
 	if now.Key, err = i.Key(); err != nil {
 		return now, err
@@ -78,7 +78,7 @@ func (i *Identity) present(ctx context.Context) (now known, err error) {
 	return now, err
 }
 
-// note notes a comparison that passed.
+// note records a successful comparison.
 func (i *Identity) note(ctx context.Context, firstStart bool) error {
 	now, err := i.present(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (i *Identity) note(ctx context.Context, firstStart bool) error {
 // FirstStarted reports whether it is certain that the secrets of the first start were shown.
 func (i *Identity) FirstStarted() bool { return i.known.FirstStart }
 
-// NoteFirstStart notes that the secrets of the first start were shown.
+// NoteFirstStart records that the secrets of the first start were shown.
 func (i *Identity) NoteFirstStart() error {
 	if i.known.FirstStart {
 		return nil

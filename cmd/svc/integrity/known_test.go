@@ -10,7 +10,7 @@ import (
 	"svc/storage/kafka"
 )
 
-// awayStore is a store of which shard 0 does not answer.
+// awayStore is a store whose shard 0 does not answer.
 type awayStore struct {
 	Store
 	shards, asked int
@@ -38,8 +38,8 @@ func (l oneLog) Committed(context.Context, []int) ([]kafka.Position, error) {
 	return []kafka.Position{{Partition: 0, Offset: l.stored}}, nil
 }
 
-// TestANodeKnowsWhoseDataThisIs starts nodes while the store is away: one goes on where everything is as it noted, waits for
-// the store where something is not, and is refused where the log lost its end.
+// TestANodeKnowsWhoseDataThisIs starts nodes while the store is unavailable. A node continues if everything matches its
+// notes, waits for the store if something differs, and is refused if the log lost its end.
 func TestANodeKnowsWhoseDataThisIs(t *testing.T) {
 	noted := known{Set: "set_1", Key: "key", Log: "log", Shards: 2, FirstStart: true}
 	for name, c := range map[string]struct {

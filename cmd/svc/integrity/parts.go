@@ -17,12 +17,12 @@ import (
 	"svc/storage/datadir"
 )
 
-// partsEvery is how often the file of the parts is written.
+// partsEvery is the interval at which the file of the parts is written.
 const partsEvery = time.Minute
 
-// CheckParts compares the folder of the embedded store with the parts that a [Parts] noted in a file:
-// the engine itself starts without a warning where one is gone. It deletes the file, so that what a
-// migration drops is missing from no later start.
+// CheckParts compares the folder of the embedded store with the parts that a [Parts] recorded in a file, because the
+// engine starts without a warning if a part is missing. It deletes the file, so that parts that a migration drops are
+// not missing at a later start.
 func CheckParts(inspection *Inspection, file, store string, now time.Time) error {
 	encoded, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func CheckParts(inspection *Inspection, file, store string, now time.Time) error
 	return os.Remove(file)
 }
 
-// describeParts counts what is gone, by table.
+// describeParts counts the missing parts by table.
 func describeParts(missing []chdb.NotedPart) string {
 	rows, parts := map[string]uint64{}, map[string][]string{}
 	for _, m := range missing {
@@ -72,10 +72,10 @@ func describeParts(missing []chdb.NotedPart) string {
 	return strings.Join(words, ", ")
 }
 
-// shownParts bounds how many parts of a table are named.
+// shownParts limits the parts that are named per table.
 const shownParts = 5
 
-// Parts notes in a file which parts the tables of the embedded store have.
+// Parts records in a file the parts of the embedded store's tables.
 type Parts struct {
 	File string
 	// List calls yield with every part of the store.
@@ -83,7 +83,7 @@ type Parts struct {
 	Logger *slog.Logger
 }
 
-// Run notes the parts at once, every minute, and when ctx has ended.
+// Run records the parts at once, every minute, and when ctx has ended.
 func (p *Parts) Run(ctx context.Context) error {
 	ticker := time.NewTicker(partsEvery)
 	defer ticker.Stop()

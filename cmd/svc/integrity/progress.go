@@ -11,14 +11,14 @@ import (
 	"svc/storage/datadir"
 )
 
-// progressEvery is how often the file is written.
+// progressEvery is the interval at which the file is written.
 const progressEvery = 10 * time.Second
 
-// progressTime bounds the look at the log.
+// progressTime limits the look-up of the log's offsets.
 const progressTime = 2 * time.Second
 
-// Progress notes in a file how far the log was stored: once the log is lost, the file says how much
-// was lost with it.
+// Progress records the stored offsets of the log in a file: if the log is lost, the file shows how much was lost with
+// it.
 type Progress struct {
 	File       string
 	Log        Log
@@ -28,14 +28,14 @@ type Progress struct {
 	Logger     *slog.Logger
 }
 
-// progress is how far the log was stored at an instant.
+// progress is the stored offsets of the log at an instant.
 type progress struct {
 	At       time.Time `json:"at"`
 	Accepted int64     `json:"accepted"`
 	Stored   int64     `json:"stored"`
 }
 
-// Run notes the progress now and then, and at the end.
+// Run records the progress periodically, and at the end.
 func (p *Progress) Run(ctx context.Context) error {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -74,7 +74,7 @@ func (p *Progress) note(ctx context.Context) error {
 	return datadir.Replace(p.File, encoded)
 }
 
-// lastProgress says, from the file of a [Progress], what is known about a log that is gone.
+// lastProgress returns, from the file of a [Progress], the known facts about a lost log.
 func lastProgress(file string) string {
 	var last progress
 	encoded, err := os.ReadFile(file)

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// checkShards compares the listed shards with those that there were: an environment is looked for at its
-// place in the list, so the list may only grow at its end. One that is new in the list is waited for; one that was
-// there and is away is looked at when it is back.
+// checkShards compares the configured shards with the recorded ones. The place of an environment's shard in the list
+// must not change, so the list may only grow at its end. A new shard that is unavailable blocks the start. A known
+// shard that is unavailable is checked when it returns.
 func (i *Identity) checkShards(ctx context.Context, facts map[string]string, set string) error {
 	if shard, other := facts[shardFact]; other {
 		return fmt.Errorf("SVC_CLICKHOUSE_DSN begins with the store of shard %s; list the stores in their order", shard)
@@ -28,7 +28,7 @@ func (i *Identity) checkShards(ctx context.Context, facts map[string]string, set
 	for shard := 1; shard < count; shard++ {
 		if i.Store.Away(shard) {
 			if shard < there {
-				continue // Admit looks at it
+				continue // Admit checks it
 			}
 			if err := i.Store.Admit(ctx, shard, func(ctx context.Context) error { return i.Returned(ctx, shard) }); err != nil {
 				return fmt.Errorf("looking at shard %d: %w", shard, err)
@@ -44,11 +44,11 @@ func (i *Identity) checkShards(ctx context.Context, facts map[string]string, set
 	return i.Store.ReplaceFact(ctx, shardsFact, strconv.Itoa(count))
 }
 
-// errForeign is why a store is not taken for a shard.
+// errForeign is the reason why a store is not accepted as a shard.
 var errForeign = errors.New("list a store there that was never used, or the right one")
 
-// checkShard compares one shard with its place in the list, and notes the place in a store that is new. One that
-// was there before is not new.
+// checkShard compares one shard with its place in the list, and records the place in a new store. before says that the
+// shard existed before, so that its store cannot be new.
 func (i *Identity) checkShard(ctx context.Context, shard int, set string, before bool) error {
 	facts, err := i.Store.ShardFacts(ctx, shard)
 	if err != nil {
@@ -75,11 +75,11 @@ func (i *Identity) checkShard(ctx context.Context, shard int, set string, before
 	return i.Store.NoteShardFact(ctx, shard, dataSetFact, set)
 }
 
-// IsNew reports whether the facts of a store are those of one that no start has taken.
+// IsNew reports whether the facts belong to a store that no start has used.
 func IsNew(facts map[string]string) bool { return facts[dataSetFact] == "" }
 
-// NoteShards notes in stores that were filled again which shards they are, and whose: that of the others,
-// if some are left.
+// NoteShards records in refilled stores their shard numbers and their data set, which is that of the remaining stores,
+// if any.
 func NoteShards(ctx context.Context, store Store, filled []int) error {
 	set, count := "", store.ShardCount()
 	for shard := range count {
@@ -92,7 +92,7 @@ func NoteShards(ctx context.Context, store Store, filled []int) error {
 		}
 	}
 	if set == "" {
-		return nil // all are new, and the next start notes it
+		return nil // all are new, and the next start records it
 	}
 	for _, shard := range filled {
 		if shard == 0 {

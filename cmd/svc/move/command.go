@@ -34,7 +34,7 @@ Example:
   svc admin move-environment acme/web production 1
 `
 
-// Run has a running server move an environment.
+// Run asks a running server to move an environment.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var words []string
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {

@@ -16,7 +16,7 @@ import (
 	"svc/storage/clickhouse/moves"
 )
 
-// DefaultHold bounds each span of time in which nothing of a shard is stored.
+// DefaultHold limits each period in which nothing of a shard is stored.
 const DefaultHold = 20 * time.Second
 
 // Mover moves the environments of a running server.
@@ -27,22 +27,22 @@ type Mover struct {
 	Environment func(app, slug string) (svc.Environment, error)
 	// Erasing reports whether rows of people of an environment are being removed.
 	Erasing func(environment uint64) bool
-	// Replicated is true where the servers replicate the tables, which copies do not know.
+	// Replicated is true if the servers replicate the tables, which copies do not support.
 	Replicated bool
-	// BlockAt returns the least number of a block of an instant.
+	// BlockAt returns the least block number of an instant.
 	BlockAt func(at time.Time) uint64
-	// Hold bounds each span of time in which nothing of a shard is stored.
+	// Hold limits each period in which nothing of a shard is stored.
 	Hold   time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Step is called between two steps with the name of the next one, and ends the move with its error. It
-	// may be nil.
+	// Step is called between two steps with the name of the next one, and ends the move if it returns an error. It may
+	// be nil.
 	Step func(name string) error
 
 	running sync.Mutex
 }
 
-// Store is the store as a move sees it.
+// Store is the store as a move uses it.
 type Store interface {
 	ShardCount() int
 	ShardOf(environment uint64) int
@@ -53,7 +53,7 @@ type Store interface {
 	WithoutRows(run func() error) error
 }
 
-// copies hands the store's copies to the mover.
+// copies adapts the store's copies to the mover.
 type copies struct{ Store }
 
 func (c copies) CopyOf(ctx context.Context, environment uint64, to int) (move.Copy, error) {
@@ -81,7 +81,7 @@ func (m *Mover) Move(ctx context.Context, spec admin.MoveSpec) (any, error) {
 	return moved, nil
 }
 
-// check returns the number of the environment of a command that can be carried out.
+// check returns the number of a command's environment if the command can be executed.
 func (m *Mover) check(spec admin.MoveSpec) (uint64, error) {
 	last := m.Store.ShardCount() - 1
 	switch {
@@ -102,7 +102,7 @@ func (m *Mover) check(spec admin.MoveSpec) (uint64, error) {
 	return environment.Number, nil
 }
 
-// told has the operator know what can be done about an error.
+// told turns an error into one that describes the operator's remedy.
 func told(err error) error {
 	switch {
 	case errors.Is(err, pipeline.ErrShared):

@@ -19,7 +19,7 @@ import (
 // number is the number of production of acme/web.
 const number = 1<<33 | 5
 
-// stores are some stores that note what a move has them do.
+// stores are some stores that record the calls of a move.
 type stores struct {
 	count, place int
 	done         []string
@@ -51,7 +51,7 @@ type holding func(ctx context.Context) error
 
 func (h holding) Hold(ctx context.Context, _ int) (*pipeline.Held, error) { return nil, h(ctx) }
 
-// mover moves environments between two stores of which the first is the home of production of acme/web.
+// mover moves environments between two stores; production of acme/web is on the first.
 func mover(hold holding) (*Mover, *stores) {
 	some := &stores{count: 2}
 	return &Mover{
@@ -70,7 +70,7 @@ func to(store int) admin.MoveSpec {
 	return admin.MoveSpec{App: "acme/web", Environment: "production", Store: &store}
 }
 
-// problem is what a client is told of an error: its code, and where a field is wrong, its name.
+// problem is the client's view of an error: its code, and the name of the wrong field, if any.
 func problem(err error) string {
 	var told *svc.Error
 	if !errors.As(err, &told) {
@@ -82,7 +82,8 @@ func problem(err error) string {
 	return string(told.Code) + ": " + told.Message
 }
 
-// TestAMoveIsRefused has every reason for which a move does not begin. What each answer says tells what to do, and nothing was done.
+// TestAMoveIsRefused tests every reason for which a move does not begin. Each answer describes the remedy, and nothing
+// was changed.
 func TestAMoveIsRefused(t *testing.T) {
 	for name, one := range map[string]struct {
 		spec   admin.MoveSpec
@@ -118,7 +119,8 @@ func TestAMoveIsRefused(t *testing.T) {
 	}
 }
 
-// TestAShardThatCannotBeHeld has the log refuse to hold a shard. The environment stays, and the answer tells what to do.
+// TestAShardThatCannotBeHeld makes the log refuse to hold a shard. The environment stays, and the answer describes the
+// remedy.
 func TestAShardThatCannotBeHeld(t *testing.T) {
 	for name, one := range map[string]struct {
 		hold holding
@@ -147,13 +149,13 @@ func TestAShardThatCannotBeHeld(t *testing.T) {
 	}
 }
 
-// TestAMoveToItsPlace finishes an earlier move: an environment that is at its place is removed from all others. The place is
-// certain once the shard was held.
+// TestAMoveToItsPlace finishes an earlier move: an environment that is already at its place is removed from all other
+// shards. The place is certain once the shard was held.
 func TestAMoveToItsPlace(t *testing.T) {
 	held := 0
 	m, some := mover(func(context.Context) error { held++; return nil })
 	some.count = 3
-	m.Erasing = func(uint64) bool { return true } // does not matter, as nothing is copied
+	m.Erasing = func(uint64) bool { return true } // irrelevant, because nothing is copied
 	if _, err := m.Move(t.Context(), to(0)); err != nil || fmt.Sprint(some.done) != "[clear 1 clear 2]" || held != 1 {
 		t.Errorf("%v, the stores did %q, the shard was held %d times", err, some.done, held)
 	}

@@ -1,5 +1,5 @@
-// Package operator sends the operator's commands to a running server: `svc admin` and `svc backup`
-// use it. A token in the server's data directory gives the right to command it.
+// Package operator sends the operator's commands to a running server, for `svc admin` and `svc backup`. A token in the
+// server's data directory authorizes the commands.
 package operator
 
 import (
@@ -58,7 +58,7 @@ Example:
   svc admin tokens mint --email ada@acme.example --name laptop --scopes read
 `
 
-// commandTime bounds one command.
+// commandTime limits one command.
 const commandTime = 30 * time.Second
 
 // calls maps the words of a command to the operator's call.
@@ -103,7 +103,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// parseAdmin reads the flags of a command.
+// parseAdmin parses the flags of a command.
 func parseAdmin(args []string, stdout, stderr io.Writer) (Server, admin.Command, error) {
 	var command admin.Command
 	server := Presets()
@@ -140,8 +140,7 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (Server, admin.Command,
 	return server, command, nil
 }
 
-// awayFromNow reads a duration, which must be more than nothing, as the instant that lies so far
-// from now in a direction.
+// awayFromNow parses a positive duration into the instant that far from now in a direction.
 func awayFromNow(value string, direction time.Duration, into **time.Time) error {
 	length, err := time.ParseDuration(value)
 	if err != nil {

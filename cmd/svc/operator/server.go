@@ -16,22 +16,21 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// Server is a running server that takes the operator's commands: where it listens, and the
-// file with its token.
+// Server is a running server that accepts the operator's commands: its address, and the file with its token.
 type Server struct{ addr, tokenFile string }
 
-// Presets returns the server of the environment, else that of a server without settings.
+// Presets returns the server of the environment, else the default server.
 func Presets() Server {
 	return Server{addr: settings.Value("SVC_ADMIN_ADDR"), tokenFile: filepath.Join(settings.Value("SVC_DATA_DIR"), TokenFile)}
 }
 
-// Flags lets the flags of a command name another server.
+// Flags adds the flags that select another server.
 func (s *Server) Flags(flags *flag.FlagSet) {
 	flags.StringVar(&s.addr, "addr", s.addr, "the admin listener")
 	flags.StringVar(&s.tokenFile, "token-file", s.tokenFile, "the file with the operator's token")
 }
 
-// Ask sends a command and returns the answer, waiting for as long as ctx allows.
+// Ask sends a command and returns the answer. It waits for as long as ctx allows.
 func (s *Server) Ask(ctx context.Context, call string, command any) ([]byte, error) {
 	token, err := ReadToken(s.tokenFile)
 	if err != nil {

@@ -10,21 +10,19 @@ import (
 	"svc"
 )
 
-// TokenFile holds the bearer of the operator's listener, in the data directory. Whoever can
-// read the file may operate this node.
+// TokenFile holds the bearer token of the operator's listener, in the data directory. Anyone that can read the file may
+// operate this node.
 const TokenFile = "operator.token"
 
-// operatorPrefix begins the operator's tokens. They are no access tokens: no other listener
-// knows them.
+// operatorPrefix is the prefix of operator tokens. They are not access tokens: no other listener accepts them.
 const operatorPrefix = "svc_opr_"
 
-// ownFile is the mode of a file for its owner's eyes only.
+// ownFile is the mode of a file that only its owner may read.
 const ownFile = 0o600
 
-// OpenToken returns the token in a file. It makes a new one where there is none,
-// where the present one is cut short, and where others could have read it; nothing else
-// depends on the old one, since every command reads the file. A crash leaves the whole
-// token or none.
+// OpenToken returns the token in a file. It creates a new one if the file is missing or truncated, or if others could
+// have read it. Nothing else depends on the old token, because every command reads the file. A crash leaves the
+// complete token or none.
 func OpenToken(file string, random func(n int) []byte) (svc.Secret, error) {
 	info, err := os.Lstat(file)
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&^ownFile == 0 {

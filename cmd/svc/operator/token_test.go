@@ -15,8 +15,8 @@ func random(n int) []byte {
 	return b
 }
 
-// TestTheOperatorsTokenIsForItsOwnersEyes makes the file of the operator's token, and makes
-// another where the present one is damaged or others could have read it.
+// TestTheOperatorsTokenIsForItsOwnersEyes creates the file of the operator's token, and replaces it if it is damaged or
+// others could have read it.
 func TestTheOperatorsTokenIsForItsOwnersEyes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), TokenFile)
 	open := func() string {

@@ -22,15 +22,15 @@ type Memory struct {
 	Total int64
 	// Heap is the limit of the Go runtime. Engine is the limit of the embedded store, which has a separate allocator.
 	Heap, Engine int64
-	// Fetched bounds the records that are read from the log and not folded yet. Block bounds the records of the open
+	// Fetched limits the records that are read from the log and not folded yet. Block limits the records of the open
 	// block. The block that is being stored may hold as many again. Rows and the texts of an insert take several times
 	// the size of their records.
 	Fetched, Block int64
-	// Ingest bounds the bodies that are being read and decoded. Maps bounds the parsed source maps in memory.
+	// Ingest limits the bodies that are being read and decoded. Maps limits the parsed source maps in memory.
 	Ingest, Maps int64
 }
 
-// These are the parts of the memory, and their bounds if there is plenty of memory.
+// These are the parts of the memory, and their limits if there is plenty of memory.
 const (
 	blockPart, mostBlock     = 128, 128 << 20
 	fetchedPart, mostFetched = 32, 64 << 20
@@ -65,8 +65,8 @@ func (m Memory) FetchBytes(partitions int) int {
 	return int(max(m.Fetched/int64(max(partitions, 1)), least))
 }
 
-// FindMemory returns how much memory the process may take. This is the memory of the machine, or a lower limit of a
-// control group, or stated if that is lower. If stated is 0, it sets no limit. root is /.
+// FindMemory returns the memory that the process may use: the memory of the machine, or a lower limit of a control
+// group, or stated if that is lower. If stated is 0, it sets no limit. root is /.
 func FindMemory(root string, stated int64) int64 {
 	total := int64(math.MaxInt64)
 	if stated > 0 {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// usualGarbage and mostGarbage are how much may be allocated between two collections, in percent of what lives: the runtime's own
-	// setting, and that of a small heap.
+	// usualGarbage and mostGarbage are the allocation between two collections, in percent of the live heap: the
+	// runtime's default, and the setting for a small heap.
 	usualGarbage, mostGarbage = 100, 400
-	// smallGarbage bounds, in bytes, how much a small heap may allocate between two collections.
+	// smallGarbage limits, in bytes, the allocation of a small heap between two collections.
 	smallGarbage = 256 << 20
 )
 
-// SpareCollections has a small heap collected less often, unless the operator set GOGC. Collections take processor time from requests in
-// slices of up to ten milliseconds, and with the runtime's own setting a busy node of a few dozen megabytes needs several a second.
-// A heap of more than smallGarbage is collected as it would be.
+// SpareCollections makes the runtime collect a small heap less often, unless the operator set GOGC. Collections take
+// processor time from requests in slices of up to ten milliseconds. With the runtime's default, a busy node of a few
+// dozen megabytes needs several per second. A heap of more than smallGarbage is collected as usual.
 func SpareCollections() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -34,26 +34,26 @@ func SpareCollections() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	debug.SetGCPercent(garbagePercent(live[0].Value.Uint64()))
-	// The finalizer of an object that nobody holds runs after the next collection.
+	// The finalizer of an unreferenced object runs after the next collection.
 	runtime.SetFinalizer(new([16]byte), func(*[16]byte) { SpareCollections() })
 }
 
-// garbagePercent returns the setting for a heap of which some bytes live.
+// garbagePercent returns the setting for a heap with a number of live bytes.
 func garbagePercent(live uint64) int {
 	return int(min(max(smallGarbage*100/max(live, 1), usualGarbage), mostGarbage))
 }
 
-// leastDescriptors is how many files a process with the embedded engine must be
-// allowed to open: idle it holds some 200, three more for each thread of the engine, and one
-// for each file of the log and each connection.
+// leastDescriptors is the number of files that a process with the embedded engine must be allowed to open. Idle it
+// holds some 200. It needs three more for each thread of the engine, and one for each file of the log and each
+// connection.
 const leastDescriptors = 1024
 
-// clientShare is the part of the process's file descriptors that connections of clients may
-// take: the log, the store and the calls of nodes go on when clients use up theirs.
+// clientShare divides the process's file descriptors: the quotient is the limit for client connections. The log, the
+// store and the calls of nodes continue when clients use up theirs.
 const clientShare = 2
 
-// Descriptors returns how many files the process may open. It refuses fewer than the embedded store needs
-// where there is one: such a node would fail later, in the middle of its work.
+// Descriptors returns the number of files that the process may open. It returns an error if an embedded store needs
+// more: such a node would fail later, in the middle of its work.
 func Descriptors(embedded bool) (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -65,8 +65,7 @@ func Descriptors(embedded bool) (uint64, error) {
 	return limit.Cur, nil
 }
 
-// ClientConnections returns how many connections clients may have open at a time in a process that may
-// open so many files.
+// ClientConnections returns the limit of simultaneous client connections in a process with a number of descriptors.
 func ClientConnections(descriptors uint64) int { return int(min(descriptors, 1<<30) / clientShare) }
 
 // NewRandom returns the process's source of ids and secrets.

@@ -6,28 +6,29 @@ import (
 	"runtime"
 )
 
-// Processors are shared by what keeps one busy for milliseconds: reading long requests and folding records.
-// There is one fewer than the machine has, but one at least, so that short work does not wait for them,
-// however many they are. Waiting work is served in the order of arrival, so folding, which waits once for
-// every partition, goes before taking in more.
+// Processors are shared by work that keeps a processor busy for milliseconds: reading long requests and folding
+// records. There is one fewer than the machine has, but at least one, so that short work does not wait for any amount
+// of long work. Waiting work is served in the order of arrival. Folding waits only once for all partitions, so it
+// precedes further intake.
 type Processors struct {
 	places  chan struct{}
 	threads threads
 }
 
-// NewProcessors returns the processors of the machine, without one.
+// NewProcessors returns the processors of the machine except one.
 func NewProcessors() *Processors {
 	return &Processors{places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), threads: threads{set: runtime.GOMAXPROCS}}
 }
 
-// SpareThreads has more threads of the whole process run Go code while long work is done, unless the operator set a number of threads.
+// SpareThreads adds threads for Go code of the whole process during long work, unless the operator set a number of
+// threads.
 func (p *Processors) SpareThreads() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		p.threads.from(runtime.GOMAXPROCS(0))
 	}
 }
 
-// Count is how many there are.
+// Count returns the number of processors.
 func (p *Processors) Count() int { return cap(p.places) }
 
 // Take waits for a processor.
@@ -41,7 +42,7 @@ func (p *Processors) Take(ctx context.Context) error {
 	}
 }
 
-// Give gives it back.
+// Give returns the processor.
 func (p *Processors) Give() {
 	p.threads.end()
 	<-p.places

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSpareThreadsAreForLongWork follows the number of threads: more from the first piece of long work on, whatever begins and ends
-// meanwhile, and as before some time after the last.
+// TestSpareThreadsAreForLongWork follows the number of threads: it is higher from the first piece of long work on, and
+// returns to the usual number some time after the last one.
 func TestSpareThreadsAreForLongWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sets []int

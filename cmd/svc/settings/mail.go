@@ -17,7 +17,7 @@ func setMailFrom(c *Config, value string) error {
 	return nil
 }
 
-// setMailDomains takes the domains of the senders of campaigns.
+// setMailDomains sets the domains of campaign senders.
 func setMailDomains(c *Config, value string) error {
 	for _, domain := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if !svc.PlainAddress("svc@" + svc.ASCIIHost(domain)) {

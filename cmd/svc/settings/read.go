@@ -15,9 +15,8 @@ import (
 	"svc/cmd/svc/cli"
 )
 
-// misspelt returns an error for every variable whose name is near that of a setting and is
-// none, and the other names of the form SVC_… that nothing reads: variables that a platform adds
-// must not stop the server.
+// misspelt returns an error for every unknown variable with a name near that of a setting, and the other unknown names
+// of the form SVC_…. The latter are no error: variables that a platform adds must not stop the server.
 func misspelt(environment []string) (unread []string, err error) {
 	known := []string{"SVC_URL", "SVC_TOKEN", "SVC_KEY", "SVC_CACHE_DIR"} // read by other commands
 	for _, s := range settings() {
@@ -38,7 +37,7 @@ func misspelt(environment []string) (unread []string, err error) {
 	return unread, errors.Join(problems...)
 }
 
-// Read reads the environment of the process. It writes to w the names that nothing reads.
+// Read reads the environment of the process. It writes the unknown names to w.
 func Read(w io.Writer) (Config, error) {
 	config, err := Load(os.LookupEnv)
 	unread, wrong := misspelt(os.Environ())
@@ -61,7 +60,7 @@ func Value(name string) string {
 	return ""
 }
 
-// Run prints what the server would run with.
+// Run prints the configuration with which the server would run.
 func Run(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) {
 		fmt.Fprint(w, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")

@@ -1,5 +1,5 @@
-// Package settings is the configuration of the server: one table of environment variables, the
-// [Config] that is made of them, and `svc config`, which prints them.
+// Package settings is the configuration of the server: one table of environment variables, the [Config] that they set,
+// and `svc config`, which prints them.
 package settings
 
 import (
@@ -27,10 +27,10 @@ type Config struct {
 	DataDir      string
 	PublicURL    string
 	KafkaBrokers []string
-	// ClickHouseDSN is that of the first shard, ClickHouseShards those of the others.
+	// ClickHouseDSN is the DSN of the first shard, ClickHouseShards are the DSNs of the others.
 	ClickHouseDSN    string
 	ClickHouseShards []string
-	// ClickHouseCluster is the name of the replicas of each shard.
+	// ClickHouseCluster is the name of the cluster of each shard's replicas.
 	ClickHouseCluster string
 	Partitions        int
 	NodeAddr          string
@@ -42,10 +42,10 @@ type Config struct {
 	LogSync           string
 	LogRetention      time.Duration
 	LogKeep           int64 // MiB
-	DiskFloor         int64 // MiB; 0 chooses
+	DiskFloor         int64 // MiB; 0 chooses automatically
 	ErrorLimit        int
 	SpoolSize         int64 // MiB
-	Memory            int64 // MiB, 0 is that of the control group or the machine
+	Memory            int64 // MiB; 0 uses the memory of the control group or the machine
 	IngestMemory      int64 // MiB
 	FlushInterval     time.Duration
 	ErasureDelay      time.Duration
@@ -73,16 +73,16 @@ type setting struct {
 	set                         func(c *Config, value string) error
 }
 
-// The words of SVC_LOG_SYNC.
+// The values of SVC_LOG_SYNC.
 const (
 	SyncAlways = "always"
 	SyncOS     = "os"
 )
 
-// maxPartitions bounds SVC_PARTITIONS.
+// maxPartitions limits SVC_PARTITIONS.
 const maxPartitions = 4096
 
-// settings is the configuration table: docs/configuration.md and `svc config` show it.
+// settings is the configuration table; docs/configuration.md and `svc config` show it.
 func settings() []setting {
 	text := func(field func(*Config) *string) func(*Config, string) error {
 		return func(c *Config, value string) error { *field(c) = value; return nil }
@@ -165,7 +165,7 @@ func address(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// checkCluster finds what a node of a cluster lacks.
+// checkCluster returns the settings that a node of a cluster lacks.
 func (c Config) checkCluster() (problems []error) {
 	if c.NodeAddr != "" && len(c.ClusterSecret.Reveal()) < cluster.LeastSecret {
 		problems = append(problems, fmt.Errorf("SVC_NODE_ADDR needs SVC_CLUSTER_SECRET, the same on all nodes, of %d characters or more", cluster.LeastSecret))
@@ -190,8 +190,7 @@ func (c Config) checkCluster() (problems []error) {
 	return problems
 }
 
-// URLAt returns how clients reach the service: SVC_PUBLIC_URL, else what follows from the
-// address that it listens at.
+// URLAt returns the base URL for clients: SVC_PUBLIC_URL, else one that is derived from the listener's address.
 func (c *Config) URLAt(address string) string {
 	if c.PublicURL != "" {
 		return c.PublicURL
@@ -203,8 +202,8 @@ func (c *Config) URLAt(address string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// Origin returns how clients reach the service, as urlAt; empty where the port is chosen when
-// the listener is bound, as in tests.
+// Origin returns the base URL for clients like URLAt. It is empty if the port is chosen when the listener is bound, as
+// in tests.
 func (c *Config) Origin() string {
 	if _, port, err := net.SplitHostPort(c.HTTPAddr); c.PublicURL == "" && (err != nil || port == "0") {
 		return ""
@@ -212,9 +211,8 @@ func (c *Config) Origin() string {
 	return c.URLAt(c.HTTPAddr)
 }
 
-// setStore takes the addresses of the shards, of which each is one ClickHouse server. Of several servers
-// under one address, the driver would go to another when the first is away, and find another set of data
-// there.
+// setStore sets the addresses of the shards. Each must be one ClickHouse server: with several servers in one address,
+// the driver would switch to another when the first is unavailable, and find other data there.
 func setStore(c *Config, value string) error {
 	if value == "" {
 		return nil
@@ -256,7 +254,7 @@ func setPartitions(c *Config, value string) error {
 	return nil
 }
 
-// maxLogKeep bounds SVC_LOG_KEEP: a pebibyte.
+// maxLogKeep limits SVC_LOG_KEEP: a pebibyte.
 const maxLogKeep = 1 << 30
 
 func setLogKeep(c *Config, value string) error {
@@ -285,7 +283,7 @@ func setErrorLimit(c *Config, value string) (err error) {
 	return nil
 }
 
-// mebibytes reads a size into a field; an empty one leaves it as it is.
+// mebibytes parses a size into a field; an empty one leaves it unchanged.
 func mebibytes(field func(*Config) *int64, least int64) func(*Config, string) error {
 	return func(c *Config, value string) (err error) {
 		if value == "" {
@@ -299,8 +297,8 @@ func mebibytes(field func(*Config) *int64, least int64) func(*Config, string) er
 	}
 }
 
-// mostMebibytes bounds sizes: a tebibyte. The largest body has room in leastIngestMemory. A node with the embedded engine does not
-// start in less than leastMemory.
+// mostMebibytes limits sizes: a tebibyte. The largest body fits into leastIngestMemory. A node with the embedded engine
+// does not start with less than leastMemory.
 const (
 	mostMebibytes     = 1 << 20
 	leastIngestMemory = 128

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestMisspeltSettingsAreRefused knows every setting, asks about what is nearly one, and
-// lets what a platform adds pass.
+// TestMisspeltSettingsAreRefused accepts every setting, refuses near misses with a suggestion, and ignores variables
+// that a platform adds.
 func TestMisspeltSettingsAreRefused(t *testing.T) {
 	environment := []string{"PATH=/bin", "SVC_URL=x", "SVC_SERVICE_HOST=10.0.0.1", "SVC_PORT_8080_TCP=tcp://10.0.0.1:8080"}
 	for _, s := range settings() {
@@ -29,7 +29,7 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestShardsAreListed reads lists of stores, and holds refusals to naming the bad one by its place.
+// TestShardsAreListed parses lists of stores, and checks that a refusal names the bad store by its place.
 func TestShardsAreListed(t *testing.T) {
 	for list, want := range map[string]struct {
 		stores  int
@@ -90,7 +90,7 @@ func TestConfigReportsEveryProblemAndShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationListsEverySetting holds the table of docs/configuration.md to the program's.
+// TestTheDocumentationListsEverySetting compares the table of docs/configuration.md with the program's table.
 func TestTheDocumentationListsEverySetting(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {

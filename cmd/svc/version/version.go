@@ -1,4 +1,4 @@
-// Package version is `svc version`: what a binary was built from.
+// Package version is `svc version`: it prints the sources of a binary.
 package version
 
 import (
@@ -15,12 +15,11 @@ import (
 	"svc/storage/chdb"
 )
 
-// release names the version of a binary that was built from a copy without history; the
-// Makefile sets it with -ldflags.
+// release names the version of a binary that was built from a copy without history; the Makefile sets it with -ldflags.
 var release string //nolint:gochecknoglobals // the linker can set nothing else
 
-// buildName returns what this binary was built from: the name that the build gave it, else
-// the commit or the module's version that the compiler noted.
+// buildName returns the version of this binary: the name that the build gave it, else the commit or the module's
+// version that the compiler recorded.
 func buildName() string {
 	if release != "" {
 		return release
@@ -47,7 +46,7 @@ func buildName() string {
 // API is the date of the API's last addition (X-API-Revision).
 const API = "2026-11-20"
 
-// Run prints what this binary is made of.
+// Run prints the versions of this binary and its components.
 func Run(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) { fmt.Fprint(w, "Usage: svc version\n\nPrints what this binary is made of.\n") }
 	if err := cli.ParseFlags(flag.NewFlagSet("version", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
