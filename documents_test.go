@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// sources calls yield with every file of the project that people write and that may refer to a
-// document, by its path.
+// sources calls yield with the path and text of every hand-written file of the project that may refer to a document.
 func sources(t *testing.T, yield func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -39,7 +38,7 @@ func sources(t *testing.T, yield func(path, text string)) {
 	}
 }
 
-// numbered returns the numbers that begin the paragraphs of a document.
+// numbered returns the numbers at the beginning of a document's paragraphs.
 func numbered(t *testing.T, path, pattern string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -56,13 +55,12 @@ func numbered(t *testing.T, path, pattern string) map[string]bool {
 	return found
 }
 
-// TestReferencesResolve follows every reference to a decision (D12) and to the contract
-// (contract 12).
+// TestReferencesResolve checks every reference to a decision (D12) and to the contract (contract 12).
 func TestReferencesResolve(t *testing.T) {
 	t.Parallel()
 	decisions := numbered(t, "DECISIONS.md", `(?m)^\*\*(D\d+) `)
 	contract := numbered(t, "docs/contract.md", `(?m)^- \*\*(\d+)\*\* `)
-	// A reference to decisions stands in a comment or in prose, in parentheses or in a list.
+	// A reference to a decision is in a comment or in prose, in parentheses or in a list.
 	decision := regexp.MustCompile(`[( ](D\d{1,3})\b`)
 	clause := regexp.MustCompile(`\bcontract (\d+)\b`)
 	elsewhere := regexp.MustCompile(`\bdecisions? \d`)
@@ -143,7 +141,7 @@ func TestDecisionsHaveOneForm(t *testing.T) {
 	})
 }
 
-// TestTheFileMapIsWhole holds DESIGN.md's file map against the folders.
+// TestTheFileMapIsWhole compares DESIGN.md's file map with the folders.
 func TestTheFileMapIsWhole(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("DESIGN.md")
@@ -184,7 +182,7 @@ func TestTheFileMapIsWhole(t *testing.T) {
 	}
 }
 
-// TestDocumentsNameFilesThatExist looks for the files and folders that the documents name by their paths.
+// TestDocumentsNameFilesThatExist checks that the files and folders that documents name by path exist.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	path := regexp.MustCompile("`((?:actors|bench|cluster|cmd|docs|http|protos|scripts|storage|test)/[\\w./*-]+)`")
@@ -205,13 +203,13 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// helperFolder reports whether a folder holds a generator or what tests share.
+// helperFolder reports whether a folder contains a generator or shared test helpers.
 func helperFolder(path string) bool {
 	name := filepath.Base(path)
 	return name == "gen" || strings.HasSuffix(name, "test")
 }
 
-// TestTheReadmeBeginsWithTheProduct holds the README's first paragraph: it begins with what the product does and
+// TestTheReadmeBeginsWithTheProduct checks the README's first paragraph: it begins with the purpose of the product and
 // names every module in the words of users.
 func TestTheReadmeBeginsWithTheProduct(t *testing.T) {
 	t.Parallel()
@@ -238,8 +236,8 @@ func TestTheReadmeBeginsWithTheProduct(t *testing.T) {
 	}
 }
 
-// TestTheReckoningFollowsTheCode computes the numbers of inserts that DESIGN.md expects of a hundred nodes
-// from the settings, the constants and the tables that they follow from.
+// TestTheReckoningFollowsTheCode computes the numbers of inserts that DESIGN.md expects for a hundred nodes, from the
+// settings, constants and tables that determine them.
 func TestTheReckoningFollowsTheCode(t *testing.T) {
 	t.Parallel()
 	number := func(path, pattern string) int {

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// FlagReason says why a flag answers what it answers.
+// FlagReason is the reason of a flag's answer.
 type FlagReason string
 
-// The reasons. person_unknown says that a rule looks at what the caller did not say and this node does not know of the
-// person yet; what follows is the answer without that rule.
+// The reasons. person_unknown says that a rule needs a field that the caller did not send and that this node does not
+// know of the person yet. The answer then ignores that rule.
 const (
 	FlagByRule          FlagReason = "rule"
 	FlagByRollout       FlagReason = "rollout"
@@ -28,15 +28,15 @@ func (FlagReason) Values() []FlagReason {
 	return []FlagReason{FlagByRule, FlagByRollout, FlagByDefault, FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff, FlagPersonUnknown}
 }
 
-// FlagSurfaces is how many protocols keep their encoding of an outcome.
+// FlagSurfaces is the number of protocols that cache their encoding of an outcome.
 const FlagSurfaces = 3
 
-// FlagOutcome is one of the answers that a flag may give. It is made when the flag first gives it, and kept with its encodings, so that
-// an evaluation makes nothing: a flag has some thirty outcomes, and gives few of them.
+// FlagOutcome is one of the possible answers of a flag. It is created when the flag first gives it, and cached with its
+// encodings, so that an evaluation allocates nothing. A flag has some thirty outcomes, and gives few of them.
 type FlagOutcome struct {
-	// Who takes the bit of a text writes it, and then sets its bit in made.
+	// The goroutine that takes the bit of a text writes the text, and then sets its bit in made.
 	taken, made atomic.Uint32
-	// variant and rule are places in the flag's lists, -1 where there is none; place is that of the outcome.
+	// variant and rule are indexes in the flag's lists, or -1; place is the index of the outcome.
 	variant, rule int16
 	place         uint16
 	enabled       bool
@@ -45,11 +45,11 @@ type FlagOutcome struct {
 
 	flag   *CompiledFlag
 	reason FlagReason
-	// number names the flag and the variant that is served, the same in all versions of the flag.
+	// number identifies the flag and the served variant; it is the same in all versions of the flag.
 	number uint64
 }
 
-// Encoded returns the text that a protocol has kept of the outcome, nil where it has kept none.
+// Encoded returns a protocol's cached text of the outcome, or nil.
 func (o *FlagOutcome) Encoded(surface int) []byte {
 	if o.made.Load()>>surface&1 == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (o *FlagOutcome) Encoded(surface int) []byte {
 	return o.texts[surface]
 }
 
-// Keep keeps the text of the outcome in a protocol, unless one is kept.
+// Keep caches a protocol's text of the outcome, unless one is cached.
 func (o *FlagOutcome) Keep(surface int, text []byte) {
 	bit := uint32(1) << surface
 	if o.taken.Or(bit)&bit == 0 {
@@ -66,20 +66,20 @@ func (o *FlagOutcome) Keep(surface int, text []byte) {
 	}
 }
 
-// Flag returns the flag whose outcome it is.
+// Flag returns the flag of the outcome.
 func (o *FlagOutcome) Flag() *CompiledFlag { return o.flag }
 
-// Number names the flag and the variant that is served, the same in all versions of the flag.
+// Number identifies the flag and the served variant; it is the same in all versions of the flag.
 func (o *FlagOutcome) Number() uint64 { return o.number }
 
-// Reason returns why.
+// Reason returns the reason of the outcome.
 func (o *FlagOutcome) Reason() FlagReason { return o.reason }
 
 // Enabled reports whether the flag is on.
 func (o *FlagOutcome) Enabled() bool { return o.enabled }
 
-// Variant returns the key of the variant that is served: on or off for a boolean flag, empty for a multivariate one
-// that is off.
+// Variant returns the key of the served variant: on or off for a boolean flag, empty for a multivariate one that is
+// off.
 func (o *FlagOutcome) Variant() string {
 	if o.variant >= 0 {
 		return o.flag.variants[o.variant].key
@@ -90,7 +90,7 @@ func (o *FlagOutcome) Variant() string {
 	return ""
 }
 
-// Rule returns the id of the rule that decided, empty where none did.
+// Rule returns the id of the deciding rule, or "".
 func (o *FlagOutcome) Rule() string {
 	if o.rule < 0 {
 		return ""
@@ -98,7 +98,7 @@ func (o *FlagOutcome) Rule() string {
 	return o.flag.ruleIDs[o.rule]
 }
 
-// Value returns what the flag evaluates to as JSON; null for a multivariate flag that is off.
+// Value returns the value of the flag as JSON; null for a multivariate flag that is off.
 func (o *FlagOutcome) Value() json.RawMessage {
 	if o.variant >= 0 {
 		return o.flag.variants[o.variant].value
@@ -109,7 +109,7 @@ func (o *FlagOutcome) Value() json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// Payload returns the value that the definition gives the variant, nil where it gives none.
+// Payload returns the value that the definition gives the variant, or nil.
 func (o *FlagOutcome) Payload() json.RawMessage {
 	if o.variant < 0 || !o.flag.variants[o.variant].valued {
 		return nil
@@ -117,8 +117,8 @@ func (o *FlagOutcome) Payload() json.RawMessage {
 	return o.flag.variants[o.variant].value
 }
 
-// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results. An answer that passed a
-// rule over, because the person is not known yet, is none: the next one may differ.
+// Exposed reports whether the flag gives the answer on purpose, so that it counts in the flag's results. An answer that
+// skipped a rule, because the person is not known yet, does not count: the next one may differ.
 func (o *FlagOutcome) Exposed() bool {
 	switch o.reason {
 	case FlagByRule, FlagByRollout, FlagByDefault:
@@ -133,31 +133,31 @@ type CompiledFlag struct {
 	Key     string
 	Version uint64
 
-	// What every evaluation reads stands first and together.
+	// Fields that every evaluation reads come first and together.
 	archived, boolean bool
-	// sole is the place of the variant that has all of the weight, -1 where the weights divide it.
+	// sole is the index of the variant that has all of the weight, -1 if several have weight.
 	sole int16
-	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
+	// bucketSlot is the place of the field that a rollout uses, -1 for the distinct id.
 	bucketSlot int32
-	// place is that of the flag among those of its application.
+	// place is the place of the flag among the flags of its application.
 	place int32
 	rules []compiledRule
-	// conditions are those of all rules, one rule's after the other's, as places of the names.
+	// conditions are the conditions of all rules, one rule after the other, as places in the names.
 	conditions []int32
 	needs      []FlagPrerequisite
-	// outcomes are those that were given, by their places.
+	// outcomes holds the outcomes given so far, by their places.
 	outcomes []atomic.Pointer[FlagOutcome]
 	variants []compiledVariant
 
 	kind    FlagKind
 	ruleIDs []string
 	off     json.RawMessage
-	// offNumber names the flag while it serves no variant.
+	// offNumber identifies the flag while it serves no variant.
 	offNumber uint64
-	// stored are the fields of the person that a rule may look at; relative says that one looks at how long ago something was.
+	// stored are the fields of the person that a rule may read. relative says that a rule compares the age of a time.
 	stored   []string
 	relative bool
-	// lineage is that of the names that gave the places.
+	// lineage is the lineage of the names that assigned the places.
 	lineage *flagLineage
 }
 
@@ -165,24 +165,24 @@ type compiledVariant struct {
 	key    string
 	value  json.RawMessage
 	valued bool
-	// below is the place in the draw of variants below which this one is served.
+	// below is the exclusive upper bound of this variant's places in the draw of variants.
 	below int
-	// number names the flag and the variant.
+	// number identifies the flag and the variant.
 	number uint64
 }
 
-// nameNumber names a flag and a variant.
+// nameNumber returns the number that identifies a flag and a variant.
 func nameNumber(flag, variant string) uint64 {
 	sum := sha256.Sum256([]byte(flag + "\x00" + variant))
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
 type compiledRule struct {
-	// from and to are the places of its conditions among those of the flag.
+	// from and to are the range of its conditions among the conditions of the flag.
 	from, to uint16
-	// variant is the place of the variant that the rule serves, -1 for a draw by the weights.
+	// variant is the index of the variant that the rule serves, -1 for a draw by the weights.
 	variant int16
-	// rollout is -1 where the environment's counts.
+	// rollout is -1 if the environment's rollout applies.
 	rollout int16
 }
 
@@ -192,7 +192,7 @@ func (f *CompiledFlag) Kind() FlagKind { return f.kind }
 // Archived reports whether the flag is archived.
 func (f *CompiledFlag) Archived() bool { return f.archived }
 
-// CompileFlag makes a valid, normalised flag ready; names must have the places of everything that it looks at.
+// CompileFlag compiles a valid, normalised flag; names must have the places of everything that it reads.
 func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
 	f := &CompiledFlag{
 		Key: flag.Key, Version: flag.Version, kind: flag.Kind, boolean: flag.Kind == FlagBoolean, archived: flag.Archived, needs: flag.Prerequisites,
@@ -256,8 +256,8 @@ func (f *CompiledFlag) compileRule(rule *FlagRule, names *FlagNames) {
 	f.rules, f.ruleIDs = append(f.rules, compiled), append(f.ruleIDs, rule.ID)
 }
 
-// Places of outcomes: the fixed ones, then for each of the reasons default, rollout and person_unknown one of each
-// variant, then for each rule one of each variant and one of nothing.
+// Places of outcomes: first the fixed ones. Then one per variant for each of the reasons default, rollout and
+// person_unknown. Then, for each rule, one per variant and one for off.
 const (
 	outcomeArchived = iota
 	outcomeDisabled
@@ -276,7 +276,7 @@ var (
 	generalReasons = [3]FlagReason{FlagByDefault, FlagByRollout, FlagPersonUnknown}
 )
 
-// outcome returns the outcome of a place.
+// outcome returns the outcome at a place.
 func (f *CompiledFlag) outcome(place int) *FlagOutcome {
 	kept := &f.outcomes[place]
 	if known := kept.Load(); known != nil {
@@ -307,7 +307,7 @@ func (f *CompiledFlag) makeOutcome(place int) *FlagOutcome {
 	return o
 }
 
-// general returns the outcome of a variant without a rule, for the place of the reason.
+// general returns the outcome of a variant without a rule; reason is the place of the reason.
 func (f *CompiledFlag) general(reason, variant int) *FlagOutcome {
 	return f.outcome(fixedOutcomes + reason*len(f.variants) + variant)
 }
@@ -320,7 +320,7 @@ func (f *CompiledFlag) guess(variant int) *FlagOutcome {
 	return f.general(byGuess, variant)
 }
 
-// ruled returns the outcome of a rule: a variant, or nothing where that is the number of variants.
+// ruled returns the outcome of a rule: a variant, or off if variant is the number of variants.
 func (f *CompiledFlag) ruled(rule, variant int) *FlagOutcome {
 	return f.outcome(fixedOutcomes + len(generalReasons)*len(f.variants) + rule*(len(f.variants)+1) + variant)
 }

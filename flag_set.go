@@ -12,9 +12,9 @@ import (
 type FlagEntry struct {
 	Flag *CompiledFlag
 
-	// counts are the evaluations since they were last taken: of each variant, and of nothing.
+	// counts are the evaluations since they were last taken, by variant and for off.
 	counts []atomic.Uint64
-	// The milliseconds between which an enabled flag is evaluated; zero where there is no bound.
+	// The milliseconds between which an enabled flag is evaluated; zero is no bound.
 	startMs, endMs int64
 	// since is the number of the first set that has the entry.
 	since   uint64
@@ -36,7 +36,8 @@ func NewFlagEntry(flag *CompiledFlag, state FlagSwitch) *FlagEntry {
 	return entry
 }
 
-// unsteady reports whether the answer may change while the entry, the question and what is known of the person stay.
+// unsteady reports whether the answer may change while the entry, the question and the known data of the person are
+// unchanged.
 func (e *FlagEntry) unsteady() bool {
 	return e.startMs != 0 || e.endMs != 0 || len(e.Flag.needs) > 0 || e.Flag.relative
 }
@@ -53,7 +54,8 @@ func (e *FlagEntry) Count(outcome *FlagOutcome) {
 	e.counts[place].Add(1)
 }
 
-// Take hands on the evaluations since the last call, by variant; the empty variant is a multivariate flag that was off.
+// Take calls each with the evaluations since the last call, by variant; the empty variant is a multivariate flag that
+// was off.
 func (e *FlagEntry) Take(each func(variant string, count uint64)) {
 	for n := range e.counts {
 		count := e.counts[n].Swap(0)
@@ -68,7 +70,7 @@ func (e *FlagEntry) Take(each func(variant string, count uint64)) {
 	}
 }
 
-// FlagSet is all flags of an application in one environment, at one revision. It never changes, but for the counts of
+// FlagSet is all flags of an application in one environment, at one revision. It is immutable except for the counts of
 // its entries.
 type FlagSet struct {
 	Environment string
@@ -77,19 +79,19 @@ type FlagSet struct {
 
 	index map[string]int
 	names *FlagNames
-	// rows have what is read of all entries in one go, side by side.
+	// rows hold the fields that an evaluation of all entries reads, side by side.
 	rows []flagRow
 	// number counts the sets of a chain.
 	chain  *flagChain
 	number uint64
-	// stored are the fields of the person that a flag may look at, in order, and storedSlots their places in contexts; relative says
-	// that a flag looks at how long ago something was.
+	// stored are the fields of the person that a flag may read, in order, and storedSlots their places in contexts.
+	// relative says that a flag compares the age of a time.
 	stored      []string
 	storedSlots []int
 	relative    bool
 	// boundaries are the times at which switches change, in order.
 	boundaries []int64
-	// sampled is the second in which an unchanged answer was counted last, as Unix time.
+	// sampled is the second in which an unchanged answer was last counted, as Unix time.
 	sampled atomic.Int64
 
 	// mu guards text, which Text returns.
@@ -103,7 +105,8 @@ type flagRow struct {
 	place    int32
 }
 
-// Text returns a text that is made of the set, and makes it where nobody has asked for it yet. One that cannot be made is nil, and is not kept.
+// Text returns a text derived from the set, and encodes it on first use. If encode returns nil, the result is not
+// cached.
 func (s *FlagSet) Text(encode func() []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,14 +116,14 @@ func (s *FlagSet) Text(encode func() []byte) []byte {
 	return s.text
 }
 
-// Sample reports whether an answer that its caller has already is to be evaluated, so that it is counted: one a second is.
+// Sample reports whether an answer that the caller already has must be evaluated to be counted: one per second is.
 func (s *FlagSet) Sample(now time.Time) bool {
 	last, second := s.sampled.Load(), now.Unix()
 	return last != second && s.sampled.CompareAndSwap(last, second)
 }
 
-// NewFlagSet returns the set of entries, which are in the order of their keys. Before is the set that it takes the place of, nil where
-// there is none.
+// NewFlagSet returns the set of entries, which are in the order of their keys. before is the set that it replaces, or
+// nil.
 func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names *FlagNames, before *FlagSet) *FlagSet {
 	set := &FlagSet{
 		Environment: environment, Revision: revision, Entries: entries, names: names, index: make(map[string]int, len(entries)), chain: new(flagChain), number: 1,
@@ -154,7 +157,7 @@ func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names
 	return set
 }
 
-// Entry returns the flag of a key, nil where there is none.
+// Entry returns the entry of a key, or nil.
 func (s *FlagSet) Entry(key string) *FlagEntry {
 	if n, found := s.index[key]; found {
 		return s.Entries[n]
@@ -168,22 +171,22 @@ func (s *FlagSet) Index(key string) (n int, found bool) {
 	return n, found
 }
 
-// Personal reports whether an answer may depend on what is stored of the person.
+// Personal reports whether an answer may depend on stored data of the person.
 func (s *FlagSet) Personal() bool { return len(s.stored) > 0 }
 
-// Asks reports whether a flag may ask what is stored of the person, since the context does not say it.
+// Asks reports whether a flag may need stored data of the person that the context does not contain.
 func (s *FlagSet) Asks(context *FlagContext) bool {
 	return slices.ContainsFunc(s.storedSlots, func(slot int) bool { return context.slots[slot].kind == valueAbsent })
 }
 
-// Stamp differs where what the flags may ask about a person differs.
+// Stamp differs if the data of a person that the flags may read differs.
 func (s *FlagSet) Stamp(person *FlagPerson) uint64 { return person.stamp(s.stored) }
 
-// Relative reports whether an answer may change at any time while Revision, Epoch and the person stay, since a condition looks at
-// how long ago something was.
+// Relative reports whether an answer may change at any time while Revision, Epoch and the person are unchanged, because
+// a condition compares the age of a time.
 func (s *FlagSet) Relative() bool { return s.relative }
 
-// Epoch counts the switches that time has thrown: an answer changes with it as with the revision.
+// Epoch counts the switches that changed by time: like a new revision, a new epoch changes answers.
 func (s *FlagSet) Epoch(now time.Time) int {
 	if len(s.boundaries) == 0 {
 		return 0
@@ -198,11 +201,11 @@ func (s *FlagSet) Epoch(now time.Time) int {
 // Timed reports whether switches change with time.
 func (s *FlagSet) Timed() bool { return len(s.boundaries) > 0 }
 
-// maxPrerequisiteDepth bounds the way along prerequisites, which have no circles.
+// maxPrerequisiteDepth limits the depth of prerequisites, which have no cycles.
 const maxPrerequisiteDepth = 32
 
 // Evaluate answers a flag for a context: the one function behind all protocols. The order is archived, disabled,
-// prerequisites, the first rule that matches, the rollout, the weights of variants.
+// prerequisites, the first matching rule, the rollout, the weights of variants.
 func (s *FlagSet) Evaluate(entry *FlagEntry, context *FlagContext) *FlagOutcome {
 	return s.evaluate(entry, context, 0)
 }
@@ -236,7 +239,7 @@ func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *F
 	return f.fallthroughTo(int(entry.rollout), guessed, context)
 }
 
-// serve answers by a rule that matched; guessed says that an earlier rule may match once the person is known.
+// serve answers with a matching rule; guessed says that an earlier rule may match once the person is known.
 func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, guessed bool, context *FlagContext) *FlagOutcome {
 	variant := len(f.variants)
 	if f.within(rollout, context) {
@@ -250,7 +253,7 @@ func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, guessed boo
 	return f.ruled(n, variant)
 }
 
-// fallthroughTo answers where no rule matched; guessed says that one could not be judged.
+// fallthroughTo answers if no rule matched; guessed says that a rule could not be judged.
 func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagContext) *FlagOutcome {
 	on := f.within(rollout, context)
 	switch {
@@ -266,7 +269,8 @@ func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagCon
 	return f.general(byRollout, f.draw(context))
 }
 
-// within reports whether the caller is in a rollout of hundredths of a percent. Nobody's place is asked for where all are or none is.
+// within reports whether the caller is in a rollout of hundredths of a percent. It computes no place for a rollout of
+// all or none.
 func (f *CompiledFlag) within(rollout int, context *FlagContext) bool {
 	switch rollout {
 	case 0:
@@ -277,7 +281,7 @@ func (f *CompiledFlag) within(rollout int, context *FlagContext) bool {
 	return f.bucket(rolloutDraw, context) < rollout
 }
 
-// draw returns the place of the variant that the weights give the caller; on for a boolean flag.
+// draw returns the index of the caller's variant by the weights; on for a boolean flag.
 func (f *CompiledFlag) draw(context *FlagContext) int {
 	if f.sole >= 0 {
 		return int(f.sole)
@@ -291,8 +295,8 @@ func (f *CompiledFlag) draw(context *FlagContext) int {
 	return len(f.variants) - 1 // the weights total 100, so a variant was found
 }
 
-// bucketID returns whose share a rollout counts. Only what the caller says counts, so that every node and every
-// protocol has the same.
+// bucketID returns the id that a rollout uses. Only the caller's own data counts, so that every node and every protocol
+// has the same id.
 func (f *CompiledFlag) bucketID(context *FlagContext) string {
 	if f.bucketSlot >= 0 {
 		if text, ok := context.slots[f.bucketSlot].Text(); ok && text != "" {
@@ -302,7 +306,8 @@ func (f *CompiledFlag) bucketID(context *FlagContext) string {
 	return context.DistinctID
 }
 
-// needsMet reports whether the prerequisites of a flag are met; guessed says that one of them may not be once the person is known.
+// needsMet reports whether the prerequisites of a flag are met; guessed says that one of them may fail once the person
+// is known.
 func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) (met, guessed bool) {
 	for n := range f.needs {
 		other := s.Entry(f.needs[n].Flag)
@@ -332,13 +337,13 @@ func (f *CompiledFlag) judge(rule *compiledRule, context *FlagContext) verdict {
 	return result
 }
 
-// FlagRuleVerdict says how a rule was judged for a context: matched, failed or unknown.
+// FlagRuleVerdict is the verdict on a rule for a context: matched, failed or unknown.
 type FlagRuleVerdict struct {
 	Rule    string
 	Verdict string
 }
 
-// Explain returns how each rule of a flag is judged, up to the one that decides.
+// Explain returns the verdict on each rule of a flag, up to the deciding one.
 func (s *FlagSet) Explain(entry *FlagEntry, context *FlagContext) (verdicts []FlagRuleVerdict) {
 	for n := range entry.Flag.rules {
 		rule, id := &entry.Flag.rules[n], entry.Flag.ruleIDs[n]
@@ -354,5 +359,5 @@ func (s *FlagSet) Explain(entry *FlagEntry, context *FlagContext) (verdicts []Fl
 	return verdicts
 }
 
-// BucketID returns whose share of the rollout a context counts for.
+// BucketID returns the id of a context that the flag's rollout uses.
 func (e *FlagEntry) BucketID(context *FlagContext) string { return e.Flag.bucketID(context) }

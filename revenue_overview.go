@@ -220,14 +220,14 @@ func (t *RevenueTotals) paid(flow *ledgerFlow, sign int64) {
 	t.Payments += sign * flow.converted
 }
 
-// PersonRevenue sums up the subscriptions of one person.
+// PersonRevenue combines the subscriptions of one person.
 type PersonRevenue struct {
 	// Status is one of RevenueStatuses.
 	Status string
 	// MRRCents is in the reporting currency Currency.
 	MRRCents int64
 	Currency string
-	// Paid is set where any of the subscriptions was ever active.
+	// Paid is set if any of the subscriptions was ever active.
 	Paid bool
 }
 

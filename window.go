@@ -25,25 +25,24 @@ func (Interval) Values() []Interval { return []Interval{Hour, Day, Week, Month} 
 // MaxWindowDays is the longest custom window (contract 32).
 const MaxWindowDays = 400
 
-// The years that a custom window may touch: what the store can hold.
+// The years that a custom window may touch: the years that the store can represent.
 const (
 	minWindowYear = 1970
 	maxWindowYear = 2199
 )
 
-// FilteredDays is how much of a window a filtered read covers (Limits: filtered
-// analytics reads).
+// FilteredDays is the part of a window that a filtered read covers (Limits: filtered analytics reads).
 const FilteredDays = 90
 
 // hourDays is the window, in days, from which hours are too fine (contract 50).
 const hourDays = 90
 
-// Window is the span of time that a read covers: From is inside, To is not.
+// Window is the span of time that a read covers: From is included, To is excluded.
 type Window struct {
-	// Key is the word that asked for the window, for example 7d.
+	// Key is the range word of the window, for example 7d.
 	Key      string
 	From, To time.Time
-	// Interval is the window's own grain.
+	// Interval is the window's default interval.
 	Interval Interval
 	// Location is the application's time zone; days begin at its midnights.
 	Location *time.Location
@@ -57,10 +56,9 @@ func WindowKeys() []string {
 	return []string{"24h", "7d", "14d", "30d", "90d", "12m", "today", "yesterday", "custom:<YYYY-MM-DD>..<YYYY-MM-DD>"}
 }
 
-// ParseWindow reads a range word. Relative windows end with the second of now, so
-// that the same questions of one second are one question (docs/decisions/0032-read-raw-rows-by-numbers.md), and are exactly as
-// long as they say, measured by the clock on the wall of loc; custom windows run
-// from the first day's midnight to the end of the last day.
+// ParseWindow parses a range word. Relative windows end with the second of now, so that equal requests of the same
+// second are one query (docs/decisions/0032-read-raw-rows-by-numbers.md). Their length is exact by the local time of
+// loc. Custom windows reach from the first day's midnight to the end of the last day.
 func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldError) {
 	if key == "" {
 		key = DefaultWindow
@@ -90,7 +88,7 @@ func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldE
 	return window, nil
 }
 
-// parseCustomWindow reads custom:<first day>..<last day>.
+// parseCustomWindow parses custom:<first day>..<last day>.
 func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, problem *FieldError) {
 	invalid := func(format string, args ...any) (time.Time, time.Time, *FieldError) {
 		return from, to, &FieldError{Field: "range", Code: "unknown_value", Message: fmt.Sprintf(format, args...), Allowed: WindowKeys()}
@@ -123,7 +121,7 @@ func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, prob
 // secondAfter returns the first whole second that is not before an instant.
 func secondAfter(t time.Time) time.Time { return t.Add(time.Second - 1).Truncate(time.Second) }
 
-// grain returns the window's own interval (contract 32).
+// grain returns the window's default interval (contract 32).
 func (w Window) grain() Interval {
 	switch length := w.To.Sub(w.From); {
 	case length <= 48*time.Hour:
@@ -136,8 +134,8 @@ func (w Window) grain() Interval {
 	return Month
 }
 
-// Previous returns the equally long window immediately before. Its length is measured by the clock on the wall, so
-// that the days before a change of the clock are whole days; 24h is exactly as long as it says.
+// Previous returns the equally long window immediately before. Its length is measured in local time, so that the days
+// before a clock change are whole days; 24h is always exactly 24 hours.
 func (w Window) Previous() Window {
 	previous := w
 	previous.To = w.From
@@ -155,14 +153,13 @@ func (w Window) Previous() Window {
 	return previous
 }
 
-// onTheWall returns what the clocks of a place show at an instant, as an instant of UTC.
+// onTheWall returns the local time of a place at an instant, as an instant of UTC.
 func onTheWall(t time.Time, loc *time.Location) time.Time {
 	local := t.In(loc)
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
 }
 
-// Capped returns the part of the window that a filtered read covers and whether
-// that is less than the whole.
+// Capped returns the part of the window that a filtered read covers and whether it is less than the whole window.
 func (w Window) Capped() (Window, bool) {
 	earliest := w.To.In(w.Location).AddDate(0, 0, -FilteredDays)
 	if !w.From.Before(earliest) {
@@ -172,7 +169,7 @@ func (w Window) Capped() (Window, bool) {
 	return w, true
 }
 
-// Intervals lists the intervals that the window may be cut into.
+// Intervals lists the intervals into which the window may be divided.
 func (w Window) Intervals() []Interval {
 	if !w.To.Before(w.From.AddDate(0, 0, hourDays)) {
 		return []Interval{Day, Week, Month}
@@ -180,8 +177,7 @@ func (w Window) Intervals() []Interval {
 	return []Interval{Hour, Day, Week, Month}
 }
 
-// ParseInterval reads the interval of a series; the empty word is the window's
-// own grain.
+// ParseInterval parses the interval of a series; the empty word is the window's default.
 func (w Window) ParseInterval(word string) (Interval, *FieldError) {
 	if word == "" {
 		return w.Interval, nil
@@ -199,8 +195,7 @@ func (w Window) ParseInterval(word string) (Interval, *FieldError) {
 	}
 }
 
-// Buckets returns the beginnings of all buckets that the window touches, the
-// first one possibly before From.
+// Buckets returns the beginnings of all buckets that the window touches; the first one may begin before From.
 func (w Window) Buckets(interval Interval) []time.Time {
 	var out []time.Time
 	for t := interval.Floor(w.From.In(w.Location)); t.Before(w.To); t = interval.Next(t) {
@@ -209,13 +204,12 @@ func (w Window) Buckets(interval Interval) []time.Time {
 	return out
 }
 
-// Floor returns the beginning of the bucket that holds t, in t's location.
-// Weeks begin on Monday.
+// Floor returns the beginning of the bucket that contains t, in t's location. Weeks begin on Monday.
 func (i Interval) Floor(t time.Time) time.Time {
 	year, month, day := t.Date()
 	switch i {
 	case Hour:
-		// Truncating the elapsed minutes keeps both hours of a clock set back apart.
+		// Truncating the elapsed minutes separates the two equal hours after the clock is set back.
 		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
 	case Week:
 		day -= (int(t.Weekday()) + 6) % 7
@@ -226,9 +220,9 @@ func (i Interval) Floor(t time.Time) time.Time {
 	return midnight(year, month, day, t.Location())
 }
 
-// midnight returns the first instant of a day: the end of the day before, going back from
-// noon. Where the clock is set forward at midnight, that is not 00:00; where it is set
-// back to midnight, 00:00 happens twice, and time.Date may name the second one.
+// midnight returns the first instant of a day: the end of the previous day, found backwards from noon. If the clock is
+// set forward at midnight, that is not 00:00. If it is set back to midnight, 00:00 happens twice, and time.Date may
+// return the second one.
 func midnight(year int, month time.Month, day int, loc *time.Location) time.Time {
 	noon := time.Date(year, month, day, 12, 0, 0, 0, loc)
 	year, month, day = noon.Date()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestExportsAndCampaignsHoldWhatWasAccepted asks for an export and sends a campaign right after people were accepted.
-// The server of the test stores blocks seldom.
+// TestExportsAndCampaignsHoldWhatWasAccepted requests an export and sends a campaign right after people were accepted.
+// The server of the test rarely stores blocks.
 func TestExportsAndCampaignsHoldWhatWasAccepted(t *testing.T) {
 	const people = 60
 	mail := startMail(t, nil)

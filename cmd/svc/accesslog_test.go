@@ -22,8 +22,7 @@ import (
 	"svc/cmd/svc/importer"
 )
 
-// recounted are the counts of a plain reading of the log. It shares no code with the
-// service.
+// recounted holds the counts of a simple independent reading of the log. It shares no code with the service.
 type recounted struct {
 	sent, skipped, malformed int
 	paths, days, referrers   map[string]int
@@ -35,7 +34,7 @@ var (
 	static   = regexp.MustCompile(`(?i)\.(png|jpg|jpeg|gif|ico|svg|webp|css|js|map|woff|woff2|ttf|eot|mp4|webm|pdf|zip|gz|tar|tgz|rpm|deb|jar|exe|dmg|xml|txt|json|rss|atom)$`)
 )
 
-// visit is a visitor's present visit: all its pages were referred by what referred the first.
+// visit is a visitor's present visit: all its pages have the referrer of the first one.
 type visit struct {
 	last     time.Time
 	referrer string
@@ -112,8 +111,8 @@ func top(counts map[string]int, n int) []string {
 	return names[:min(n, len(names))]
 }
 
-// TestTheAccessLogsNumbers replays the 10,000 lines of a real web server's log
-// through the ingest path and compares what the API says with a recount.
+// TestTheAccessLogsNumbers replays the 10,000 lines of a real web server's log through the ingest path and compares the
+// API's answers with a recount.
 func TestTheAccessLogsNumbers(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	end := time.Now().UTC().Truncate(time.Second).Add(-2 * time.Hour)
@@ -186,7 +185,7 @@ func checkSharedPage(t *testing.T, s *server) {
 	if page.status != 200 {
 		t.Fatalf("reading the page: %d %s", page.status, page.body)
 	}
-	body := regexp.MustCompile(`(\d),(\d)`).ReplaceAll(page.body, []byte("$1$2")) // thousands stand apart
+	body := regexp.MustCompile(`(\d),(\d)`).ReplaceAll(page.body, []byte("$1$2")) // the page separates thousands
 	numbers := s.get(appPath + "/analytics/overview?range=7d")
 	for _, metric := range []string{"visitors", "pageviews", "sessions"} {
 		if shown := fmt.Sprintf(`title="%v"`, numbers[metric]); !strings.Contains(string(body), shown) {

@@ -32,15 +32,15 @@ func (s *server) admin(args ...string) (map[string]any, error) {
 	return answer, nil
 }
 
-// operatorAddr finds the operator's listener in what the server printed.
+// operatorAddr finds the operator's listener in the server's output.
 func (s *server) operatorAddr() string {
 	_, rest, _ := strings.Cut(s.output.String(), "operator: http://")
 	addr, _, _ := strings.Cut(rest, ")")
 	return addr
 }
 
-// TestTheOperatorManagesPeopleAndTokens walks an operator's day: a new member
-// with a token, the console session, and the end of both.
+// TestTheOperatorManagesPeopleAndTokens follows an operator's day: a new member with a token, the console session, and
+// the end of both.
 func TestTheOperatorManagesPeopleAndTokens(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	must := func(args ...string) map[string]any {
@@ -111,8 +111,8 @@ func TestAdminExplainsItself(t *testing.T) {
 	}
 }
 
-// TestAStrangerIsInvitedAndAccepts leads a person whom an organization invites from the
-// invitation to the seat: nothing is told of the person before, and the ledger tells all.
+// TestAStrangerIsInvitedAndAccepts follows an invited person from the invitation to the seat. Nothing is disclosed
+// about the person before, and the ledger records everything.
 func TestAStrangerIsInvitedAndAccepts(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	session := func(email string) string {
@@ -162,8 +162,8 @@ func TestAStrangerIsInvitedAndAccepts(t *testing.T) {
 	}
 }
 
-// TestWhatTheOperatorDoesIsWritten asks the ledger and the audit rows of what the first
-// start, the operator and a person with tokens of their own have done.
+// TestWhatTheOperatorDoesIsWritten checks the ledger and the audit entries of the first start, the operator and a
+// person with personal tokens.
 func TestWhatTheOperatorDoesIsWritten(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	must := func(args ...string) map[string]any {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hooked makes a channel that leads to a hook, and returns its id.
+// hooked creates a channel that leads to a hook, and returns its id.
 func (s *server) hooked(hook *hook) string {
 	s.t.Helper()
 	login, err := s.admin("login", "--email", "owner@acme.example")
@@ -21,7 +21,7 @@ func (s *server) hooked(hook *hook) string {
 	return channel["id"].(string)
 }
 
-// titles returns of what the hook was told.
+// titles returns the titles of the received notices.
 func (h *hook) titles() (out []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,7 +31,7 @@ func (h *hook) titles() (out []string) {
 	return out
 }
 
-// tells waits until the hook was told of exactly some things.
+// tells waits until the hook has received exactly these titles.
 func (h *hook) tells(t *testing.T, what string, want ...string) {
 	t.Helper()
 	eventually(t, what, func() error {
@@ -42,13 +42,12 @@ func (h *hook) tells(t *testing.T, what string, want ...string) {
 	})
 }
 
-// TestRulesOfTheStreamDoNotWaitForTheFlush has the longest flush interval, in which several
-// things happen one after another: what fires, fires because its block was stored early. An
-// issue is new once, also after a restart.
+// TestRulesOfTheStreamDoNotWaitForTheFlush uses the longest flush interval and triggers several rules one after
+// another: each fires because its block was stored early. An issue is new once, also after a restart.
 func TestRulesOfTheStreamDoNotWaitForTheFlush(t *testing.T) {
 	hook, dir, env := newHook(t), t.TempDir(), watched()
 	env["SVC_FLUSH_INTERVAL"] = "1m"
-	s := startServer(t, dir, watched()) // what is old is stored at once
+	s := startServer(t, dir, watched()) // old events are stored at once
 	fails := func(message string) { s.send(map[string]any{"type": "error", "message": message}) }
 	channel := `"channelIds":["` + s.hooked(hook) + `"]`
 	fails("old")
@@ -93,8 +92,7 @@ func TestRulesOfTheStreamDoNotWaitForTheFlush(t *testing.T) {
 	hook.tells(t, "nothing is told twice", told...)
 }
 
-// TestARegressionIsToldAtOnce has an issue come back while the incident that told of it is
-// open, with the longest flush interval.
+// TestARegressionIsToldAtOnce lets an issue regress while its incident is open, with the longest flush interval.
 func TestARegressionIsToldAtOnce(t *testing.T) {
 	hook, env := newHook(t), watched()
 	env["SVC_FLUSH_INTERVAL"] = "1m"

@@ -15,12 +15,12 @@ import (
 	"testing"
 )
 
-// hook is a webhook that keeps the notices that it receives.
+// hook is a webhook that records the received notices.
 type hook struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []map[string]any
-	// ids are those of the deliveries, one for each body.
+	// ids are the ids of the deliveries, one per body.
 	ids    []string
 	bad    []string
 	secret string
@@ -48,7 +48,7 @@ func newHook(t *testing.T) *hook {
 	return h
 }
 
-// told returns what the hook was told, as event and status.
+// told returns the received notices as event and status.
 func (h *hook) told() (out []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,8 +58,8 @@ func (h *hook) told() (out []string) {
 	return out
 }
 
-// TestAnIncidentFromBeginningToEnd has a target go down: the rule fires once, the hook is
-// told once, also across a restart; somebody acknowledges and resolves it.
+// TestAnIncidentFromBeginningToEnd takes a target down. The rule fires once, and the hook is notified once, also across
+// a restart. A member acknowledges and resolves the incident.
 func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 	var down atomic.Bool
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -153,8 +153,8 @@ func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-// TestAnIncidentEndsWithItsMonitor disables a monitor that is down, and deletes another
-// one: nothing would ever say that they are up again.
+// TestAnIncidentEndsWithItsMonitor disables a monitor that is down, and deletes another one: otherwise their incidents
+// would never end.
 func TestAnIncidentEndsWithItsMonitor(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	t.Cleanup(target.Close)

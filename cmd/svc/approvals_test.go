@@ -16,15 +16,14 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// outgoing is the environment of a node whose assistant asks a scripted model and may
-// call back to this machine.
+// outgoing is the environment of a node whose assistant uses a scripted model and may call back to this machine.
 func outgoing(model *llmtest.Server) map[string]string {
 	env := map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "sk-of-the-platform", "SVC_AI_BASE_URL": model.URL}
 	maps.Copy(env, watched())
 	return env
 }
 
-// seated makes a member and returns a session of theirs.
+// seated creates a member and returns a session of the member.
 func (s *server) seated(email, role string) (session string) {
 	s.t.Helper()
 	for _, args := range [][]string{{"members", "put", "--org", "acme", "--email", email, "--name", email[:2], "--role", role}, {"login", "--email", email}} {
@@ -37,7 +36,7 @@ func (s *server) seated(email, role string) (session string) {
 	return session
 }
 
-// requested asks for a test of a channel and returns the action's id.
+// requested requests a test of a channel and returns the action's id.
 func (s *server) requested(t *testing.T) string {
 	t.Helper()
 	frames := s.ask("Does the pager work?", "")
@@ -51,8 +50,8 @@ func (s *server) requested(t *testing.T) string {
 	return action["id"].(string)
 }
 
-// TestARequestIsSentOnceByASecondOperator follows a test of a channel from a question to
-// the hook, and whatever else somebody may try meanwhile.
+// TestARequestIsSentOnceByASecondOperator follows a test of a channel from a question to the hook, and tries everything
+// that must fail meanwhile.
 func TestARequestIsSentOnceByASecondOperator(t *testing.T) {
 	var channel atomic.Value
 	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
@@ -139,9 +138,8 @@ func (s *server) requestsInTheLedger(t *testing.T, id string) {
 	})
 }
 
-// TestARequestIsNotSentAgainAfterAKill kills the process between the claim of a sending
-// and its end: after the restart the request is claimed still, nobody can approve it
-// again, and the hook is told no second time.
+// TestARequestIsNotSentAgainAfterAKill kills the process between the claim of a sending and its end. After the restart
+// the request is still claimed, cannot be approved again, and the hook receives no second notice.
 func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	var channel atomic.Value
 	model := llmtest.Serve(t, svc.ProviderOpenAI, func(int, []byte) llmtest.Round {
@@ -150,7 +148,7 @@ func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	var told atomic.Int64
 	arrived, held := make(chan struct{}, 8), make(chan struct{})
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // its end is all that matters
+		_, _ = io.Copy(io.Discard, r.Body) // only its end matters
 		told.Add(1)
 		arrived <- struct{}{}
 		<-held

@@ -18,8 +18,8 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// freeAddress returns an address of loopback that nobody listens on. Its port is below those from which the kernel takes one for each connection
-// that is made, which would take it before the server under test listens.
+// freeAddress returns an unused loopback address. Its port is below the range from which the kernel assigns ports to
+// outgoing connections, which could take it before the server under test listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for {
@@ -33,14 +33,14 @@ func freeAddress(t *testing.T) string {
 	}
 }
 
-// startNodes starts nodes as processes of their own. The first one has the log and the
-// store of all; every node takes part in the cluster when startNodes returns.
+// startNodes starts nodes as separate processes. The first one serves the log and the store for all; every node takes
+// part in the cluster when startNodes returns.
 func startNodes(t *testing.T, env map[string]string) (nodes []*server) {
 	t.Helper()
 	return startNodesWith(t, env, startChild)
 }
 
-// startNodesWith starts nodes of which a function starts the first one.
+// startNodesWith starts nodes; start starts the first one.
 func startNodesWith(t *testing.T, env map[string]string, start func(t *testing.T, dir string, env map[string]string) *server) (nodes []*server) {
 	t.Helper()
 	log, store := freeAddress(t), freeAddress(t)
@@ -58,7 +58,7 @@ func startNodesWith(t *testing.T, env map[string]string, start func(t *testing.T
 			}
 		} else {
 			more["SVC_KAFKA_BROKERS"], more["SVC_CLICKHOUSE_DSN"] = log, "http://"+store+"/svc"
-			// The first node alone makes the first organization; the file tells of it.
+			// Only the first node creates the first organization; the others get its bootstrap file.
 			if err := os.WriteFile(filepath.Join(dir, "bootstrap.json"), first, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func (s *server) serves(t *testing.T, what string) {
 	})
 }
 
-// again asks at a node until the actor that is asked has an owner again.
+// again retries a request at a node until the actor has an owner again.
 func (s *server) again(t *testing.T, method, path, body string, status int) map[string]any {
 	t.Helper()
 	var answer map[string]any
@@ -104,7 +104,7 @@ func (s *server) follow(conversation, after string) []frame {
 	return s.stream("GET", appPath+"/ai/conversations/"+conversation, s.boot.Token, "", map[string]string{"Last-Event-ID": after}, nil)
 }
 
-// ascending reports whether the ids of frames grow.
+// ascending reports whether the ids of frames increase.
 func ascending(t *testing.T, frames []frame) bool {
 	t.Helper()
 	var ids []uint64
@@ -118,8 +118,8 @@ func ascending(t *testing.T, frames []frame) bool {
 	return slices.IsSorted(ids) && len(slices.Compact(ids)) == len(frames)
 }
 
-// TestAConversationIsOneOnAllNodes asks at one node, follows at another while the turn
-// runs, approves at a third and goes on at the first.
+// TestAConversationIsOneOnAllNodes asks at one node, follows at another while the turn runs, approves at a third and
+// continues at the first.
 func TestAConversationIsOneOnAllNodes(t *testing.T) {
 	held := make(chan struct{})
 	model := llmtest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
@@ -166,9 +166,8 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestATurnEndsWithItsNode kills the node that runs a turn after its first text. Another
-// node tells of the turn, ends it with a note once nobody has heard of its node for the time
-// of a lease, and takes the next question; nothing was written.
+// TestATurnEndsWithItsNode kills the node that runs a turn after its first text. Another node reports the turn, ends it
+// with a note once its node was silent for a lease, and accepts the next question. Nothing was written.
 func TestATurnEndsWithItsNode(t *testing.T) {
 	t.Parallel() // it waits for a lease
 	held := make(chan struct{})

@@ -21,7 +21,7 @@ type frame struct {
 	data      map[string]any
 }
 
-// stream sends a request and reads its stream until it ends, or until enough says so.
+// stream sends a request and reads its stream until it ends, or until enough returns true.
 func (s *server) stream(method, path, token, body string, header map[string]string, enough func(frame) bool) []frame {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func (s *server) ask(question, conversation string) []frame {
 	return s.stream("POST", appPath+"/ai/ask", s.boot.Token, string(body), nil, nil)
 }
 
-// shape writes frames as their names, with the states of statuses, text joined.
+// shape writes frames as their names, with the states of statuses and joined text.
 func shape(frames []frame) string {
 	var names []string
 	for _, f := range frames {
@@ -111,7 +111,7 @@ func rounds(list ...llmtest.Round) llmtest.Script {
 	return func(n int, _ []byte) llmtest.Round { return list[min(n, len(list)-1)] }
 }
 
-// startAssisted starts a node whose assistant asks a scripted model.
+// startAssisted starts a node whose assistant uses a scripted model.
 func startAssisted(t *testing.T, dir string, script llmtest.Script) (*server, *llmtest.Server) {
 	t.Helper()
 	model := llmtest.Serve(t, svc.ProviderOpenAI, script)
@@ -159,7 +159,7 @@ func TestAQuestionIsAnsweredWithTools(t *testing.T) {
 	}
 }
 
-// proposal asks for a change and returns the conversation's id and the action.
+// proposal requests a change and returns the conversation's id and the action.
 func (s *server) proposal(t *testing.T) (conversation string, action map[string]any) {
 	t.Helper()
 	frames := s.ask("Make a goal of signups.", "")

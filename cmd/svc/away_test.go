@@ -15,8 +15,8 @@ import (
 	"svc/storage/chdb"
 )
 
-// startBehindCable starts a server whose store is reached by an address that can be cut off, and returns
-// what starts it again over the same data.
+// startBehindCable starts a server with a store at an address that can be cut off. It returns a function that restarts
+// the server over the same data.
 func startBehindCable(t *testing.T) (start func() *server, store *cable) {
 	t.Helper()
 	library, err := chdb.FindLibrary("")
@@ -57,7 +57,7 @@ func (s *server) figure(name string) (sum float64) {
 	return sum
 }
 
-// TestWakeupsAreDeliveredWhileTheStoreIsAway has a token expire after the store was cut off.
+// TestWakeupsAreDeliveredWhileTheStoreIsAway lets a token expire after the store was cut off.
 func TestWakeupsAreDeliveredWhileTheStoreIsAway(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -76,8 +76,8 @@ func TestWakeupsAreDeliveredWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// TestColdActorsWhileTheStoreIsAway stops all actors while the store is cut off: those that were in memory
-// before go on, with all that they had, and so do others, which the log of state has.
+// TestColdActorsWhileTheStoreIsAway stops all actors while the store is cut off. Actors that were in memory continue
+// with their full state, and so do others, whose state is in the state log.
 func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -143,9 +143,9 @@ func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// TestAStartGoesOnWithoutAStoreThatIsAway starts a server while one of two stores refuses connections, and again while it
-// takes them and does not answer. What belongs to the other store is stored at once, changes are made, and readiness
-// names what is waited for. When the store is back it gets everything, once.
+// TestAStartGoesOnWithoutAStoreThatIsAway starts a server while one of two stores refuses connections, and again while
+// it accepts them but does not answer. Rows of the other store are stored at once, changes are made, and readiness
+// names the missing store. When the store returns, it receives everything once.
 func TestAStartGoesOnWithoutAStoreThatIsAway(t *testing.T) {
 	first, second := startStore(t), startStore(t)
 	gate := &storeGate{}
@@ -196,9 +196,9 @@ func TestAStartGoesOnWithoutAStoreThatIsAway(t *testing.T) {
 	wantStored(t, map[string]int{first: one.sent, second: other.sent})
 }
 
-// TestAStartWithoutAStoreThatIsAway starts a server, twice, while its first or only store is away: events are taken, changes
-// of what no actor has in memory are answered, and of two stores the other one takes what is its own at once. When the
-// store is back it gets everything, once.
+// TestAStartWithoutAStoreThatIsAway starts a server, twice, while its first or only store is unavailable. Events are
+// accepted, and changes of actors that are not in memory are answered. Of two stores, the other one stores its rows at
+// once. When the store returns, it receives everything once.
 func TestAStartWithoutAStoreThatIsAway(t *testing.T) {
 	for _, stores := range []int{1, 2} {
 		t.Run(fmt.Sprint(stores), func(t *testing.T) { startWithoutStore(t, stores) })
@@ -269,7 +269,7 @@ func startWithoutStore(t *testing.T, stores int) {
 	wantStored(t, want)
 }
 
-// wantStored holds the tables of stores to the events that were sent to each.
+// wantStored compares the tables of stores with the events that were sent to each.
 func wantStored(t *testing.T, sent map[string]int) {
 	t.Helper()
 	for addr, want := range sent {
@@ -281,7 +281,7 @@ func wantStored(t *testing.T, sent map[string]int) {
 	}
 }
 
-// TestAStoreThatIsAwayAtTheStartIsTheRightOne has another store in the place of one that was away: nothing is stored there.
+// TestAStoreThatIsAwayAtTheStartIsTheRightOne replaces an unavailable store by another one: nothing is stored there.
 func TestAStoreThatIsAwayAtTheStartIsTheRightOne(t *testing.T) {
 	first, second, foreign := startStore(t), startStore(t), startStore(t)
 	var far atomic.Pointer[string]

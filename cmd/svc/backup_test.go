@@ -23,7 +23,7 @@ import (
 	"svc/storage/owned"
 )
 
-// backUp has a server make a backup, and returns what the command printed.
+// backUp asks a server to make a backup, and returns the command's output.
 func (s *server) backUp(dir string, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	args = append([]string{dir, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)}, args...)
@@ -31,7 +31,7 @@ func (s *server) backUp(dir string, args ...string) (string, error) {
 	return stdout.String(), err
 }
 
-// restored makes a backup again in a new folder.
+// restored restores a backup into a new folder.
 func restored(t *testing.T, dir string, env map[string]string) (folder, printed string, err error) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "restored")
@@ -69,8 +69,8 @@ func (s *server) load() *load {
 	return l
 }
 
-// holds holds a restored server to what was accepted: the first events are there, no event
-// twice, nothing that was not sent, and the aggregates count what the rows are.
+// holds compares a restored server with the accepted events: the first events exist, no event exists twice, no unsent
+// event exists, and the aggregates match the rows.
 func (s *server) holds(before, after int64) {
 	s.t.Helper()
 	s.settled()
@@ -92,8 +92,7 @@ func (s *server) holds(before, after int64) {
 	}
 }
 
-// TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder makes backups under load, restores one,
-// and counts.
+// TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder makes backups under load, restores one, and counts.
 func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, map[string]string{"SVC_FLUSH_INTERVAL": "1s"})
@@ -161,8 +160,8 @@ func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARestoreOverALogFollowsIt restores a backup over the log to which its server, after the backup, wrote
-// further decisions: all of these stand, and what was deleted stays so.
+// TestARestoreOverALogFollowsIt restores a backup over a log to which its server wrote further decisions after the
+// backup. All of these decisions hold, including deletions.
 func TestARestoreOverALogFollowsIt(t *testing.T) {
 	addr := freeAddress(t)
 	log, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
@@ -220,8 +219,9 @@ func TestARestoreOverALogFollowsIt(t *testing.T) {
 	}
 }
 
-// TestABackupOfTwoStoresIsRestoredIntoTwoOthers backs up a server whose environments live on two stores, one of them moved there, while it
-// is sent events, and restores it into two empty ones: every environment has what it had, once, in its place.
+// TestABackupOfTwoStoresIsRestoredIntoTwoOthers backs up a server with environments on two stores, one of them moved
+// there, while it receives events. It restores the backup into two empty stores: every environment has its events,
+// once, on its shard.
 func TestABackupOfTwoStoresIsRestoredIntoTwoOthers(t *testing.T) {
 	list := func() (addrs []string, env map[string]string) {
 		addrs = []string{startStore(t), startStore(t)}

@@ -36,7 +36,7 @@ func configured(t *testing.T, dir string, env map[string]string) settings.Config
 // refusalTime is how long a start that should be refused may run.
 const refusalTime = time.Minute
 
-// startOnce runs a node over dir until it ends, and returns its error: none if it was not refused within refusalTime.
+// startOnce runs a node over dir until it ends, and returns its error: nil if it was not refused within refusalTime.
 func startOnce(t *testing.T, dir string, env map[string]string, stdout io.Writer) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), refusalTime)
@@ -44,13 +44,13 @@ func startOnce(t *testing.T, dir string, env map[string]string, stdout io.Writer
 	return serve(ctx, newNode(configured(t, dir, env), slog.New(slog.DiscardHandler)), stdout)
 }
 
-// deaf takes nothing.
+// deaf is an output that accepts nothing.
 type deaf struct{}
 
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
-// TestTheSecretsOfAFirstStartAreNotLost has first starts fail before, while and after the
-// secrets are made; the next start shows secrets that work, and no other ones do.
+// TestTheSecretsOfAFirstStartAreNotLost makes first starts fail before, while and after the secrets are created. Of all
+// secrets, only the ones that the next start shows work.
 func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 	dir := t.TempDir()
 	missing := map[string]string{"SVC_BOOTSTRAP_FILE": filepath.Join(dir, "missing", "bootstrap.json")}
@@ -77,7 +77,7 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 	}
 }
 
-// ready asks a node's listener.
+// ready queries a node's listener.
 func ready(addr string) (status int, body string, err error) {
 	response, err := http.Get("http://" + addr + "/readyz")
 	if err != nil {
@@ -88,7 +88,7 @@ func ready(addr string) (status int, body string, err error) {
 	return response.StatusCode, string(content), err
 }
 
-// gate is an output that takes nothing before it is opened.
+// gate is an output that accepts nothing before it is opened.
 type gate struct {
 	open chan struct{}
 	io.Writer
@@ -96,7 +96,7 @@ type gate struct {
 
 func (g gate) Write(p []byte) (int, error) { <-g.open; return g.Writer.Write(p) }
 
-// TestANodeIsNotReadyBeforeItsSecretsWereShown looks at readiness while they are not.
+// TestANodeIsNotReadyBeforeItsSecretsWereShown checks readiness before they are shown.
 func TestANodeIsNotReadyBeforeItsSecretsWereShown(t *testing.T) {
 	addr := freeAddress(t)
 	shown := gate{make(chan struct{}), io.Discard}
@@ -137,8 +137,8 @@ func background(t *testing.T, dir string, env map[string]string, stdout io.Write
 	return stop
 }
 
-// TestAStartWaitsForTheStore starts a node that has never seen its store while that is away: it says so, and serves when
-// the store is there; one that is stopped while it waits ends in order.
+// TestAStartWaitsForTheStore starts a node that has never seen its store while the store is unavailable. The node
+// reports it, and serves when the store returns. A node that is stopped while it waits ends in order.
 func TestAStartWaitsForTheStore(t *testing.T) {
 	library, err := chdb.FindLibrary("")
 	if err != nil {

@@ -27,7 +27,7 @@ func mailed(server *mailtest.Server) map[string]string {
 	return map[string]string{"SVC_MAIL_SERVER": server.URL(), "SVC_MAIL_FROM": "news@acme.example", "SVC_PUBLIC_URL": "http://svc.example"}
 }
 
-// startMail starts a mail server that keeps what it takes.
+// startMail starts a mail server that records the accepted messages.
 func startMail(t *testing.T, how func(to string, nth int) mailtest.Behaviour) *mailtest.Server {
 	t.Helper()
 	server := &mailtest.Server{Answer: how, Bodies: true}
@@ -49,7 +49,7 @@ func (s *server) operators(t *testing.T) operators {
 	return operators{s, s.seatedFresh(t, "bo@acme.example"), s.passkeySession(t)}
 }
 
-// seatedFresh makes an administrator and returns a session of theirs.
+// seatedFresh creates an administrator and returns a session of the administrator.
 func (s *server) seatedFresh(t *testing.T, email string) string {
 	t.Helper()
 	return s.seated(email, "admin")
@@ -65,7 +65,7 @@ func (o operators) do(t *testing.T, session, method, path, body string, status i
 	return object(t, got.body)
 }
 
-// approved makes a campaign that may be sent, and returns its id.
+// approved creates a campaign that may be sent, and returns its id.
 func (o operators) approved(t *testing.T, body string) string {
 	t.Helper()
 	made := o.do(t, o.author, "POST", "", body, 201)["campaign"].(map[string]any)
@@ -75,7 +75,7 @@ func (o operators) approved(t *testing.T, body string) string {
 	return id
 }
 
-// known has people be known, each with an address and a name.
+// known creates known people, each with an address and a name.
 func (s *server) known(t *testing.T, count int, traits func(n int) map[string]any) {
 	t.Helper()
 	for from := 0; from < count; from += 500 {
@@ -88,7 +88,8 @@ func (s *server) known(t *testing.T, count int, traits func(n int) map[string]an
 	s.settled()
 }
 
-// writesTo sends a campaign to everybody who is known. The mail server refuses the planted person's address, and repeats it in its answer.
+// writesTo sends a campaign to all known people. The mail server refuses the planted person's address, and repeats it
+// in its answer.
 func (s *server) writesTo(t *testing.T, people int) {
 	t.Helper()
 	o := s.operators(t)
@@ -133,7 +134,7 @@ func (s *server) completed(t *testing.T, id string) map[string]any {
 	return stats
 }
 
-// addsUp fails where the people of an audience are not those who are sent to, failed, skipped and queued.
+// addsUp fails unless the sent, failed, skipped and queued recipients add up to the audience.
 func addsUp(t *testing.T, stats map[string]any, size int) {
 	t.Helper()
 	sum := 0
@@ -225,7 +226,7 @@ func parts(t *testing.T, raw string) (header mail.Header, texts map[string]strin
 	}
 }
 
-// visit follows an address of a message at the node of a test.
+// visit follows a link of a message at the node of a test.
 func (s *server) visit(t *testing.T, method, address, body string) answer {
 	t.Helper()
 	path := strings.TrimPrefix(address, "http://svc.example")
@@ -251,7 +252,7 @@ func (s *server) visit(t *testing.T, method, address, body string) answer {
 	return answer{response.StatusCode, response.Header, content}
 }
 
-// readsMessage looks at a message as a recipient does: its parts, the picture, a link, and the unsubscription.
+// readsMessage reads a message as a recipient does: its parts, the picture, a link, and the unsubscription.
 func readsMessage(t *testing.T, s *server, mailServer *mailtest.Server, id string) {
 	header, texts := parts(t, mailServer.Body("user9@example.com"))
 	subject, err := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
@@ -292,7 +293,8 @@ func readsMessage(t *testing.T, s *server, mailServer *mailtest.Server, id strin
 	}
 }
 
-// leavesOut sends a second campaign: to nobody who unsubscribed or whose address bounced, and to who subscribed again.
+// leavesOut sends a second campaign. It skips people that unsubscribed or whose address bounced, and includes people
+// that subscribed again.
 func leavesOut(t *testing.T, o operators, mailServer *mailtest.Server) {
 	unsubscribe := func(to, body string) {
 		header, _ := parts(t, mailServer.Body(to))
@@ -330,7 +332,7 @@ func showsCampaign(t *testing.T, s *server, id string) {
 	t.Errorf("the timeline has no campaign: %v", s.get(appPath+"/people/"+person["id"].(string)+"/timeline?kind=activity"))
 }
 
-// TestACampaignIsApprovedByAnother tries what the life of a campaign does not permit.
+// TestACampaignIsApprovedByAnother tries the transitions that the life of a campaign does not permit.
 func TestACampaignIsApprovedByAnother(t *testing.T) {
 	mailServer := startMail(t, nil)
 	s := startServer(t, t.TempDir(), mailed(mailServer))
@@ -351,7 +353,7 @@ func TestACampaignIsApprovedByAnother(t *testing.T) {
 	o.do(t, o.author, "POST", path+"/decide", `{"decision":"return","revision":2,"reason":"typo"}`, 200)
 	o.do(t, o.author, "PATCH", path, `{"subject":"Hello"}`, 200)
 	o.do(t, o.author, "POST", path+"/submit", "", 200)
-	// Both have written of it now; a third member approves.
+	// Both have edited it now; a third member approves.
 	refused(o.second, "/decide", `{"decision":"approve","revision":5}`, 403, "own_campaign")
 	other := o.approved(t, `{"name":"Later","subject":"Hi","text":"Hi"}`)
 	path = "/" + other
@@ -386,10 +388,10 @@ func (s *server) ledgerKinds(session, prefix string) (kinds []svc.LedgerKind) {
 	return kinds
 }
 
-// TestACampaignIsSentAcrossKills kills the server again and again while it sends: nobody gets two messages, and everybody gets one
-// but those whose message was on its way at a kill.
+// TestACampaignIsSentAcrossKills kills the server repeatedly while it sends: no person gets two messages. Every person
+// gets one, except people whose message was on its way at a kill.
 //
-// With SVC_TEST_RECIPIENTS=100000 it is the measure of a large sending.
+// With SVC_TEST_RECIPIENTS=100000 it measures a large sending.
 func TestACampaignIsSentAcrossKills(t *testing.T) {
 	people, kills := 3000, 3
 	if testing.Short() {

@@ -186,7 +186,7 @@ func moduleRow() changeable {
 	}
 }
 
-// originRow is the list of origins that browsers may send from with a public key.
+// originRow is the list of origins from which browsers may send with a public key.
 func originRow() changeable {
 	allowed, refused := "https://shop.example", "https://other.example"
 	put := func(c *workshop, origins string) { c.manage("PATCH", "", `{"allowedOrigins":[`+origins+`]}`) }

@@ -120,8 +120,8 @@ func (c *clustered) close() {
 	}
 }
 
-// nodeAddr identifies this node in the group: by its address, or by its folder if it has no address and no other node
-// can call it.
+// nodeAddr identifies this node in the group: by its address, or by its folder if it has no address and cannot be
+// called.
 func (n *node) nodeAddr() string {
 	if n.clustered.wire != nil {
 		return n.clustered.wire.Self()

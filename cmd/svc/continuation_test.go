@@ -10,8 +10,8 @@ import (
 	"svc/http/sentry"
 )
 
-// storeAsBefore stores an event as the version before stored it: under the issue that the
-// former grouping makes of it. It returns that issue's id.
+// storeAsBefore stores an event as the previous version did: under the issue of the former grouping. It returns that
+// issue's id.
 func (s *server) storeAsBefore(payload string, at time.Time) string {
 	s.t.Helper()
 	app, err := s.node.apps.Get(s.t.Context(), svc.AppRef{Org: "acme", App: "web"})
@@ -42,9 +42,8 @@ func (s *server) storeAsBefore(payload string, at time.Time) string {
 	return svc.IssueID(number)
 }
 
-// TestIssuesOfTheFormerGroupingGoOn has an installation with an issue that threw two faults
-// together. After the upgrade the first of them to occur goes on with it, resolved as it is
-// and by its id, and the other one is an issue of its own.
+// TestIssuesOfTheFormerGroupingGoOn starts with an issue that combined two faults. After the upgrade, the first fault
+// to occur continues it, with its resolution and its id. The other one is a separate issue.
 func TestIssuesOfTheFormerGroupingGoOn(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	java := func(id int, class string) string {

@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse/database"
 )
 
-// crowd makes the events of 500,000 visitors of three applications: sessions of one to
-// nine events, cut and added up as svc.Session does it, stored in the order of their time.
+// crowd generates the events of 500,000 visitors of three applications: sessions of one to nine events, folded as
+// svc.Session does it, stored in the order of their time.
 type crowd struct {
 	random       *rand.Rand
 	environments [3]uint64
@@ -30,8 +30,8 @@ const (
 	crowdTail = 40 * time.Minute
 )
 
-// newCrowd makes a crowd whose sessions begin between two instants. A third of its events
-// are those of the environment.
+// newCrowd returns a crowd with sessions that begin between two instants. A third of its events belong to the
+// environment.
 func newCrowd(environment uint64, from, to time.Time, events int) *crowd {
 	return &crowd{
 		random:       rand.New(rand.NewPCG(1, 2)),
@@ -60,7 +60,7 @@ func (c *crowd) store(ctx context.Context, db *database.DB) error {
 	return nil
 }
 
-// session appends the events of one session, at most a number, and returns how many.
+// session appends the events of one session, at most most, and returns their number.
 func (c *crowd) session(block *block.Block, n int, at time.Time, most int) int {
 	r := c.random
 	visitor := r.IntN(crowdVisitors)

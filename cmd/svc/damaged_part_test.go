@@ -45,7 +45,7 @@ func flipBytes(t *testing.T, dir string) {
 }
 
 // TestAFlippedByteIsNamedAndRepaired flips bytes in a part of the events. Readiness names the damage after the first
-// read that meets it. A backup refuses to copy the part, and a repair sets the part aside.
+// read of it. A backup refuses to copy the part, and a repair sets the part aside.
 func TestAFlippedByteIsNamedAndRepaired(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -15,7 +15,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// passkeySession opens a session of the first owner as one that a passkey opened.
+// passkeySession opens a session of the first owner that counts as opened by a passkey.
 func (s *server) passkeySession(t *testing.T) string {
 	t.Helper()
 	owner, err := s.node.identity.User(t.Context(), firststart.Owner, "")
@@ -39,8 +39,8 @@ func keptOnDeletion() map[string]string {
 	}
 }
 
-// remains counts the rows of an application in every table that has rows of environments or applications, and lists the owners of
-// entities below its address. No table may be unknown.
+// remains counts the rows of an application in every table with rows of environments or applications, and lists the
+// owners of entities below its address. It fails for an unknown table.
 func (s *server) remains(t *testing.T, app svc.Application, address string) (found []string) {
 	t.Helper()
 	conn := s.node.db.StateStore.Conn()
@@ -69,8 +69,8 @@ func (s *server) remains(t *testing.T, app svc.Application, address string) (fou
 	return append(found, clickhousetest.Ask[[]string](t, conn, "SELECT groupUniqArray(concat(owner, ' ', kind)) FROM entities WHERE NOT deleted AND position(owner, '"+address+"') > 0 AND kind != 'application'")...)
 }
 
-// TestADeletedApplicationIsGone deletes an application in which a person left traces everywhere. At once no key of it is
-// accepted and no answer shows anything; after the bound nothing is stored. A restart brings nothing back.
+// TestADeletedApplicationIsGone deletes an application in which a person left traces everywhere. At once its keys are
+// refused and no answer shows any of its data. After the bound nothing is stored. A restart restores nothing.
 func TestADeletedApplicationIsGone(t *testing.T) {
 	dir := t.TempDir()
 	env := watched()
@@ -146,7 +146,7 @@ func TestADeletedApplicationIsGone(t *testing.T) {
 	s.deletedAtOnce(t, page, ids)
 }
 
-// forwards has a conversion of the planted person wait for a destination that refuses it.
+// forwards makes a conversion of the planted person wait for a destination that refuses it.
 func (s *server) forwards(t *testing.T) {
 	t.Helper()
 	shop := newReceiver(t)
@@ -161,7 +161,7 @@ func (s *server) forwards(t *testing.T) {
 	})
 }
 
-// deletedAtOnce fails where a key of the application is accepted, or an answer shows anything of it.
+// deletedAtOnce fails if a key of the application is accepted, or an answer shows any of its data.
 func (s *server) deletedAtOnce(t *testing.T, page string, ids map[string]string) {
 	t.Helper()
 	if got := s.call("POST", "/api/v1/batch", s.boot.Keys["production"].Secret, []byte(`{"items":[{"type":"page"}]}`), nil); got.status != 401 {
@@ -186,7 +186,7 @@ func (s *server) deletedAtOnce(t *testing.T, page string, ids map[string]string)
 	}
 }
 
-// TestADeletedOrganizationIsGone deletes an organization: its members, tokens and applications go with it.
+// TestADeletedOrganizationIsGone deletes an organization: its members, tokens and applications are removed with it.
 func TestADeletedOrganizationIsGone(t *testing.T) {
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_ERASURE_DELAY": "300ms"})
 	s.send(item("e-1", "somebody", "/a", time.Now()))
@@ -233,7 +233,7 @@ func TestADeletedOrganizationIsGone(t *testing.T) {
 	})
 }
 
-// tableOf names the table to which a file of the store belongs, and whether its part is used.
+// tableOf returns the table of a file of the store, and whether its part is in use.
 func (s *server) tableOf(t *testing.T, file string) []string {
 	t.Helper()
 	return clickhousetest.Ask[[]string](t, s.node.db.StateStore.Conn(), "SELECT groupArray(concat(table, ' ', toString(active))) FROM system.parts WHERE startsWith('"+file+"', path)")

@@ -11,7 +11,7 @@ import (
 	"svc/cmd/svc/operator"
 )
 
-// TestADemoFillsEveryPage sends the demo to a real node, twice, and asks for what the pages show.
+// TestADemoFillsEveryPage sends the demo to a real node, twice, and requests the data of the pages.
 func TestADemoFillsEveryPage(t *testing.T) {
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_RATE_LIMIT": "0"})
 	var stdout, stderr bytes.Buffer

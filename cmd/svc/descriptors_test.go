@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestTooFewFilesAreSaidAtTheStart starts a process that would fail in the middle of its work.
+// TestTooFewFilesAreSaidAtTheStart starts a process that would fail later, in the middle of its work.
 func TestTooFewFilesAreSaidAtTheStart(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), childVariable+"=1", filesVariable+"=256", "SVC_HTTP_ADDR=127.0.0.1:0", "SVC_ADMIN_ADDR=127.0.0.1:0", "SVC_DATA_DIR="+t.TempDir())
@@ -20,8 +20,8 @@ func TestTooFewFilesAreSaidAtTheStart(t *testing.T) {
 	}
 }
 
-// TestClientsDoNotTakeTheFilesOfTheLog opens more connections to a process than it may open
-// files: what was begun before goes on, and ingest works again once they are gone.
+// TestClientsDoNotTakeTheFilesOfTheLog opens more connections to a process than its file limit. Earlier work continues,
+// and ingest works again once the connections are gone.
 func TestClientsDoNotTakeTheFilesOfTheLog(t *testing.T) {
 	s := startChild(t, t.TempDir(), map[string]string{filesVariable: "1024"})
 	s.send(item("before", "me", "/", time.Now()))

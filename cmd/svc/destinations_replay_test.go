@@ -13,7 +13,7 @@ import (
 	"svc"
 )
 
-// skipping is a clock that a test puts forward.
+// skipping is a clock that a test advances.
 type skipping struct{ ahead atomic.Int64 }
 
 func (c *skipping) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -37,7 +37,7 @@ func (s *server) parked(clock *skipping, id string, want int) []map[string]any {
 				clock.ahead.Add(int64(next.Sub(clock.now()) + time.Millisecond))
 			}
 		}
-		s.get(destinationsPath) // asks the queue, which looks at its clock
+		s.get(destinationsPath) // a read makes the queue check its clock
 		if rows = s.deliveries(id, "status=parked"); len(rows) != want {
 			return fmt.Errorf("%d are", len(rows))
 		}
@@ -53,8 +53,8 @@ func (s *server) replay(id, body string) (int, map[string]any) {
 	return got.status, object(s.t, got.body)
 }
 
-// TestParkedDeliveriesAreReplayed has a receiver refuse conversions until they are parked, and replays one and then all. Each
-// arrives under the ids that it had before.
+// TestParkedDeliveriesAreReplayed lets a receiver refuse conversions until they are parked, and replays one and then
+// all. Each arrives under its earlier ids.
 func TestParkedDeliveriesAreReplayed(t *testing.T) {
 	clock, shop := &skipping{}, newReceiver(t)
 	s := startServerWith(t, t.TempDir(), watched(), func(n *node) []module { n.now = clock.now; return nil })
@@ -111,8 +111,8 @@ func TestParkedDeliveriesAreReplayed(t *testing.T) {
 	}
 }
 
-// TestParkedDeliveriesOfTheErasedAreGone erases a person of whom one delivery is parked and another one waits while the
-// destination is switched off. Neither is shown, sent or stored after it.
+// TestParkedDeliveriesOfTheErasedAreGone erases a person with one parked delivery and another one that waits while the
+// destination is off. Afterwards neither is shown, sent or stored.
 func TestParkedDeliveriesOfTheErasedAreGone(t *testing.T) {
 	clock, shop, dir := &skipping{}, newReceiver(t), t.TempDir()
 	env := watched()
@@ -161,7 +161,7 @@ func TestParkedDeliveriesOfTheErasedAreGone(t *testing.T) {
 			return fmt.Errorf("the log shows %v", rows)
 		}
 		for _, file := range filesWith(t, dir) {
-			// Parts that were replaced are the engine's to drop.
+			// The engine drops replaced parts itself.
 			if parts := s.tableOf(t, file); !strings.HasPrefix(file, filepath.Join(dir, "log")) && (len(parts) != 1 || !strings.HasSuffix(parts[0], " 0")) {
 				return fmt.Errorf("%s of %q holds a planted text", file, parts)
 			}

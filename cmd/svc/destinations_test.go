@@ -16,7 +16,7 @@ import (
 	"svc"
 )
 
-// received is one request that a receiver took.
+// received is one request that a receiver accepted.
 type received struct {
 	header http.Header
 	raw    []byte
@@ -34,7 +34,7 @@ type received struct {
 	}
 }
 
-// receiver is a webhook's other end. It answers 204 unless answer says otherwise.
+// receiver is a webhook's receiver. It answers 204 unless answer decides otherwise.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -65,7 +65,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// requests returns what was taken.
+// requests returns the accepted requests.
 func (r *receiver) requests() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *receiver) requests() []received {
 
 const destinationsPath = "/api/v1/apps/acme/web/destinations"
 
-// destination makes a destination in the console and returns its id and its secret.
+// destination creates a destination in the console and returns its id and its secret.
 func (s *server) destination(session, body string) (id, secret string) {
 	s.t.Helper()
 	got := s.call("POST", "/console"+destinationsPath, session, []byte(body), nil)
@@ -97,7 +97,8 @@ func (r *received) signed(secret string) bool {
 
 const purchases = `{"kind":"webhook","name":"Shop","mapping":[{"event":"purchase","destinationEvent":"Purchase","valueProperty":"total","currency":"eur"}],"config":{"url":"%s"}}`
 
-// TestAConversionIsForwarded follows conversions from ingest to a webhook: what is sent, what is not, and what the log says.
+// TestAConversionIsForwarded follows conversions from ingest to a webhook: the sent and the unsent ones, and the
+// delivery log.
 func TestAConversionIsForwarded(t *testing.T) {
 	s := startServer(t, t.TempDir(), watched())
 	session, shop := s.session(), newReceiver(t)
@@ -159,7 +160,7 @@ func TestAConversionIsForwarded(t *testing.T) {
 	s.forgets(t, session, id, shop)
 }
 
-// rotates has two secrets sign during a rotation.
+// rotates checks that two secrets sign during a rotation.
 func (s *server) rotates(t *testing.T, session, id, secret string, shop *receiver) {
 	t.Helper()
 	const next = "another-signing-secret"
@@ -177,7 +178,8 @@ func (s *server) rotates(t *testing.T, session, id, secret string, shop *receive
 	}
 }
 
-// forgets sends nothing of a person who was erased while a conversion waited, and nothing of a deleted destination.
+// forgets checks that nothing is sent of a person that was erased while a conversion waited, nor for a deleted
+// destination.
 func (s *server) forgets(t *testing.T, session, id string, shop *receiver) {
 	t.Helper()
 	shop.mu.Lock()
@@ -207,7 +209,8 @@ func (s *server) forgets(t *testing.T, session, id string, shop *receiver) {
 	}
 }
 
-// TestConversionsAreBegunOnceAcrossKills kills the process while it forwards. Every conversion arrives, under one delivery.
+// TestConversionsAreBegunOnceAcrossKills kills the process while it forwards. Every conversion arrives, as one
+// delivery.
 func TestConversionsAreBegunOnceAcrossKills(t *testing.T) {
 	dir, shop := t.TempDir(), newReceiver(t)
 	s := startServer(t, dir, watched())

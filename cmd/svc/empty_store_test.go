@@ -17,9 +17,8 @@ import (
 	"svc/storage/vault"
 )
 
-// emptyStore is the folder of an embedded store that has its tables and no rows. To make the tables is
-// most of what the start of a server costs, so all but the first server of a test process start
-// from a copy of it.
+// emptyStore is the folder of an embedded store with its tables and no rows. Creating the tables is most of the cost of
+// a server's start, so all servers of a test process except the first start from a copy.
 type emptyStore struct {
 	mu      sync.Mutex
 	starts  int
@@ -29,7 +28,7 @@ type emptyStore struct {
 
 var empty emptyStore
 
-// copyInto makes the store of a data directory that has none.
+// copyInto creates the store of a data directory that has none.
 func (e *emptyStore) copyInto(t testing.TB, dir string) {
 	t.Helper()
 	store := filepath.Join(dir, "store")
@@ -39,7 +38,7 @@ func (e *emptyStore) copyInto(t testing.TB, dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.starts++
-	if e.starts == 1 { // a process with one server makes no use of a copy, and one server is to make its tables itself
+	if e.starts == 1 { // a process with one server does not need a copy, and one server must create its tables itself
 		return
 	}
 	if e.starts == 2 {

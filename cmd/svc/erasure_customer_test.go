@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestACustomerOfBillingAloneIsErased erases somebody who never sent an event, by the id that the billing system uses, and bills the id again.
+// TestACustomerOfBillingAloneIsErased erases a person that never sent an event, by the id that the billing system uses,
+// and bills the id again.
 func TestACustomerOfBillingAloneIsErased(t *testing.T) {
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_ERASURE_DELAY": "1s"})
 	bill := func(number int) {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestWhatIncidentsQuoteOfTheErasedIsGone has an alert rule report an error whose message names a person, and erases the person: neither the
-// incident nor any file but those of the log names the person. The rest of the incident's title stays, with the phone number masked as before.
+// TestWhatIncidentsQuoteOfTheErasedIsGone lets an alert rule report an error whose message names a person, and erases
+// the person. Neither the incident nor any file outside the log names the person. The rest of the incident's title
+// remains, with the phone number masked as before.
 func TestWhatIncidentsQuoteOfTheErasedIsGone(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, map[string]string{"SVC_ERASURE_DELAY": "1s", "SVC_LOG_RETENTION": "1h"})

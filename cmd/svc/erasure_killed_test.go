@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestAnErasureGoesOnAfterAKill erases people while a server is killed at each step: right after the answer, when rows of the first one are
-// removed, and between the two turns of removing. Nobody comes back, everything is removed once, and the numbers are those of the others.
+// TestAnErasureGoesOnAfterAKill erases people while a server is killed at each step: right after the answer, during the
+// removal of the first rows, and between the two removal passes. No person returns, everything is removed once, and the
+// remaining numbers are those of the other people.
 func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"SVC_ERASURE_DELAY": "1s"}
@@ -57,7 +58,7 @@ func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 			if step != "complete" && len(rows) == people-1 {
 				for _, row := range rows {
 					if row.(map[string]any)["status"] == "complete" {
-						return nil // it was faster than the question
+						return nil // the erasure ended before the look-up
 					}
 				}
 			}

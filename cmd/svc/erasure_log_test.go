@@ -73,7 +73,7 @@ func soon(t *testing.T, retention *kafka.Retention) {
 	})
 }
 
-// filesOfLog returns the files of the log that hold a text.
+// filesOfLog returns the files of the log that contain a text.
 func filesOfLog(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	log := filepath.Join(dir, "log")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestAnErasedPersonIsGoneFromAllNodes plants a person at a node of three, erases the person through another, and looks for the texts in
-// every answer of all of them at once, and in every file of their folders after the bound.
+// TestAnErasedPersonIsGoneFromAllNodes plants a person at a node of three and erases the person through another. It
+// searches for the texts in every answer of all nodes at once, and in every file of their folders after the bound.
 func TestAnErasedPersonIsGoneFromAllNodes(t *testing.T) {
 	env := map[string]string{"SVC_ERASURE_DELAY": "3s", "SVC_LOG_RETENTION": "1h"}
 	nodes := startNodesWith(t, env, func(t *testing.T, dir string, env map[string]string) *server {
@@ -21,7 +21,7 @@ func TestAnErasedPersonIsGoneFromAllNodes(t *testing.T) {
 	shortenOldParts(t, first)
 	ids := first.plant(t)
 	rows := first.node.handler.Routes()
-	for i, s := range nodes { // what they remember of the person is erased as well
+	for i, s := range nodes { // their caches must forget the person as well
 		for _, path := range []string{"/people/" + ids["person"], "/people?q=zephyrine", "/events?search=zephyrine", "/analytics/live", "/analytics/breakdown?dimension=path&range=24h"} {
 			if got := s.call("GET", appPath+path, s.boot.Token, nil, nil); len(shownIn(got.body)) == 0 {
 				t.Errorf("node %d: %s shows nothing of the person: %d %s", i, path, got.status, excerpt(got.body))
@@ -61,7 +61,7 @@ func TestAnErasedPersonIsGoneFromAllNodes(t *testing.T) {
 	})
 }
 
-// erasedInLedger compares the entries of erasures with how many people were erased.
+// erasedInLedger compares the ledger entries of erasures with the number of erased people.
 func (s *server) erasedInLedger(t *testing.T, people int) {
 	t.Helper()
 	entries, _, err := s.node.db.LedgerEntries(t.Context(), "acme", "person.erased", 0, 1000)
@@ -70,8 +70,9 @@ func (s *server) erasedInLedger(t *testing.T, people int) {
 	}
 }
 
-// TestAnErasureGoesOnElsewhereAfterAKill erases people through nodes that are killed meanwhile, among them those that remove the rows of
-// earlier ones, and repeats each request at another node. Nobody comes back, and each erasure is there once.
+// TestAnErasureGoesOnElsewhereAfterAKill erases people through nodes that are killed meanwhile, including nodes that
+// remove the rows of earlier people. It repeats each request at another node. No person returns, and each erasure
+// exists once.
 func TestAnErasureGoesOnElsewhereAfterAKill(t *testing.T) {
 	const people, events = 4, 25
 	nodes := startNodes(t, map[string]string{"SVC_ERASURE_DELAY": "1s"})
@@ -101,12 +102,12 @@ func TestAnErasureGoesOnElsewhereAfterAKill(t *testing.T) {
 		time.AfterFunc(time.Duration(rand.IntN(400))*time.Millisecond, func() { nodes[at].stopped(); close(killed) }) // at any step of the request
 		_, _ = erase(nodes[at])                                                                                       // the node may die before it answers
 		<-killed
-		if at == 0 { // it has the log and the store of all
+		if at == 0 { // it has the log and the store of all nodes
 			nodes[0] = startAgain(t, nodes[0])
 		}
 		eventually(t, "another node answers the repeated request", func() error {
 			got, err := erase(nodes[elsewhere])
-			// Where the first request took effect, the person is gone already; the erasures are counted below.
+			// If the first request took effect, the person is already gone; the erasures are counted below.
 			if err != nil || got.status != 202 && got.status != 404 {
 				return fmt.Errorf("%d %s: %w", got.status, got.body, err)
 			}

@@ -25,9 +25,9 @@ func (s *server) erase(t *testing.T, person string) map[string]any {
 	return object(t, got.body)
 }
 
-// TestAnErasedPersonIsGone plants a person wherever people leave traces, erases the person, and looks for the texts in every
-// answer at once, and in every file of the data directory after the bound. Numbers agree, and an id that
-// sends again is another person.
+// TestAnErasedPersonIsGone plants a person in every place where people leave traces, and erases the person. It searches
+// for the texts in every answer at once, and in every file of the data directory after the bound. Numbers agree, and an
+// id that sends again is another person.
 func TestAnErasedPersonIsGone(t *testing.T) {
 	dir := t.TempDir()
 	env := mailed(refusesPlanted(t))
@@ -94,7 +94,7 @@ func TestAnErasedPersonIsGone(t *testing.T) {
 	})
 }
 
-// bill has a billing system name the planted person by both ids, and somebody.
+// bill sends billing items for the planted person under both ids, and for another person.
 func (s *server) bill(t *testing.T) {
 	t.Helper()
 	item := `{"type":"subscription","id":"%s","ts":"%s","subscriptionId":"sub-%s","customerId":"%s","plan":"Team","status":"active","currency":"EUR","amountCents":%d,"interval":"month"}`
@@ -116,7 +116,7 @@ func (s *server) bill(t *testing.T) {
 	})
 }
 
-// billed returns the headline of the revenue, and who the movements say pays, sorted.
+// billed returns the headline of the revenue, and the paying customers of the movements, sorted.
 func (s *server) billed(t *testing.T) (totals string, customers []string) {
 	t.Helper()
 	for _, row := range s.get(appPath + "/revenue/movements?range=7d")["data"].([]any) {
@@ -126,7 +126,8 @@ func (s *server) billed(t *testing.T) (totals string, customers []string) {
 	return fmt.Sprint(s.get(appPath + "/revenue/overview?range=7d")["totals"]), customers
 }
 
-// billsNobody fails where the revenue changed with an erasure, or names one of the erased ids. It returns what it names.
+// billsNobody fails if the erasure changed the revenue, or if the revenue names one of the erased ids. It returns the
+// named customers.
 func (s *server) billsNobody(t *testing.T, before string) []string {
 	t.Helper()
 	totals, customers := s.billed(t)
@@ -139,7 +140,7 @@ func (s *server) billsNobody(t *testing.T, before string) []string {
 	return customers
 }
 
-// numbersAgree compares what is counted in several ways.
+// numbersAgree compares numbers that are counted in several ways.
 func (s *server) numbersAgree(t *testing.T, before map[string]any) {
 	t.Helper()
 	eventually(t, "the numbers are those of the others", func() error {
@@ -164,13 +165,13 @@ func (s *server) numbersAgree(t *testing.T, before map[string]any) {
 	})
 }
 
-// nowhereInAnswers asks every row that reads with the owner's token.
+// nowhereInAnswers requests every reading row with the owner's token.
 func (s *server) nowhereInAnswers(t *testing.T, ids map[string]string) {
 	t.Helper()
 	s.showsNobody(t, s.node.handler.Routes(), ids)
 }
 
-// showsNobody asks those of some rows that read.
+// showsNobody requests the reading rows among some rows.
 func (s *server) showsNobody(t *testing.T, rows []route.Route, ids map[string]string) {
 	t.Helper()
 	for _, row := range rows {
@@ -186,7 +187,7 @@ func (s *server) showsNobody(t *testing.T, rows []route.Route, ids map[string]st
 	}
 }
 
-// shortenOldParts has the engine drop at once what it replaced.
+// shortenOldParts makes the engine drop replaced parts at once.
 func shortenOldParts(t *testing.T, s *server) {
 	t.Helper()
 	var err error
@@ -204,7 +205,7 @@ func shortenOldParts(t *testing.T, s *server) {
 	}
 }
 
-// filesWith returns the files below a folder that hold a planted text.
+// filesWith returns the files below a folder that contain a planted text.
 func filesWith(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReleasesCountSessions sends sessions and errors as SDKs of Sentry do, and reads the releases.
+// TestReleasesCountSessions sends sessions and errors as Sentry SDKs do, and reads the releases.
 func TestReleasesCountSessions(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	item := func(kind, payload string) string { return "{\"type\":\"" + kind + "\"}\n" + payload + "\n" }
@@ -14,7 +14,7 @@ func TestReleasesCountSessions(t *testing.T) {
 		item("session", `{"sid":"s1","status":"crashed","errors":1,"attrs":{"release":"2.0"}}`)
 	sums := item("sessions", `{"aggregates":[{"started":"2026-11-20T12:00:00Z","exited":8,"errored":1}],"attrs":{"release":"2.0"}}`)
 	broken := item("event", `{"message":"broken","release":"1.0"}`)
-	for range 2 { // an SDK repeats what was not answered
+	for range 2 { // an SDK repeats unanswered requests
 		if got := s.envelope([]byte("{}\n" + crashed + sums)); got.status != 200 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}

@@ -33,7 +33,7 @@ func (s *server) listed(query string) (rows []map[string]any, counts map[string]
 	return rows, page["counts"].(map[string]any)
 }
 
-// has waits until the list of a status holds one issue with so many occurrences.
+// has waits until the list of a status contains one issue with a number of occurrences.
 func (s *server) has(status string, events float64) map[string]any {
 	s.t.Helper()
 	var found map[string]any
@@ -87,7 +87,7 @@ func TestAnIssueLives(t *testing.T) {
 		t.Errorf("resolving: %v", got)
 	}
 	s.has("resolved", 2)
-	s.report(cartError("e1", "ada", 17)) // a duplicate is no occurrence
+	s.report(cartError("e1", "ada", 17)) // a duplicate is not an occurrence
 	s.settled()
 	s.has("resolved", 2)
 	s.report(cartError("e3", "ada", 19))
@@ -115,7 +115,7 @@ func TestAnIssueLives(t *testing.T) {
 	again.inFull(id)
 }
 
-// inFull reads everything about the issue.
+// inFull reads all data of the issue.
 func (s *server) inFull(id string) {
 	t := s.t
 	t.Helper()
@@ -199,7 +199,7 @@ func TestIssuesMergeAndPart(t *testing.T) {
 	if row := s.has("open", 3); row["id"] != ids["shop"] || row["userCount"] != 1.0 {
 		t.Errorf("merged: %v", row)
 	}
-	s.patch(ids["till"], `{"status":"resolved"}`) // the old address means the whole
+	s.patch(ids["till"], `{"status":"resolved"}`) // the old address stands for the merged issue
 	s.has("resolved", 3)
 	report("till", "b3")
 	s.has("regressed", 4)
@@ -215,7 +215,7 @@ func TestIssuesMergeAndPart(t *testing.T) {
 	}
 }
 
-// TestBadErrorsAreAnswered is the table of bad input of errors.
+// TestBadErrorsAreAnswered is the table of invalid error input.
 func TestBadErrorsAreAnswered(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	public := s.boot.Keys["production"].Public

@@ -14,8 +14,8 @@ import (
 // shellBlock is a fenced block of a page that a reader would paste.
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// The examples of the documentation run as they are printed: every curl line is
-// given to a shell with the three variables that the pages speak of.
+// The examples of the documentation run as they are printed: a shell executes every curl line with the three variables
+// that the pages use.
 func TestTheExamplesOfTheDocumentation(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestInternalTrafficIsNotKept excludes paths and an address, sends events of all kinds of traffic, and reads
-// journeys and vitals of what was kept.
+// TestInternalTrafficIsNotKept excludes paths and an address, sends events of all kinds of traffic, and reads journeys
+// and vitals of the stored ones.
 func TestInternalTrafficIsNotKept(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	put := s.call("PUT", appPath+"/exclusions", s.boot.Token, []byte(`{"items":[{"kind":"path","value":"/admin/*"},{"kind":"address","value":"203.0.113.0/24","label":"Office"}]}`), nil)

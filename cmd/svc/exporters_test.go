@@ -57,8 +57,8 @@ func (w writeV1) add(name string, value float64, at time.Time) writeV1 {
 	return protowire.AppendBytes(protowire.AppendTag(w, 1, protowire.BytesType), series)
 }
 
-// TestRemoteWriteVersion1 sends what older Prometheus servers send: a counter raised by 3
-// twice reads 6, and its process restarts; a series ends.
+// TestRemoteWriteVersion1 sends data like older Prometheus servers: a counter that is raised by 3 twice reads 6, and
+// its process restarts; a series ends.
 func TestRemoteWriteVersion1(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	api := s.remoteWriter()
@@ -82,7 +82,7 @@ func TestRemoteWriteVersion1(t *testing.T) {
 	s.becomes("queue_length", "count", 4)
 	s.becomes("queue_length", "max", 53)
 
-	// What is wrong is permanent for its sender, and what is beside it is kept.
+	// An error is permanent for its sender, and the valid samples next to it are stored.
 	late := writeV1{}.add("queue_length", 1, at.AddDate(-3, 0, 0)).add("queue_length", 60, at.Add(6*time.Second))
 	if _, err := api.Write(t.Context(), remote.WriteV1MessageType, late); err == nil || !strings.Contains(err.Error(), "too_old") {
 		t.Errorf("a sample of three years ago: %v", err)
@@ -90,8 +90,8 @@ func TestRemoteWriteVersion1(t *testing.T) {
 	s.becomes("queue_length", "max", 60)
 }
 
-// TestRemoteWriteNativeHistogram sends a native histogram of Prometheus's own library
-// before and after two halves of its observations, and holds percentiles to its buckets.
+// TestRemoteWriteNativeHistogram sends a native histogram of Prometheus's own library before and after two halves of
+// its observations, and compares percentiles with its buckets.
 func TestRemoteWriteNativeHistogram(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	api := s.remoteWriter()
@@ -139,16 +139,15 @@ func nativeHistogram(t *testing.T, histogram prometheus.Histogram, at time.Time)
 	return out
 }
 
-// exponentialBucket returns the borders of the bucket of a value in an exponential
-// histogram of a scale.
+// exponentialBucket returns the borders of a value's bucket in an exponential histogram of a scale.
 func exponentialBucket(value float64, scale int32) (low, high float64) {
 	step := math.Exp2(-float64(scale))
 	at := math.Ceil(math.Log2(value)/step) - 1
 	return math.Exp2(at * step), math.Exp2((at + 1) * step)
 }
 
-// exponentialScale returns the scale that the SDK of OpenTelemetry arrives at for sorted
-// values: the finest one whose buckets suffice.
+// exponentialScale returns the scale that the OpenTelemetry SDK chooses for sorted values: the finest one with enough
+// buckets.
 func exponentialScale(sorted []float64, buckets float64) int32 {
 	for scale := int32(svc.MaxHistogramScale); ; scale-- {
 		place := func(value float64) float64 { return math.Ceil(math.Log2(value) * math.Exp2(float64(scale))) }
@@ -158,8 +157,8 @@ func exponentialScale(sorted []float64, buckets float64) int32 {
 	}
 }
 
-// within holds the percentiles of a metric of the last minutes to the bucket of the exact
-// one, and those of rollups to the accuracy of sketches beyond it. The values are sorted.
+// within checks the percentiles of a metric of the last minutes: from points they must be in the bucket of the exact
+// value, from rollups within the accuracy of sketches beyond it. The values are sorted.
 func (s *server) within(name string, sorted []float64, bucket func(exact float64) (low, high float64)) {
 	s.t.Helper()
 	s.settled()
@@ -174,8 +173,8 @@ func (s *server) within(name string, sorted []float64, bucket func(exact float64
 	}
 }
 
-// TestOpenTelemetryDeltas exports differences, compressed, and has a point rejected: its
-// exporter is told which, and the others count.
+// TestOpenTelemetryDeltas exports compressed differences, and lets one point be rejected: the exporter is informed of
+// it, and the other points count.
 func TestOpenTelemetryDeltas(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	ctx := context.Background()

@@ -16,7 +16,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// export asks for an export and waits until it is ready; it returns the answer for it.
+// export requests an export and waits until it is ready; it returns its answer.
 func (s *server) export(t *testing.T, token, spec string) map[string]any {
 	t.Helper()
 	got := s.call("POST", appPath+"/exports", token, []byte(spec), nil)
@@ -60,8 +60,9 @@ func linesOf(t *testing.T, body []byte) (lines []map[string]any) {
 	return lines
 }
 
-// TestExportsHoldWhatListsShow exports a person, events and people, and compares them with what lists show: masked for who
-// sees masked, under links that nobody else makes, and without whoever is erased, also where the file was ready before.
+// TestExportsHoldWhatListsShow exports a person, events and people, and compares them with the lists. Exports are
+// masked for callers that see masked data. Their links cannot be forged. Erased people are absent, also from files that
+// were ready before.
 func TestExportsHoldWhatListsShow(t *testing.T) {
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_ERASURE_DELAY": "1s", "SVC_LOG_RETENTION": "1h"})
 	ids := s.plant(t)
@@ -115,8 +116,8 @@ func TestExportsHoldWhatListsShow(t *testing.T) {
 	})
 }
 
-// rowsOfExports counts the stored rows of exports that hold a planted text. They are compressed so that the texts cannot be
-// looked for in the files.
+// rowsOfExports counts the stored rows of exports that contain a planted text. They are compressed, so the files cannot
+// be searched for the texts.
 func (s *server) rowsOfExports(t *testing.T) (rows uint64) {
 	t.Helper()
 	for _, word := range planted {
@@ -148,7 +149,7 @@ func (s *server) exportedPerson(t *testing.T, person, viewer string) {
 	}
 }
 
-// linksOfExports tries links that were not made.
+// linksOfExports tries forged links.
 func (s *server) linksOfExports(t *testing.T, export map[string]any, viewer string) {
 	t.Helper()
 	link, err := url.Parse(export["url"].(string))
@@ -177,8 +178,8 @@ func (s *server) linksOfExports(t *testing.T, export map[string]any, viewer stri
 	}
 }
 
-// TestAnExportImportsElsewhere imports what was exported of one environment into others, each file twice, and expects the
-// same people: with the same counters from events, with the same ids and traits from the table.
+// TestAnExportImportsElsewhere imports the export of one environment into others, each file twice, and expects the same
+// people: with the same counters from events, with the same ids and traits from the table.
 func TestAnExportImportsElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -232,7 +233,7 @@ func TestAnExportImportsElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnExportGoesOnAfterAKill kills a server while it collects an export, and expects the file to hold each event once.
+// TestAnExportGoesOnAfterAKill kills a server while it collects an export, and expects each event once in the file.
 func TestAnExportGoesOnAfterAKill(t *testing.T) {
 	dir := t.TempDir()
 	s := startChild(t, dir, nil)
@@ -275,7 +276,8 @@ func TestAnExportGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// TestALinkEndsWithTheRightToIt takes rights away from a person who has links of files: none of them is good at the next request.
+// TestALinkEndsWithTheRightToIt removes the rights of a person with links to files: none of the links works at the next
+// request.
 func TestALinkEndsWithTheRightToIt(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	s.send(map[string]any{"type": "identify", "distinctId": "ada", "traits": map[string]any{"email": "ada@acme.example"}})

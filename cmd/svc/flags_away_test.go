@@ -10,10 +10,10 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// awayTime is for how long flags are evaluated while something is away.
+// awayTime is how long flags are evaluated while a component is unavailable.
 const awayTime = 3 * time.Second
 
-// evaluatesAll asks nodes again and again, for new visitors, for as long as something is away: each answers, and all by
+// evaluatesAll queries nodes repeatedly, for new visitors, while a component is unavailable: each answers, and all by
 // the definition of nav.
 func evaluatesAll(t *testing.T, while string, nodes ...*server) {
 	t.Helper()
@@ -32,8 +32,8 @@ func evaluatesAll(t *testing.T, while string, nodes ...*server) {
 	}
 }
 
-// TestFlagsAreEvaluatedWhileTheStoreIsAway cuts the store off: the last known definitions answer, and a change is evaluated
-// as well, for it needs the log alone.
+// TestFlagsAreEvaluatedWhileTheStoreIsAway cuts the store off: the last known definitions answer. A change takes effect
+// as well, because it needs only the log.
 func TestFlagsAreEvaluatedWhileTheStoreIsAway(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -77,8 +77,8 @@ func TestFlagsAreEvaluatedWhileTheLogIsAway(t *testing.T) {
 	})
 }
 
-// TestFlagsAreEvaluatedWhileANodeIsGone kills a node of three without a word: the others answer by the last known
-// definitions until the cluster has taken its part over, and then by a change of them.
+// TestFlagsAreEvaluatedWhileANodeIsGone kills a node of three without warning: the others answer by the last known
+// definitions until the cluster has taken over its part, and then by a change of them.
 func TestFlagsAreEvaluatedWhileANodeIsGone(t *testing.T) {
 	nodes := startNodes(t, nil)
 	nodes[0].putFlag("nav", fmt.Sprintf(navFlag, true))
@@ -104,8 +104,8 @@ func TestFlagsAreEvaluatedWhileANodeIsGone(t *testing.T) {
 	}
 }
 
-// TestAnAgentProposesFlagsAndChangesNone has an agent switch a flag of production off and archive it, with a token that may
-// write flags: both are destructive, wait for a person with a passkey, and the flag stays as it is.
+// TestAnAgentProposesFlagsAndChangesNone lets an agent switch a flag of production off and archive it, with a token
+// that may write flags. Both actions are destructive and wait for a person with a passkey, and the flag is unchanged.
 func TestAnAgentProposesFlagsAndChangesNone(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	s.putFlag("nav", fmt.Sprintf(navFlag, true))

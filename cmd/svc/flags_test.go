@@ -260,7 +260,7 @@ func archiveAndRestore(t *testing.T, s *server) {
 	}
 }
 
-// flagResultsOf has 40 people evaluate, and half of those who were served fast buy.
+// flagResultsOf evaluates a flag for 40 people. Half of the people that were served fast buy.
 func flagResultsOf(t *testing.T, s *server, key string) {
 	if status, text, _ := s.sendFlags("POST", "/api/v1/apps/acme/web/goals", s.boot.Token, `{"name":"Order","kind":"event","match":"order"}`); status != 201 {
 		t.Fatalf("the goal answers %d: %s", status, text)
@@ -315,8 +315,8 @@ func flagResultsOf(t *testing.T, s *server, key string) {
 	}
 }
 
-// TestEvaluationsAreASignal holds the usage of evaluations to what was asked, under several policies: what is recorded, of
-// visitors outside the sample, and while recording is off.
+// TestEvaluationsAreASignal compares the usage of evaluations with the requests, under several policies: recorded
+// evaluations, visitors outside the sample, and recording switched off.
 func TestEvaluationsAreASignal(t *testing.T) {
 	b := newTeller(startServer(t, t.TempDir(), nil), 5)
 	b.putFlag("nav", fmt.Sprintf(navFlag, true))

@@ -16,7 +16,7 @@ func concrete(route route.Route, org, app string) string {
 	return strings.NewReplacer("{org}", org, "{app}", app, "{id}", "nothing", "{email}", "nobody@example.com").Replace(route.Pattern())
 }
 
-// problem decodes a problem body without what differs between two requests.
+// problem decodes a problem body without the parts that differ between two requests.
 func problem(t *testing.T, got answer) map[string]any {
 	t.Helper()
 	body := object(t, got.body)
@@ -24,9 +24,8 @@ func problem(t *testing.T, got answer) map[string]any {
 	return body
 }
 
-// TestEveryRouteOnTheRealServer walks the table: without a token it is 401, with
-// an ingest key it is 401, and a stranger's token reads the same 404 for what
-// exists as for what does not.
+// TestEveryRouteOnTheRealServer walks the table. Without a token a route answers 401, and with an ingest key 401. A
+// stranger's token gets the same 404 for existing and for missing objects.
 func TestEveryRouteOnTheRealServer(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	ctx := context.Background()

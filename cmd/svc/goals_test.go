@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// post creates something and returns it.
+// post creates an object and returns it.
 func (s *server) post(path, body string) map[string]any {
 	s.t.Helper()
 	got := s.call("POST", path, s.boot.Token, []byte(body), nil)
@@ -30,7 +30,7 @@ func counted(rows []any, members ...string) (out [][]any) {
 	return out
 }
 
-// checkFunnelPeople reads the funnel by a property, and who dropped off at its steps.
+// checkFunnelPeople reads the funnel by a property, and the people that dropped off at its steps.
 func checkFunnelPeople(t *testing.T, s *server, funnel string) {
 	t.Helper()
 	values := s.get(appPath + "/funnels/" + funnel + "/results?range=24h&breakdown=path")["breakdown"].(map[string]any)["values"].([]any)
@@ -53,8 +53,8 @@ func checkFunnelPeople(t *testing.T, s *server, funnel string) {
 	}
 }
 
-// TestGoalsAndFunnelsCountWhatHappened sends events, makes goals and a funnel, and reads
-// what became of them, before and after a restart.
+// TestGoalsAndFunnelsCountWhatHappened sends events, creates goals and a funnel, and reads their results, before and
+// after a restart.
 func TestGoalsAndFunnelsCountWhatHappened(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -72,7 +72,7 @@ func TestGoalsAndFunnelsCountWhatHappened(t *testing.T) {
 		view("ada", "/pricing/pro", 0), event("ada", "signup", 10, 0), event("ada", "purchase", 30, 50),
 		view("bob", "/pricing", 0), event("bob", "signup", 30, 0), event("bob", "purchase", 31, 5), // spends too little
 		view("cyd", "/pricing", 5), event("cyd", "signup", 5+61, 0), // takes too long
-		event("dan", "signup", 0, 0), view("dan", "/pricing", 1), // the wrong way round
+		event("dan", "signup", 0, 0), view("dan", "/pricing", 1), // in the wrong order
 	)
 	s.settled()
 	signup := s.post(appPath+"/goals", `{"name":"Signup","kind":"event","match":"signup","value":10}`)

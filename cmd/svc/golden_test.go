@@ -17,8 +17,8 @@ import (
 	"svc/storage/clickhouse/block"
 )
 
-// The real server gives the answers that the golden files hold, byte for byte:
-// what the handlers' own tests show over fakes is true of actors and store.
+// The real server gives exactly the answers of the golden files, so the results of the handlers' own tests with fakes
+// are true of actors and store.
 func TestGoldenAnswersOfTheRealServer(t *testing.T) {
 	n := openNode(t)
 	apitest.Run(t, func(t *testing.T) apitest.World {
@@ -28,9 +28,9 @@ func TestGoldenAnswersOfTheRealServer(t *testing.T) {
 	n.leftWithChanges(t)
 }
 
-// leftWithChanges expects of every entry in the ledgers that the change which it tells of was saved together with it. An entry that was
-// recorded afterwards has no id; a crash before that loses it. Such are sessions, whose organization is known when they are open, and
-// tests of destinations, which change nothing.
+// leftWithChanges expects that every ledger entry was saved together with its change. An entry that was recorded
+// afterwards has no id, and a crash before that would lose it. The exceptions are sessions, whose organization is known
+// only when they are open, and tests of destinations, which change nothing.
 func (n *node) leftWithChanges(t *testing.T) {
 	t.Helper()
 	entries, more, err := n.db.LedgerEntries(t.Context(), "acme", "", 0, 1000)
@@ -44,7 +44,7 @@ func (n *node) leftWithChanges(t *testing.T) {
 	}
 }
 
-// openNode starts a node without the first start's content, at noon.
+// openNode starts a node without the content of the first start, at noon.
 func openNode(t *testing.T) *node {
 	t.Helper()
 	config, err := settings.Load(func(name string) (string, bool) {
@@ -85,7 +85,8 @@ func openNode(t *testing.T) *node {
 	return n
 }
 
-// TestBlocksAreStoredSoonerWhileSomebodyFollows opens a stream of an application, and before that reads what is of none.
+// TestBlocksAreStoredSoonerWhileSomebodyFollows opens a stream of an application, and before that reads data that
+// belong to no stream.
 func TestBlocksAreStoredSoonerWhileSomebodyFollows(t *testing.T) {
 	n := openNode(t)
 	world := fill(t, n)
@@ -120,8 +121,9 @@ func TestBlocksAreStoredSoonerWhileSomebodyFollows(t *testing.T) {
 	}
 }
 
-// sinceNoon returns a clock that starts at noon of the last Sunday before today, and runs: 12:00 UTC in winter, and the same
-// hour of the application's zone in summer. So days and weeks begin at the same places of the fixture whenever the test runs.
+// sinceNoon returns a clock that starts at noon of the last Sunday before today, and runs: 12:00 UTC in winter, and the
+// same hour of the application's zone in summer. So days and weeks begin at the same places of the fixture at any time
+// of the test.
 func sinceNoon(t *testing.T) func() time.Time {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")
@@ -134,7 +136,7 @@ func sinceNoon(t *testing.T) func() time.Time {
 	return func() time.Time { return noon.Add(time.Since(started)) }
 }
 
-// fill gives a node what apitest.Memory.Fill gives the fakes.
+// fill gives a node the same content that apitest.Memory.Fill gives the fakes.
 func fill(t *testing.T, n *node) apitest.World {
 	t.Helper()
 	ctx := t.Context()
@@ -190,8 +192,7 @@ func fill(t *testing.T, n *node) apitest.World {
 	}
 }
 
-// store inserts the suite's events as the stream would have, oldest first, each
-// in the session that its session id says.
+// store inserts the suite's events as the stream would have, oldest first, each in the session of its session id.
 func store(t *testing.T, n *node, app svc.Application) {
 	t.Helper()
 	block := n.db.NewBlock()

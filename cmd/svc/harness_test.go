@@ -19,7 +19,7 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// server is a whole node in this process, over a data directory of its own.
+// server is a complete node in this process, with its own data directory.
 type server struct {
 	t       testing.TB
 	node    *node
@@ -29,7 +29,7 @@ type server struct {
 	stopped func()
 	// ended waits until a child of startChild has ended by itself, and returns its state and its log.
 	ended func() (*os.ProcessState, string)
-	// env is what a node of startNodes was started with.
+	// env is the environment with which a node of startNodes was started.
 	env map[string]string
 }
 
@@ -51,7 +51,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// patience bounds every wait of these tests; it is long because CI is slow.
+// patience limits every wait of these tests; it is long because CI is slow.
 const patience = 60 * time.Second
 
 // startServer starts a node over dir; env overrides the configuration.
@@ -60,7 +60,7 @@ func startServer(t testing.TB, dir string, env map[string]string) *server {
 	return startServerWith(t, dir, env, nil)
 }
 
-// startServerWith starts a node that has more modules than the product, if more makes any.
+// startServerWith starts a node with the modules that more returns, in addition to the product's; more may be nil.
 func startServerWith(t testing.TB, dir string, env map[string]string, more func(n *node) []module) *server {
 	t.Helper()
 	values := map[string]string{
@@ -126,8 +126,8 @@ func eventually(t testing.TB, what string, check func() error) {
 	eventuallyWithin(t, patience, 20*time.Millisecond, what, check)
 }
 
-// eventuallyFiles repeats a check that reads all files of a folder. It is patient: the engine removes the files that it has
-// replaced in rounds of up to 40 seconds, and a file that is in use in the round after.
+// eventuallyFiles repeats a check that reads all files of a folder. It is patient: the engine removes replaced files in
+// rounds of up to 40 seconds, and a file that is in use one round later.
 func eventuallyFiles(t testing.TB, what string, check func() error) {
 	t.Helper()
 	eventuallyWithin(t, 4*patience, 500*time.Millisecond, what, check)
@@ -208,7 +208,7 @@ func object(t testing.TB, body []byte) map[string]any {
 	return out
 }
 
-// send posts a batch with the production secret key and expects all accepted.
+// send posts a batch with the production secret key and expects that all items are accepted.
 func (s *server) send(items ...map[string]any) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"items": items})

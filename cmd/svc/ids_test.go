@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAnIDBelongsToItsVisitor sends items of many visitors, issues and series with one id, and
-// everything once more, also after a restart: an id is repeated by the same sender alone.
+// TestAnIDBelongsToItsVisitor sends items of many visitors, issues and series with one id. It sends everything once
+// more, also after a restart: an id counts as repeated only for the same sender.
 func TestAnIDBelongsToItsVisitor(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -50,9 +50,8 @@ func TestAnIDBelongsToItsVisitor(t *testing.T) {
 	check()
 }
 
-// TestItemsWithoutIDCountOnce sends one request three times, as a client does whose answers are
-// lost, with another time of sending, and the third time after a restart: what says the same
-// counts once, what differs in anything counts apart.
+// TestItemsWithoutIDCountOnce sends one request three times, like a client that loses the answers, with another sending
+// time, and the third time after a restart. Equal items count once; items that differ in anything count separately.
 func TestItemsWithoutIDCountOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -13,7 +13,7 @@ import (
 	"svc/cmd/svc/importer"
 )
 
-// itemFile writes lines to a file, gzip where its name ends so.
+// itemFile writes lines to a file, compressed if its name ends in .gz.
 func itemFile(t *testing.T, name string, lines ...string) string {
 	t.Helper()
 	content := []byte(strings.Join(lines, "\n") + "\n")

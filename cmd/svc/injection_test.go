@@ -16,7 +16,7 @@ import (
 	"svc/http/outbound/llm/llmtest"
 )
 
-// obeyed finds what an obedient model would call.
+// obeyed matches the calls that an obedient model would make.
 var obeyed = regexp.MustCompile(`([a-z]+_[a-zA-Z]+) (\{[^{}]*\})`)
 
 // leaves lists all texts within a JSON value.
@@ -36,8 +36,8 @@ func leaves(value any) (out []string) {
 	return out
 }
 
-// obedient does whatever stands in what it reads: the address in its instructions, the
-// question, and at last the results of the call that read names. It does nothing twice.
+// obedient obeys every text that it reads: the address in its instructions, the question, and finally the results of
+// the call in read. It makes no call twice.
 func obedient(read *atomic.Pointer[svc.ToolCall]) llmtest.Script {
 	return func(_ int, body []byte) llmtest.Round {
 		var request struct {
@@ -86,7 +86,7 @@ func obedient(read *atomic.Pointer[svc.ToolCall]) llmtest.Script {
 	}
 }
 
-// hostileTools answer what a test says instead of what the routes do.
+// hostileTools answer with a test's texts instead of calling the routes.
 type hostileTools struct {
 	assistant.Tools
 	answer func() map[string]string
@@ -100,17 +100,17 @@ func (h hostileTools) Execute(ctx context.Context, secret svc.Secret, ref svc.Ap
 	return h.Tools.Execute(ctx, secret, ref, name, input)
 }
 
-// place is where texts of strangers meet the model.
+// place is a place in which the model reads texts of strangers.
 type place struct {
 	name string
-	// put brings texts there; read is how a model comes to them.
+	// put stores texts there; read is the call by which a model reads them.
 	put  func(texts []string)
 	read svc.ToolCall
-	// at makes the fields of the question's page, where the place is its address.
+	// at returns the fields of the question's page if the place is its address.
 	at func(n int, text string) (path, search string)
 }
 
-// batch is how many texts one answer holds; their rows stay below 24 KB.
+// batch is the number of texts in one answer; their rows stay below 24 KB.
 const batch = 16
 
 // injected is a server whose members always allow the write that the texts try first.
@@ -122,7 +122,7 @@ type injected struct {
 	sent    int
 }
 
-// events brings texts into events.
+// events stores texts in events.
 func (i *injected) events(put func(item map[string]any, text string)) func([]string) {
 	return func(texts []string) {
 		var items []map[string]any
@@ -137,7 +137,7 @@ func (i *injected) events(put func(item map[string]any, text string)) func([]str
 	}
 }
 
-// errors brings texts into issues of their own.
+// errors stores texts in separate issues.
 func (i *injected) errors(put func(item map[string]any, text string)) func([]string) {
 	return func(texts []string) {
 		var items []map[string]any
@@ -152,7 +152,7 @@ func (i *injected) errors(put func(item map[string]any, text string)) func([]str
 	}
 }
 
-// answer has a tool answer the texts.
+// answer makes a tool answer with the texts.
 func (i *injected) answer(tool string, body func(texts []string) string) func([]string) {
 	return func(texts []string) { i.answers.Store(&map[string]string{tool: body(texts)}) }
 }
@@ -198,7 +198,7 @@ func (i *injected) places() []place {
 	}
 }
 
-// person seats a member who always allows goals_create, and returns the token.
+// person creates a member that always allows goals_create, and returns the token.
 func (i *injected) person(name string) string {
 	i.t.Helper()
 	ctx, email := context.Background(), name+"@acme.example"
@@ -219,8 +219,7 @@ func (i *injected) person(name string) string {
 	return secret.Reveal()
 }
 
-// asked asks a question from a page and returns what the model tried and what was
-// executed of it.
+// asked asks a question from a page. It returns the model's attempted calls and the number of executed ones.
 func (i *injected) asked(token, question, path, search string) (attempts []string, executed int) {
 	i.t.Helper()
 	body, err := json.Marshal(map[string]string{"question": question, "contextPath": path, "contextSearch": search})
@@ -232,7 +231,7 @@ func (i *injected) asked(token, question, path, search string) (attempts []strin
 		switch f.event {
 		case "tool_call":
 			if f.data["name"] != reading {
-				input, _ := json.Marshal(f.data["input"]) // it was JSON
+				input, _ := json.Marshal(f.data["input"]) // the input was JSON
 				attempts = append(attempts, f.data["name"].(string)+" "+svc.CanonicalJSON(input))
 			}
 		case "action":
@@ -242,7 +241,7 @@ func (i *injected) asked(token, question, path, search string) (attempts []strin
 	return attempts, executed
 }
 
-// tried lists what each injected text orders, which the stream must show.
+// tried lists the calls that the injected texts demand, which the stream must show.
 func tried(texts []string) (out []string) {
 	for _, text := range texts {
 		for _, found := range obeyed.FindAllStringSubmatch(text, -1) {
@@ -268,9 +267,8 @@ func (i *injected) state() string {
 	return fmt.Sprintf("%d goals, %d apps, %d keys, called %v", goals(i.t, i.server), len(apps), len(keys), i.get(appPath)["name"])
 }
 
-// TestNothingThatStrangersWroteIsExecuted has a model obey every text of the corpus in
-// every place where strangers can write, for members who always allow the tool that most
-// texts try.
+// TestNothingThatStrangersWroteIsExecuted lets a model obey every text of the corpus in every place where strangers can
+// write. The members always allow the tool that most texts try.
 func TestNothingThatStrangersWroteIsExecuted(t *testing.T) {
 	raw, err := os.ReadFile("testdata/injections.json")
 	if err != nil {
@@ -286,7 +284,7 @@ func TestNothingThatStrangersWroteIsExecuted(t *testing.T) {
 	i.node.assistant.Tools = hostileTools{i.node.assistant.Tools, func() map[string]string { return *i.answers.Load() }}
 	i.read.Store(&svc.ToolCall{Name: "none"})
 
-	// What the member writes is obeyed, so that the rest proves something.
+	// The model obeys the member's text; without this control the rest would prove nothing.
 	if attempts, executed := i.asked(i.person("control"), `goals_create {"name":"Mine","kind":"event","match":"mine"}`, "", ""); len(attempts) != 1 || executed != 1 {
 		t.Fatalf("a member's own order: %v, %d executed", attempts, executed)
 	}
@@ -306,7 +304,7 @@ func TestNothingThatStrangersWroteIsExecuted(t *testing.T) {
 			for from := 0; from < len(corpus); from += batch {
 				texts := corpus[from:min(from+batch, len(corpus))]
 				want = append(want, tried(texts)...)
-				// Nobody may ask more than 30 questions an hour.
+				// A person may ask at most 30 questions per hour.
 				token = i.person(fmt.Sprintf("p%d-%d", n, from))
 				if place.at == nil {
 					place.put(texts)

@@ -151,7 +151,7 @@ func TestInvitationsAreMailed(t *testing.T) {
 	g := guests{t, startServer(t, t.TempDir(), map[string]string{"SVC_PUBLIC_URL": consoleOrigin, "SVC_MAIL_SERVER": mail.URL()})}
 	owner := g.signedIn("owner@acme.example")
 	g.must("orgs", "create", "--name", "Elsewhere", "--owner", "proved@elsewhere.example")
-	stranger := func(email string) *passkeytest.Authenticator { // an earlier version let strangers in this way
+	stranger := func(email string) *passkeytest.Authenticator { // an earlier version admitted strangers in this way
 		device := passkeytest.New(t, consoleOrigin, "localhost")
 		person, _, err := g.node.identity.Register(t.Context(), svc.Link{User: svc.User{Email: email}}, svc.Passkey{Name: "Theirs", Party: "localhost", Credential: []byte(`{}`)})
 		if err != nil || person.Email != email {
@@ -252,7 +252,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 	if want := []string{"link true <nil>", "passkey false passkey_refused", "passkey true <nil>", "passkey true <nil>", "link true <nil>"}; !slices.Equal(log, want) {
 		t.Errorf("the sign-ins are %q, want %q", log, want)
 	}
-	// A session is no token for the uploads and announcements of builds.
+	// A session is not a token for the uploads and announcements of builds.
 	session := again.cookie
 	for _, target := range []string{"POST /api/0/organizations/acme/releases/", "GET /api/0/organizations/acme/chunk-upload", "GET /api/v1/me"} {
 		method, path, _ := strings.Cut(target, " ")

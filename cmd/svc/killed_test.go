@@ -30,10 +30,10 @@ import (
 	"time"
 )
 
-// childVariable has the test binary be a server, or rebuild a store where it is "rebuild".
+// childVariable turns the test binary into a server, or into a rebuild of a store if it is "rebuild".
 const childVariable = "SVC_TEST_SERVE"
 
-// filesVariable bounds how many files that server may open.
+// filesVariable limits the number of files that the server may open.
 const filesVariable = "SVC_TEST_FILES"
 
 // TestMain runs the tests, or a server that one of them kills, or a store.
@@ -72,7 +72,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// startChild starts a server as a process of its own, which ends by kill -9.
+// startChild starts a server as a separate process, which ends by kill -9.
 func startChild(t *testing.T, dir string, env map[string]string) *server {
 	t.Helper()
 	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
@@ -89,14 +89,14 @@ func startChild(t *testing.T, dir string, env map[string]string) *server {
 		t.Fatal(err)
 	}
 	s.stopped = func() {
-		_ = command.Process.Kill() // fails where it was killed before
+		_ = command.Process.Kill() // fails if it was killed before
 		_ = command.Wait()
 		if t.Failed() {
 			t.Log(logs.String())
 		}
 	}
 	s.ended = func() (*os.ProcessState, string) {
-		_ = command.Wait() // its state has the result
+		_ = command.Wait() // its state contains the result
 		return command.ProcessState, logs.String()
 	}
 	t.Cleanup(s.stopped)
@@ -113,12 +113,12 @@ func startChild(t *testing.T, dir string, env map[string]string) *server {
 	if err := json.Unmarshal(raw, &s.boot); err != nil {
 		t.Fatal(err)
 	}
-	// The file is of the first start; each one says where it serves.
+	// The file comes from the first start; each start prints its own address.
 	s.boot.URL = regexp.MustCompile(`svc serves (\S+) `).FindStringSubmatch(s.output.String())[1]
 	return s
 }
 
-// scripted is a target whose paths are well until they are not.
+// scripted is a target whose paths are healthy until the script makes them fail.
 type scripted struct {
 	*httptest.Server
 	secure *httptest.Server
@@ -126,14 +126,14 @@ type scripted struct {
 	asked  atomic.Int64
 }
 
-// newScripted starts a target; roots is the file with the certificate to trust.
+// newScripted starts a target; roots is the file with the trusted certificate.
 func newScripted(t *testing.T, roots string) *scripted {
 	s := &scripted{}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	s.secure = httptest.NewUnstartedServer(s)
 	fresh, expired := certificate(t, time.Now().AddDate(1, 0, 0)), certificate(t, time.Now().Add(-time.Hour))
-	s.secure.Config.ErrorLog = log.New(io.Discard, "", 0) // clients refuse what has expired
+	s.secure.Config.ErrorLog = log.New(io.Discard, "", 0) // clients refuse expired certificates
 	s.secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		now := fresh
 		if s.bad.Load() {
@@ -153,7 +153,7 @@ func newScripted(t *testing.T, roots string) *scripted {
 	return s
 }
 
-// certificate makes one for this machine that ends at an instant.
+// certificate creates a certificate for this machine that ends at an instant.
 func certificate(t *testing.T, ends time.Time) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -171,7 +171,7 @@ func certificate(t *testing.T, ends time.Time) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// ServeHTTP answers as the path says.
+// ServeHTTP answers as the path requests.
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/flaps" && s.asked.Add(1)%3 == 0 {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -203,8 +203,8 @@ type verdict struct {
 	Told          string
 }
 
-// verdicts returns the table of the monitors by name. A notice that was sent when the server
-// was killed is sent again, under the same id.
+// verdicts returns the table of the monitors by name. A notice that was being sent when the server was killed is sent
+// again, with the same id.
 func (s *server) verdicts(hook *hook) map[string]verdict {
 	s.t.Helper()
 	incidents, told := map[string]int{}, map[string]string{}
@@ -232,7 +232,7 @@ func (s *server) verdicts(hook *hook) map[string]verdict {
 	return out
 }
 
-// become waits until the table is as wanted. Of what flaps only the incidents count.
+// become waits until the table is as wanted. For flapping monitors only the incidents count.
 func (s *server) become(hook *hook, what string, want map[string]verdict) {
 	s.t.Helper()
 	eventually(s.t, what, func() error {
@@ -246,7 +246,7 @@ func (s *server) become(hook *hook, what string, want map[string]verdict) {
 	})
 }
 
-// failures returns the least number of failures in a row of the monitors that are down.
+// failures returns the least number of consecutive failures of the monitors that are down.
 func (s *server) failures() float64 {
 	least := -1.0
 	for _, row := range s.get(appPath + "/monitors")["data"].([]any) {
@@ -258,8 +258,8 @@ func (s *server) failures() float64 {
 	return least
 }
 
-// scriptedMonitors makes the monitors of a target, each with a rule that tells the hook, and
-// returns their tables for when the target is well and for when it is bad.
+// scriptedMonitors creates the monitors of a target, each with a rule that notifies the hook. It returns their expected
+// tables for a healthy and for a failing target.
 func (s *server) scriptedMonitors(target *scripted, hook *hook) (well, bad map[string]verdict) {
 	s.t.Helper()
 	channel := s.hooked(hook)
@@ -286,9 +286,9 @@ func (s *server) scriptedMonitors(target *scripted, hook *hook) (well, bad map[s
 	return well, bad
 }
 
-// liveThrough has a target fail and recover, and disturbs the service while it is well, while
-// it begins to fail, while it fails and while it recovers: what is told and noted is what would
-// be without. disturb returns the server to go on with.
+// liveThrough lets a target fail and recover. It disturbs the service while the target is healthy, begins to fail,
+// fails and recovers. The notices and records equal those without disturbance. disturb returns the server to continue
+// with.
 func liveThrough(t *testing.T, s *server, target *scripted, disturb func(times int) *server) {
 	t.Helper()
 	hook := newHook(t)
@@ -340,8 +340,8 @@ func TestAScriptedTargetAcrossKills(t *testing.T) {
 	})
 }
 
-// TestAScriptedTargetAcrossLostNodes kills one node of three when the target begins to fail,
-// and another one while it fails: the last one goes on with what they owned.
+// TestAScriptedTargetAcrossLostNodes kills one node of three when the target begins to fail, and another one while it
+// fails: the last one continues with their partitions.
 func TestAScriptedTargetAcrossLostNodes(t *testing.T) {
 	t.Parallel() // it waits for a minute
 	roots := filepath.Join(t.TempDir(), "roots.pem")

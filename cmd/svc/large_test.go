@@ -14,7 +14,7 @@ import (
 	"svc/cmd/svc/importer"
 )
 
-// incompressible returns text of so many bytes.
+// incompressible returns a text of n bytes.
 func incompressible(n int) string {
 	var text strings.Builder
 	for text.Len() < n {
@@ -23,8 +23,8 @@ func incompressible(n int) string {
 	return text.String()[:n]
 }
 
-// TestLargeItemsOfOneVisitor sends what is inside all limits and longer than a record of the
-// log, and than the queue of a partition.
+// TestLargeItemsOfOneVisitor sends items within all limits that are together longer than a record of the log, and than
+// the queue of a partition.
 func TestLargeItemsOfOneVisitor(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	item := func(kind string, n int, text string) map[string]any {

@@ -17,8 +17,8 @@ import (
 // breakLogVariable names a file. Once the file exists, the disk under the journal of the child's log fails.
 const breakLogVariable = "SVC_TEST_BREAK_LOG"
 
-// breakLogOnce waits for the file. Then it makes every later force of the journal fail: writes to the null device
-// succeed, but it cannot be forced.
+// breakLogOnce waits for the file. Then it makes every later sync of the journal fail: writes to the null device
+// succeed, but it cannot be synced.
 func breakLogOnce(file string) error {
 	for {
 		if _, err := os.Stat(file); err == nil {

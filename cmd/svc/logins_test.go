@@ -63,7 +63,7 @@ func TestALoginKeepsTheVisit(t *testing.T) {
 			}
 		}
 	}
-	// A login without any later event is no visit and no visitor.
+	// A login without any later event is neither a visit nor a visitor.
 	first = append(first, map[string]any{"type": "identify", "distinctId": "nobody", "traits": map[string]any{"plan": "free"}})
 	s.send(first...)
 	s.settled()

@@ -15,7 +15,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// sharedStores opens a log and a store that nodes of this process reach by address.
+// sharedStores opens a log and a store that nodes of this process use by address.
 func sharedStores(t *testing.T) map[string]string {
 	t.Helper()
 	library, err := chdb.FindLibrary("")
@@ -41,8 +41,8 @@ func sharedStores(t *testing.T) map[string]string {
 	return map[string]string{"SVC_KAFKA_BROKERS": addr, "SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"}
 }
 
-// TestASecondNodeWithoutAnAddressDisturbsNobody starts a second process on the same log and
-// store: it says why it is not ready, and the first one answers and stores as before.
+// TestASecondNodeWithoutAnAddressDisturbsNobody starts a second process on the same log and store: it reports why it is
+// not ready, and the first one answers and stores as before.
 func TestASecondNodeWithoutAnAddressDisturbsNobody(t *testing.T) {
 	env := sharedStores(t)
 	env["SVC_MASTER_KEY"] = "the master key of both"

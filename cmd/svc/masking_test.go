@@ -15,14 +15,14 @@ import (
 	"svc/http/route"
 )
 
-// planted is what names and reaches a person: each text is found nowhere else.
+// planted are the texts that name and locate a person; each occurs nowhere else.
 var planted = map[string]string{
 	"e-mail": "zephyrine.quux@plant.example", "name": "Zephyrine Quux", "phone": "+49 170 5550199",
 	"work phone": "0151 55501987", "number": "Q7-55-PLANT", "card": "4111 1111 1111 1111", "account": "DE89 3704 0044 0532 0130 00", "token": "sk_live_51HqLyjWDarjtT1zdp7dc",
 }
 
-// plant has a person leave the planted texts wherever people leave them, and members write them down.
-// It returns the ids that paths name.
+// plant lets a person leave the planted texts in every possible place, and members write them down. It returns the ids
+// that paths name.
 func (s *server) plant(t *testing.T) map[string]string {
 	t.Helper()
 	email, name, phone := planted["e-mail"], planted["name"], planted["phone"]
@@ -74,7 +74,7 @@ func (s *server) plant(t *testing.T) map[string]string {
 	return map[string]string{"person": person, "issue": issue, "occurrence": occurrence}
 }
 
-// viewerToken mints a token of a member who sees no personal data.
+// viewerToken mints a token of a member that sees no personal data.
 func (s *server) viewerToken(t *testing.T) string {
 	t.Helper()
 	ctx := t.Context()
@@ -92,7 +92,7 @@ func (s *server) viewerToken(t *testing.T) string {
 	return secret.Reveal()
 }
 
-// filled puts the ids of what is planted into the path of a row.
+// filled inserts the ids of the planted objects into the path of a row.
 func filled(row route.Route, ids map[string]string) string {
 	id := "nothing"
 	if strings.Contains(row.Path, "/people/") {
@@ -102,7 +102,7 @@ func filled(row route.Route, ids map[string]string) string {
 		"{email}", "nobody@acme.example", "{slug...}", "index").Replace(row.Pattern())
 }
 
-// shownIn returns the planted texts that an answer holds.
+// shownIn returns the planted texts that an answer contains.
 func shownIn(body []byte) (found []string) {
 	text := strings.ToLower(string(body))
 	for what, word := range planted {
@@ -117,7 +117,7 @@ func shownIn(body []byte) (found []string) {
 	return found
 }
 
-// maskedQuestions are the parameters with which rows are asked; every row is asked without any as well.
+// maskedQuestions are the parameters with which rows are requested; every row is also requested without parameters.
 func maskedQuestions() map[string][]string {
 	breakdown := []string{}
 	for _, dimension := range []string{"path", "referrer", "source", "event", "entry_page", "property.email", "property.phone", "property.name", "property.contact"} {
@@ -130,8 +130,8 @@ func maskedQuestions() map[string][]string {
 	}
 }
 
-// TestPersonalFieldsAreMaskedEverywhere asks every row that reads, and every tool of models, with the token of a
-// member without people.pii.read: no answer holds the planted address, name or number, and no search finds them.
+// TestPersonalFieldsAreMaskedEverywhere requests every reading row, and every tool of models, with the token of a
+// member without people.pii.read. No answer contains the planted address, name or number, and no search finds them.
 func TestPersonalFieldsAreMaskedEverywhere(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	ids := s.plant(t)
@@ -155,7 +155,7 @@ func TestPersonalFieldsAreMaskedEverywhere(t *testing.T) {
 		}
 		s.toolIsMasked(t, token, row, ids)
 	}
-	// The owner sees the texts there, so the test would notice them.
+	// The owner sees the texts there, so the test would detect them.
 	for _, operation := range []string{
 		"events.list", "events.properties", "analytics.breakdown", "analytics.live", "companies.list", "people.list", "people.get", "people.timeline", "errors.list", "errors.get", "errors.events", "errors.event",
 	} {
@@ -169,7 +169,7 @@ func TestPersonalFieldsAreMaskedEverywhere(t *testing.T) {
 	t.Run("search", func(t *testing.T) { s.searchIsBlind(t, token) })
 }
 
-// toolIsMasked asks a row as models do.
+// toolIsMasked calls a row as models do.
 func (s *server) toolIsMasked(t *testing.T, token string, row route.Route, ids map[string]string) {
 	t.Helper()
 	arguments := map[string]any{"id": ids["person"], "issueId": ids["issue"], "eventId": ids["occurrence"], "dimension": "property.phone", "env": "production"}
@@ -182,7 +182,7 @@ func (s *server) toolIsMasked(t *testing.T, token string, row route.Route, ids m
 	}
 }
 
-// searchIsBlind searches for the planted texts and for texts that nobody has: the answers are as long.
+// searchIsBlind searches for the planted texts and for texts that no person has: the answers have equal lengths.
 func (s *server) searchIsBlind(t *testing.T, token string) {
 	for _, path := range []string{
 		"/people?q=", "/companies?q=", "/events?search=", "/errors?status=all&q=", "/analytics/breakdown?range=24h&dimension=path&search=",
@@ -208,7 +208,7 @@ func (s *server) searchIsBlind(t *testing.T, token string) {
 	}
 }
 
-// excerpt shortens an answer around what it should not hold.
+// excerpt shortens an answer around a forbidden text.
 func excerpt(body []byte) []byte {
 	at := len(body)
 	for _, word := range planted {

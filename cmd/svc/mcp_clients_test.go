@@ -41,8 +41,8 @@ func mcpClients(t *testing.T) string {
 	return folder
 }
 
-// TestPublishedClients has the clients of both eras ask a node, over HTTP and through
-// `svc mcp`, and compares what each of them learnt.
+// TestPublishedClients lets clients of both eras call a node, over HTTP and through `svc mcp`, and compares their
+// results.
 func TestPublishedClients(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

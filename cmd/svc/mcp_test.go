@@ -36,7 +36,7 @@ func (s *server) mcpCall(tool string, arguments map[string]any) (content map[str
 	return result["structuredContent"].(map[string]any), failed
 }
 
-// TestAnAgentReadsWritesAndProposes asks a whole node over MCP.
+// TestAnAgentReadsWritesAndProposes calls a complete node over MCP.
 func TestAnAgentReadsWritesAndProposes(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	s.send(map[string]any{"type": "event", "name": "page_view", "distinctId": "u1", "url": "https://example.com/a"})

@@ -9,7 +9,7 @@ import (
 	"svc/actors/alerting"
 )
 
-// TestMeasuresOfAlertRules sends what rules look at, and measures rules of every kind.
+// TestMeasuresOfAlertRules sends the data that rules watch, and measures rules of every kind.
 func TestMeasuresOfAlertRules(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	body := `{"items":[
@@ -67,7 +67,7 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 	})
 }
 
-// measureRule returns what a rule's condition comes to, of what the store holds.
+// measureRule returns the value of a rule's condition over the stored rows.
 func measureRule(t *testing.T, m alerting.StoredMeasures, rule *svc.AlertRule, at time.Time) (string, error) {
 	t.Helper()
 	counter, counts := rule.Counter()

@@ -50,14 +50,14 @@ func TestMessagesLoseNothing(t *testing.T) {
 type filler struct {
 	// zeroes leaves everything zero except for pointers, which point to zero values.
 	zeroes bool
-	// open counts the current fills of each type. It bounds a type that contains itself.
+	// open counts the current fills of each type. It limits a type that contains itself.
 	open map[reflect.Type]int
 	next int
 	// hidden lists the fields that no encoder sees.
 	hidden []string
 }
 
-// maxNesting bounds how often a type occurs within itself.
+// maxNesting limits how often a type occurs within itself.
 const maxNesting = 2
 
 func (f *filler) fill(v reflect.Value, path string) {

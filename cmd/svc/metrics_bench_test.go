@@ -19,10 +19,10 @@ import (
 	"svc"
 )
 
-// metricQueries is the folder of the queries that reads of metrics are measured against.
+// metricQueries is the folder of the queries against which reads of metrics are measured.
 const metricQueries = "../../bench/metrics"
 
-// metricTurn is a read of a metric and the queries that answer the same.
+// metricTurn is a read of a metric and the queries with the same answer.
 type metricTurn struct {
 	name, metric, agg, span string
 	// by is the pattern of the files of hand-written queries, and more the query of a label.
@@ -30,10 +30,9 @@ type metricTurn struct {
 	width    time.Duration
 }
 
-// BenchmarkMetricReads measures reads of series over HTTP, in turns with the best queries
-// that can be written by hand for the same numbers over the same tables. Both must agree
-// before anything is measured. SVC_BENCH_POINTS says how many points there are, a third of
-// each kind.
+// BenchmarkMetricReads measures reads of series over HTTP, alternating with the best hand-written queries for the same
+// numbers over the same tables. Both must agree before anything is measured. SVC_BENCH_POINTS is the number of points,
+// a third of each kind.
 func BenchmarkMetricReads(b *testing.B) {
 	points := 300_000
 	if n, err := strconv.Atoi(os.Getenv("SVC_BENCH_POINTS")); err == nil {
@@ -62,8 +61,8 @@ func BenchmarkMetricReads(b *testing.B) {
 	}
 }
 
-// loadMetrics stores points of the last 30 days beside one that was sent, which tells the
-// number of the environment.
+// loadMetrics stores points of the last 30 days in addition to one sent point, from which it learns the number of the
+// environment.
 func (r *readsBench) loadMetrics(b *testing.B, points int) {
 	b.Helper()
 	r.send(map[string]any{"type": "metric", "name": "first", "kind": "gauge", "value": 1})
@@ -127,8 +126,7 @@ func (t *metricTurn) value(file string) string {
 	return "2 * exp((" + key + " - 1382) * 0.020000666706669543) / (exp(0.020000666706669543) + 1)"
 }
 
-// parameters are the bound values of the hand-written queries, of the span that the API
-// answers now.
+// parameters are the bound values of the hand-written queries, for the span that the API now answers.
 func (r *readsBench) metricParameters(b *testing.B, t *metricTurn) map[string]string {
 	b.Helper()
 	span := r.get(t.url())["range"].(map[string]any)
@@ -177,8 +175,8 @@ func (r *readsBench) metricInTurns(b *testing.B, t *metricTurn) {
 	}
 }
 
-// metricsAgree fails unless the read and a hand-written query give the same numbers: to
-// rounding, and percentiles of points to the error of those of rollups.
+// metricsAgree fails unless the read and a hand-written query give the same numbers: exactly except for rounding, and
+// for percentiles of points within the error of rollups.
 func (r *readsBench) metricsAgree(b *testing.B, t *metricTurn, file, query string, parameters map[string]string) {
 	b.Helper()
 	answer := r.get(t.url())
@@ -206,7 +204,7 @@ func (r *readsBench) metricsAgree(b *testing.B, t *metricTurn, file, query strin
 		b.Fatalf("%s: %s has %d values, the API %d", t.name, file, len(rows), len(want))
 	}
 	for n, got := range numbersOf(b, column(rows, 1)) {
-		// The window of the API has gone on since, so the last bucket may differ.
+		// The window of the API has moved since, so the last bucket may differ.
 		if math.Abs(got-want[n]) > tolerance*want[n]+1e-9 && n < len(rows)-1 && len(series) == 1 {
 			b.Fatalf("%s: %s says %v, the API %v", t.name, file, got, want[n])
 		}

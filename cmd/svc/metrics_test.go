@@ -30,7 +30,7 @@ func (s *server) series(name, agg, more string) map[string]any {
 	return s.get(metricsPath + "/series?range=1h&name=" + url.QueryEscape(name) + "&agg=" + agg + more)
 }
 
-// becomes waits until the summary of a metric has a member.
+// becomes waits until the summary of a metric has the wanted value.
 func (s *server) becomes(name, member string, want float64) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("%s of %s is %v", member, name, want), func() error {
@@ -45,7 +45,7 @@ func (s *server) becomes(name, member string, want float64) {
 	})
 }
 
-// percentile returns the value of the whole hour, by way of a group of all series.
+// percentile returns the value of the whole hour, by a single group of all series.
 func (s *server) percentile(name, agg, source string) float64 {
 	s.t.Helper()
 	span := map[string]string{"points": "&range=1h", "rollups": "&range=7d&interval=1d"}[source]
@@ -67,7 +67,7 @@ func (s *server) exporter(temporality sdk.TemporalitySelector) (meter metric.Met
 	}
 }
 
-// exponentialBuckets is how many buckets the exponential histograms of the tests have.
+// exponentialBuckets is the number of buckets of the tests' exponential histograms.
 const exponentialBuckets = 160
 
 // exports is OpenTelemetry's SDK with its exporter over HTTP.
@@ -83,8 +83,8 @@ func (s *server) exports(temporality sdk.TemporalitySelector) (meter metric.Mete
 	return provider.Meter("test"), provider.ForceFlush
 }
 
-// TestOpenTelemetryExporter raises a counter by 3 twice, across a restart of the server
-// and of the process, and holds percentiles to the bounds.
+// TestOpenTelemetryExporter raises a counter by 3 twice, across a restart of the server and of the process, and
+// compares percentiles with the bounds.
 func TestOpenTelemetryExporter(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -102,7 +102,7 @@ func TestOpenTelemetryExporter(t *testing.T) {
 	counter.Add(ctx, 3, pro)
 	upDown.Add(ctx, -2)
 	flush()
-	flush() // nothing new: it adds nothing
+	flush() // nothing new, so it adds nothing
 	s.becomes("raised", "sum", 6)
 	s.settled()
 	s.becomes("raised", "sum", 6)
@@ -123,7 +123,7 @@ func TestOpenTelemetryExporter(t *testing.T) {
 	s.percentiles(meter, flush, "exponential")
 	s.stopped()
 
-	// The server restarts; the process goes on from where it was.
+	// The server restarts; the process continues from its last state.
 	s = startServer(t, dir, nil)
 	meter, flush = s.exporter(func(sdk.InstrumentKind) metricdata.Temporality { return metricdata.DeltaTemporality })
 	delta, _ := meter.Float64Counter("raised", metric.WithUnit("1"))
@@ -136,8 +136,8 @@ func TestOpenTelemetryExporter(t *testing.T) {
 	}
 }
 
-// percentiles compares percentiles with those of the observations themselves: a sender's
-// buckets know them to within a bucket, and rollups add the error of the sketch.
+// percentiles compares percentiles with those of the observations themselves. A sender's buckets are accurate to within
+// a bucket, and rollups add the error of the sketch.
 func (s *server) percentiles(meter metric.Meter, flush func(), name string) {
 	t := s.t
 	t.Helper()
@@ -197,7 +197,7 @@ func (b basic) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestNativeMetrics sends points and web vitals, with what is wrong beside what is right.
+// TestNativeMetrics sends points and web vitals, invalid ones next to valid ones.
 func TestNativeMetrics(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	body, err := json.Marshal(map[string]any{"items": []map[string]any{
@@ -229,7 +229,7 @@ func TestNativeMetrics(t *testing.T) {
 	}
 }
 
-// TestOtherSignals answers traces and logs in their encoding, with all rejected.
+// TestOtherSignals answers traces and logs in their encoding, and rejects all of them.
 func TestOtherSignals(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	key := s.boot.Keys["production"].Secret

@@ -23,8 +23,8 @@ import (
 	"svc/http/route"
 )
 
-// toy is a module as CONTRIBUTING.md says to add one: it counts the events named "toy" of an
-// environment. Its listener sees them, its part tells its actor, and its route asks the actor.
+// toy is a module as CONTRIBUTING.md describes how to add one: it counts the events named "toy" of an environment. Its
+// listener receives them, its part notifies its actor, and its route queries the actor.
 type toy struct {
 	node   *node
 	stored chan toyCount
@@ -98,7 +98,7 @@ func (y *toy) get(ctx context.Context, _ *route.Call, in toyInput) (toyOutput, e
 	return toyOutput{count.Events}, err
 }
 
-// run tells the actors what was stored.
+// run notifies the actors of stored events.
 func (y *toy) run(ctx context.Context) error {
 	for {
 		select {
@@ -141,8 +141,8 @@ func (b *toyBlock) Committed(block uint64) {
 	}
 }
 
-// TestAModuleIsAdded adds the toy to a real node, by one declaration: its events are counted by its own
-// listener, part and actor, and its route answers. The kinds of all other modules are registered too.
+// TestAModuleIsAdded adds the toy to a real node, by one declaration: its own listener, part and actor count its
+// events, and its route answers. The kinds of all other modules are registered too.
 func TestAModuleIsAdded(t *testing.T) {
 	s := startServerWith(t, t.TempDir(), nil, func(n *node) []module {
 		return []module{(&toy{node: n, stored: make(chan toyCount, 16)}).module()}
@@ -184,8 +184,8 @@ func TestTheGuideNamesEveryMemberOfAModule(t *testing.T) {
 	}
 }
 
-// TestNoModuleIsHalfRegistered looks for what a package offers and no module brings: listeners by their
-// types, and packages of routes by their imports.
+// TestNoModuleIsHalfRegistered looks for components that a package offers and no module adds: listeners by their types,
+// and packages of routes by their imports.
 func TestNoModuleIsHalfRegistered(t *testing.T) {
 	t.Parallel()
 	n := newNode(settings.Config{}, slog.New(slog.DiscardHandler))
@@ -229,8 +229,8 @@ func packageOf(path string) string {
 	return "svc/" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")
 }
 
-// kindsAreRegistered holds the kinds that packages of actors declare against those of a node. A call of
-// a kind that is not registered would fail when it is made.
+// kindsAreRegistered compares the kinds that packages of actors declare with those of a node. A call of an unregistered
+// kind would only fail when it is made.
 func kindsAreRegistered(t *testing.T, n *node) {
 	t.Helper()
 	registered := map[string]bool{}
@@ -280,7 +280,7 @@ func declaredKind(call *ast.CallExpr) string {
 	return name.Name
 }
 
-// eachGoFile calls yield with every file of the packages below a folder but tests.
+// eachGoFile calls yield with every file of the packages below a folder except tests.
 func eachGoFile(t *testing.T, folder string, yield func(path string, file *ast.File)) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -299,7 +299,7 @@ func eachGoFile(t *testing.T, folder string, yield func(path string, file *ast.F
 	}
 }
 
-// importsOf returns what the files of a package import.
+// importsOf returns the imports of a package's files.
 func importsOf(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	imported := map[string]bool{}

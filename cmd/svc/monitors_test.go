@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// watched sets a node up that checks targets on this machine every second.
+// watched is the environment of a node that checks targets on this machine every second.
 func watched() map[string]string {
 	return map[string]string{"SVC_MONITOR_ALLOW": "127.0.0.1", "SVC_MONITOR_LEAST": "1s"}
 }
@@ -23,8 +23,8 @@ func (s *server) onlyMonitor() map[string]any {
 	return rows[0].(map[string]any)
 }
 
-// TestAMonitorSurvivesRestarts has a target go down and come back, with the server
-// restarted in between: failures in a row go on counting.
+// TestAMonitorSurvivesRestarts takes a target down and up again, and restarts the server in between: consecutive
+// failures continue to count.
 func TestAMonitorSurvivesRestarts(t *testing.T) {
 	var down atomic.Bool
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -27,7 +27,7 @@ func (s *server) move(store int) (string, error) {
 	return stdout.String(), err
 }
 
-// setMoveStep has the steps of moves told to a function; nil tells nobody.
+// setMoveStep sets the function that is called for the steps of moves; nil disables it.
 func (n *node) setMoveStep(step func(name string) error) {
 	if step == nil {
 		n.moveStep.Store(nil)
@@ -36,7 +36,7 @@ func (n *node) setMoveStep(step func(name string) error) {
 	n.moveStep.Store(&step)
 }
 
-// movedReads are questions whose answers a move does not change.
+// movedReads are reads whose answers a move does not change.
 func movedReads() []string {
 	return []string{
 		"/analytics/overview?range=24h", "/analytics/breakdown?range=24h&dimension=path", "/events?limit=200", "/events/names?range=24h",
@@ -44,7 +44,7 @@ func movedReads() []string {
 	}
 }
 
-// answers returns what an application's questions are answered.
+// answers returns the answers to an application's reads.
 func (a *tenant) answers() map[string]string {
 	a.t.Helper()
 	all := map[string]string{}
@@ -54,13 +54,13 @@ func (a *tenant) answers() map[string]string {
 			a.t.Fatalf("%s: %d %s", path, got.status, got.body)
 		}
 		answer := object(a.t, got.body)
-		delete(answer, "range") // it ends at the question
+		delete(answer, "range") // the range ends at the time of the request
 		all[path] = fmt.Sprint(answer)
 	}
 	return all
 }
 
-// tablesOf returns the tables of a store that have rows of an environment, but for those that are on shard 0 always.
+// tablesOf returns the tables of a store with rows of an environment, except the tables that are always on shard 0.
 func tablesOf(t *testing.T, addr string, environment uint64) []string {
 	t.Helper()
 	var all, filled []string
@@ -87,7 +87,7 @@ func tablesOf(t *testing.T, addr string, environment uint64) []string {
 	return filled
 }
 
-// rowsIn holds the tables of a store to the events of an environment, once in each.
+// rowsIn compares the tables of a store with the events of an environment, once in each.
 func rowsIn(addr string, environment uint64, events int) error {
 	for _, sum := range []string{
 		"count() FROM svc.events", "uniqExact(id) FROM svc.events", "sum(events) FROM svc.traffic", "sum(events) FROM svc.visits", "sum(events) FROM svc.names",
@@ -105,8 +105,9 @@ func rowsIn(addr string, environment uint64, events int) error {
 }
 
 // TestAnEnvironmentMovesWhileItIsServed moves an environment between two stores. Every step is interrupted once, and
-// events come between all of them. Before the decision the old place is in force, after it the new one; reads show all that was stored
-// throughout, repeated events stay one, and afterwards the new store has everything once and the old one nothing.
+// events arrive between all of them. Before the decision the old place is in force, after it the new one. Reads show
+// all stored events throughout, and repeated events count once. Afterwards the new store has everything once and the
+// old one nothing.
 func TestAnEnvironmentMovesWhileItIsServed(t *testing.T) {
 	stores := []string{startStore(t), startStore(t)}
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + stores[0] + "/ http://" + stores[1] + "/"})
@@ -141,7 +142,7 @@ func TestAnEnvironmentMovesWhileItIsServed(t *testing.T) {
 	if err := rowsIn(stores[1], found.Number, one.sent); err != nil {
 		t.Error(err)
 	}
-	one.sent = 20 // their ids are known on the new store
+	one.sent = 20 // the new store knows their ids
 	one.publish(25)
 	one.stored()
 
@@ -180,8 +181,8 @@ func TestAnEnvironmentMovesWhileItIsServed(t *testing.T) {
 	other.stored()
 }
 
-// TestAMoveThatIsKilledIsCompleted kills the server while it moves an environment, at other moments each time, sends to it after each
-// start, and repeats the command until it ends.
+// TestAMoveThatIsKilledIsCompleted kills the server while it moves an environment, at another moment each time. It
+// sends events after each start, and repeats the command until it succeeds.
 func TestAMoveThatIsKilledIsCompleted(t *testing.T) {
 	stores := []string{startStore(t), startStore(t)}
 	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + stores[0] + "/ http://" + stores[1] + "/"}
@@ -230,8 +231,8 @@ func TestAMoveThatIsKilledIsCompleted(t *testing.T) {
 	}
 }
 
-// TestARebuildKnowsWhereEnvironmentsLive loses the store on which an environment was made after it was moved to another: the
-// rebuild finds it there, and what the log has of it is not stored again.
+// TestARebuildKnowsWhereEnvironmentsLive loses the store on which an environment was created, after it was moved to
+// another. The rebuild finds it there, and does not store the log's events of it again.
 func TestARebuildKnowsWhereEnvironmentsLive(t *testing.T) {
 	stores := []string{startStore(t), startStore(t)}
 	list := func() map[string]string {

@@ -11,8 +11,8 @@ import (
 	"svc/cmd/svc/operator"
 )
 
-// TestTheListenerAsksForTheTokenOfTheDataDirectory goes the way of a web page and that of
-// `svc admin` to a running server.
+// TestTheListenerAsksForTheTokenOfTheDataDirectory sends requests to a running server as a web page does, and as `svc
+// admin` does.
 func TestTheListenerAsksForTheTokenOfTheDataDirectory(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	post := func(header map[string]string) int {

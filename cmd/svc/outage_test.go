@@ -15,12 +15,11 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// cable is a TCP address in front of something that can be pulled out and put
-// in again.
+// cable is a TCP address in front of a server that can be unplugged and plugged in again.
 type cable struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
-	// ice is held while the other end is paused: it takes connections and does not answer.
+	// ice is held while the other end is paused: it accepts connections and does not answer.
 	ice sync.RWMutex
 
 	mu    sync.Mutex
@@ -54,7 +53,7 @@ func (c *cable) thawed() {
 	defer c.ice.RUnlock()
 }
 
-// throughIce reads from a connection what passes the cable.
+// throughIce reads the bytes of a connection that pass the cable.
 type throughIce struct {
 	net.Conn
 	cable *cable
@@ -109,7 +108,7 @@ func (c *cable) plug() {
 	c.out = false
 }
 
-// TestAPausedStoreIsNotBlamedOnTheRange reads while the store takes connections and does not answer, and afterwards.
+// TestAPausedStoreIsNotBlamedOnTheRange reads while the store accepts connections but does not answer, and afterwards.
 func TestAPausedStoreIsNotBlamedOnTheRange(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -135,9 +134,9 @@ func TestAPausedStoreIsNotBlamedOnTheRange(t *testing.T) {
 	}
 }
 
-// TestTheStoreGoesAwayAndNothingIsLost runs over a store by address and cuts it
-// off: events are still accepted, wait in the log, and are stored once each when
-// the store is back. Reads answer 503 meanwhile, and changes of what is in memory go on.
+// TestTheStoreGoesAwayAndNothingIsLost uses a store by address and cuts it off. Events are still accepted, wait in the
+// log, and are stored once each when the store returns. Meanwhile reads answer 503, and changes of state in memory
+// continue.
 func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
@@ -192,8 +191,8 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestTheLogGoesAwayAndNothingIsAcknowledged runs over a log by address and
-// stops it: ingest answers 503 with Retry-After and goes on when it is back.
+// TestTheLogGoesAwayAndNothingIsAcknowledged uses a log by address and stops it: ingest answers 503 with Retry-After
+// and continues when the log returns.
 func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
 	folder, addr := t.TempDir(), freeAddress(t)
 	open := func() *broker.Broker {

@@ -8,8 +8,7 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// TestEveryPartHasAReasonForItsPlace reads the list of parts: each has a name of its own and a sentence
-// about its place.
+// TestEveryPartHasAReasonForItsPlace checks the list of parts: each has a unique name and a sentence about its place.
 func TestEveryPartHasAReasonForItsPlace(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

@@ -24,7 +24,7 @@ func (s *server) ceremony(t *testing.T, session, path string) (id string, option
 	return begun.Ceremony, begun.Options
 }
 
-// register has an authenticator make a passkey of a session's person.
+// register lets an authenticator create a passkey for a session's person.
 func (s *server) register(t *testing.T, session string, device *passkeytest.Authenticator) (id string) {
 	t.Helper()
 	ceremony, options := s.ceremony(t, session, "/me/passkeys/challenge")
@@ -32,14 +32,14 @@ func (s *server) register(t *testing.T, session string, device *passkeytest.Auth
 	return object(t, made)["id"].(string)
 }
 
-// renaming asks for a name of the application and returns the action's id.
+// renaming requests a name of the application and returns the action's id.
 func (s *server) renaming(t *testing.T) string {
 	t.Helper()
 	return find(t, s.ask("Rename the application.", ""), "approval_required")["actions"].([]any)[0].(map[string]any)["id"].(string)
 }
 
-// TestADestructiveActionIsConfirmedWithAPasskey registers passkeys, confirms an action of
-// the assistant and one over MCP with them, and tries whatever must not work.
+// TestADestructiveActionIsConfirmedWithAPasskey registers passkeys, confirms an action of the assistant and one over
+// MCP with them, and tries everything that must fail.
 func TestADestructiveActionIsConfirmedWithAPasskey(t *testing.T) {
 	renames := 0
 	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
@@ -127,7 +127,7 @@ func TestADestructiveActionIsConfirmedWithAPasskey(t *testing.T) {
 	}
 }
 
-// TestPasskeysBelongToAName asks a node that is reached by an address.
+// TestPasskeysBelongToAName uses a node with an address instead of a name.
 func TestPasskeysBelongToAName(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	if problem := object(t, s.console(t, s.session(), "POST", "/me/passkeys/challenge", "", 501)); problem["code"] != "not_available" {

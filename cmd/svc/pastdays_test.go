@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPastDaysAreCountedAhead holds that a server counts the past days of all environments in
-// the time zones of their applications, and says when it has done so.
+// TestPastDaysAreCountedAhead checks that a server counts the past days of all environments in the time zones of their
+// applications, and reports it.
 func TestPastDaysAreCountedAhead(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	targets := s.node.countedTargets()

@@ -10,9 +10,9 @@ import (
 	"svc"
 )
 
-// TestAMergeThatIsRepeatedMergesOnce kills a server that merges people, again and again, and repeats each merge
-// under its Idempotency-Key until it is answered, and once more: each pair is one person then, with one
-// entry in the timeline and one in the ledger.
+// TestAMergeThatIsRepeatedMergesOnce kills a server repeatedly while it merges people. It repeats each merge under its
+// Idempotency-Key until it is answered, and once more. Each pair is then one person, with one entry in the timeline and
+// one in the ledger.
 func TestAMergeThatIsRepeatedMergesOnce(t *testing.T) {
 	const pairs, rounds = 12, 3
 	dir := t.TempDir()
@@ -66,13 +66,13 @@ func TestAMergeThatIsRepeatedMergesOnce(t *testing.T) {
 	s.mergedOnce(t, ids, pairs)
 }
 
-// merge makes one person of a pair.
+// merge merges a pair into one person.
 func (s *server) merge(ids map[string]string, n int) (answer, error) {
 	body := fmt.Appendf(nil, `{"personId":%q}`, ids[fmt.Sprint("other", n)])
 	return s.try("POST", appPath+"/people/"+ids[fmt.Sprint("one", n)]+"/merge", s.boot.Token, body, map[string]string{"Idempotency-Key": fmt.Sprint("merge ", n)})
 }
 
-// mergedOnce compares people, timelines and the ledger with the pairs that were merged.
+// mergedOnce compares people, timelines and the ledger with the merged pairs.
 func (s *server) mergedOnce(t *testing.T, ids map[string]string, pairs int) {
 	t.Helper()
 	if people := s.get(appPath + "/people?limit=100")["data"].([]any); len(people) != pairs {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPeopleAreFoundThroughTheLog sends identities through ingest, log and store: an anonymous id, an
-// identify and an alias become one person, whose parts all find the same row.
+// TestPeopleAreFoundThroughTheLog sends identities through ingest, log and store: an anonymous id, an identify and an
+// alias become one person, whose ids all find the same row.
 func TestPeopleAreFoundThroughTheLog(t *testing.T) {
 	s := startServerWith(t, t.TempDir(), nil, nil)
 	at := time.Now().Add(-time.Hour)

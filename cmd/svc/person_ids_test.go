@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEveryIDFindsThePerson asks for a person by each id on every route, and for the person of an error.
+// TestEveryIDFindsThePerson looks up a person by each id on every route, and the person of an error.
 func TestEveryIDFindsThePerson(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	s.send(

@@ -60,7 +60,7 @@ func forms(word string) []string {
 	return []string{word, url.QueryEscape(word), url.PathEscape(word), strings.Trim(string(quoted), `"`), strings.ReplaceAll(word, "@", `\u0040`), base64Of(word), sha256Of(word), md5Of(word)}
 }
 
-// leaks returns the planted texts that an answer holds in any form.
+// leaks returns the planted texts that an answer contains in any form.
 func leaks(body []byte) (found []string) {
 	text := bytes.ToLower(body)
 	for what, word := range planted {
@@ -75,7 +75,7 @@ func leaks(body []byte) (found []string) {
 	return found
 }
 
-// placed puts ids into the path of a row, by the noun before each id.
+// placed inserts ids into the path of a row, by the noun before each id.
 func placed(row route.Route, ids, definitions map[string]string) string {
 	path := row.Path
 	for noun, id := range definitions {
@@ -87,7 +87,7 @@ func placed(row route.Route, ids, definitions map[string]string) string {
 	return filled(row, ids)
 }
 
-// parameters returns the names of the parameters of a row that take text.
+// parameters returns the names of the text parameters of a row.
 func parameters(in reflect.Type) (names []string) {
 	if in == nil || in.Kind() != reflect.Struct {
 		return nil
@@ -111,9 +111,9 @@ func (s *server) callers(t *testing.T) map[string]string {
 
 var requestIDs = regexp.MustCompile(`req_[0-9A-Z]+|"(at|generatedAt|asOf)":"[^"]*"`)
 
-// TestNoSurfaceShowsOrConfirmsPersonalData asks every row of the table as every caller without people.pii.read. No
-// answer holds a planted text in any form. No parameter distinguishes a planted text from a text that no person has. A
-// new row is asked as well.
+// TestNoSurfaceShowsOrConfirmsPersonalData requests every row of the table as every caller without people.pii.read. No
+// answer contains a planted text in any form. No parameter distinguishes a planted text from a text that no person has.
+// A new row is covered as well.
 func TestNoSurfaceShowsOrConfirmsPersonalData(t *testing.T) {
 	s := startServer(t, t.TempDir(), watched())
 	ids := s.plant(t)
@@ -142,7 +142,7 @@ func TestNoSurfaceShowsOrConfirmsPersonalData(t *testing.T) {
 	}
 }
 
-// surfaceIsMasked asks a row without parameters, and with each of its parameters.
+// surfaceIsMasked requests a row without parameters, and with each of its parameters.
 func (s *server) surfaceIsMasked(t *testing.T, caller, secret string, row route.Route, path string) {
 	t.Helper()
 	header := map[string]string{"Accept": "application/json"}

@@ -52,7 +52,7 @@ func TestPlaceholdersAreNobody(t *testing.T) {
 	for _, one := range native {
 		for _, word := range words {
 			if word == " " && one.field == "traits.company" {
-				continue // white space names no company, now and before
+				continue // white space never names a company
 			}
 			status, code, message := s.refusal(one.path, fmt.Sprintf(one.body, word))
 			if status != 400 || code != "placeholder_id" || !strings.HasPrefix(message, one.field+" is a placeholder") {

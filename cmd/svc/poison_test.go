@@ -14,7 +14,7 @@ import (
 	"svc/actors/alerting"
 )
 
-// stored waits until production has so many events.
+// stored waits until production has a number of events.
 func (s *server) stored(want int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("%d events are stored", want), func() error {
@@ -25,8 +25,7 @@ func (s *server) stored(want int) {
 	})
 }
 
-// TestEveryMonthOfTheLongestRetention sends ten years in one request: each month is a part of
-// its own in the store.
+// TestEveryMonthOfTheLongestRetention sends ten years in one request: each month is a separate part in the store.
 func TestEveryMonthOfTheLongestRetention(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	if got := s.call("PATCH", appPath, s.boot.Token, []byte(`{"retentionDays":3650}`), nil); got.status != 200 {
@@ -42,8 +41,8 @@ func TestEveryMonthOfTheLongestRetention(t *testing.T) {
 	s.stored(months)
 }
 
-// TestAThousandPartitions has the partitions of a large log bring events at once, and once more
-// before a restart. The short form takes a quarter of them, which a busy machine opens in time under the race detector.
+// TestAThousandPartitions sends events to all partitions of a large log at once, and once more before a restart. The
+// short form uses a quarter of them, which a busy machine opens in time under the race detector.
 func TestAThousandPartitions(t *testing.T) {
 	partitions := "1024"
 	if testing.Short() {
@@ -101,9 +100,9 @@ func (s *server) operatorSays(args ...string) map[string]any {
 	return answer
 }
 
-// TestARowThatTheStoreRefuses has the store refuse one event of a request. The others of the request
-// and those of another environment are stored, also after a restart, the operator is told, and once
-// the store takes it, the event is sent again and counts once.
+// TestARowThatTheStoreRefuses makes the store refuse one event of a request. The other events of the request and those
+// of another environment are stored, also after a restart, and the operator is notified. Once the store accepts it, the
+// event is sent again and counts once.
 func TestARowThatTheStoreRefuses(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -162,9 +161,9 @@ func TestARowThatTheStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestAnActorThatCannotBeReadDelaysNobody has an application's alerting actor own something that does not
-// decode. What occurs in its environments and elsewhere is stored, and once it can be read again, its rule
-// fires for what occurred meanwhile.
+// TestAnActorThatCannotBeReadDelaysNobody gives an application's alerting actor an entity that does not decode.
+// Occurrences in its environments and elsewhere are stored. Once the entity can be read again, the rule fires for the
+// occurrences of the meantime.
 func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLongWorkSharesTheProcessors keeps all processors of a node that long work may have: a long
-// request waits and what was accepted is not folded, while a short request is answered.
+// TestLongWorkSharesTheProcessors occupies all processors of a node that long work may use. A long request waits and
+// accepted items are not folded, while a short request is answered.
 func TestLongWorkSharesTheProcessors(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	var items []map[string]any

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAVisitorIsWhoATrustedProxySays sends events for visitors of an excluded and of another address, first to a server that trusts no proxy
-// and then to one behind a proxy on loopback.
+// TestAVisitorIsWhoATrustedProxySays sends events for visitors with an excluded and with another address. It sends them
+// first to a server that trusts no proxy, and then to one behind a proxy on loopback.
 func TestAVisitorIsWhoATrustedProxySays(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -10,7 +10,7 @@ import (
 	"svc/protos"
 )
 
-// questions counts by kind how often actors are asked.
+// questions counts the calls of actors by kind.
 type questions struct {
 	grain.Caller
 
@@ -25,7 +25,7 @@ func (q *questions) Call(ctx context.Context, call *protos.Call) (*protos.Answer
 	return q.Caller.Call(ctx, call)
 }
 
-// taken returns the counts since the last time.
+// taken returns the counts since the last call.
 func (q *questions) taken() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,8 +34,8 @@ func (q *questions) taken() map[string]int {
 	return counts
 }
 
-// TestAReadAsksAnActorOnce counts what each analytic read asks of tokens, organizations and
-// applications: over a network every question is a hop.
+// TestAReadAsksAnActorOnce counts the calls of each analytic read to tokens, organizations and applications: over a
+// network every call is a hop.
 func TestAReadAsksAnActorOnce(t *testing.T) {
 	asked := &questions{kinds: map[string]int{}}
 	s := startServerWith(t, t.TempDir(), nil, func(n *node) []module {
@@ -48,7 +48,7 @@ func TestAReadAsksAnActorOnce(t *testing.T) {
 	s.post(appPath+"/goals", `{"name":"Signup","kind":"event","match":"signup"}`)
 	funnel := s.post(appPath+"/funnels", `{"name":"Buying","steps":[{"kind":"path","match":"/pricing"},{"kind":"event","match":"signup"}]}`)["id"].(string)
 	session := s.session()
-	if got := s.call("GET", "/console/api/v1/apps/acme/web/share", session, nil, nil); got.status != 200 { // notes the first use of the session
+	if got := s.call("GET", "/console/api/v1/apps/acme/web/share", session, nil, nil); got.status != 200 { // records the first use of the session
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	want := map[string]int{"token": 1, "organization": 1, "application": 1}

@@ -19,13 +19,12 @@ import (
 	"time"
 )
 
-// handWritten is the folder of the queries that the reads are measured against.
+// handWritten is the folder of the queries against which the reads are measured.
 const handWritten = "../../bench/query"
 
-// BenchmarkReads measures reads of the API, over HTTP, in turns with the best queries that
-// can be written by hand for the same numbers over the same raw table. Both must agree
-// before anything is measured. SVC_BENCH_EVENTS says how many events there are; a third
-// of them are the application's.
+// BenchmarkReads measures reads of the API, over HTTP, alternating with the best hand-written queries for the same
+// numbers over the same raw table. Both must agree before anything is measured. SVC_BENCH_EVENTS is the number of
+// events; a third of them belong to the application.
 func BenchmarkReads(b *testing.B) {
 	events := 300_000
 	if n, err := strconv.Atoi(os.Getenv("SVC_BENCH_EVENTS")); err == nil {
@@ -55,17 +54,16 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-// turn is a read and the queries that answer the same.
+// turn is a read and the queries with the same answer.
 type turn struct {
 	name, path string
 	// by is the pattern of the files of hand-written queries.
 	by string
-	// column and value are the filter; both are empty where there is none.
+	// column and value are the filter; both are empty without one.
 	column, value string
-	// unit is that of the cohorts of a retention.
+	// unit is the unit of the cohorts of a retention.
 	unit string
-	// figures are what the read and the queries must agree on; nil where the read is an
-	// overview or a series.
+	// figures are the numbers on which the read and the queries must agree; nil if the read is an overview or a series.
 	figures func(answer map[string]any) []float64
 }
 
@@ -85,7 +83,7 @@ func (t *turn) url() string {
 	return address
 }
 
-// readsBench is a server with events and a way past it to the engine.
+// readsBench is a server with events and direct access to the engine.
 type readsBench struct {
 	*server
 	sql         *http.Client
@@ -93,8 +91,7 @@ type readsBench struct {
 	from, to    time.Time
 }
 
-// load stores the events of a crowd beside one event that was sent, which tells the
-// number of the environment.
+// load stores the events of a crowd in addition to one sent event, from which it learns the number of the environment.
 func (r *readsBench) load(b *testing.B, events int) {
 	b.Helper()
 	r.send(map[string]any{"type": "page", "distinctId": "first", "url": "https://example.com/"})
@@ -113,11 +110,11 @@ func (r *readsBench) load(b *testing.B, events int) {
 	r.awaitMerges(b)
 }
 
-// awaitMerges waits until the engine merges nothing for a while, so that the processor time
-// of a read is its own. It takes as long as the machine needs.
+// awaitMerges waits until the engine merges nothing for a while, so that no merge adds to the processor time of a read.
+// It takes as long as the machine needs.
 func (r *readsBench) awaitMerges(b *testing.B) {
 	b.Helper()
-	const looks = 25 // without a merge, one after another
+	const looks = 25 // consecutive checks without a merge
 	for quiet := 0; quiet < looks; quiet++ {
 		if merging := r.ask(b, "SELECT toString(count()) FROM system.merges", nil)[0][0]; merging != "0" {
 			quiet = 0
@@ -158,11 +155,11 @@ func (r *readsBench) inTurns(b *testing.B, t *turn) {
 	reportTurns(b, api, byHand)
 }
 
-// reportTurns reports what a read took beside the best of the queries by hand.
+// reportTurns reports the cost of a read next to that of the best hand-written query.
 func reportTurns(b *testing.B, api *stopwatch, byHand []stopwatch) {
 	b.Helper()
 	best := slices.MinFunc(byHand, func(a, b stopwatch) int { return int(a.median() - b.median()) })
-	b.ReportMetric(0, "ns/op") // the time of a turn of everything says nothing
+	b.ReportMetric(0, "ns/op") // the total time of a turn is meaningless
 	for name, watch := range map[string]*stopwatch{"api": api, "hand": &best} {
 		b.ReportMetric(watch.at(0.5), name+"-p50-ms")
 		b.ReportMetric(watch.at(0.95), name+"-p95-ms")
@@ -187,11 +184,10 @@ func (r *readsBench) agree(b *testing.B, t *turn, files, queries []string) {
 	}
 }
 
-// headlineColumns is the number of figures that a hand-written overview has per window.
+// headlineColumns is the number of figures per window in a hand-written overview.
 const headlineColumns = 6
 
-// headlines are the figures of an overview, the window before first, and notes the span of
-// both windows.
+// headlines returns the figures of an overview, the previous window first, and records the span of both windows.
 func (r *readsBench) headlines(b *testing.B, answer map[string]any) []float64 {
 	b.Helper()
 	span := answer["range"].(map[string]any)
@@ -215,8 +211,7 @@ func (r *readsBench) headlines(b *testing.B, answer map[string]any) []float64 {
 	return out
 }
 
-// rates turns the sums of bounces and durations into what the API shows; windows without
-// sessions are left out.
+// rates converts the sums of bounces and durations into the API's values; windows without sessions are left out.
 func rates(rows []float64) (out []float64) {
 	for row := range slices.Chunk(rows, headlineColumns) {
 		if sessions := row[2]; sessions > 0 {
@@ -282,7 +277,7 @@ func (r *readsBench) ask(b *testing.B, query string, parameters map[string]strin
 	return answer.Data
 }
 
-// stopwatch collects what runs of one thing took, by the clock and in processor time.
+// stopwatch collects the costs of runs, by the clock and in processor time.
 type stopwatch struct{ took, used []time.Duration }
 
 func (s *stopwatch) time(run func()) {

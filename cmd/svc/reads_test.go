@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestTheReadsAgreeWithTheOverview sends visits and asks every analytic read for them.
+// TestTheReadsAgreeWithTheOverview sends visits and runs every analytic read over them.
 func TestTheReadsAgreeWithTheOverview(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	for n := range 40 {
@@ -86,7 +86,7 @@ func TestTheLiveStreamFollowsTheStreamAndEndsWithTheServer(t *testing.T) {
 	}
 	for n, visitor := range []string{"ada", "bob"} {
 		s.send(item("live-"+visitor, visitor, "/", time.Now()))
-		for got := 0.0; got != float64(n+1); got = visitors() { // ends with the context where it never comes
+		for got := 0.0; got != float64(n+1); got = visitors() { // ends with the context if it never arrives
 			if got > float64(n+1) {
 				t.Fatalf("%v visitors, want %d", got, n+1)
 			}

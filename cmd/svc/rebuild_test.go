@@ -19,14 +19,14 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// rebuildChild returns the command that rebuilds the store of a folder in a process of its own.
+// rebuildChild returns the command that rebuilds the store of a folder in a separate process.
 func rebuildChild(ctx context.Context, dir string) *exec.Cmd {
 	command := exec.CommandContext(ctx, os.Args[0])
 	command.Env = append(os.Environ(), childVariable+"=rebuild", "SVC_DATA_DIR="+dir, "SVC_PARTITIONS=4", "SVC_ADMIN_ADDR=127.0.0.1:0")
 	return command
 }
 
-// answers reads what a rebuild has to keep: entities one by one and in lists, the ledger, the audit rows
+// answers reads the data that a rebuild must retain: entities one by one and in lists, the ledger, the audit entries
 // and the events.
 func (s *server) answers() map[string]string {
 	s.t.Helper()
@@ -59,8 +59,8 @@ func (s *server) answers() map[string]string {
 	return out
 }
 
-// TestAStoreThatWasLostIsRebuilt has a server be used, deletes its store, kills a rebuild, ends another one, and
-// compares what the server answers then.
+// TestAStoreThatWasLostIsRebuilt uses a server, deletes its store, kills a rebuild, completes another one, and compares
+// the server's answers.
 func TestAStoreThatWasLostIsRebuilt(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

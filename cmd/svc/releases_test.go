@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAnnouncedReleasesAreThoseOfErrors announces releases whose names say nothing of their order.
-// The list counts what occurred in each, and an issue that was resolved in one of them does not come back
-// with a release that was announced before, though nobody had seen an error of either.
+// TestAnnouncedReleasesAreThoseOfErrors announces releases whose names imply no order. The list counts the occurrences
+// in each. An issue that was resolved in one of them does not regress in a release that was announced before, even
+// though no error of either had occurred.
 func TestAnnouncedReleasesAreThoseOfErrors(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	const releases = "/api/0/organizations/acme/releases/"

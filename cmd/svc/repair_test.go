@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestADamagedFolderIsRefusedAndRepaired takes something away from the folder of a node that
-// was stopped: every start is refused with the findings, `svc repair` without --apply changes nothing, and
-// with it does what it announced.
+// TestADamagedFolderIsRefusedAndRepaired removes a part of the folder of a stopped node. Every start is refused with
+// the findings. `svc repair` without --apply changes nothing, and with it applies the announced remedies.
 func TestADamagedFolderIsRefusedAndRepaired(t *testing.T) {
 	remove := func(names ...string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -28,7 +27,7 @@ func TestADamagedFolderIsRefusedAndRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
 		hurt func(t *testing.T, dir string)
 		says []string
-		// left is how many of the 60 events are there after the repair.
+		// left is the number of the 60 events that remain after the repair.
 		left int
 	}{
 		"the broker's note":            {remove("log/meta.json"), []string{"meta.json is missing", "partitions have"}, 60},
@@ -88,7 +87,7 @@ func tear(name string) func(t *testing.T, dir string) {
 	}
 }
 
-// empties leaves a file without content, as a crash may do.
+// empties truncates a file, as a crash may do.
 func empties(name string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
@@ -134,7 +133,7 @@ func repaired(t *testing.T, dir string, apply bool) (string, error) {
 	return stdout.String(), err
 }
 
-// assertRepaired starts a repaired node: so many of the events are there, and new ones are stored.
+// assertRepaired starts a repaired node: left of the events remain, and new ones are stored.
 func assertRepaired(t *testing.T, dir string, left int) {
 	t.Helper()
 	s := startServer(t, dir, nil)

@@ -16,7 +16,7 @@ import (
 	"svc/actors/live"
 )
 
-// mailServer takes letters until the test ends, and hands them on.
+// mailServer accepts letters until the test ends, and passes them on.
 func mailServer(t *testing.T) (address string, letters chan string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -60,8 +60,8 @@ func mailServer(t *testing.T) (address string, letters chan string) {
 	return listener.Addr().String(), letters
 }
 
-// TestAReportReachesItsRecipients has a crowd come, reads the letters that tell of it, and leaves by the link of one. The numbers of a
-// regular report are those of the overview.
+// TestAReportReachesItsRecipients sends the events of a crowd, reads the letters about it, and unsubscribes by the link
+// of one. The numbers of a regular report are those of the overview.
 func TestAReportReachesItsRecipients(t *testing.T) {
 	address, letters := mailServer(t)
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_MAIL_SERVER": "smtp://" + address, "SVC_MAIL_FROM": "svc@acme.example"})

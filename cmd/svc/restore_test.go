@@ -11,8 +11,8 @@ import (
 	"svc/cmd/svc/settings"
 )
 
-// TestTheAdviceAboutAnUnfinishedRestoreWorks ends a restore after each step, as a kill does. It starts a server over
-// the files that exist then, and follows the advice of the server.
+// TestTheAdviceAboutAnUnfinishedRestoreWorks ends a restore after each step, like a kill. It starts a server over the
+// files that exist then, and follows the advice of the server.
 func TestTheAdviceAboutAnUnfinishedRestoreWorks(t *testing.T) {
 	env := map[string]string{"SVC_PARTITIONS": "4"}
 	s := startServer(t, t.TempDir(), env)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestLoweringTheRetentionHides asks the API right after a change of the retention for what is left, in the feed, in
+// TestLoweringTheRetentionHides requests the remaining data right after a change of the retention: in the feed, in
 // numbers that were counted before, and of errors.
 func TestLoweringTheRetentionHides(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)

@@ -4,7 +4,7 @@ package main
 
 import "testing"
 
-// TestWithoutTheModuleOfRevenue asks every route of the module of a program that was built without it.
+// TestWithoutTheModuleOfRevenue calls every route of the module in a program that was built without it.
 func TestWithoutTheModuleOfRevenue(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	for _, path := range []string{"/overview", "/movements"} {

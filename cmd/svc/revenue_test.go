@@ -18,7 +18,8 @@ func (s *server) sendBilling(body string) (int, map[string]any) {
 
 const revenuePath = "/api/v1/apps/acme/web/revenue"
 
-// TestRevenueFromABillingSystem follows billing items through a real node, a kill and a repetition of all of them, to the overview.
+// TestRevenueFromABillingSystem follows billing items through a real node, a kill and a repetition of all of them, to
+// the overview.
 func TestRevenueFromABillingSystem(t *testing.T) {
 	dir := t.TempDir()
 	s := startChild(t, dir, nil)
@@ -68,7 +69,7 @@ func TestRevenueFromABillingSystem(t *testing.T) {
 	t.Run("rates", func(t *testing.T) { ratesOfTheConsole(t, s) })
 }
 
-// revenueOfPeople looks for those who pay, paid, and never did, as people, by stages and in segments.
+// revenueOfPeople looks for people that pay, paid, and never did, as people, by stages and in segments.
 func revenueOfPeople(t *testing.T, s *server) {
 	s.send(map[string]any{"type": "identify", "distinctId": "ada"}, map[string]any{"type": "identify", "distinctId": "bob"}, map[string]any{"type": "identify", "distinctId": "eve"})
 	want := map[string]string{"ada": "paying active 20000", "bob": "churned canceled 0", "eve": "signup none 0"}
@@ -123,7 +124,7 @@ func ratesOfTheConsole(t *testing.T, s *server) {
 	paid(1200, true)
 }
 
-// billingRefusals sends what is not taken.
+// billingRefusals sends items that are refused.
 func billingRefusals(t *testing.T, s *server) {
 	if status, text, _ := s.sendFlags("POST", "/api/v1/revenue", s.boot.Keys["production"].Public, `{"type":"payment"}`); status != 403 {
 		t.Errorf("a public key gets %d: %s", status, text)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheRootShowsAPage asks a server for / as a browser and as a program.
+// TestTheRootShowsAPage requests / from a server as a browser and as a program.
 func TestTheRootShowsAPage(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	page := s.call("GET", "/", "", nil, map[string]string{"Accept": "text/html,*/*;q=0.8"})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAFlagFollowsASegment has a flag serve the people of a segment: whoever comes into it, and nobody else. The segment stays
-// as long as the flag asks for it.
+// TestAFlagFollowsASegment lets a flag serve exactly the people of a segment, including new ones. The segment cannot be
+// deleted while the flag uses it.
 func TestAFlagFollowsASegment(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	at := time.Now().Add(-time.Hour)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestNothingAcceptedIsDropped sends reports with a member that cannot be kept: each is
-// answered 200 and is stored without that member, which the occurrence names.
+// TestNothingAcceptedIsDropped sends reports with a member that cannot be stored: each is answered 200 and is stored
+// without that member, which the occurrence names.
 func TestNothingAcceptedIsDropped(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	long := strings.Repeat("x", 5000)
@@ -18,7 +18,7 @@ func TestNothingAcceptedIsDropped(t *testing.T) {
 	cases := map[string]struct {
 		members  string
 		problems []any
-		// distinctID is who the occurrence is of; age how old it is, at least.
+		// distinctID is the person of the occurrence; age is its least age.
 		distinctID any
 		age        time.Duration
 	}{
@@ -60,7 +60,7 @@ func noted(field, reason string) []any {
 	return []any{map[string]any{"field": field, "reason": reason}}
 }
 
-// TestABadItemCostsNoOther has events that cannot be read beside good ones in an envelope.
+// TestABadItemCostsNoOther sends unreadable events next to valid ones in an envelope.
 func TestABadItemCostsNoOther(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	item := func(payload string) string { return "{\"type\":\"event\"}\n" + payload + "\n" }

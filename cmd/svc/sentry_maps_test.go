@@ -12,10 +12,10 @@ import (
 	"svc"
 )
 
-// missingSource is a map whose one segment names a source that is not there.
+// missingSource is a map whose one segment names a missing source.
 const missingSource = `{"version":3,"sources":["a.ts"],"names":[],"mappings":"ACAA"}`
 
-// mapBundle makes the bundle of one file with its map, as sentry-cli packs it.
+// mapBundle packs the bundle of one file with its map, like sentry-cli.
 func mapBundle(t *testing.T, debugID, content string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -42,7 +42,7 @@ func mapBundle(t *testing.T, debugID, content string) []byte {
 	return out.Bytes()
 }
 
-// TestABrokenMapIsRefused uploads files that are no source maps.
+// TestABrokenMapIsRefused uploads files that are not source maps.
 func TestABrokenMapIsRefused(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	const base = "/api/0/organizations/acme"
@@ -66,8 +66,8 @@ func TestABrokenMapIsRefused(t *testing.T) {
 	}
 }
 
-// TestABrokenMapLosesNoError has a broken map in the store, kept before maps were checked.
-// Errors in its file, and those that come with them, are stored on every path.
+// TestABrokenMapLosesNoError has a broken map in the store that was uploaded before maps were checked. Errors in its
+// file, and errors that arrive with them, are stored on every path.
 func TestABrokenMapLosesNoError(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	app := object(t, s.call("GET", appPath, s.boot.Token, nil, nil).body)["id"].(string)

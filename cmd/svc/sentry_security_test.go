@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestSecurityReports sends what browsers report about policies. Reports of one directive and
-// host are one issue whatever the page and the form, others are others; those about
-// extensions are accepted and not kept.
+// TestSecurityReports sends browsers' reports about policies. Reports of one directive and host are one issue for any
+// page and form; others are separate issues. Reports about extensions are accepted and dropped.
 func TestSecurityReports(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	_, key, path := s.dsn()
@@ -79,7 +78,7 @@ func TestSecurityReports(t *testing.T) {
 	checkCart(t, s, issue)
 }
 
-// checkCart looks at the occurrence of the page /cart.
+// checkCart checks the occurrence of the page /cart.
 func checkCart(t *testing.T, s *server, issue map[string]any) {
 	t.Helper()
 	rows := s.get(errorsPath + "/" + issue["id"].(string) + "/events?limit=10")["data"].([]any)

@@ -23,7 +23,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// dsn mints a public key and returns its DSN, with the parts of it.
+// dsn mints a public key and returns its DSN, with its parts.
 func (s *server) dsn() (dsn, key, path string) {
 	s.t.Helper()
 	got := s.call("POST", appPath+"/keys", s.boot.Token, []byte(`{"kind":"public","environment":"production","label":"sentry"}`), nil)
@@ -38,14 +38,14 @@ func (s *server) dsn() (dsn, key, path string) {
 	return dsn, match[1], match[2] + "/api/" + match[3]
 }
 
-// envelope sends an envelope as an SDK does that puts its key in the query.
+// envelope sends an envelope like an SDK that puts its key in the query.
 func (s *server) envelope(body []byte) answer {
 	s.t.Helper()
 	_, key, path := s.dsn()
 	return s.call("POST", path+"/envelope/?sentry_version=7&sentry_key="+key, "", body, nil)
 }
 
-// issues waits until there are so many issues of any status, and returns their rows by title.
+// issues waits until there are count issues of any status, and returns their rows by title.
 func (s *server) issues(count int) map[string]map[string]any {
 	s.t.Helper()
 	found := map[string]map[string]any{}
@@ -72,7 +72,7 @@ func (s *server) occurrence(issue map[string]any) map[string]any {
 	return s.get(errorsPath + "/" + issue["id"].(string) + "/events/" + row["id"].(string))
 }
 
-// TestTheGoSDK has the real sentry-go report.
+// TestTheGoSDK sends errors with the real sentry-go.
 func TestTheGoSDK(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	dsn, _, _ := s.dsn()
@@ -114,7 +114,7 @@ func TestTheGoSDK(t *testing.T) {
 	}
 }
 
-// TestSentryRefusals shows how each thing that is wrong is answered.
+// TestSentryRefusals checks the answer to each kind of invalid request.
 func TestSentryRefusals(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	_, key, path := s.dsn()
@@ -158,14 +158,14 @@ func TestSentryRefusals(t *testing.T) {
 			}
 		})
 	}
-	// Whatever was refused disturbed nothing: one event id was sent five times.
+	// The refused requests had no effect: one event id was sent five times.
 	rows := s.issues(2)
 	if row := rows["Message: m"]; row == nil || row["eventCount"] != 1.0 {
 		t.Errorf("the issues are %v", rows)
 	}
 }
 
-// zeros returns so many zero bytes, compressed.
+// zeros returns compressed zero bytes.
 func zeros(t *testing.T, size int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -179,10 +179,9 @@ func zeros(t *testing.T, size int) []byte {
 	return out.Bytes()
 }
 
-// TestHugeErrorsCostBoundedMemory sends far more than is taken: what that costs does
-// not grow with it.
+// TestHugeErrorsCostBoundedMemory sends much larger errors than permitted: their cost does not grow with their size.
 func TestHugeErrorsCostBoundedMemory(t *testing.T) {
-	const most = 160 << 20 // 20 MiB in bytes that grow; to read all of it would take over 400
+	const most = 160 << 20 // 20 MiB in growing bytes; reading all of it would take over 400
 	s := startServer(t, t.TempDir(), nil)
 	_, key, path := s.dsn()
 	deep := "{}\n{\"type\":\"event\"}\n{\"extra\":" + strings.Repeat("[", 1_000_000)
@@ -219,7 +218,7 @@ func TestHugeErrorsCostBoundedMemory(t *testing.T) {
 	}
 }
 
-// spaces is as many spaces as are read.
+// spaces is an endless reader of spaces.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
@@ -250,8 +249,8 @@ func TestErrorsOverTheLimitPauseErrorsOnly(t *testing.T) {
 	}
 }
 
-// TestErrorsSurviveTheLogsAbsence takes the log away: errors are accepted, wait on disk,
-// and are stored once each when the log is back.
+// TestErrorsSurviveTheLogsAbsence stops the log: errors are accepted, wait on disk, and are stored once each when the
+// log returns.
 func TestErrorsSurviveTheLogsAbsence(t *testing.T) {
 	folder, addr := t.TempDir(), freeAddress(t)
 	open := func() *broker.Broker {
@@ -294,8 +293,8 @@ func TestErrorsSurviveTheLogsAbsence(t *testing.T) {
 	})
 }
 
-// TestARedeployIsNoNewIssue uploads the source maps of two builds of the same code as
-// sentry-cli does, and sends the same error from both.
+// TestARedeployIsNoNewIssue uploads the source maps of two builds of the same code like sentry-cli, and sends the same
+// error from both.
 func TestARedeployIsNoNewIssue(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	s.upload("testdata/sourcemaps/first.bundle", "shop@1")
@@ -372,7 +371,7 @@ func (s *server) upload(file, release string) {
 	assemble("ok")
 }
 
-// TestUploadsAreGuarded shows who may not upload, and what is refused.
+// TestUploadsAreGuarded checks who may not upload, and which uploads are refused.
 func TestUploadsAreGuarded(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	const base = "/api/0/organizations/acme"

@@ -94,8 +94,8 @@ func TestAKeyWorksOnTheNextRequestAndStopsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDuplicatesAndAReplayOfTheLogChangeNothing sends everything three times,
-// then has the log read again from its beginning into the same store.
+// TestDuplicatesAndAReplayOfTheLogChangeNothing sends everything three times, then lets the log be read again from its
+// beginning into the same store.
 func TestDuplicatesAndAReplayOfTheLogChangeNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -231,7 +231,7 @@ func TestBadInputIsAnsweredAndDisturbsNothing(t *testing.T) {
 	}
 }
 
-// TestOriginsOfPublicKeys checks who may send from a browser.
+// TestOriginsOfPublicKeys checks which origins may send from a browser.
 func TestOriginsOfPublicKeys(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	public, secret := s.boot.Keys["production"].Public, s.boot.Keys["production"].Secret
@@ -281,8 +281,7 @@ func TestASecondProcessIsToldWhoHoldsTheData(t *testing.T) {
 	}
 }
 
-// TestTheLiveViewFollowsTheStream asks for the live view before and while events
-// come in, and after a restart.
+// TestTheLiveViewFollowsTheStream reads the live view before and while events arrive, and after a restart.
 func TestTheLiveViewFollowsTheStream(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

@@ -11,14 +11,14 @@ import (
 	"svc/http/route"
 )
 
-// page is the console in a browser: it keeps the cookie of its session.
+// page is the console in a browser: it stores the cookie of its session.
 type page struct {
 	*server
 	t      *testing.T
 	cookie string
 }
 
-// ask sends a request of the page and fails unless it is answered with a status.
+// ask sends a request of the page and fails unless the answer has a status.
 func (p *page) ask(status int, method, path, body string) map[string]any {
 	p.t.Helper()
 	header := map[string]string{"Sec-Fetch-Site": "same-origin"}
@@ -41,8 +41,8 @@ func (p *page) ask(status int, method, path, body string) map[string]any {
 	return answer
 }
 
-// TestPeopleComeAndGo signs in by the link of the first start, by a passkey and by an
-// invitation, and holds that whoever is signed out or removed is out at the next request.
+// TestPeopleComeAndGo signs in by the link of the first start, by a passkey and by an invitation. A person that is
+// signed out or removed is refused at the next request.
 func TestPeopleComeAndGo(t *testing.T) {
 	const (
 		origin   = "http://localhost:4711"

@@ -24,7 +24,7 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// storeVariable has the test binary be an engine that serves an address.
+// storeVariable turns the test binary into an engine that serves an address.
 const storeVariable = "SVC_TEST_STORE"
 
 // folderVariable is the folder of that engine.
@@ -43,7 +43,7 @@ func serveStore(addr string) {
 	select {}
 }
 
-// startStore starts a store as a process of its own and returns its address.
+// startStore starts a store as a separate process and returns its address.
 func startStore(t *testing.T) string {
 	t.Helper()
 	addr := freeAddress(t)
@@ -61,7 +61,7 @@ func startStore(t *testing.T) string {
 	return addr
 }
 
-// countIn asks a store for a number.
+// countIn queries a number from a store.
 func countIn(addr, query string) (count int, err error) {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+addr+"/?default_format=TSV&query="+url.QueryEscape(query), http.NoBody)
 	if err != nil {
@@ -79,10 +79,10 @@ func countIn(addr, query string) (count int, err error) {
 	return count, err
 }
 
-// storeGate holds what is written through it while it is closed.
+// storeGate blocks writes through it while it is closed.
 type storeGate struct {
 	mu sync.RWMutex
-	// late is by how many nanoseconds each write is delayed.
+	// late is the delay of each write in nanoseconds.
 	late atomic.Int64
 }
 
@@ -99,7 +99,7 @@ func (c gatedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// behind returns the address at which a store is reached through a gate.
+// behind returns the address of a store behind a gate.
 func (g *storeGate) behind(t *testing.T, addr string) string {
 	t.Helper()
 	return newCable(t, func() (net.Conn, error) {
@@ -108,14 +108,14 @@ func (g *storeGate) behind(t *testing.T, addr string) string {
 	}).listener.Addr().String()
 }
 
-// tenant is an application that events are sent to.
+// tenant is an application that receives events.
 type tenant struct {
 	*server
 	path, key string
 	sent      int
 }
 
-// another makes a second application.
+// another creates a second application.
 func (s *server) another(t *testing.T) *tenant {
 	t.Helper()
 	made := s.call("POST", "/api/v1/orgs/acme/apps", s.boot.Token, []byte(`{"name":"Other","slug":"other","platform":"web"}`), nil)
@@ -147,7 +147,7 @@ func (a *tenant) publish(count int) {
 	}
 }
 
-// stored waits until reads show all that was sent, and no more.
+// stored waits until reads show exactly the sent events.
 func (a *tenant) stored() {
 	a.t.Helper()
 	eventually(a.t, a.path+" shows what was sent", func() error {
@@ -166,8 +166,8 @@ func (a *tenant) stored() {
 	})
 }
 
-// TestEnvironmentsLiveOnTwoStores has two applications on two stores, sends to both while the server is
-// killed again and again, and holds each store to every event of its application, once.
+// TestEnvironmentsLiveOnTwoStores has two applications on two stores, and sends to both while the server is killed
+// repeatedly. Each store must have every event of its application, once.
 func TestEnvironmentsLiveOnTwoStores(t *testing.T) {
 	first, second := startStore(t), startStore(t)
 	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + first + "/ http://" + second + "/"}
@@ -206,7 +206,7 @@ func TestEnvironmentsLiveOnTwoStores(t *testing.T) {
 	}
 }
 
-// refusedStart returns what a start over other stores says.
+// refusedStart returns the error of a start over other stores.
 func refusedStart(dir, list string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -219,9 +219,9 @@ func refusedStart(dir, list string) error {
 	return errors.New(string(output))
 }
 
-// TestAStoreThatIsAwayHoldsUpNoOther cuts one of two stores off, or has it answer 200 ms later, sends to the
-// applications of both, and finds what the other one has as soon as ever: also what is sent after more than one
-// block. Afterwards each has everything, once.
+// TestAStoreThatIsAwayHoldsUpNoOther cuts one of two stores off, or delays its answers by 200 ms, and sends to the
+// applications of both. The data of the other one is visible as fast as usual, even after more than one block.
+// Afterwards each store has everything, once.
 func TestAStoreThatIsAwayHoldsUpNoOther(t *testing.T) {
 	first, second := startStore(t), startStore(t)
 	gate := &storeGate{}
@@ -236,7 +236,7 @@ func TestAStoreThatIsAwayHoldsUpNoOther(t *testing.T) {
 		func() func() { gate.late.Store(int64(200 * time.Millisecond)); return func() { gate.late.Store(0) } },
 	} {
 		release := hold()
-		for range 10 { // each is in a block of its own
+		for range 10 { // each is in a separate block
 			other.publish(10)
 			one.publish(5)
 			one.stored()
@@ -248,7 +248,7 @@ func TestAStoreThatIsAwayHoldsUpNoOther(t *testing.T) {
 	wantStored(t, map[string]int{first: one.sent, second: other.sent})
 }
 
-// stateIsWhole waits until the log of state holds all of it.
+// stateIsWhole waits until the state log contains the complete state.
 func (s *server) stateIsWhole() {
 	s.t.Helper()
 	eventually(s.t, "the log holds the whole state", func() error {
@@ -262,8 +262,8 @@ func (s *server) stateIsWhole() {
 	})
 }
 
-// TestAShardThatWasLostIsRebuilt replaces one of two stores by an empty one, and then the other: a start refuses that,
-// and after a rebuild each has what it had, once.
+// TestAShardThatWasLostIsRebuilt replaces one of two stores by an empty one, and then the other. A start refuses that,
+// and after a rebuild each has its data, once.
 func TestAShardThatWasLostIsRebuilt(t *testing.T) {
 	stores := []string{startStore(t), startStore(t)}
 	list := func() map[string]string {
@@ -315,8 +315,7 @@ func (s sightings) Open() pipeline.BlockListener { return s }
 
 func (s sightings) Saw(_ int64, rows *svc.Rows) { s.events.Add(int64(len(rows.Events))) }
 
-// TestASlowStoreDelaysNoOther holds what one store is sent, and finds the other's events of the same block
-// meanwhile.
+// TestASlowStoreDelaysNoOther blocks the writes to one store, and finds the other's events of the same block meanwhile.
 func TestASlowStoreDelaysNoOther(t *testing.T) {
 	first, second, slow := startStore(t), startStore(t), &storeGate{}
 	env := map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + first + "/, http://" + slow.behind(t, second) + "/"}

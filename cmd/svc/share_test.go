@@ -10,8 +10,8 @@ import (
 	"svc/cmd/svc/firststart"
 )
 
-// TestThePublicPageOnTheRealServer publishes a page over the console, reads it
-// before and after a restart, and ends its links.
+// TestThePublicPageOnTheRealServer publishes a page over the console, reads it before and after a restart, and ends its
+// links.
 func TestThePublicPageOnTheRealServer(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -66,7 +66,7 @@ func TestThePublicPageOnTheRealServer(t *testing.T) {
 	for _, old := range []string{path, embed, "/s/acme/web", "/embed/acme/web"} {
 		read(old, 404, "Nothing is shared here")
 	}
-	// Both are in the cache when the page ends, and are not sent from it.
+	// Both are in the cache when the page ends, but are not served from it.
 	read(rotated["path"].(string), 200)
 	read(rotated["embedPath"].(string), 200)
 	change("DELETE", settings, "", 204)

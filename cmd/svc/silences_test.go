@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestASilencedIncidentIsRecordedAndNobodyIsTold has a target go down in a maintenance window, and takes the
-// window away.
+// TestASilencedIncidentIsRecordedAndNobodyIsTold takes a target down in a maintenance window, and removes the window.
 func TestASilencedIncidentIsRecordedAndNobodyIsTold(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	t.Cleanup(target.Close)

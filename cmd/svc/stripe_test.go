@@ -15,7 +15,7 @@ import (
 
 const billingPath = "/console/api/v1/apps/acme/web/billing"
 
-// stripeServer serves an account whose clock is the machine's.
+// stripeServer serves an account that uses the machine's clock.
 func stripeServer(t *testing.T) (*stripetest.Account, map[string]string) {
 	account := stripetest.New(time.Now)
 	server := httptest.NewServer(account)
@@ -25,13 +25,13 @@ func stripeServer(t *testing.T) (*stripetest.Account, map[string]string) {
 	return account, env
 }
 
-// hook sends the body of an event to the webhook of a connector, signed by a secret.
+// hook sends the body of an event to the webhook of a connector, signed with a secret.
 func (s *server) hook(path, secret string, body []byte) int {
 	return s.call("POST", path, "", body, map[string]string{"Stripe-Signature": stripetest.Sign(body, time.Now(), secret)}).status
 }
 
-// TestRevenueFromStripe follows an account from a refused key through the first reading, which a kill interrupts, webhooks and
-// the events that webhooks did not bring.
+// TestRevenueFromStripe follows an account from a refused key through the first reading, which a kill interrupts, to
+// webhooks and the events that webhooks did not deliver.
 func TestRevenueFromStripe(t *testing.T) {
 	account, env := stripeServer(t)
 	account.Fail(stripetest.Fault{Status: 401}, stripetest.Fault{}, stripetest.Fault{Status: 429, RetryAfter: "1"}, stripetest.Fault{Half: true})
@@ -112,8 +112,8 @@ func TestRevenueFromStripe(t *testing.T) {
 	}
 }
 
-// TestStripeIsLeftAloneWhileTheModuleIsOff switches the module revenue off under a connector that is read: Stripe is asked nothing, webhooks and the
-// routes are refused, and what happened meanwhile is found when the module is on again.
+// TestStripeIsLeftAloneWhileTheModuleIsOff switches the module revenue off under an active connector. Stripe is not
+// called, and webhooks and the routes are refused. Changes of the meantime are found when the module is on again.
 func TestStripeIsLeftAloneWhileTheModuleIsOff(t *testing.T) {
 	account, env := stripeServer(t)
 	begun := time.Now().AddDate(0, 0, -3).Truncate(time.Second)

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// TestWhatClientsDroppedIsCounted sends the report of a Sentry SDK: the errors that it did not send are
-// counted as dropped by the client, with the reasons that it gives; categories that are not taken in are left out.
+// TestWhatClientsDroppedIsCounted sends the client report of a Sentry SDK. The unsent errors are counted as dropped by
+// the client, with its reasons; unsupported categories are left out.
 func TestWhatClientsDroppedIsCounted(t *testing.T) {
 	b := newTeller(startServer(t, t.TempDir(), nil), 6)
 	report := `{"timestamp":1763600000,"discarded_events":[{"reason":"sample_rate","category":"error","quantity":7},{"reason":"queue_overflow","category":"default","quantity":2},` +
@@ -36,7 +36,8 @@ func TestWhatClientsDroppedIsCounted(t *testing.T) {
 	}
 }
 
-// TestBudgets uses a budget up: the alerts are made once, what comes beyond is rejected, and a higher budget lets it in again.
+// TestBudgets uses a budget up: the alerts are created once, further items are rejected, and a higher budget admits
+// them again.
 func TestBudgets(t *testing.T) {
 	b := newTeller(startServer(t, t.TempDir(), nil), 3)
 	event := func(n int) map[string]any {

@@ -11,8 +11,8 @@ import (
 	"svc"
 )
 
-// TestASilentSignal has events come for three days and stop: the channel is told once, also by the server that starts
-// after that, and once more when they come again.
+// TestASilentSignal sends events for three days and stops. The channel is notified once, also by the server that starts
+// afterwards, and once more when events return.
 func TestASilentSignal(t *testing.T) {
 	clock, dir, notices := &skipping{}, t.TempDir(), atomic.Int64{}
 	pager := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { notices.Add(1) }))
@@ -40,7 +40,7 @@ func TestASilentSignal(t *testing.T) {
 	silent := func(want int, told int64) {
 		t.Helper()
 		eventually(t, "the silence is noticed", func() error {
-			clock.ahead.Add(int64(10 * time.Second)) // a node judges nothing in its first minutes
+			clock.ahead.Add(int64(10 * time.Second)) // a node does not judge in its first minutes
 			rows := b.get(telemetryPath)["silentSignals"].([]any)
 			if got := notices.Load(); len(rows) != want || got != told {
 				return fmt.Errorf("%d signals are silent: %v; the channel was told %d times", len(rows), rows, got)

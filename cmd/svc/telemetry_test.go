@@ -19,24 +19,24 @@ import (
 
 const telemetryPath = appPath + "/telemetry"
 
-// fate names what became of the items of a signal.
+// fate is an outcome of a signal's items.
 type fate struct {
 	signal svc.Signal
 	fate   svc.Fate
 }
 
-// teller sends random items of all signals, and keeps the book of what was answered.
+// teller sends random items of all signals, and records the answers.
 type teller struct {
 	*server
 	rng *rand.Rand
 	n   int
-	// sure are the fates of items whose request was answered, unsure those of requests that a kill cut off. Items
+	// sure are the fates of items with an answered request, unsure the fates of requests that a kill interrupted. Items
 	// without an answer are sent again with their ids until there is one.
 	sure, unsure map[fate]int
-	// over are items without an answer that were refused for the budget when they were sent again: the first request may
-	// have stored them.
+	// over are items without an answer that were refused for the budget when they were sent again: the first request
+	// may have stored them.
 	over map[fate]int
-	// rate is the share of visitors that the policy keeps.
+	// rate is the share of visitors that the policy stores.
 	rate float64
 	// environment is the number of the environment.
 	environment uint64
@@ -46,7 +46,7 @@ func newTeller(s *server, seed uint64) *teller {
 	return &teller{server: s, rng: rand.New(rand.NewPCG(seed, seed)), sure: map[fate]int{}, unsure: map[fate]int{}, over: map[fate]int{}, rate: 1}
 }
 
-// post sends a body and returns status 0 where the connection broke.
+// post sends a body and returns status 0 if the connection broke.
 func (b *teller) post(path, key string, body []byte) (int, []byte) {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, b.boot.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *teller) post(path, key string, body []byte) (int, []byte) {
 	return response.StatusCode, content
 }
 
-// item makes an item of a signal and says what becomes of it.
+// item makes an item of a signal and returns its expected fate.
 func (b *teller) item() (item map[string]any, want fate) {
 	b.n++
 	id, visitor := fmt.Sprint("id-", b.n), fmt.Sprint("visitor-", b.rng.IntN(40))
@@ -91,7 +91,7 @@ func (b *teller) item() (item map[string]any, want fate) {
 	return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge"}, fate{svc.SignalMetrics, svc.FateInvalid}
 }
 
-// batch sends some items, of which some twice, until they are answered. It calls broken where the connection broke.
+// batch sends some items, some of them twice, until they are answered. It calls broken if the connection broke.
 func (b *teller) batch(broken func()) {
 	var items []map[string]any
 	var wants []fate
@@ -131,7 +131,7 @@ func (b *teller) batch(broken func()) {
 	}
 }
 
-// answered writes into the book what an answer says: what was wanted, but for the items beyond the budget, which it names.
+// answered records an answer: the expected fates, except for items beyond the budget, which the answer names.
 func (b *teller) answered(wants []fate, answer []byte, again bool) {
 	var told struct {
 		Rejected []struct {
@@ -158,8 +158,8 @@ func (b *teller) answered(wants []fate, answer []byte, again bool) {
 	}
 }
 
-// evaluate has a flag evaluated for a visitor. An evaluation is counted in
-// memory until it is stored, so that only those before a kill that were counted are certain.
+// evaluate evaluates a flag for a visitor. An evaluation is counted in memory until it is stored, so before a kill only
+// counted evaluations are certain.
 func (b *teller) evaluate(lasting bool) {
 	visitor := fmt.Sprint("visitor-", b.rng.IntN(40))
 	status, answer := b.post("/api/v1/flags/evaluate", b.boot.Keys["production"].Secret, []byte(`{"distinctId":"`+visitor+`"}`))
@@ -198,8 +198,8 @@ func (b *teller) usage() map[fate]int {
 	return got
 }
 
-// check compares the counts with the book: items that were answered count once, those of requests that were cut off count
-// or not.
+// check compares the counts with the record: answered items count once, items of interrupted requests once or not at
+// all.
 func (b *teller) check() {
 	b.t.Helper()
 	b.settled()
@@ -229,7 +229,7 @@ func (b *teller) policy(change string) {
 	}
 }
 
-// TestTelemetryAddsUp holds usage to what was answered, under several policies and over a restart.
+// TestTelemetryAddsUp compares usage with the answers, under several policies and across a restart.
 func TestTelemetryAddsUp(t *testing.T) {
 	dir := t.TempDir()
 	b := newTeller(startServer(t, dir, nil), 1)
@@ -282,8 +282,8 @@ func TestTelemetryAddsUp(t *testing.T) {
 	b.check()
 }
 
-// TestTelemetryAddsUpThroughKills kills the server again and again while items of all signals come, under a policy that keeps
-// half of the visitors and has used up the budget of errors.
+// TestTelemetryAddsUpThroughKills kills the server repeatedly while items of all signals arrive. The policy stores half
+// of the visitors and has used up the budget of errors.
 func TestTelemetryAddsUpThroughKills(t *testing.T) {
 	dir := t.TempDir()
 	b := newTeller(startServer(t, dir, nil), 2)
@@ -343,7 +343,7 @@ func (b *teller) production() uint64 {
 	return 0
 }
 
-// overErrors uses up the budget of errors, beyond which they are rejected: all but the first ones of an issue.
+// overErrors uses up the budget of errors. Beyond it, errors are rejected except for the first ones of an issue.
 func (b *teller) overErrors() {
 	b.t.Helper()
 	b.policy(`{"errors":{"monthlyBudget":1},"overBudget":"drop"}`)

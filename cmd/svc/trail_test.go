@@ -15,14 +15,14 @@ import (
 	"svc/cmd/svc/operator"
 )
 
-// TestAChangeLeavesItsTrailOnce kills a server that people make keys on, again and again. Whatever
-// was answered stands, with one entry of the ledger and one audit row; what is not there has none. What
-// is asked again under its Idempotency-Key, by a server that moved all actors, is there once.
+// TestAChangeLeavesItsTrailOnce kills a server repeatedly while people create keys on it. Every answered change holds,
+// with one ledger entry and one audit entry; a missing change has none. A request that is repeated under its
+// Idempotency-Key, on a server that moved all actors, takes effect once.
 func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 	const rounds, people = 6, 4
 	dir := t.TempDir()
-	answered := map[string]string{} // the id of each key that was answered, and its request
-	asked := map[string]string{}    // what was answered under each Idempotency-Key, empty where the answer is lost
+	answered := map[string]string{} // the id of each key with an answer, and its request
+	asked := map[string]string{}    // the answer under each Idempotency-Key, empty if the answer is lost
 	body := []byte(`{"kind":"public","environment":"production"}`)
 	for range rounds {
 		s := startChild(t, dir, nil)
@@ -59,8 +59,7 @@ func TestAChangeLeavesItsTrailOnce(t *testing.T) {
 	s.compareTrails(t, answered, len(asked))
 }
 
-// askAgain repeats what was not answered before, and a part of what was: the answer is that of the first
-// time.
+// askAgain repeats unanswered requests, and some of the answered ones: the answer equals the first one.
 func (s *server) askAgain(t *testing.T, asked map[string]string, body []byte) {
 	t.Helper()
 	for key, before := range asked {
@@ -75,7 +74,7 @@ func (s *server) askAgain(t *testing.T, asked map[string]string, body []byte) {
 	}
 }
 
-// compareTrails compares keys, ledger and audit rows with what was answered.
+// compareTrails compares keys, ledger and audit entries with the answers.
 func (s *server) compareTrails(t *testing.T, answered map[string]string, asked int) {
 	t.Helper()
 	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: "acme", App: "web"})
@@ -90,7 +89,7 @@ func (s *server) compareTrails(t *testing.T, answered map[string]string, asked i
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests := map[string]bool{} // what the first start made had none
+	requests := map[string]bool{} // objects of the first start have no request
 	for _, entry := range entries {
 		entered = append(entered, entry.Subject)
 		if entry.RequestID != "" {
@@ -134,7 +133,7 @@ func (s *server) compareTrails(t *testing.T, answered map[string]string, asked i
 	t.Logf("%d keys answered, %d made", len(answered), len(made))
 }
 
-// difference returns what is in one of two sorted lists more often than in the other.
+// difference returns the elements that are more frequent in one of two sorted lists.
 func difference(a, b []string) (out []string) {
 	count := map[string]int{}
 	for _, one := range a {
@@ -151,8 +150,8 @@ func difference(a, b []string) (out []string) {
 	return out
 }
 
-// TestWhatTheOperatorDoesTakesItsTrailAlong reads the ledger after a first start and two commands of the
-// operator: each entry was saved with its change, which shows in its id.
+// TestWhatTheOperatorDoesTakesItsTrailAlong reads the ledger after a first start and two commands of the operator: each
+// entry was saved with its change, which its id shows.
 func TestWhatTheOperatorDoesTakesItsTrailAlong(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	at := []string{"--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)}
@@ -186,8 +185,8 @@ func TestWhatTheOperatorDoesTakesItsTrailAlong(t *testing.T) {
 	}
 }
 
-// TestWhatIsRepeatedIsMadeOnce makes things twice under the draws of one Idempotency-Key, as where the first
-// answer was lost.
+// TestWhatIsRepeatedIsMadeOnce creates objects twice under the draws of one Idempotency-Key, as after the loss of the
+// first answer.
 func TestWhatIsRepeatedIsMadeOnce(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	app, err := s.node.apps.Get(t.Context(), svc.AppRef{Org: "acme", App: "web"})

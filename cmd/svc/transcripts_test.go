@@ -17,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// scenario is the input of a member and the answers of a model, in a conversation of its own.
+// scenario is the input of a member and the answers of a model, in a separate conversation.
 type scenario struct {
 	name   string
 	rounds []llmtest.Round
-	// steps are "ask QUESTION", "approve REASON" or "reject REASON"; the last two decide
-	// on the action that was proposed last.
+	// steps are "ask QUESTION", "approve REASON" or "reject REASON"; the last two decide on the action that was
+	// proposed last.
 	steps []string
-	// waits has the model wait after its first text until the member has it.
+	// waits makes the model wait after its first text until the member has it.
 	waits bool
 }
 
@@ -32,8 +32,8 @@ func breaking(round llmtest.Round, times int) (list []llmtest.Round) {
 	return slices.Repeat([]llmtest.Round{round}, times)
 }
 
-// scenarios are what every provider is put through, in an order in which no five
-// failures follow each other before the last one, so that the breaker stays closed.
+// scenarios are run with every provider. Their order avoids five consecutive failures before the last one, so that the
+// breaker stays closed.
 func scenarios() []scenario {
 	words := []string{"Let ", "me ", "see: ", "none."}
 	read := call("c1", "goals_list", `{"limit":5}`)
@@ -66,9 +66,9 @@ func scenarios() []scenario {
 	}
 }
 
-// TestTranscripts runs the official libraries of the three families against scripted
-// models, each with a whole server, and compares every frame that a client gets, the
-// states, messages and actions that remain, and the tokens counted with the transcripts.
+// TestTranscripts runs the official libraries of the three families against scripted models, each with a complete
+// server. It compares every frame that a client receives, the remaining states, messages and actions, and the counted
+// tokens with the transcripts.
 func TestTranscripts(t *testing.T) {
 	for _, family := range svc.AIProviders() {
 		t.Run(string(family), func(t *testing.T) {
@@ -107,7 +107,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// transcript writes down what a client sees of a scenario.
+// transcript records a client's view of a scenario.
 type transcript struct {
 	t    *testing.T
 	s    *server
@@ -144,14 +144,14 @@ func transcribe(t *testing.T, s *server, session string, model *llmtest.Server, 
 	return w.plain()
 }
 
-// spent are the tokens that the organization's rounds have cost, in and out.
+// spent are the tokens of the organization's rounds, in and out.
 func spent(t *testing.T, s *server, session string) [2]float64 {
 	t.Helper()
 	counted := object(t, s.console(t, session, "GET", "/orgs/acme/ai", "", 200))["spent"].(map[string]any)
 	return [2]float64{counted["inputTokens"].(float64), counted["outputTokens"].(float64)}
 }
 
-// stream writes the frames of an answer, each as it is.
+// stream writes the frames of an answer unchanged.
 func (w *transcript) stream(method, path, body string) {
 	w.s.stream(method, path, w.s.boot.Token, body, nil, func(f frame) bool {
 		if f.event == "start" {
@@ -189,7 +189,7 @@ func (w *transcript) decide(verb, reason string) {
 	fmt.Fprintf(&w.out, "  %d %s\n", got.status, w.json(answer))
 }
 
-// remains writes what is kept of the conversation.
+// remains writes the stored state of the conversation.
 func (w *transcript) remains() {
 	page := w.s.get(appPath + "/ai/conversations/" + w.conversation)
 	fmt.Fprintf(&w.out, "the conversation is %v\n", page["state"])

@@ -11,7 +11,7 @@ import (
 const funnelOfFive = `{"name":"Five","windowHours":24,"steps":[{"kind":"path","match":"/p/0"},{"kind":"event","match":"signup"},` +
 	`{"kind":"path","match":"/p/1"},{"kind":"event","match":"purchase"},{"kind":"path","match":"/p/2"}]}`
 
-// turnsOf lists the reads beside overview and timeseries.
+// turnsOf lists the reads other than overview and timeseries.
 func (r *readsBench) turnsOf() []turn {
 	funnel := r.post(appPath+"/funnels", funnelOfFive)["id"].(string)
 	return []turn{
@@ -26,7 +26,7 @@ func (r *readsBench) turnsOf() []turn {
 	}
 }
 
-// rankColumns is the number of figures that a hand-written breakdown has per value.
+// rankColumns is the number of figures per value in a hand-written breakdown.
 const rankColumns = 4
 
 // ranks are the rows of a breakdown, in their order.
@@ -39,7 +39,7 @@ func ranks(answer map[string]any) (out []float64) {
 	return out
 }
 
-// bounceRates turns the bounces of hand-written breakdowns into what the API shows.
+// bounceRates converts the bounces of hand-written breakdowns into the API's values.
 func bounceRates(rows []float64) []float64 {
 	out := slices.Clone(rows)
 	for row := range slices.Chunk(out, rankColumns) {
@@ -48,7 +48,7 @@ func bounceRates(rows []float64) []float64 {
 	return out
 }
 
-// rolling are the days on which anybody was active within a month.
+// rolling returns the days on which a visitor was active within a month.
 func rolling(answer map[string]any) (out []float64) {
 	series := func(name string) [][]any { return counted(answer[name].([]any), "value") }
 	daily, weekly, monthly := series("dau"), series("wau"), series("mau")
@@ -60,7 +60,7 @@ func rolling(answer map[string]any) (out []float64) {
 	return out
 }
 
-// cohorts are the periods of all cohorts in which anybody came back.
+// cohorts returns the periods of all cohorts in which a visitor came back.
 func cohorts(answer map[string]any) (out []float64) {
 	for _, row := range counted(answer["cohorts"].([]any), "periods") {
 		for _, visitors := range row[0].([]any) {
@@ -72,7 +72,7 @@ func cohorts(answer map[string]any) (out []float64) {
 	return out
 }
 
-// depths are how many entered each step of a funnel.
+// depths returns the number of persons that entered each step of a funnel.
 func depths(answer map[string]any) (out []float64) {
 	for _, row := range counted(answer["steps"].([]any), "entered") {
 		out = append(out, row[0].(float64))
@@ -80,8 +80,8 @@ func depths(answer map[string]any) (out []float64) {
 	return out
 }
 
-// wanted are the figures of an answer that hand-written queries must give, too. It notes
-// the span of the read's window and the one before.
+// wanted returns the figures of an answer that hand-written queries must also give. It records the span of the read's
+// window and of the previous one.
 func (r *readsBench) wanted(b *testing.B, t *turn, answer map[string]any) (want []float64) {
 	b.Helper()
 	if strings.HasPrefix(t.path, "overview") {
@@ -100,7 +100,7 @@ func (r *readsBench) wanted(b *testing.B, t *turn, answer map[string]any) (want 
 	return want
 }
 
-// comparable turns the rows of a hand-written query into what the API shows.
+// comparable converts the rows of a hand-written query into the API's values.
 func (t *turn) comparable(rows []float64) []float64 {
 	switch {
 	case strings.HasPrefix(t.path, "overview"):

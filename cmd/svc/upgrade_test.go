@@ -22,11 +22,11 @@ import (
 	"svc/storage/vault"
 )
 
-// oldThings is how many things of each kind are in the tables of an old data folder, and as many in its journal.
+// oldThings is the number of objects of each kind in the tables of an old data folder, and also in its journal.
 const oldThings = 40
 
-// makeOldFolder makes a data folder of an early version: without the later tables, with a journal in which writes
-// wait, and with a log that knows nothing of state.
+// makeOldFolder creates a data folder of an early version: without the later tables, with a journal that contains
+// waiting writes, and with a log without state.
 func makeOldFolder(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -65,7 +65,7 @@ func makeOldFolder(t *testing.T) (dir string) {
 	return dir
 }
 
-// fillOld makes the tables of an early version and fills them.
+// fillOld creates the tables of an early version and fills them.
 func fillOld(ctx context.Context, conn *clickhouse.Conn) error {
 	folder := filepath.Join("..", "..", "storage", "clickhouse")
 	files, err := filepath.Glob(filepath.Join(folder, "migrations", "20261120_*.sql"))
@@ -111,19 +111,19 @@ func fillOld(ctx context.Context, conn *clickhouse.Conn) error {
 	return nil
 }
 
-// traces counts what a store has on its disk: folders of tables and parts, and definitions.
+// traces counts a store's objects on disk: folders of tables and parts, and definitions.
 func traces(dir string) (count int) {
 	_ = filepath.WalkDir(filepath.Join(dir, "store"), func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && (entry.IsDir() || strings.HasSuffix(entry.Name(), ".sql")) {
 			count++
 		}
-		return nil // what is renamed meanwhile is counted at the next look
+		return nil // a file that is renamed meanwhile is counted next time
 	})
 	return count
 }
 
-// killDuringStart starts a server as a process of its own and kills it once its store has changed on disk some
-// times, or a while after it serves.
+// killDuringStart starts a server as a separate process and kills it once its store has changed on disk some times, or
+// a while after it serves.
 func killDuringStart(t *testing.T, dir string, changes int) (served bool) {
 	t.Helper()
 	var output lockedBuffer
@@ -157,8 +157,7 @@ func killDuringStart(t *testing.T, dir string, changes int) (served bool) {
 	return served
 }
 
-// upgrade kills the first starts over an old data folder so many times, each a little later, and looks at what is
-// there in the end.
+// upgrade kills the first starts over an old data folder kills times, each a little later, and checks the final state.
 func upgrade(t *testing.T, kills int) {
 	dir := makeOldFolder(t)
 	served := 0

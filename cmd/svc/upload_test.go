@@ -14,7 +14,7 @@ func sha1Hex(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// chunkForm makes the body in which sentry-cli sends a piece, and its type.
+// chunkForm builds the body in which sentry-cli sends a chunk, and its type.
 func chunkForm(t testing.TB, name string, content []byte) (body []byte, kind string) {
 	t.Helper()
 	var out bytes.Buffer

@@ -31,7 +31,7 @@ func TestAnApplicationRequiresProofsOfIDs(t *testing.T) {
 	proof := func(secret string) string { return hex.EncodeToString(svc.UserHash(svc.HashSecret(secret), "ada")) }
 	want := func(when string, bare, proved, server float64) {
 		t.Helper()
-		eventually(t, when, func() error { // each node learns settings and keys a moment later
+		eventually(t, when, func() error { // each node receives settings and keys a moment later
 			if got := [3]float64{identify(keys.Public, ""), identify(keys.Public, proof(keys.Secret)), identify(keys.Secret, "")}; got != [3]float64{bare, proved, server} {
 				return fmt.Errorf("accepted are %v", got)
 			}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPagesOfTheFeedHoldEveryEvent sends events of one instant and one id by several
-// visitors and reads them with every page size.
+// TestPagesOfTheFeedHoldEveryEvent sends events of one instant and one id by several visitors and reads them with every
+// page size.
 func TestPagesOfTheFeedHoldEveryEvent(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	const visitors = 16
@@ -39,7 +39,7 @@ func TestPagesOfTheFeedHoldEveryEvent(t *testing.T) {
 	}
 }
 
-// visited is a page view of a visitor's session so many minutes after an instant.
+// visited is a page view of a visitor's session minutes after an instant.
 func visited(visitor, session string, start time.Time, minutes int, agent string) map[string]any {
 	page := item(fmt.Sprint(visitor, session, minutes, agent), visitor, "/", start.Add(time.Duration(minutes)*time.Minute))
 	page["sessionId"], page["context"] = session, map[string]any{"userAgent": agent}
@@ -51,8 +51,8 @@ const (
 	crawler = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 )
 
-// TestOneVisitorHasManyVisitsAtATime interleaves the pages of visits of one visitor, as
-// kiosks, shared logins and servers send them, and restarts in their midst.
+// TestOneVisitorHasManyVisitsAtATime interleaves the pages of several visits of one visitor, as kiosks, shared logins
+// and servers send them, with a restart in between.
 func TestOneVisitorHasManyVisitsAtATime(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
@@ -75,8 +75,8 @@ func TestOneVisitorHasManyVisitsAtATime(t *testing.T) {
 	}
 }
 
-// TestBotsMakeVisitsOfTheirOwn has a person and a bot share a visitor's session: the visits
-// of people are the same as without it.
+// TestBotsMakeVisitsOfTheirOwn lets a person and a bot share a visitor's session: the visits of people are the same as
+// without the bot.
 func TestBotsMakeVisitsOfTheirOwn(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	start := time.Now().Add(-3 * time.Hour)
@@ -110,9 +110,8 @@ func TestEngagementIsADayAtMost(t *testing.T) {
 	}
 }
 
-// TestAVisitKeepsWhereItCameFrom has a visit begin with a campaign, go on over pages that
-// were reached within the site and by another campaign, and end in a goal, with a restart in
-// its midst: all of it counts for the first campaign.
+// TestAVisitKeepsWhereItCameFrom sends a visit that begins with a campaign, continues over pages reached within the
+// site and by another campaign, and ends in a goal, with a restart in between. All of it counts for the first campaign.
 func TestAVisitKeepsWhereItCameFrom(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)

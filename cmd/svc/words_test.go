@@ -11,8 +11,8 @@ import (
 	"svc/cmd/svc/version"
 )
 
-// TestEveryCommandExplainsItself asks each command for help, which is no mistake, and tells
-// each a flag and a word that it does not know, which is one.
+// TestEveryCommandExplainsItself requests help from each command, which is not an error, and passes each an unknown
+// flag and an unknown word, which is one.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, c := range commands() {
 		for _, flag := range []string{"--help", "-h"} {

@@ -6,38 +6,38 @@ import (
 )
 
 const (
-	// spareThreads is how many threads run Go code beyond the number of processors while long work is done. The scheduler of
-	// the runtime lets a goroutine run for ten milliseconds and looks at the network only when it finds
-	// nothing else to do; with a thread to spare, the operating system decides which thread runs,
-	// and prefers one that has slept. Short work alone takes less of the processors without them
-	// (docs/decisions/0011-share-a-node-between-applications.md).
+	// spareThreads is the number of threads for Go code beyond the number of processors during long work. The Go
+	// scheduler lets a goroutine run for ten milliseconds and polls the network only when it has nothing else to do.
+	// With a spare thread, the operating system chooses the thread to run, and prefers one that has slept. Without long
+	// work, fewer threads use less processor time (docs/decisions/0011-share-a-node-between-applications.md).
 	spareThreads = 2
-	// calmTime is how long they stay after the last long work. A change of their number stops all Go code for some microseconds.
+	// calmTime is how long they remain after the last long work. A change of their number stops all Go code for some
+	// microseconds.
 	calmTime = 100 * time.Millisecond
 )
 
-// threads sets the number of threads by whether long work is done.
+// threads sets the number of threads depending on long work.
 type threads struct {
 	set func(threads int) (before int)
 
 	mu    sync.Mutex
-	usual int // without long work; zero leaves the number alone
-	long  int // pieces of long work that are being done
+	usual int // without long work; zero leaves the number unchanged
+	long  int // pieces of long work in progress
 	more  bool
 	calm  *time.Timer
 
-	// setting is held while the number is set, which waits for a collection that is under way.
+	// setting is held while the number is set, which waits for a running collection.
 	setting sync.Mutex
 }
 
-// from begins with the usual number of threads.
+// from starts with the usual number of threads.
 func (t *threads) from(usual int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.usual = usual
 }
 
-// begin notes that a piece of long work is done from now on. It waits for nothing.
+// begin records the beginning of a piece of long work. It does not block.
 func (t *threads) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ func (t *threads) begin() {
 	}
 }
 
-// end notes that a piece of long work has ended.
+// end records the end of a piece of long work.
 func (t *threads) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *threads) end() {
 	}
 }
 
-// rest gives the spare threads up unless long work has begun again.
+// rest releases the spare threads unless long work has begun again.
 func (t *threads) rest() {
 	t.mu.Lock()
 	calm := t.long == 0
@@ -75,7 +75,7 @@ func (t *threads) rest() {
 	}
 }
 
-// apply sets the number that is wanted now, whoever asked for it.
+// apply sets the number that is wanted now, regardless of the caller.
 func (t *threads) apply() {
 	t.setting.Lock()
 	defer t.setting.Unlock()
