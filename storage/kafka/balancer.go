@@ -14,13 +14,13 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// balancerName is the protocol that all members of a group must share.
+// balancerName is the name of the protocol. All members of a group must use the same protocol.
 const balancerName = "svc-sticky"
 
 var errClaim = errors.New("member data is not understood")
 
-// claim is the data that a member shows the others when it joins: its node with a proof
-// of the cluster's secret, and the partitions that it owned in its last generation.
+// claim is the user data that a member sends when it joins: its node with a proof of the cluster's secret, and the
+// partitions that it owned in its last generation.
 type claim struct {
 	node       []byte
 	proof      [proofBytes]byte
@@ -28,15 +28,16 @@ type claim struct {
 	owned      []int
 }
 
-// balancer spreads the partitions within one of each other and lets members
-// keep what they had.
+// balancer gives all members the same number of partitions, plus or minus one, and leaves partitions with their owners
+// as far as possible.
 type balancer struct {
 	topic string
 	claim claim
-	// places is how many partitions are dealt; the others follow the one at the same place.
+	// places is the number of partitions that are dealt out. Partition p above it goes to the owner of partition p %
+	// places.
 	places int
 
-	// native tells members of this cluster from foreign ones.
+	// native reports whether a member belongs to this cluster.
 	native func(claim) bool
 
 	mu    sync.Mutex
@@ -104,19 +105,19 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 	return result
 }
 
-// lonePrefix begins the user data of a node that others cannot call. No address begins with it,
-// and the folder names that earlier versions used for such a node do.
+// lonePrefix begins the user data of a node that other nodes cannot call. No address begins with it. The folder names
+// that earlier versions used for such a node do begin with it.
 const lonePrefix = "/"
 
-// LoneNode returns the user data of a node that others cannot call, from a unique name. Such a
-// node is the only member of its group, or gets no partition.
+// LoneNode returns the user data of a node that other nodes cannot call. The name must be unique. Such a node is the
+// only member of its group, or gets no partition.
 func LoneNode(name string) string { return lonePrefix + strings.TrimPrefix(name, lonePrefix) }
 
 func lone(node []byte) bool { return bytes.HasPrefix(node, []byte(lonePrefix)) }
 
-// callable returns the members that may share the partitions. If one of several cannot be
-// called, the member that had partitions in the latest generation stays: alone, or with the
-// other callable ones if it is callable.
+// callable returns the members that may share the partitions. If one of several members cannot be called, the member
+// that had partitions in the latest generation stays. If that member is callable, the other callable members stay too;
+// otherwise it stays alone.
 func callable(claims map[string]claim) map[string]claim {
 	first, loners := "", 0
 	for member, c := range claims {
@@ -140,16 +141,15 @@ func callable(claims map[string]claim) map[string]claim {
 	return left
 }
 
-// share is a member's part of an assignment in the making.
+// share is a member's part of an assignment that is being computed.
 type share struct {
 	member string
 	kept   []int
 	quota  int
 }
 
-// assign deals the partitions to the members. The same claims give the same
-// result. Of two members that claim one partition, the later generation keeps
-// it.
+// assign deals the partitions to the members. Equal claims give equal results. If two members claim one partition, the
+// one with the later generation retains it.
 func assign(claims map[string]claim, partitions []int) map[string][]int {
 	if len(claims) == 0 {
 		return nil
@@ -181,8 +181,8 @@ func assign(claims map[string]claim, partitions []int) map[string][]int {
 	return result
 }
 
-// claimed returns every member with the partitions it may keep, the largest
-// share first: it is the one to get the odd partition, which then does not move.
+// claimed returns every member with the partitions that it may retain, sorted by the number of partitions, largest
+// first. The first members get the odd partitions, which therefore do not move.
 func claimed(claims map[string]claim, partitions []int) []share {
 	keeper := make(map[int]string, len(partitions))
 	for member, c := range claims {
@@ -210,18 +210,17 @@ func claimed(claims map[string]claim, partitions []int) []share {
 	return shares
 }
 
-// claimVersion marks the encoding below.
+// claimVersion is the version of the encoding below.
 const claimVersion = 2
 
 // proofBytes is the length of a proof.
 const proofBytes = sha256.Size
 
-// prove returns a proof that the member of a group has the cluster's secret, without
-// showing the secret.
+// prove returns a proof that the member of a group knows the cluster's secret. The proof does not reveal the secret.
 func prove(secret, group string, node []byte) (proof [proofBytes]byte) {
 	key := sha256.Sum256([]byte("svc group member\x00" + secret))
 	mac := hmac.New(sha256.New, key[:])
-	_ = binary.Write(mac, binary.BigEndian, uint64(len(group))) // a hash takes everything
+	_ = binary.Write(mac, binary.BigEndian, uint64(len(group))) // writing to a hash never fails
 	mac.Write([]byte(group))
 	mac.Write(node)
 	mac.Sum(proof[:0])

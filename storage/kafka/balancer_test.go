@@ -37,8 +37,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestANodeThatCannotBeCalledSharesNothing has members join at the same moment, before
-// either could see the other.
+// TestANodeThatCannotBeCalledSharesNothing lets members join at the same moment, before either can see the other.
 func TestANodeThatCannotBeCalledSharesNothing(t *testing.T) {
 	alone, other := []byte(LoneNode("/data#1")), []byte(LoneNode("/data#2"))
 	for name, c := range map[string]struct {
@@ -124,8 +123,8 @@ func FuzzClaim(f *testing.F) {
 	})
 }
 
-// TestPartitionsOfAPlaceStayTogether deals the partitions of three shards to members that claim those of a place
-// differently.
+// TestPartitionsOfAPlaceStayTogether deals the partitions of three shards to members with different claims on the
+// partitions of one place.
 func TestPartitionsOfAPlaceStayTogether(t *testing.T) {
 	own := ConsumerConfig{Topic: "t", Group: "g", Secret: "s", Places: 4}
 	b := newBalancer(own)

@@ -19,7 +19,7 @@ const (
 	benchPayload    = 600
 )
 
-// fsyncEach opens a broker that forces each batch alone, to compare with.
+// fsyncEach opens a broker that syncs each batch alone, for comparison.
 func fsyncEach(t testing.TB, _ string, _ int) []string {
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()), kfake.SyncWrites())
 	if err != nil {
@@ -29,7 +29,7 @@ func fsyncEach(t testing.TB, _ string, _ int) []string {
 	return c.ListenAddrs()
 }
 
-// BenchmarkProduce measures acknowledged single events of many callers.
+// BenchmarkProduce measures acknowledged single events of many concurrent callers.
 func BenchmarkProduce(b *testing.B) {
 	over := func(open openCluster) func(testing.TB) *fixture {
 		return func(t testing.TB) *fixture { return newFixture(t, open, benchPartitions) }
@@ -77,7 +77,7 @@ func BenchmarkProduceAtRate(b *testing.B) {
 	}
 }
 
-// measure produces b.N events from many callers, each at a pace if given.
+// measure produces b.N events from many callers. If pace is set, each caller produces at that pace.
 func measure(b *testing.B, f *fixture, pace time.Duration) {
 	var next atomic.Int64
 	delays := make([][]time.Duration, benchCallers)
@@ -147,8 +147,7 @@ func BenchmarkDeliver(b *testing.B) {
 	}
 }
 
-// BenchmarkIdle reports the load of a broker, a producer and a consumer that
-// have nothing to do. Run it with -benchtime=1x.
+// BenchmarkIdle reports the load of an idle broker, producer and consumer. Run it with -benchtime=1x.
 func BenchmarkIdle(b *testing.B) {
 	f := newFixture(b, embedded(true), benchPartitions)
 	r := new(recorder)
@@ -164,7 +163,7 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(100*float64(used)/float64(span), "cpu-%")
 }
 
-// counter is a handler that counts and forgets.
+// counter is a handler that counts events and drops them.
 type counter struct {
 	n   atomic.Int64
 	got chan struct{}

@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// Sizes of what precedes a value on its way to the broker: the length
-	// of the record set, the header of its one batch (version 2) and at most
-	// the header of the batch's one record.
+	// Sizes of the bytes before a value in a produce request: the length of the record set, the header of its one batch
+	// (version 2), and the maximum header of the one record in the batch.
 	setHeader    = 4
 	batchHeader  = 61
 	recordHeader = 14
@@ -18,12 +17,12 @@ const (
 	// blockHeader is the room that a block leaves before its value.
 	blockHeader = setHeader + batchHeader + recordHeader
 
-	// blockRecycled is the largest buffer that is kept for reuse.
+	// blockRecycled is the capacity in bytes of the largest buffer that is reused.
 	blockRecycled = 256 << 10
 )
 
-// block is one record in the making: payloads are appended until it is sealed.
-// Its deadline is the latest of its waiters.
+// block is one record under construction: payloads are appended until it is sealed. Its deadline is the latest deadline
+// of its waiters.
 type block struct {
 	buf      []byte
 	sent     bytes.Reader
@@ -51,8 +50,8 @@ func (b *block) add(payload []byte, deadline time.Time, w *waiter) {
 	}
 }
 
-// seal ends the record, with now as its time. Nothing is added afterwards. It is
-// complete once it is stamped.
+// seal ends the record and sets its time to now. No payload may be added afterwards. The record is complete after
+// [block.stamp].
 func (b *block) seal(now time.Time) {
 	var fields, head [recordHeader]byte
 	record := append(fields[:0], 0, 0, 0) // attributes, deltas of time and offset
@@ -71,8 +70,7 @@ func (b *block) seal(now time.Time) {
 	binary.BigEndian.PutUint32(b.sealed, uint32(len(b.sealed)-setHeader))
 }
 
-// sealBatch writes the header of a batch that ends with its only record, but for what
-// [block.stamp] writes.
+// sealBatch writes the header of a batch that ends with its only record, except the fields that [block.stamp] writes.
 func sealBatch(batch []byte, millis int64) {
 	be := binary.BigEndian
 	be.PutUint64(batch[0:], 0)                     // first offset
@@ -86,7 +84,7 @@ func sealBatch(batch []byte, millis int64) {
 	be.PutUint32(batch[57:], 1)                    // records
 }
 
-// stamp writes who sends the sealed record under which number, and the checksum.
+// stamp writes the producer identity, the sequence number and the checksum of the sealed record.
 func (b *block) stamp(who identity, sequence int32) {
 	be, batch := binary.BigEndian, b.sealed[setHeader:]
 	be.PutUint64(batch[43:], uint64(who.id))
@@ -102,8 +100,7 @@ func (b *block) reader() *bytes.Reader {
 	return &b.sent
 }
 
-// reset prepares the block for other payloads and reports whether its buffer is
-// small enough to be kept.
+// reset prepares the block for new payloads. It reports whether the buffer is small enough to be reused.
 func (b *block) reset() bool {
 	clear(b.waiters)
 	*b = block{buf: b.buf[:blockHeader], waiters: b.waiters[:0]}

@@ -47,7 +47,7 @@ func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
 	consumer := f.consumer(r, node("node"))
 	start(t, consumer.Run)
 	eventually(t, "assignment", func() bool { return len(r.owned()) == childPartitions }, r.state)
-	if took := time.Since(began); took >= defaultSession { // nobody waits for the end of a session
+	if took := time.Since(began); took >= defaultSession { // no member waits for the end of a session
 		t.Errorf("ready after %s", took)
 	} else {
 		t.Logf("ready after %s, %d acknowledged", took, len(acked))
@@ -60,7 +60,7 @@ func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
 	checkAcknowledged(t, f, r, acked)
 }
 
-// reopen opens the directory of a dead child.
+// reopen opens the directory of a killed child.
 func reopen(t *testing.T, dir string) *fixture {
 	t.Helper()
 	b := startBroker(t, broker.Config{Dir: dir, Sync: true, Topics: []string{childTopic}, Partitions: childPartitions})
@@ -238,15 +238,14 @@ func TestKilledNodeIsReplacedAtOnce(t *testing.T) {
 	r := new(recorder)
 	start(t, f.consumer(r, node("node")).Run)
 	eventually(t, "take-over", func() bool { return len(r.owned()) == 4 }, r.state)
-	if took := time.Since(began); took >= defaultSession { // nobody waits for the end of a session
+	if took := time.Since(began); took >= defaultSession { // no member waits for the end of a session
 		t.Errorf("take-over took %s", took)
 	} else {
 		t.Logf("take-over took %s", took)
 	}
 }
 
-// TestProducingInMemory produces without the network and reads over it, with and
-// without forcing.
+// TestProducingInMemory produces without the network and reads over it, with and without syncing.
 func TestProducingInMemory(t *testing.T) {
 	for name, sync := range map[string]bool{"unforced": false, "forced": true} {
 		t.Run(name, func(t *testing.T) {

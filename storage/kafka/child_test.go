@@ -13,8 +13,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// childEnv tells the test binary to play a part in another test and names it
-// with its arguments.
+// childEnv makes the test binary run a function of another test. Its value is the function's name and arguments.
 const childEnv = "SVC_KAFKA_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// child is a process that a test may kill. Its lines arrive in order.
+// child is a process that a test may kill. Its output lines arrive in order.
 type child struct {
 	cmd   *exec.Cmd
 	lines chan string
@@ -67,7 +66,7 @@ func spawn(t *testing.T, args ...string) *child {
 	return c
 }
 
-// kill ends the process without notice and returns the lines it wrote before.
+// kill ends the process with SIGKILL and returns the lines that it wrote before.
 func (c *child) kill(t *testing.T) []string {
 	t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -87,9 +86,8 @@ const (
 	childPartitions = 4
 )
 
-// childIngest is a node that produces as fast as it can, prints the id of every
-// acknowledged event, and consumes and commits beside it. It prints its
-// commits as "commit partition offset" after they were acknowledged.
+// childIngest is a node that produces as fast as it can and prints the id of every acknowledged event. At the same time
+// it consumes and commits. It prints each acknowledged commit as "commit partition offset".
 func childIngest(dir string) error {
 	ctx := context.Background()
 	b, err := broker.Open(broker.Config{Dir: dir, Sync: true, Topics: []string{childTopic}, Partitions: childPartitions})
@@ -140,7 +138,7 @@ func childIngest(dir string) error {
 	return <-failed
 }
 
-// childMember is a member of a group that says when it has its share.
+// childMember is a member of a group that prints its assignment.
 func childMember(broker, topic, group string) error {
 	c, err := NewConsumer(ConsumerConfig{
 		Brokers: []string{broker}, Topic: topic, Group: group, UserData: []byte("node"),

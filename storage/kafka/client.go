@@ -12,8 +12,7 @@ const (
 	// clientID names this program in the logs of brokers.
 	clientID = "svc"
 
-	// dialTime bounds one connection attempt, so that a dead broker of a
-	// cluster is passed over quickly.
+	// dialTime limits one connection attempt, so that the client quickly moves on from a dead broker of a cluster.
 	dialTime = 2 * time.Second
 
 	// metadataTime is how stale the known partition leaders may be.
@@ -34,7 +33,7 @@ type link struct {
 // connects on first use.
 func newLink(brokers []string, topic string) *link { return newLinkOver(nil, brokers, topic) }
 
-// newLinkOver is newLink over connections that dial makes; nil makes those of the network.
+// newLinkOver is newLink with connections from dial; if dial is nil, connections go over the network.
 func newLinkOver(dial DialFunc, brokers []string, topic string) *link {
 	addr := kafkago.TCP(brokers...)
 	transport := &kafkago.Transport{
@@ -51,8 +50,7 @@ func newLinkOver(dial DialFunc, brokers []string, topic string) *link {
 	}
 }
 
-// close drops the idle connections. Connections in use close when their
-// request ends.
+// close closes the idle connections. Connections in use close when their request ends.
 func (l *link) close() {
 	l.transport.CloseIdleConnections()
 }

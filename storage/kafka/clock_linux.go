@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SinceBoot is a clock that never goes back and runs on while the process is
-// stopped or the machine sleeps.
+// SinceBoot returns the time since boot. This clock never goes back, and it continues while the process is stopped or
+// the machine sleeps.
 func SinceBoot() time.Duration {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &at); err != nil {

@@ -4,5 +4,5 @@ package kafka
 
 import "time"
 
-// SinceBoot is a clock that never goes back.
+// SinceBoot returns the time of a clock that never goes back.
 func SinceBoot() time.Duration { return sinceStart() }

@@ -18,12 +18,11 @@ import (
 // cluster.
 const MetadataBytes = 4096
 
-// Commit stores positions of a generation with one request. When it returns nil
-// they are as durable as the log. A generation that has ended is refused with
-// [ErrFenced] and nothing is stored. After any other error some of the
+// Commit stores positions of a generation with one request. If it returns nil, the positions are as durable as the log.
+// If the generation has ended, Commit returns [ErrFenced] and stores nothing. After any other error some of the
 // positions may be stored.
 //
-// Metadata is text in UTF-8 of at most [MetadataBytes] bytes.
+// Metadata is UTF-8 text of at most [MetadataBytes] bytes.
 func (c *Consumer) Commit(ctx context.Context, generation int32, positions []Position) error {
 	if len(positions) == 0 {
 		return nil
@@ -53,7 +52,7 @@ func (c *Consumer) Commit(ctx context.Context, generation int32, positions []Pos
 	return commitResult(answer.Topics[c.cfg.Topic], generation, len(positions))
 }
 
-// commitResult reduces the answer for the single partitions to one error.
+// commitResult combines the results of the partitions into one error.
 func commitResult(answers []kafkago.OffsetCommitPartition, generation int32, asked int) error {
 	if len(answers) != asked {
 		return fmt.Errorf("committing generation %d: %d of %d partitions answered", generation, len(answers), asked)
@@ -70,13 +69,13 @@ func commitResult(answers []kafkago.OffsetCommitPartition, generation int32, ask
 	return errors.Join(all...)
 }
 
-// coordinatorPatience bounds how long a request waits for the coordinator of the group. A cluster that
-// gets its first group needs some seconds to make the topic of positions and to read it.
+// coordinatorPatience limits how long a request waits for the coordinator of the group. When a cluster gets its first
+// group, it needs some seconds to create the topic of positions and to read it.
 const coordinatorPatience = 30 * time.Second
 
-// Committed returns the stored positions of partitions, in their order. A
-// partition without one is at its earliest offset. While the cluster is moving the
-// coordinator of the group, it asks again, for at most coordinatorPatience.
+// Committed returns the stored positions of partitions, in the order of partitions. A partition without a stored
+// position gets its earliest offset. While the cluster moves the coordinator of the group, Committed retries for at
+// most coordinatorPatience.
 func (c *Consumer) Committed(ctx context.Context, partitions []int) (positions []Position, err error) {
 	if len(partitions) == 0 {
 		return nil, nil
@@ -88,7 +87,7 @@ func (c *Consumer) Committed(ctx context.Context, partitions []int) (positions [
 	return positions, err
 }
 
-// coordinated repeats a request while no broker is ready to coordinate the group.
+// coordinated retries a request until a broker is ready to coordinate the group.
 func coordinated(ctx context.Context, request func() error) error {
 	wait, cancel := context.WithTimeout(ctx, coordinatorPatience)
 	defer cancel()
@@ -111,7 +110,7 @@ func (c *Consumer) committed(ctx context.Context, partitions []int) ([]Position,
 	if err == nil {
 		err = answer.Error
 	}
-	if errors.Is(err, kafkago.GroupIdNotFound) { // nobody was ever a member
+	if errors.Is(err, kafkago.GroupIdNotFound) { // the group never had a member
 		return c.earliest(ctx, partitions)
 	}
 	if err != nil {
@@ -163,8 +162,7 @@ func (c *Consumer) earliest(ctx context.Context, partitions []int) ([]Position, 
 	return positions, nil
 }
 
-// Lag returns, for every partition of the topic, how many offsets lie between
-// its committed position and its end.
+// Lag returns, for every partition of the topic, the number of offsets between its committed position and its end.
 func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
 	partitions, err := c.allPartitions(ctx)
 	if err != nil {
@@ -185,7 +183,7 @@ func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
 	return lag, nil
 }
 
-// allPartitions returns the partitions of the topic, whoever owns them.
+// allPartitions returns all partitions of the topic, regardless of their owners.
 func (c *Consumer) allPartitions(ctx context.Context) ([]int, error) {
 	meta, err := c.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{c.cfg.Topic}})
 	if err != nil {
@@ -197,8 +195,8 @@ func (c *Consumer) allPartitions(ctx context.Context) ([]int, error) {
 	return allPartitions(len(meta.Topics[0].Partitions)), nil
 }
 
-// AwaitCommitted returns nil once every record that the log has at the call is committed, by whichever
-// member, and an error if ctx ends before.
+// AwaitCommitted returns nil once all records that are in the log at the time of the call are committed, by any member.
+// It returns an error if ctx ends first.
 func (c *Consumer) AwaitCommitted(ctx context.Context) error {
 	partitions, err := c.allPartitions(ctx)
 	if err != nil {

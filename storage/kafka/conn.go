@@ -10,12 +10,11 @@ import (
 	"github.com/segmentio/kafka-go/protocol/apiversions"
 )
 
-// connIdle is the age since its last use at which a connection is replaced
-// rather than trusted. Networks and brokers forget silent ones.
+// connIdle is the idle time after which a connection is replaced instead of reused. Networks and brokers drop idle
+// connections.
 const connIdle = 30 * time.Second
 
-// conn is a connection to one broker for one request at a time. It is of no
-// more use after an error.
+// conn is a connection to one broker for one request at a time. It must not be used after an error.
 type conn struct {
 	wire *protocol.Conn
 	addr string
@@ -58,13 +57,13 @@ func (c *conn) negotiate(ctx context.Context) error {
 	return nil
 }
 
-// usable reports whether the connection leads to addr and was used lately.
+// usable reports whether the connection leads to addr and was used within connIdle.
 func (c *conn) usable(addr string) bool {
 	return c.addr == addr && time.Since(c.used) < connIdle
 }
 
-// exchange sends a request and returns its answer, or an error at the deadline
-// or the end of ctx. The request is not used afterwards.
+// exchange sends a request and returns its answer. It returns an error at the deadline or when ctx ends. The caller
+// must not use the request afterwards.
 func (c *conn) exchange(ctx context.Context, deadline time.Time, request protocol.Message) (protocol.Message, error) {
 	if err := c.wire.SetDeadline(deadline); err != nil {
 		return nil, err
@@ -76,8 +75,7 @@ func (c *conn) exchange(ctx context.Context, deadline time.Time, request protoco
 	return answer, err
 }
 
-// close ends the connection. What was not answered is lost, so that there is no
-// error to report.
+// close ends the connection. Outstanding answers are lost, so there is no error to report.
 func (c *conn) close() {
 	_ = c.wire.Close()
 }

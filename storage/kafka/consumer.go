@@ -15,111 +15,99 @@ import (
 	"svc"
 )
 
-// Defaults of ConsumerConfig. Six seconds is the shortest session that a Kafka
-// cluster grants as shipped.
+// Defaults of ConsumerConfig. Six seconds is the shortest session that a Kafka cluster with default settings accepts.
 const (
 	defaultSession   = 6 * time.Second
 	defaultHeartbeat = 250 * time.Millisecond
 	defaultRebalance = 10 * time.Second
 
-	// privateSession is the session of a member that is the only possible one, and how long it
+	// privateSession is the session of a member that is the only possible one. It also limits how long that member
 	// waits for the broker inside its own process.
 	privateSession = 5 * time.Minute
 
 	// rejoinTime is the pause before another attempt to join the group.
 	rejoinTime = 100 * time.Millisecond
 
-	// coordinatorTime bounds one request to the group coordinator. A cut-off
-	// member gives up its generation when a heartbeat takes longer, which
-	// must come before its session ends and others take over.
+	// coordinatorTime limits one request to the group coordinator. A member that lost its network gives up its
+	// generation when a heartbeat takes longer. This must happen before its session ends and other members take over.
 	coordinatorTime = 5 * time.Second
 
-	// endTime bounds what a member does before it lets a rebalance continue. The
-	// others wait for it, so it must stay below their rebalance timeout.
+	// endTime limits the work of a member before it lets a rebalance continue. The other members wait for it, so it
+	// must stay below their rebalance timeout.
 	endTime = 3 * time.Second
 )
 
-// ConsumerConfig describes a member of a consumer group. Zero durations take
-// the defaults.
+// ConsumerConfig describes a member of a consumer group. Zero durations mean the defaults.
 type ConsumerConfig struct {
 	Brokers []string
 	Topic   string
 	Group   string
 
-	// UserData is shown to the other members, see [Consumer.Owners]. It is
-	// the node's address. Members with the same address are the same node: a
-	// new one removes the members that an earlier process of it left in the group.
+	// UserData is the node's address, which the other members see through [Consumer.Owners]. Members with the same
+	// address are the same node: a new member removes the ones that an earlier process of the node left in the group.
 	UserData []byte
 
-	// Secret signs the user data. Members with another secret are foreign: this
-	// member assigns no partition to them and does not join their group.
+	// Secret signs the user data. Members with another secret are foreign: this member assigns no partition to them and
+	// does not join a group that has them.
 	Secret string
 
 	Handler Handler
 
-	// Places has partitions of equal remainder by it belong to one member; zero lets each
-	// belong to any.
+	// Places makes all partitions with the same remainder modulo Places belong to one member. If it is zero, each
+	// partition may belong to any member.
 	Places int
 
-	// Session is how long a silent member keeps its partitions. Heartbeat
-	// is the pause between heartbeats and the delay with which a member
-	// notices a rebalance. Rebalance bounds the wait for slow members.
+	// Session is how long a silent member retains its partitions. Heartbeat is the pause between heartbeats, and thus
+	// the delay before a member notices a rebalance. Rebalance limits the wait for slow members.
 	Session   time.Duration
 	Heartbeat time.Duration
 	Rebalance time.Duration
 
-	// Dial opens connections; nil opens those of the network.
+	// Dial opens connections. If it is nil, connections go over the network.
 	Dial DialFunc
 
-	// Private means that no other process reaches the broker, so that nobody else can be a
-	// member. Sessions and timeouts, where they are left to the defaults, are then so long that
-	// a process without CPU time does not lose its own membership.
+	// Private means that no other process can reach the broker, so that this is the only possible member. The default
+	// sessions and timeouts are then so long that a process without CPU time does not lose its own membership.
 	Private bool
 
-	// Gather is a pause before a partition is read again once its end was
-	// reached. Records that arrive one by one are then delivered together,
-	// later by up to that much.
+	// Gather is the pause before the next read of a partition after its end was reached. Records that arrive one by one
+	// are then delivered together, later by up to Gather.
 	Gather time.Duration
 
-	// FetchBytes is the target size of one answer of a partition; zero is 4 MiB. One record may exceed it.
+	// FetchBytes is the target size of one fetch answer of a partition. Zero means 4 MiB. One record may exceed it.
 	FetchBytes int
 
-	// Gap is called for the offsets from up to to, not included, that are no
-	// longer in the log and were not delivered. It may be nil.
+	// Gap is called with a range of offsets that were not delivered because they are no longer in the log. The range
+	// includes from and excludes to. Gap may be nil.
 	Gap func(partition int, from, to int64)
 
 	Logger *slog.Logger
 }
 
-// Handler receives the life of a member, generation by generation.
+// Handler receives the events of a member, generation by generation.
 type Handler interface {
-	// Assigned begins a generation: which partitions this node owns, with
-	// each one's committed offset and text. The result names the offsets to
-	// start at; partitions missing from it start at their committed offset.
-	// No record of the generation is delivered before it returns. An error
-	// ends the generation, and the next one begins after a pause.
+	// Assigned begins a generation. The assignment names the partitions that this node owns, with the committed offset
+	// and text of each. The result names the offsets to start at; other partitions start at their committed offset. No
+	// record of the generation is delivered before Assigned returns. An error ends the generation, and the next one
+	// begins after a pause.
 	Assigned(ctx context.Context, a Assignment) (starts map[int]int64, err error)
 
-	// Records delivers records of one partition in offset order. Blocking
-	// holds back that partition only, until ctx ends with the generation.
-	// highWater is the offset after the partition's last record. The
-	// handler may keep the records. An error ends the generation, and the
-	// partition starts again at its committed offset.
+	// Records delivers records of one partition in offset order. If it blocks, only that partition waits. ctx ends with
+	// the generation. highWater is the offset after the partition's last record. The handler may retain the records. An
+	// error ends the generation, and the partition starts again at its committed offset.
 	Records(ctx context.Context, partition int, records []Record, highWater int64) error
 
-	// Ending is called when a generation is about to end, by a rebalance or
-	// because this node leaves. No call of Records is running any more, and
-	// commits are still taken unless the generation is over already. Others
-	// wait for its return, so that ctx ends soon.
+	// Ending is called when a generation is about to end, because of a rebalance or because this node leaves. No call
+	// of Records is running any more. Commits are still accepted unless the generation is already over. Other members
+	// wait until Ending returns, so ctx ends soon.
 	Ending(ctx context.Context, generation int32)
 
-	// Revoked ends the generation. No call of Records is running any more
-	// and commits of the generation are refused.
+	// Revoked ends the generation. No call of Records is running any more, and commits of the generation are refused.
 	Revoked(generation int32)
 }
 
-// Assignment is a member's share of the partitions in one generation. A
-// position without a commit is the earliest offset.
+// Assignment is a member's share of the partitions in one generation. The position of a partition without a commit is
+// its earliest offset.
 type Assignment = svc.LogAssignment
 
 // Position is how far a partition is consumed.
@@ -135,18 +123,18 @@ type Consumer struct {
 	link     *link
 	balancer *balancer
 
-	// patience bounds one request of the membership.
+	// patience limits one membership request.
 	patience time.Duration
 
 	lease       lease
 	beats       sharedBeats
 	heartbeater heartbeater
 
-	// quiet is closed when no more records are to be delivered.
+	// quiet is closed when no more records may be delivered.
 	quiet     chan struct{}
 	quietOnce sync.Once
 
-	// stopping is closed when Run ends, before the group is left.
+	// stopping is closed when Run ends, before this member leaves the group.
 	stopping chan struct{}
 
 	mu      sync.Mutex
@@ -155,8 +143,7 @@ type Consumer struct {
 	foreign error
 }
 
-// session is the generation that this member takes part in. Generations count
-// from 1, so that the zero value stands for none.
+// session is the generation that this member takes part in. Generations count from 1, so the zero value means none.
 type session struct {
 	generation int32
 	member     string
@@ -190,8 +177,8 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	}, nil
 }
 
-// Run takes part in the group until ctx ends. It then waits for the handler,
-// leaves the group so that the others take over at once, and returns nil.
+// Run takes part in the group until ctx ends. It then waits for the handler, leaves the group so that the other members
+// take over at once, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	defer c.link.close()
 	if err := c.evict(ctx); err != nil && ctx.Err() == nil {
@@ -239,7 +226,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 }
 
-// serve lives through one generation. Its return ends the generation.
+// serve runs one generation. When it returns, the generation ends.
 func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	ctx, cancel := context.WithCancel(ended)
 	defer cancel()
@@ -262,7 +249,7 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	c.cfg.Handler.Revoked(g.ID)
 	select {
 	case <-c.stopping:
-		c.lease.end(s) // this member leaves the group next, and others take over at once
+		c.lease.end(s) // this member leaves the group next, and other members take over at once
 	default:
 	}
 	if err != nil && ctx.Err() == nil {
@@ -271,8 +258,8 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	}
 }
 
-// beginLease begins the lease of a session. It returns once the coordinator has
-// confirmed that the session is the present one; nothing is served before.
+// beginLease begins the lease of a session. It returns once the coordinator has confirmed that the session is the
+// current one; nothing is served before.
 func (c *Consumer) beginLease(ctx context.Context, s session, owned []int) error {
 	c.lease.begin(s)
 	if len(owned) == 0 {
@@ -287,8 +274,7 @@ func (c *Consumer) beginLease(ctx context.Context, s session, owned []int) error
 	return c.beats.do(ctx, s, c.beat)
 }
 
-// setSession makes s the current session and forgets the high waters of partitions
-// that are not owned in it.
+// setSession makes s the current session and drops the high-water marks of the previous one.
 func (c *Consumer) setSession(s session, owned []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,8 +288,7 @@ func (c *Consumer) setSession(s session, owned []int) {
 	}
 }
 
-// deliver announces the assignment and reads the owned partitions until ctx
-// ends or one of them fails.
+// deliver announces the assignment and reads the owned partitions until ctx ends or one partition fails.
 func (c *Consumer) deliver(ctx context.Context, owned []int) error {
 	c.mu.Lock()
 	now := c.current
@@ -350,9 +335,8 @@ func (c *Consumer) deliver(ctx context.Context, owned []int) error {
 	return context.Cause(ctx)
 }
 
-// begin returns the committed positions of a generation. One after the end of its
-// partition is moved to that end, or the records that get its offsets next would
-// never be read.
+// begin returns the committed positions of a generation. If a position lies after the end of its partition, begin moves
+// it to that end; otherwise the records that get the offsets in between would never be read.
 func (c *Consumer) begin(ctx context.Context, now session, owned []int) ([]Position, error) {
 	positions, err := c.Committed(ctx, owned)
 	if err != nil {
@@ -373,13 +357,12 @@ func (c *Consumer) begin(ctx context.Context, now session, owned []int) ([]Posit
 	return positions, c.Commit(ctx, now.generation, moved)
 }
 
-// Quiesce ends the delivery of records for good and keeps the membership: the
-// delivered records can still be committed, and nobody takes over before Run ends.
+// Quiesce permanently stops the delivery of records but retains the membership. Delivered records can still be
+// committed, and another member cannot take over before Run ends.
 func (c *Consumer) Quiesce() { c.quietOnce.Do(func() { close(c.quiet) }) }
 
-// HighWater returns the offset after the last record of an owned partition, as
-// the broker said with its latest answer. ok is false for other partitions and
-// before the first answer.
+// HighWater returns the offset after the last record of an owned partition, from the broker's latest answer. ok is
+// false for other partitions and before the first answer.
 func (c *Consumer) HighWater(partition int) (end int64, ok bool) {
 	c.mu.Lock()
 	known := c.ends[partition]

@@ -56,7 +56,7 @@ func contractFenced(t *testing.T, open openCluster) {
 	f.produce(Part{Partition: 0, Payload: event(2)})
 	slow, fast := new(recorder), new(recorder)
 	a := f.consumer(slow, func(cfg *ConsumerConfig) {
-		cfg.Heartbeat = time.Hour // never notices
+		cfg.Heartbeat = time.Hour // never notices a rebalance
 		cfg.Rebalance = 300 * time.Millisecond
 	})
 	start(t, a.Run)
@@ -116,7 +116,7 @@ func contractRebalance(t *testing.T, open openCluster) {
 	}
 }
 
-// balanced reports whether the members own all partitions once, within one.
+// balanced reports whether the members own each partition once, and whether their counts differ by at most one.
 func balanced(members []*recorder, partitions int) bool {
 	var all []int
 	least, most := partitions, 0
@@ -277,7 +277,7 @@ func contractCompressed(t *testing.T, open openCluster) {
 			t.Fatal(err)
 		}
 	}
-	r := &recorder{starts: map[int]int64{0: 1}} // within a batch
+	r := &recorder{starts: map[int]int64{0: 1}} // the start is within a batch
 	start(t, f.consumer(r, nil).Run)
 	eventually(t, "all but one", func() bool { return r.count() >= 14 }, r.state)
 	for i, id := range events(r.of(0)) {

@@ -9,14 +9,14 @@ import (
 	"svc"
 )
 
-// contractConfirm states what a member may believe of its generation.
+// contractConfirm checks what [Consumer.Confirm] says about a member's generation.
 func contractConfirm(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	slow, fast := new(recorder), new(recorder)
 	short := func(cfg *ConsumerConfig) { cfg.Rebalance = 900 * time.Millisecond }
 	a := f.consumer(slow, func(cfg *ConsumerConfig) {
 		short(cfg)
-		cfg.Heartbeat = time.Hour // never notices, and renews nothing
+		cfg.Heartbeat = time.Hour // never notices a rebalance and renews no lease
 	})
 	start(t, a.Run)
 	eventually(t, "first assignment", func() bool { return len(slow.owned()) == 2 }, slow.state)
@@ -44,8 +44,7 @@ func contractConfirm(t *testing.T, open openCluster) {
 	}
 }
 
-// contractForeign states that a member of another secret neither joins nor gets
-// anything.
+// contractForeign checks that a member with another secret does not join and gets no partition.
 func contractForeign(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 4)
 	first, foreign := new(recorder), new(recorder)
@@ -63,8 +62,8 @@ func contractForeign(t *testing.T, open openCluster) {
 	}
 }
 
-// contractAlone states that a node that cannot be called shares a group with nobody: the one that
-// is there keeps everything, and who comes later takes over when it is gone.
+// contractAlone checks that a node that cannot be called shares a group with no other node. The first node retains all
+// partitions, and the second takes over when the first has left.
 func contractAlone(t *testing.T, open openCluster) {
 	for name, c := range map[string]struct{ first, second string }{
 		"two alone":             {LoneNode("/data#1"), LoneNode("/data#2")},
@@ -90,7 +89,7 @@ func contractAlone(t *testing.T, open openCluster) {
 	}
 }
 
-// contractRead states what is read outside of any generation.
+// contractRead checks reads outside of any generation.
 func contractRead(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	for i := range uint64(5) {
@@ -110,7 +109,7 @@ func contractRead(t *testing.T, open openCluster) {
 	}
 }
 
-// TestLeaseRunsOut goes through the life of a lease by its own clock.
+// TestLeaseRunsOut walks a lease through its states with a manual clock.
 func TestLeaseRunsOut(t *testing.T) {
 	now := time.Hour
 	l := &lease{term: 4 * time.Second, now: func() time.Duration { return now }}

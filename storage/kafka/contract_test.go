@@ -15,8 +15,8 @@ func TestContractEmbedded(t *testing.T) { RunContract(t, embedded(false)) }
 
 func TestContractEmbeddedForced(t *testing.T) { RunContract(t, embedded(true)) }
 
-// TestContractKafka runs the same against the Kafka that SVC_TEST_KAFKA names:
-// `make test-kafka` starts one.
+// TestContractKafka runs the contract against the Kafka cluster that SVC_TEST_KAFKA names. `make test-kafka` starts
+// one.
 func TestContractKafka(t *testing.T) {
 	brokers := strings.Split(os.Getenv("SVC_TEST_KAFKA"), ",")
 	if brokers[0] == "" {
@@ -25,7 +25,7 @@ func TestContractKafka(t *testing.T) {
 	RunContract(t, func(testing.TB, string, int) []string { return brokers })
 }
 
-// RunContract states what the package promises on any Kafka cluster.
+// RunContract checks the guarantees of the package on any Kafka cluster.
 func RunContract(t *testing.T, open openCluster) {
 	cases := []struct {
 		name string
@@ -98,7 +98,7 @@ func contractBatching(t *testing.T, open openCluster) {
 				if err := f.producer.Produce(t.Context(), []Part{{Partition: int(i % 2), Payload: id}}); err != nil {
 					t.Error(err)
 				}
-				clear(id) // the payload was copied
+				clear(id) // Produce copied the payload
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// logged is a place for log lines that may be read while they are written.
+// logged collects log lines. It may be read while it is written.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -33,8 +33,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// TestALogThatLostItsEnd has a broker come back with an earlier state of its log under a running
-// consumer. The consumer says how much is gone, reads nothing twice and what comes next once.
+// TestALogThatLostItsEnd restarts the broker with an earlier state of its log under a running consumer. The consumer
+// logs how much is lost, reads nothing twice, and reads later records once.
 func TestALogThatLostItsEnd(t *testing.T) {
 	dir, earlier := t.TempDir(), t.TempDir()
 	cfg := broker.Config{Dir: dir, Topics: []string{childTopic}, Partitions: 2}
@@ -95,7 +95,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	if !strings.Contains(said.String(), "partition 0 was read up to offset 8 and the log now ends at 5: it lost 3 records") {
 		t.Errorf("said: %s", said)
 	}
-	f.over(nil) // the former producer's numbers are those of the lost records
+	f.over(nil) // the former producer's sequence numbers belong to the lost records
 	f.produce(Part{Partition: 0, Payload: event(100)}, Part{Partition: 1, Payload: event(100)})
 	eventually(t, "what comes next", func() bool { return r.count() >= 15 }, r.state)
 	if got := events(r.of(0)); !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 100}) {
@@ -110,7 +110,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	}
 }
 
-// TestATopicMadeAgain has a topic deleted and made again under a reader whose generation goes on.
+// TestATopicMadeAgain deletes a topic and creates it again while a reader's generation continues.
 func TestATopicMadeAgain(t *testing.T) {
 	f, _ := newCluster(t, 1)
 	for id := range uint64(4) {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Directory caches which node owns which partition, as the group's coordinator
-// last reported. It asks again after [Directory.Refresh], at most once per
-// lookPause.
+// Directory caches the owner of each partition, as the group's coordinator last reported it. After [Directory.Refresh]
+// it asks the coordinator again, at most once per lookPause.
 type Directory struct {
 	consumer *Consumer
 	looks    singleflight.Group
@@ -22,10 +21,10 @@ type Directory struct {
 	stale  bool
 }
 
-// lookPause is the least time between two questions to the coordinator.
+// lookPause is the minimum time between two requests to the coordinator.
 const lookPause = 20 * time.Millisecond
 
-// errUnowned reports a partition that no member is known to own.
+// errUnowned reports a partition without a known owner.
 var errUnowned = errors.New("nobody owns the partition")
 
 // NewDirectory returns a directory of a consumer's group.
@@ -39,8 +38,8 @@ func (d *Directory) Owner(ctx context.Context, partition int) (address string, e
 	look := (d.stale || !known) && time.Since(d.looked) >= lookPause
 	d.mu.Unlock()
 	if look {
-		// During a rebalance the coordinator names no owners. The known one stays in
-		// use: it checks its own lease before it serves anything.
+		// During a rebalance the coordinator names no owners. The known owner stays in use: it checks its own lease
+		// before it serves anything.
 		if err := d.look(ctx); err != nil && !known {
 			return "", err
 		}
@@ -54,7 +53,7 @@ func (d *Directory) Owner(ctx context.Context, partition int) (address string, e
 	return string(owner.UserData), nil
 }
 
-// Refresh marks the directory as stale: the next answer asks the coordinator.
+// Refresh marks the directory as stale: the next call of Owner asks the coordinator.
 func (d *Directory) Refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

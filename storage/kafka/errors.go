@@ -10,40 +10,36 @@ import (
 )
 
 var (
-	// ErrUnavailable reports that a payload was not acknowledged: the queue
-	// of its partition is full, the deadline passed, or the producer stopped.
-	// The payload may still reach the log, so that repeating the call may append
-	// it twice. Callers repeat the request later.
+	// ErrUnavailable reports that a payload was not acknowledged: the queue of its partition is full, the deadline
+	// passed, or the producer stopped. The payload may still reach the log, so repeating the call may append it twice.
+	// Callers repeat the request later.
 	ErrUnavailable = errors.New("kafka is unavailable")
 
-	// ErrNotAppended is an [ErrUnavailable] after which nothing of the call is in the
-	// log or will be.
+	// ErrNotAppended is an [ErrUnavailable] after which no payload of the call is or will be in the log.
 	ErrNotAppended = fmt.Errorf("%w: nothing was appended", ErrUnavailable)
 
-	// ErrTooLarge reports a payload above the limit of one record. Nothing
-	// of the call was queued. Repeating the call is pointless.
+	// ErrTooLarge reports a payload above the limit of one record. No payload of the call was queued. Repeating the
+	// call is pointless.
 	ErrTooLarge = errors.New("payload exceeds the record limit")
 
-	// ErrFenced reports a commit of a generation that has ended. Nothing of
-	// the call was stored.
+	// ErrFenced reports a commit of a generation that has ended. Nothing of the call was stored.
 	ErrFenced = svc.ErrFenced
 
-	// ErrRebalancing reports that the group has no stable assignment now.
+	// ErrRebalancing reports that the group currently has no stable assignment.
 	ErrRebalancing = errors.New("group is rebalancing")
 
-	// ErrForeign reports a group with members of another cluster secret.
+	// ErrForeign reports a group that has members with another cluster secret.
 	ErrForeign = errors.New("the group has members with another cluster secret")
 
 	// ErrAlone reports a group with several nodes, one of which cannot be called.
 	ErrAlone = errors.New("a node without SVC_NODE_ADDR cannot share a log with another; set it on all of them, or stop one")
 
-	// ErrPartitions reports a topic whose partition count differs from the
-	// configured one. Keys would change their partition, so no node may run.
+	// ErrPartitions reports a topic with another partition count than the configuration. Keys would map to other
+	// partitions, so no node may run.
 	ErrPartitions = errors.New("topic has another partition count")
 )
 
-// fenced reports whether the coordinator refused a request because the member
-// or its generation is no longer current.
+// fenced reports whether the coordinator refused a request because the member or its generation is no longer current.
 func fenced(err error) bool {
 	return errors.Is(err, kafkago.IllegalGeneration) ||
 		errors.Is(err, kafkago.UnknownMemberId) ||
@@ -58,8 +54,8 @@ func coordinatorMoves(err error) bool {
 		errors.Is(err, kafkago.GroupLoadInProgress)
 }
 
-// leftOut reports whether a produce request failed with an answer that means that the
-// broker appended nothing. After any other failure it may have.
+// leftOut reports whether the error of a produce request means that the broker appended nothing. After any other
+// failure the broker may have appended the record.
 func leftOut(err error) bool {
 	var code kafkago.Error
 	if !errors.As(err, &code) {

@@ -13,15 +13,15 @@ import (
 	"github.com/segmentio/kafka-go/protocol/heartbeat"
 )
 
-// heartbeater is a connection to the group's coordinator for heartbeats only, so that
-// they never wait for another request.
+// heartbeater is a connection to the group's coordinator that carries only heartbeats, so that they never wait for
+// another request.
 //
-// It speaks version 0 of the request. In later ones the client library reads the
-// error from the place of the throttle time and takes every refusal for success.
+// It speaks version 0 of the request. In later versions the client library reads the error from the position of the
+// throttle time, and takes every refusal for success.
 type heartbeater struct {
 	link  *link
 	group string
-	dial  DialFunc // nil is the network's
+	dial  DialFunc // nil means the network
 
 	mu   sync.Mutex
 	conn *conn
@@ -78,7 +78,7 @@ func (h *heartbeater) connect(ctx context.Context) error {
 	return nil
 }
 
-// close drops the connection; the caller holds the lock.
+// close closes the connection. The caller holds the lock.
 func (h *heartbeater) close() {
 	if h.conn != nil {
 		h.conn.close()

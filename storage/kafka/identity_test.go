@@ -19,8 +19,8 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// lossy makes connections of which the next answer is lost, once lose is set. The broker has
-// done by then what was asked for; lost is called before the client learns of it.
+// lossy makes connections that lose the next answer once lose is set. By then the broker has executed the request. lost
+// is called before the client learns of the failure.
 type lossy struct {
 	lose atomic.Bool
 	lost func()
@@ -47,7 +47,7 @@ func (c lossyConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// over replaces the fixture's producer by one with connections of its own.
+// over replaces the fixture's producer by a new one that connects through dial.
 func (f *fixture) over(dial DialFunc) {
 	f.t.Helper()
 	var err error
@@ -62,7 +62,7 @@ func (f *fixture) over(dial DialFunc) {
 func (f *fixture) holds(partition int, want ...uint64) {
 	f.t.Helper()
 	var ends map[int]int64
-	eventually(f.t, "the ends", func() (ok bool) { // connections that the end of a broker cut are in the pool
+	eventually(f.t, "the ends", func() (ok bool) { // the pool holds connections that broke when the broker ended
 		var err error
 		ends, err = f.admin.Ends(f.t.Context())
 		return err == nil
@@ -73,7 +73,7 @@ func (f *fixture) holds(partition int, want ...uint64) {
 	}
 }
 
-// contractRepeatedSend loses the answer to a record: it is sent again, and appended once.
+// contractRepeatedSend loses the answer to a record: the record is sent again and appended once.
 func contractRepeatedSend(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	var wire lossy
@@ -89,13 +89,12 @@ func contractRepeatedSend(t *testing.T, open openCluster) {
 	f.holds(1, 1, 2, 3)
 }
 
-// TestAnswersOfABrokerAboutRepeatedSends has a broker refuse the second of three records once, or
-// append it and fail.
+// TestAnswersOfABrokerAboutRepeatedSends makes a broker refuse the second of three records once, or append it and fail.
 func TestAnswersOfABrokerAboutRepeatedSends(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		faults []*kerr.Error
-		fails  error // of the second call
+		fails  error // the error of the second call
 	}{
 		{"it timed out and appended", []*kerr.Error{kerr.RequestTimedOut}, nil},
 		{"it appended and says so at the repetition", []*kerr.Error{kerr.RequestTimedOut, kerr.DuplicateSequenceNumber}, nil},
@@ -120,8 +119,8 @@ func TestAnswersOfABrokerAboutRepeatedSends(t *testing.T) {
 	}
 }
 
-// TestARecordInDoubtUsesUpNoNumber gives a record up of which no answer came, before and after the
-// broker appends it: neither is the next one taken for it, nor is it appended twice.
+// TestARecordInDoubtUsesUpNoNumber gives up a record without an answer, before and after the broker appends it. The
+// broker neither takes the next record for it nor appends it twice.
 func TestARecordInDoubtUsesUpNoNumber(t *testing.T) {
 	f, c := newCluster(t, 2)
 	f.produce(Part{Partition: 0, Payload: event(1)})
@@ -142,7 +141,7 @@ func TestARecordInDoubtUsesUpNoNumber(t *testing.T) {
 	f.holds(0, 1, 2, 3, 4)
 }
 
-// TestNumbersEnd goes past the last number.
+// TestNumbersEnd goes past the last sequence number.
 func TestNumbersEnd(t *testing.T) {
 	f, _ := newCluster(t, 2)
 	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(1)})
@@ -157,8 +156,7 @@ func TestNumbersEnd(t *testing.T) {
 	}
 }
 
-// TestABrokerEndsBeforeItAnswers ends the embedded broker between an append and its answer, by a
-// stop and as a kill does, and with nothing left of what it knew of producers.
+// TestABrokerEndsBeforeItAnswers ends the embedded broker between an append and its answer, by a stop and by a kill.
 func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, b *broker.Broker, dir string){
 		"stopped": func(t *testing.T, b *broker.Broker, _ string) {
@@ -199,8 +197,8 @@ func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 	}
 }
 
-// TestAForgottenProducerGoesOn has the embedded broker forget the producers, as a cluster does with
-// those that were idle for a day.
+// TestAForgottenProducerGoesOn makes the embedded broker forget the producers. A cluster does so with producers that
+// were idle for a day.
 func TestAForgottenProducerGoesOn(t *testing.T) {
 	cfg := broker.Config{Dir: t.TempDir(), Topics: []string{childTopic}, Partitions: childPartitions}
 	b, err := broker.Open(cfg)

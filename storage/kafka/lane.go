@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// nobody is the broker of the lane whose partitions have no leader.
+	// nobody is the broker id of the lane for partitions without a leader.
 	nobody = -1
 
-	// requestBytes bounds the values of one request, far below the 100 MB
-	// that brokers accept. One record may exceed it.
+	// requestBytes limits the values of one request, far below the 100 MB that brokers accept. One record may exceed
+	// it.
 	requestBytes = 15 << 20
 
-	// answerGrace is added to the time that a broker has for an answer
-	// before the answer counts as lost.
+	// answerGrace is added to the broker's time limit. After both have passed, the answer counts as lost.
 	answerGrace = 2 * time.Second
 )
 
-// errNoAnswer reports an answer without the result of a partition in it.
+// errNoAnswer reports an answer that lacks the result of a partition.
 var errNoAnswer = errors.New("answer does not name the partition")
 
-// lane is the way to one broker. It sends one request at a time, with a record
-// of every partition that the broker leads and that has something queued.
+// lane sends records to one broker. It sends one request at a time, with one record of every partition that the broker
+// leads and that has queued payloads.
 type lane struct {
 	producer *Producer
 	broker   int32
@@ -41,7 +40,7 @@ type lane struct {
 	addr  string
 	ready []*partition
 
-	// The rest belongs to run.
+	// Only run uses the following fields.
 	conn  *conn
 	batch []*partition
 	parts []rawproduce.RequestPartition
@@ -75,7 +74,7 @@ func (l *lane) remove(p *partition) bool {
 	return i >= 0
 }
 
-// locate tells the lane the address of its broker.
+// locate sets the address of the lane's broker.
 func (l *lane) locate(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,8 +108,8 @@ func (l *lane) run(drain context.Context, idle <-chan struct{}) {
 	}
 }
 
-// gather makes the batch of the partitions that are due, or of all. It returns
-// the time until the next one is due, or 0.
+// gather adds the partitions that are due to the batch, or all of them if all is set. It returns the time until the
+// next partition is due, or 0.
 func (l *lane) gather(now time.Time, all bool) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +127,7 @@ func (l *lane) gather(now time.Time, all bool) (wait time.Duration) {
 	return wait
 }
 
-// deliver sends the batch and resolves each of its partitions or has it retried.
+// deliver sends the batch, then resolves each of its partitions or schedules a retry.
 func (l *lane) deliver(drain context.Context, now time.Time) {
 	latest := l.prepare(drain, now)
 	if len(l.batch) > 0 {
@@ -142,8 +141,8 @@ func (l *lane) deliver(drain context.Context, now time.Time) {
 	l.batch = l.batch[:0]
 }
 
-// prepare resolves what nobody waits for any more, puts back what exceeds one
-// request and fills in the rest. It returns the latest deadline.
+// prepare resolves blocks after their deadline, postpones blocks that exceed one request, and adds the others to the
+// request. It returns the latest deadline.
 func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) {
 	size, kept := 0, l.batch[:0]
 	l.parts = l.parts[:0]
@@ -185,7 +184,7 @@ func (l *lane) conclude(p *partition, err error) {
 	case err != nil && l.sent && !leftOut(err):
 		p.sending.unsure = true
 	}
-	// What is in doubt is not sent under another identity: it might be appended twice.
+	// A block that may be in the log is not sent under another identity: it could be appended twice.
 	if err == nil || permanent(err) && !strange || strange && p.sending.unsure {
 		p.resolve(err)
 		return
@@ -194,8 +193,8 @@ func (l *lane) conclude(p *partition, err error) {
 	l.producer.refresh()
 }
 
-// request sends the prepared partitions once. The answers name the partitions
-// that all in-sync replicas have, and those that failed.
+// request sends the prepared partitions once. The answer lists the partitions that all in-sync replicas have, and the
+// partitions that failed.
 func (l *lane) request(drain context.Context, latest time.Time) ([]produce.ResponsePartition, error) {
 	if l.broker == nobody {
 		return nil, kafkago.LeaderNotAvailable
@@ -244,7 +243,7 @@ func outcome(answers []produce.ResponsePartition, partition int) error {
 	return errNoAnswer
 }
 
-// connect opens a connection to the broker's present address unless there is one.
+// connect opens a connection to the broker's current address unless a usable one exists.
 func (l *lane) connect(ctx context.Context) (err error) {
 	l.mu.Lock()
 	addr := l.addr

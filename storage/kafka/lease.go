@@ -10,42 +10,37 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// lease is how long this member may assume that nobody else owns its partitions.
-// The coordinator reassigns the partitions of a silent member when its session
-// ends, which is at the earliest one session after the last accepted heartbeat was
-// sent. The member stops assuming earlier, by a clock that also runs while the
-// machine sleeps.
+// lease is how long this member may assume that no other node owns its partitions. The coordinator reassigns the
+// partitions of a silent member when its session ends. That is at the earliest one session after the last accepted
+// heartbeat was sent. The member stops assuming earlier, by a clock that also runs while the machine sleeps.
 //
-// A lease covers reads while no rebalance is under way: then a generation ends
-// without waiting for any session. A write, and a read during a rebalance, are
-// certain only by [Consumer.Confirm].
+// A lease covers reads only while no rebalance is under way, because a rebalance ends a generation without waiting for
+// any session. A write, and a read during a rebalance, need [Consumer.Confirm].
 type lease struct {
-	// term is how long one accepted heartbeat counts.
+	// term is how long one accepted heartbeat is valid.
 	term time.Duration
 	now  func() time.Duration
 
 	mu      sync.Mutex
 	session session
 	sent    time.Duration
-	// rebalancing says that the session's generation may end at any time.
+	// rebalancing means that the session's generation may end at any time.
 	rebalancing bool
 }
 
-// leaseShare returns for how long of a session a member trusts its lease: two
-// thirds, which leaves room for a slow clock and a late wake-up.
+// leaseShare returns how long a member trusts the lease of a session: two thirds of the session. The rest allows for a
+// slow clock and a late wake-up.
 func leaseShare(session time.Duration) time.Duration { return session * 2 / 3 }
 
-// begin makes a session the present one, not trusted before its first sign of
-// life was accepted.
+// begin makes a session the current one. The session is not trusted before its first heartbeat was accepted.
 func (l *lease) begin(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.session, l.sent, l.rebalancing = s, l.now()-l.term, false
 }
 
-// rebalance notes that a rebalance is under way, or that this member is about to
-// request one: the next generation begins once all members have joined it, and other
-// members may learn of it before this one.
+// rebalance records that a rebalance is under way, or that this member is about to request one. The next generation
+// begins once all members have joined it, and other members may learn of it before this one.
 func (l *lease) rebalance(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +55,7 @@ func (l *lease) stable(generation int32) bool {
 	return l.session.generation == generation && !l.rebalancing
 }
 
-// renew notes that a heartbeat, sent at an instant, was accepted.
+// renew records that a heartbeat was accepted; sent is the time at which it was sent.
 func (l *lease) renew(s session, sent time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +64,7 @@ func (l *lease) renew(s session, sent time.Duration) {
 	}
 }
 
-// suspend stops trusting a session until a heartbeat is accepted again.
+// suspend stops trusting a session until the next heartbeat is accepted.
 func (l *lease) suspend(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +73,7 @@ func (l *lease) suspend(s session) {
 	}
 }
 
-// end notes that a session is over.
+// end records that a session is over.
 func (l *lease) end(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,19 +95,18 @@ func (l *lease) holds(generation int32) bool {
 	return generation > 0 && l.session.generation == generation && l.now()-l.sent < l.term
 }
 
-// Holds reports whether this member may still assume that no other node owns its
-// partitions of a generation: the coordinator accepted a heartbeat recently, by a
-// clock that runs on while the process is stopped.
+// Holds reports whether this member may still assume that no other node owns its partitions of a generation. It is true
+// while the last heartbeat that the coordinator accepted is recent, by a clock that continues while the process is
+// stopped.
 func (c *Consumer) Holds(generation int32) bool { return c.lease.holds(generation) }
 
-// Settled reports whether no rebalance is known to be under way. A rebalance cannot
-// end before this member has taken part in it, and so learned of it.
+// Settled reports whether no rebalance is known to be under way. A rebalance cannot end before this member has taken
+// part in it, so the member knows of every rebalance that has ended.
 func (c *Consumer) Settled(generation int32) bool { return c.lease.stable(generation) }
 
-// Confirm returns nil when the coordinator said, after the call began, that a
-// generation is the present one. It returns [ErrFenced] when it said otherwise:
-// another member may own the partitions. What was made durable before a
-// successful call is seen by every later owner.
+// Confirm returns nil if the coordinator confirms, after the call began, that a generation is the current one. If the
+// coordinator refuses, Confirm returns [ErrFenced]: another member may own the partitions. Every later owner sees data
+// that was durable before a successful call.
 func (c *Consumer) Confirm(ctx context.Context, generation int32) error {
 	s := c.lease.current()
 	if generation < 1 || s.generation != generation {
@@ -121,8 +115,8 @@ func (c *Consumer) Confirm(ctx context.Context, generation int32) error {
 	return c.beats.do(ctx, s, c.beat)
 }
 
-// beat sends one heartbeat and notes the answer. While a rebalance is only under
-// way the generation stays valid: nobody is assigned anything before it ends.
+// beat sends one heartbeat and records the answer. While a rebalance is under way, the generation stays valid: no
+// member gets an assignment before the rebalance ends.
 func (c *Consumer) beat(s session) error {
 	sent := c.lease.now()
 	ctx, cancel := context.WithTimeout(context.Background(), c.lease.term)
@@ -139,14 +133,13 @@ func (c *Consumer) beat(s session) error {
 		c.lease.end(s)
 		return fmt.Errorf("confirming generation %d: %w: %w", s.generation, ErrFenced, err)
 	}
-	// A coordinator that restarted may have forgotten its members, and others may
-	// have joined already.
+	// A coordinator that restarted may have forgotten its members, and other members may have joined already.
 	c.lease.suspend(s)
 	return fmt.Errorf("confirming generation %d: %w", s.generation, err)
 }
 
-// keep renews the lease until ctx ends, also between two generations, when the
-// client library sends no heartbeats. It logs when the lease runs out.
+// keep renews the lease until ctx ends, even between two generations, when the client library sends no heartbeats. It
+// logs when the lease runs out.
 func (c *Consumer) keep(ctx context.Context) {
 	tick := time.NewTicker(c.cfg.Heartbeat)
 	defer tick.Stop()
@@ -175,8 +168,8 @@ func (c *Consumer) keep(ctx context.Context) {
 	}
 }
 
-// sharedBeats lets concurrent callers share heartbeats. A caller never gets the result
-// of a heartbeat that was sent before its call.
+// sharedBeats lets concurrent callers share heartbeats. A caller never gets the result of a heartbeat that was sent
+// before its call.
 type sharedBeats struct {
 	mu      sync.Mutex
 	running *beatRound
@@ -214,7 +207,7 @@ func (b *sharedBeats) do(ctx context.Context, s session, send func(session) erro
 	}
 }
 
-// run sends rounds until nobody waits for another.
+// run sends rounds until no caller waits for another.
 func (b *sharedBeats) run(round *beatRound, send func(session) error) {
 	for round != nil {
 		round.err = send(round.session)

@@ -21,7 +21,7 @@ func (l *link) ends(ctx context.Context, topic string, partitions []int) (map[in
 	return l.offsets(ctx, topic, partitions, kafkago.LastOffset)
 }
 
-// offsets returns the offset of each partition at a place, with one request per leader.
+// offsets returns the offset of each partition at a position (first or last), with one request per leader.
 func (l *link) offsets(ctx context.Context, topic string, partitions []int, at int64) (map[int]int64, error) {
 	answer, err := l.transport.RoundTrip(ctx, l.addr, &offsetsRequest{topic, partitions, at})
 	if err != nil {
@@ -44,9 +44,9 @@ func (l *link) offsets(ctx context.Context, topic string, partitions []int, at i
 	return offsets, nil
 }
 
-// offsetsRequest asks for the offsets of some partitions at one place. The client
-// library's own request becomes one request per partition on the wire, which
-// is thousands for a topic of a thousand partitions; this one becomes one per leader.
+// offsetsRequest requests the offsets of partitions at one position. The client library's own type becomes one request
+// per partition on the wire: a thousand requests for a topic of a thousand partitions. This type becomes one per
+// leader.
 type offsetsRequest struct {
 	topic      string
 	partitions []int
@@ -56,7 +56,7 @@ type offsetsRequest struct {
 // ApiKey makes it a message of the client library.
 func (r *offsetsRequest) ApiKey() protocol.ApiKey { return protocol.ListOffsets } //nolint:staticcheck // the name of the library
 
-// Split returns the requests that are sent in its place.
+// Split returns the requests that are sent instead of this one, one per leader.
 func (r *offsetsRequest) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
 	var requests []protocol.Message
 	for _, led := range byLeader(cluster, r.topic, r.partitions) {
@@ -71,8 +71,8 @@ func (r *offsetsRequest) Split(cluster protocol.Cluster) ([]protocol.Message, pr
 	return requests, new(listoffsets.Response), nil
 }
 
-// byLeader groups partitions of a topic by the broker that leads them. Those without
-// a known leader form one group: any broker answers them with the reason.
+// byLeader groups partitions of a topic by the broker that leads them. Partitions without a known leader form one
+// group: any broker answers them with the reason.
 func byLeader(cluster protocol.Cluster, topic string, partitions []int) [][]int {
 	led := make(map[int32][]int)
 	for _, p := range partitions {

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// requestsSeen counts the requests of each kind that the brokers get.
+// requestsSeen counts the requests of each kind that the brokers receive.
 func requestsSeen(c *kfake.Cluster) func() map[string]int {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -31,8 +31,8 @@ func requestsSeen(c *kfake.Cluster) func() map[string]int {
 	}
 }
 
-// TestOneRequestForAllPartitions looks at a topic of a thousand partitions over two brokers: what is
-// asked for all of them comes to each broker at once.
+// TestOneRequestForAllPartitions uses a topic of a thousand partitions over two brokers. A question about all
+// partitions reaches each broker as one request.
 func TestOneRequestForAllPartitions(t *testing.T) {
 	const partitions = 1024
 	f, cluster := newCluster(t, partitions)
@@ -73,7 +73,7 @@ func TestOneRequestForAllPartitions(t *testing.T) {
 	}
 }
 
-// TestTrimmingOverLeaders trims the partitions of two leaders, of which one refuses one.
+// TestTrimmingOverLeaders trims the partitions of two leaders. One leader refuses one partition.
 func TestTrimmingOverLeaders(t *testing.T) {
 	f, c := newCluster(t, 4)
 	before := map[int]int64{}

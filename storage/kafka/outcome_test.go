@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestWhatIsKnownOfAFailure has calls fail before and after the log may have what they bring.
+// TestWhatIsKnownOfAFailure makes calls fail before and after their payloads may be in the log.
 func TestWhatIsKnownOfAFailure(t *testing.T) {
 	refuse := func(err *kerr.Error, partitions ...int32) func(*testing.T, *kfake.Cluster) {
 		return func(_ *testing.T, c *kfake.Cluster) {
@@ -52,7 +52,7 @@ func TestWhatIsKnownOfAFailure(t *testing.T) {
 	}
 }
 
-// TestNoBroker fails a call that reached nobody.
+// TestNoBroker fails a call that reached no broker.
 func TestNoBroker(t *testing.T) {
 	p, err := NewProducer(ProducerConfig{Brokers: []string{"127.0.0.1:1"}, Topic: "t", Partitions: 1, Timeout: 300 * time.Millisecond, DrainTime: time.Millisecond})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
-// TestACallLongerThanTheQueue finds room as soon as the queue is half empty.
+// TestACallLongerThanTheQueue checks that such a call finds room as soon as the queue is half empty.
 func TestACallLongerThanTheQueue(t *testing.T) {
 	f, _ := newCluster(t, 1)
 	p, err := NewProducer(ProducerConfig{Brokers: f.brokers, Topic: f.topic, Partitions: 1, MaxQueuedBytes: 1 << 20})

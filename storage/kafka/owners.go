@@ -10,7 +10,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// stable is the state of a group whose members all know their share.
+// stable is the state of a group in which every member knows its share.
 const stable = "Stable"
 
 // Owner is the member that a partition belongs to.
@@ -19,9 +19,8 @@ type Owner struct {
 	UserData []byte
 }
 
-// Owners returns the owner of every partition, as the group's coordinator sees
-// it. It returns [ErrRebalancing] while the group has no stable assignment. A
-// partition is missing when no member owns it.
+// Owners returns the owner of every partition, from the group's coordinator. It returns [ErrRebalancing] while the
+// group has no stable assignment. The result lacks partitions that no member owns.
 func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
 	group, err := c.describe(ctx)
 	if err != nil {
@@ -34,7 +33,7 @@ func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
 	for _, m := range group.Members {
 		data, err := decodeClaim(m.MemberMetadata.UserData)
 		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) {
-			continue // nothing of a foreign member is believed
+			continue // data of a foreign member is not trusted
 		}
 		for _, topic := range m.MemberAssignments.Topics {
 			if topic.Topic != c.cfg.Topic {
@@ -48,7 +47,7 @@ func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
 	return owners, nil
 }
 
-// describe returns the group as its coordinator sees it.
+// describe returns the state of the group from its coordinator.
 func (c *Consumer) describe(ctx context.Context) (group kafkago.DescribeGroupsResponseGroup, err error) {
 	err = coordinated(ctx, func() error {
 		group, err = c.describeNow(ctx)
@@ -72,9 +71,9 @@ func (c *Consumer) describeNow(ctx context.Context) (kafkago.DescribeGroupsRespo
 	return answer.Groups[0], nil
 }
 
-// evict removes members with this node's user data from the group. A killed process
-// left them, and the group would wait for them until their session ends. The group
-// shows them only until somebody joins, so evict comes before joining.
+// evict removes members with this node's user data from the group. A killed process left them, and the group would wait
+// for them until their session ends. The coordinator lists them only until another member joins, so evict must run
+// before this member joins.
 func (c *Consumer) evict(ctx context.Context) error {
 	if len(c.cfg.UserData) == 0 {
 		return nil
@@ -100,10 +99,10 @@ func (c *Consumer) evict(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// awaitNatives returns true once the group has no member that this one cannot work with: one
-// whose user data does not prove the same secret, or any other member if one of the two cannot
-// be called. Until then this node does not join, since it would take partitions from
-// a cluster that cannot call it. It returns false when ctx ends first.
+// awaitNatives returns true once this member can work with all members of the group. It cannot work with a member that
+// does not prove the same secret. If one of the two cannot be called, it cannot work with any other member. Until then
+// this node does not join, since it would take partitions from a cluster that cannot call it. It returns false if ctx
+// ends first.
 func (c *Consumer) awaitNatives(ctx context.Context) bool {
 	for {
 		err := c.lookForForeign(ctx)
@@ -123,12 +122,11 @@ func (c *Consumer) awaitNatives(ctx context.Context) bool {
 	}
 }
 
-// foreignPause is the pause between two looks at the members of the group.
+// foreignPause is the pause between two checks of the group's members.
 const foreignPause = time.Second
 
-// lookForForeign returns an error that names a member that this one cannot work with, or
-// nil. A group that cannot be described now counts as empty: its leader assigns nothing
-// to a member that it cannot work with.
+// lookForForeign returns an error that names a member that this one cannot work with, or nil. A group that cannot be
+// described at the moment counts as empty: its leader assigns nothing to a member that it cannot work with.
 func (c *Consumer) lookForForeign(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, coordinatorTime)
 	defer cancel()
@@ -138,7 +136,7 @@ func (c *Consumer) lookForForeign(ctx context.Context) error {
 	}
 	for _, m := range group.Members {
 		if len(m.MemberMetadata.UserData) == 0 {
-			continue // it is joining right now
+			continue // this member is joining at the moment
 		}
 		data, err := decodeClaim(m.MemberMetadata.UserData)
 		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) {
@@ -151,8 +149,8 @@ func (c *Consumer) lookForForeign(ctx context.Context) error {
 	return nil
 }
 
-// Foreign returns [ErrForeign] or [ErrAlone] while this node stays out of the group, or
-// gets nothing of it, because the cluster secrets differ or one of the nodes cannot be called.
+// Foreign returns [ErrForeign] or [ErrAlone] while this node stays out of the group, or gets no partition of it. The
+// reason is another cluster secret, or a node that cannot be called.
 func (c *Consumer) Foreign() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

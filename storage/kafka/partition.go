@@ -12,14 +12,12 @@ const (
 	retryLast  = 200 * time.Millisecond
 )
 
-// partition queues the payloads of one partition. They gather in the last block
-// while earlier ones are under way, so that records grow with the load and an
-// idle partition adds no delay.
+// partition queues the payloads of one partition. Payloads gather in the last block while earlier blocks are under way.
+// Records therefore grow with the load, and an idle partition adds no delay.
 //
-// A partition with queued payloads is scheduled: it is either in the list of
-// its leader's lane or held by the one lane that sends for it. At most one of
-// its blocks is under way, and it is repeated until it is resolved, which keeps
-// the order. The mutex is taken before that of a lane.
+// A partition with queued payloads is scheduled: either its leader's lane lists it, or the lane that sends for it holds
+// it. At most one block of a partition is under way, and it is repeated until it is resolved, which preserves the
+// order. Lock order: the mutex of a partition before the mutex of a lane.
 type partition struct {
 	id       int
 	producer *Producer
@@ -31,22 +29,22 @@ type partition struct {
 	scheduled bool
 	closed    bool
 
-	// The rest belongs to the lane that holds the partition. due is the
-	// earliest time of the next attempt, failure the end of the last one.
+	// The following fields belong to the lane that holds the partition. due is the earliest time of the next attempt.
+	// failure is the error of the last attempt.
 	sending *block
 	wait    time.Duration
 	due     time.Time
 	failure error
 
-	// sequence is the number of the block to send, under an identity that is nil
-	// before the first block. A spent identity is replaced before the next attempt.
+	// sequence is the number of the block to send under identity. identity is nil before the first block. A spent
+	// identity is replaced before the next attempt.
 	identity *identity
 	spent    bool
 	sequence int32
 }
 
-// admit refuses a call that brings n bytes where the queue is full. A large call counts as
-// half of the queue, so that one above the whole limit finds room as well.
+// admit refuses a call with n bytes if the queue is full. A call counts as at most half of the queue, so that a call
+// above the whole limit finds room too.
 func (p *partition) admit(n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +99,8 @@ func (p *partition) close() {
 	p.closed = true
 }
 
-// move makes another lane the leader's. A waiting partition is due at once
-// there; one that is held by its lane follows when the attempt has ended.
+// move makes another lane the leader's lane. If the partition is listed, it moves there and is due at once. If its lane
+// holds it, it moves when the attempt has ended.
 func (p *partition) move(to *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +128,8 @@ func (p *partition) next(now time.Time) *block {
 	return b
 }
 
-// postpone gives the partition back to its lane for an attempt after wait, or
-// when nobody waits for the block any more.
+// postpone returns the partition to its lane. The next attempt is due after wait, or at the deadline of the block if
+// that is earlier.
 func (p *partition) postpone(now time.Time, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,15 +140,15 @@ func (p *partition) postpone(now time.Time, wait time.Duration) {
 	p.leader.push(p)
 }
 
-// retry is postpone with a pause that grows with every failure.
+// retry postpones the partition by a pause that grows with every failure.
 func (p *partition) retry(now time.Time, failure error) {
 	p.failure = failure
 	p.wait = min(max(2*p.wait, retryFirst), retryLast)
 	p.postpone(now, p.wait)
 }
 
-// resolve resolves the waiters of the block that was sent, recycles it and gives
-// up the partition.
+// resolve resolves the waiters of the sent block and recycles the block. It schedules the partition again if more
+// blocks are queued.
 func (p *partition) resolve(err error) {
 	b := p.sending
 	p.count(err)

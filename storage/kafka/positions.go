@@ -10,13 +10,13 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// keptSetting is how many minutes a broker keeps the positions of a group without members.
+// keptSetting is the broker setting for the retention of the positions of a group without members, in minutes.
 const keptSetting = "offsets.retention.minutes"
 
 var errNoSetting = errors.New("the broker does not name its setting " + keptSetting)
 
-// PositionsKept returns for how long the cluster keeps the positions of a group without members. A service
-// that was off for longer reads again what the log still keeps.
+// PositionsKept returns how long the cluster retains the positions of a group without members. A service that was off
+// for longer reads all records that the log still has again.
 func (t *Topic) PositionsKept(ctx context.Context) (time.Duration, error) {
 	meta, err := t.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
 	if err != nil {

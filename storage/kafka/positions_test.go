@@ -7,7 +7,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// TestABrokerSaysHowLongItKeepsPositions asks the embedded broker, which keeps them for ten years.
+// TestABrokerSaysHowLongItKeepsPositions asks the embedded broker, which retains positions for ten years.
 func TestABrokerSaysHowLongItKeepsPositions(t *testing.T) {
 	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topics: []string{"kept"}, Partitions: 1})
 	f := &fixture{t: t, topic: "kept", group: "g-kept", partitions: 1, brokers: b.Addrs(), dial: b.Dial}

@@ -10,8 +10,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// stalls makes connections of which nothing gets through while it is locked, as in a process
-// that has no processor.
+// stalls makes connections that transfer nothing while it is locked, like a process without CPU time.
 type stalls struct {
 	sync.RWMutex
 	dial DialFunc
@@ -33,10 +32,10 @@ func (c stalledConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestANodeAloneOutlivesStarvation has nothing reach the broker for longer than a session: the
-// only possible member keeps its generation and its lease.
+// TestANodeAloneOutlivesStarvation blocks all traffic to the broker for longer than a session. The only possible member
+// retains its generation and its lease.
 func TestANodeAloneOutlivesStarvation(t *testing.T) {
-	t.Parallel() // it waits for the end of a session
+	t.Parallel() // the test waits for the end of a session
 	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topics: []string{"alone"}, Partitions: 2})
 	topic, err := NewTopic(TopicConfig{Brokers: b.Addrs(), Topic: "alone", Partitions: 2})
 	if err != nil {

@@ -21,27 +21,25 @@ const (
 	defaultDrainTime   = 5 * time.Second
 )
 
-// ProducerConfig describes a producer. Zero values take the defaults.
+// ProducerConfig describes a producer. Zero values mean the defaults.
 type ProducerConfig struct {
 	Brokers    []string
 	Topic      string
 	Partitions int
 
-	// Dial opens connections, over the network by default. That of the embedded
-	// broker leads to it without the network.
+	// Dial opens connections, over the network by default. The dialer of the embedded broker bypasses the network.
 	Dial DialFunc
 
-	// MaxRecordBytes bounds one record and one payload. 900 KiB by default.
+	// MaxRecordBytes limits one record and one payload. The default is 900 KiB.
 	MaxRecordBytes int
 
-	// MaxQueuedBytes bounds what waits for an acknowledgement in one
-	// partition; one call may exceed it. 8 MiB by default.
+	// MaxQueuedBytes limits the unacknowledged bytes of one partition. One call may exceed it. The default is 8 MiB.
 	MaxQueuedBytes int
 
-	// Timeout bounds a call whose context has no deadline. 10 s by default.
+	// Timeout limits a call if its context has no deadline. The default is 10 s.
 	Timeout time.Duration
 
-	// DrainTime bounds the end of Run. 5 s by default.
+	// DrainTime limits how long Run continues to send after its context ended. The default is 5 s.
 	DrainTime time.Duration
 
 	Logger *slog.Logger
@@ -58,17 +56,17 @@ type Producer struct {
 	// lost is the lane of the partitions without a known leader.
 	lost *lane
 
-	// stale asks for another look at the leaders.
+	// stale requests another look-up of the leaders.
 	stale chan struct{}
 
-	// busy counts the partitions that have something queued.
+	// busy counts the partitions with queued payloads.
 	busy sync.WaitGroup
 
 	waiters sync.Pool
 	blocks  sync.Pool
 
 	mu       sync.Mutex
-	identity *identity // the newest one, nil before the first is asked for
+	identity *identity // the newest identity, nil before the first request for one
 }
 
 // NewProducer checks cfg. Nothing is sent before [Producer.Run].
@@ -94,8 +92,8 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	return p, nil
 }
 
-// Run sends what Produce queues until ctx ends. It then refuses new payloads,
-// sends the queued ones within the drain time and returns nil.
+// Run sends the payloads that Produce queues until ctx ends. It then refuses new payloads, sends the queued ones within
+// the drain time and returns nil.
 func (p *Producer) Run(ctx context.Context) error {
 	drain, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -116,17 +114,15 @@ func (p *Producer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Produce appends each payload to its partition and returns nil once all of
-// them are acknowledged by every in-sync replica. It copies the payloads.
+// Produce appends each payload to its partition and returns nil once every in-sync replica has acknowledged all of
+// them. It copies the payloads.
 //
-// A partition may have several parts, which stand next to each other; they come to the
-// log in their order. An attempt that is repeated because its answer was lost appends
-// nothing twice.
+// The parts of one partition must be adjacent in parts; they reach the log in that order. An attempt that is repeated
+// because its answer was lost appends nothing twice.
 //
-// It returns [ErrTooLarge], with nothing queued, for a payload above the record
-// limit, and [ErrNotAppended] when a partition's queue is full or no broker could be
-// reached in time. It returns [ErrUnavailable] when some of the payloads are, or may come
-// to be, in the log.
+// It returns [ErrTooLarge], with nothing queued, if a payload exceeds the record limit. It returns [ErrNotAppended] if
+// a partition's queue is full or no broker could be reached in time. It returns [ErrUnavailable] if some of the
+// payloads are in the log or may still reach it.
 func (p *Producer) Produce(ctx context.Context, parts []Part) error {
 	if err := p.check(parts); err != nil || len(parts) == 0 {
 		return err
@@ -151,7 +147,7 @@ func (p *Producer) Produce(ctx context.Context, parts []Part) error {
 	return w.wait(ctx, limit)
 }
 
-// admit refuses a call for which a partition has no room, before any of it is queued.
+// admit refuses a call before any part of it is queued if a partition has no room.
 func (p *Producer) admit(parts []Part) error {
 	for i := 0; i < len(parts); {
 		partition, size := parts[i].Partition, 0
@@ -177,8 +173,7 @@ func (p *Producer) check(parts []Part) error {
 	return nil
 }
 
-// Queued returns the bytes that wait for an acknowledgement, over all
-// partitions.
+// Queued returns the number of unacknowledged bytes of all partitions.
 func (p *Producer) Queued() int {
 	total := 0
 	for _, part := range p.partitions {
@@ -187,7 +182,7 @@ func (p *Producer) Queued() int {
 	return total
 }
 
-// refresh asks for another look at the leaders.
+// refresh requests another look-up of the leaders.
 func (p *Producer) refresh() {
 	select {
 	case p.stale <- struct{}{}:

@@ -16,8 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// newCluster returns a fixture in a cluster whose brokers lead half of the
-// partitions each: node 0 the even ones, node 1 the odd ones.
+// newCluster returns a fixture in a cluster of two brokers. Node 0 leads the even partitions, node 1 the odd ones.
 func newCluster(t *testing.T, partitions int) (*fixture, *kfake.Cluster) {
 	t.Helper()
 	var c *kfake.Cluster
@@ -237,8 +236,8 @@ func TestDeadlineReleasesTheQueue(t *testing.T) {
 	}
 }
 
-// While the brokers say nothing every call fails at its deadline, those that come
-// after failed ones too.
+// While the brokers do not answer, every call fails at its deadline, including calls that begin after earlier ones
+// failed.
 func TestNothingIsAcknowledgedWhileTheLogIsAway(t *testing.T) {
 	f, c := newCluster(t, 4)
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})

@@ -9,9 +9,9 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Read returns the records of a partition from the offset first through last,
-// whichever node owns the partition. Those that the log no longer has are missing and
-// reported as a gap. Trouble with the broker is waited out until ctx ends.
+// Read returns the records of a partition from offset first through last, regardless of the partition's owner. Records
+// that the log no longer has are missing from the result and reported as a gap. Read retries after broker errors until
+// ctx ends.
 func (c *Consumer) Read(ctx context.Context, partition int, first, last int64) ([]Record, error) {
 	r := &reader{cfg: &c.cfg, link: c.link, partition: partition, next: first, end: new(atomic.Int64)}
 	var all []Record
@@ -35,8 +35,8 @@ func (c *Consumer) Read(ctx context.Context, partition int, first, last int64) (
 	return all, nil
 }
 
-// within is fetch for offsets that were in the log once: it never waits for new
-// records. Where the log ends before last, the rest is reported as a gap.
+// within is fetch for offsets that were once in the log: it never waits for new records. If the log ends before last,
+// the rest is reported as a gap.
 func (r *reader) within(ctx context.Context, last int64) ([]Record, error) {
 	ends, err := r.link.ends(ctx, r.cfg.Topic, []int{r.partition})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// fetchWait is how long the broker holds a fetch that finds nothing. A
-	// new record ends the wait, so that it costs no delay, only idle load.
+	// fetchWait is how long the broker holds a fetch that finds no record. A new record ends the wait, so the wait adds
+	// no delay to it. A shorter wait would only add idle load.
 	fetchWait = 5 * time.Second
 
 	// fetchGrace is added to fetchWait before an answer counts as lost.
@@ -45,9 +45,8 @@ func (c *Consumer) newReader(p Position) *reader {
 	}
 }
 
-// run delivers records until ctx ends, the handler fails or the log has lost what
-// was read. Trouble with the broker is waited out: when it lasts, the coordinator
-// ends the generation.
+// run delivers records until ctx ends, the handler fails, or the log has lost records that were already read. It
+// retries after broker errors: if they persist, the coordinator ends the generation.
 func (r *reader) run(ctx context.Context) error {
 	for wait := retryFirst; ctx.Err() == nil; {
 		records, end, err := r.fetch(ctx)
@@ -80,8 +79,7 @@ func (r *reader) run(ctx context.Context) error {
 	return nil
 }
 
-// fetch returns the records from the next offset on, once there are any, and
-// the partition's end offset.
+// fetch waits for records and returns the ones from the next offset on, along with the partition's end offset.
 func (r *reader) fetch(ctx context.Context) ([]Record, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait+fetchGrace)
 	defer cancel()
@@ -104,8 +102,7 @@ func (r *reader) fetch(ctx context.Context) ([]Record, int64, error) {
 	return records, answer.HighWatermark, err
 }
 
-// read copies the records out of an answer. Batches come whole, so that
-// records before the next offset are passed over.
+// read copies the records out of an answer. Batches arrive whole, so read skips records before the next offset.
 func (r *reader) read(source kafkago.RecordReader) ([]Record, error) {
 	var records []Record
 	for {
@@ -132,7 +129,7 @@ func (r *reader) read(source kafkago.RecordReader) ([]Record, error) {
 	}
 }
 
-// takeValue copies a record's value and gives its buffers back.
+// takeValue copies a record's value and releases its buffers.
 func takeValue(rec *kafkago.Record) ([]byte, error) {
 	if rec.Key != nil {
 		defer rec.Key.Close()
@@ -146,9 +143,8 @@ func takeValue(rec *kafkago.Record) ([]byte, error) {
 	return value, err
 }
 
-// relocate is called when the log has no record at the next offset. It moves on to
-// the first record where earlier ones were deleted, and returns a [lostEnd] where the
-// log ends before the next offset.
+// relocate is called when the log has no record at the next offset. If earlier records were deleted, it moves on to the
+// first record. If the log ends before the next offset, it returns a [lostEnd].
 func (r *reader) relocate(ctx context.Context) error {
 	only := []int{r.partition}
 	starts, err := r.link.starts(ctx, r.cfg.Topic, only)
@@ -169,7 +165,7 @@ func (r *reader) relocate(ctx context.Context) error {
 	return nil
 }
 
-// skip passes over the offsets below to and reports them.
+// skip moves on to the offset to and reports the offsets below it as a gap.
 func (r *reader) skip(to int64) {
 	r.cfg.Logger.Error("log has a gap", "partition", r.partition, "from", r.next, "to", to)
 	if r.cfg.Gap != nil {
@@ -178,9 +174,9 @@ func (r *reader) skip(to int64) {
 	r.next = to
 }
 
-// lostEnd reports a log that ends before what was read of it: a cluster elected a
-// leader that lacked records, a topic was deleted and made again, or an earlier
-// state of a disk came back. New records get offsets that were used before.
+// lostEnd reports a log that ends before records that were already read. Causes: a cluster elected a leader that lacked
+// records, a topic was deleted and created again, or a disk went back to an earlier state. New records get offsets that
+// were used before.
 type lostEnd struct {
 	partition int
 	read, end int64

@@ -8,7 +8,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// Range is where the records of a partition begin and end.
+// Range is the range of offsets of a partition's records.
 type Range struct{ Start, End int64 }
 
 // Ranges returns the offsets of the first record and after the last one of every partition.
@@ -29,7 +29,7 @@ func (t *Topic) Ranges(ctx context.Context) (map[int]Range, error) {
 	return ranges, nil
 }
 
-// Reset sets the positions of a group without members. Nothing else may write them meanwhile.
+// Reset sets the positions of a group without members. No other client may write them meanwhile.
 func (t *Topic) Reset(ctx context.Context, group string, positions []Position) error {
 	commits := make([]kafkago.OffsetCommit, 0, len(positions))
 	for _, p := range positions {

@@ -7,14 +7,12 @@ import (
 	"time"
 )
 
-// Retention deletes consumed records. It goes by progress, not by age: a record is
-// deleted when its commit is Keep ago, or right after its commit if the log has
-// grown too large. A record is never deleted before it is committed, however old it
-// is and however large the log.
+// Retention deletes consumed records, by progress instead of age. A record is deleted Keep after its commit, or right
+// after its commit if the log has grown too large. A record is never deleted before it is committed, regardless of its
+// age and of the size of the log.
 //
-// Each node asks about the partitions that it owns, and trims them. A node knows progress since it
-// owns a partition, so the records of one that moves are kept for Keep after the move, as those
-// of all are after a restart.
+// Each node trims the partitions that it owns. A node knows the progress of a partition only since it owns it. After a
+// partition moves, its records therefore stay for Keep after the move. After a restart this applies to all partitions.
 type Retention struct {
 	Topic      *Topic
 	Consumer   *Consumer
@@ -26,34 +24,34 @@ type Retention struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// Surplus returns the offset below which the records of a partition are
-	// more than the log should hold, 0 where they are not. It may be nil.
+	// Surplus returns the offset below which the records of a partition exceed the size limit of the log, or 0. It may
+	// be nil.
 	Surplus func(partition int) (int64, error)
 
-	// Forget makes the records below offsets unreadable in the files that [Topic.Trim] leaves, since it
+	// Forget makes the records below the given offsets unreadable in the files that remain after [Topic.Trim], which
 	// deletes whole files only. It may be nil.
 	Forget func(before map[int]int64) error
 
 	marks     []mark
 	trimmed   map[int]int64
-	forgotten map[int]int64 // below these offsets everything is older than Keep and the grace
+	forgotten map[int]int64 // all records below these offsets are older than Keep and the grace
 }
 
 const (
-	// marksKept is how many marks a long Keep needs.
+	// marksKept is the number of marks that cover Keep, if Keep is long.
 	marksKept = 60
-	// graceShare is the part of Keep for which a due record may stay in a file that is not full.
-	// A busy partition fills the file meanwhile, and nothing needs to be overwritten.
+	// graceShare determines how long a due record may stay in a file that is not full: Keep / graceShare. A busy
+	// partition fills the file in that time, so that no record has to be overwritten.
 	graceShare = 4
 )
 
-// mark is how far the partitions that were owned at an instant were consumed.
+// mark stores the committed offsets of the owned partitions at one time.
 type mark struct {
 	at      time.Time
 	offsets map[int]int64
 }
 
-// Run notes the progress and trims the log until ctx ends.
+// Run records the progress and trims the log until ctx ends.
 func (r *Retention) Run(ctx context.Context) error {
 	ticker := time.NewTicker(r.Every)
 	defer ticker.Stop()
@@ -103,7 +101,7 @@ func (r *Retention) owned() (owned []int) {
 	return owned
 }
 
-// note marks how far partitions are consumed, from time to time.
+// note adds a mark of the committed offsets, unless the last mark is too recent.
 func (r *Retention) note(now time.Time, positions []Position) {
 	if last := len(r.marks) - 1; last >= 0 && now.Sub(r.marks[last].at) < max(r.Every, r.Keep/marksKept) {
 		return
@@ -115,8 +113,8 @@ func (r *Retention) note(now time.Time, positions []Position) {
 	r.marks = append(r.marks, mark{at: now, offsets: offsets})
 }
 
-// bounds returns, for every partition with records to delete, the offset below
-// which they may be deleted. committed are the positions of the owned ones.
+// bounds returns, for every partition with records to delete, the offset below which they may be deleted. committed has
+// the positions of the owned partitions.
 func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
 	bounds, due := map[int]int64{}, r.due(now)
 	for _, position := range committed {
@@ -138,7 +136,7 @@ func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
 	return bounds
 }
 
-// trim trims the partitions that were not trimmed so far before.
+// trim trims the partitions with a bound above the last one that was trimmed.
 func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
 	maps.DeleteFunc(bounds, func(partition int, before int64) bool { return before <= r.trimmed[partition] })
 	if len(bounds) == 0 {
@@ -154,13 +152,14 @@ func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
 	return nil
 }
 
-// due returns the newest offsets that were reached Keep ago.
+// due returns the newest offsets that were committed at least Keep ago.
 func (r *Retention) due(now time.Time) map[int]int64 {
 	found, _ := r.reached(now, r.Keep)
 	return found
 }
 
-// age notes the newest offsets that were reached Keep and the grace ago, and drops the marks that have them.
+// age stores the newest offsets that were committed at least Keep and the grace ago, and drops the marks that are as
+// old.
 func (r *Retention) age(now time.Time) {
 	found, marks := r.reached(now, r.Keep+r.Keep/graceShare)
 	if r.forgotten == nil {
@@ -170,7 +169,8 @@ func (r *Retention) age(now time.Time) {
 	r.marks = r.marks[marks:]
 }
 
-// reached returns the newest offsets that were reached some time ago, and how many marks are as old.
+// reached returns the newest offsets that were committed at least ago before now, and the number of marks that are as
+// old.
 func (r *Retention) reached(now time.Time, ago time.Duration) (found map[int]int64, marks int) {
 	found = map[int]int64{}
 	for _, m := range r.marks {

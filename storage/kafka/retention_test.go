@@ -10,7 +10,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// TestProgressBoundsWhatGoes decides what goes by age and by size.
+// TestProgressBoundsWhatGoes checks the bounds by age and by size.
 func TestProgressBoundsWhatGoes(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	surplus := map[int]int64{0: 0, 1: 70, 2: 900, 3: 5}
@@ -25,7 +25,7 @@ func TestProgressBoundsWhatGoes(t *testing.T) {
 		0: 40,  // by age alone: the partition is small
 		1: 70,  // by size alone
 		2: 100, // by size, as far as it is committed
-		3: 20,  // by age, which reaches further than the size asks for
+		3: 20,  // by age, which reaches further than the size limit
 		// 4 has moved to another node
 	}
 	if !maps.Equal(got, want) {
@@ -61,7 +61,7 @@ func TestAQuietLogIsForgotten(t *testing.T) {
 	for _, keep := range []time.Duration{time.Minute, 3 * time.Minute, time.Hour, 30 * 24 * time.Hour} {
 		stored := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		r := &Retention{Keep: keep, Every: every}
-		begun := stored.Add(-every / 2) // the round before knew nothing of the records
+		begun := stored.Add(-every / 2) // the round before did not know the records
 		r.note(begun, []Position{{Partition: 3, Offset: 1}})
 		var age time.Duration
 		for now := begun; r.forgotten[3] != 10; now = now.Add(every) {
@@ -79,7 +79,7 @@ func TestAQuietLogIsForgotten(t *testing.T) {
 	}
 }
 
-// TestANodeTrimsItsOwnPartitions has one node own one of two partitions.
+// TestANodeTrimsItsOwnPartitions runs a node that owns one of two partitions.
 func TestANodeTrimsItsOwnPartitions(t *testing.T) {
 	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topics: []string{"shared"}, Partitions: 2})
 	f := &fixture{t: t, topic: "shared", group: "g-shared", partitions: 2, brokers: b.Addrs(), dial: b.Dial}
@@ -108,7 +108,7 @@ func TestANodeTrimsItsOwnPartitions(t *testing.T) {
 	if err != nil || ranges[0].Start != 0 || ranges[1].Start == 0 {
 		t.Errorf("the log is %v, %v; want the second partition trimmed alone", ranges, err)
 	}
-	owned = 0 // it moved here
+	owned = 0 // partition moved to this node
 	retention.round(t.Context())
 	now = now.Add(time.Hour)
 	retention.round(t.Context())

@@ -13,11 +13,11 @@ import (
 	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
-// routeTime is the least pause between two looks at the leaders.
+// routeTime is the minimum pause between two look-ups of the leaders.
 const routeTime = 20 * time.Millisecond
 
-// router moves the partitions of a producer to the lanes of their leaders. It
-// looks when it is asked to, since a broker refuses what it does not lead.
+// router moves the partitions of a producer to the lanes of their leaders. It looks up the leaders only on request: a
+// broker refuses records of a partition that it does not lead, and the refusal triggers the request.
 type router struct {
 	producer *Producer
 	begin    func(*lane)
@@ -35,8 +35,7 @@ func newRouter(p *Producer, begin func(*lane)) *router {
 	return r
 }
 
-// run looks at the leaders at once and whenever they are stale, until idle is
-// closed.
+// run looks up the leaders at once and whenever they are stale, until idle is closed.
 func (r *router) run(ctx context.Context, idle <-chan struct{}) {
 	for {
 		if err := r.refresh(ctx); err != nil {
@@ -51,8 +50,7 @@ func (r *router) run(ctx context.Context, idle <-chan struct{}) {
 	}
 }
 
-// refresh asks the configured brokers and then those found before, until one
-// answers.
+// refresh asks the configured brokers, then the brokers of the last answer, until one answers.
 func (r *router) refresh(ctx context.Context) error {
 	var failed []error
 	for _, addr := range slices.Concat(r.brokers, r.found) {
@@ -79,7 +77,7 @@ func (r *router) ask(ctx context.Context, addr string) (*metadata.Response, erro
 	return answer.(*metadata.Response), nil
 }
 
-// apply moves every partition to its leader, or to the lost ones.
+// apply moves every partition to the lane of its leader, or to the lost lane if it has no leader.
 func (r *router) apply(answer *metadata.Response) {
 	addrs := make(map[int32]string, len(answer.Brokers))
 	r.found = r.found[:0]
@@ -105,7 +103,7 @@ func (r *router) apply(answer *metadata.Response) {
 	}
 }
 
-// lane returns the lane to a broker that is at addr now.
+// lane returns the lane of a broker, creates it if needed, and sets its address to addr.
 func (r *router) lane(broker int32, addr string) *lane {
 	l := r.lanes[broker]
 	if l == nil {

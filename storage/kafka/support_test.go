@@ -12,13 +12,13 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// patience bounds every wait of the tests.
+// patience limits every wait of the tests.
 const patience = 30 * time.Second
 
 // openCluster returns the addresses of a cluster in which topic does not exist.
 type openCluster func(t testing.TB, topic string, partitions int) []string
 
-// embedded opens a broker of its own for the test.
+// embedded opens a new broker for each test.
 func embedded(sync bool) openCluster {
 	return func(t testing.TB, topic string, partitions int) []string {
 		return startBroker(t, broker.Config{Dir: t.TempDir(), Sync: sync, Topics: []string{topic}, Partitions: partitions}).Addrs()
@@ -39,7 +39,7 @@ func startBroker(t testing.TB, cfg broker.Config) *broker.Broker {
 	return b
 }
 
-// eventually waits until ready says so. state describes what was seen instead.
+// eventually waits until ready returns true. On failure it reports state.
 func eventually(t testing.TB, what string, ready func() bool, state func() string) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -54,7 +54,7 @@ func eventually(t testing.TB, what string, ready func() bool, state func() strin
 	}
 }
 
-// start runs f until the test ends or stop is called, which waits for it.
+// start runs f until the test ends or stop is called. stop waits for f to return.
 func start(t testing.TB, f func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,8 +91,7 @@ func newFixture(t testing.TB, open openCluster, partitions int) *fixture {
 	return f
 }
 
-// newMemoryFixture is newFixture with a producer that reaches the embedded broker
-// in memory.
+// newMemoryFixture is newFixture with a producer that reaches the embedded broker in memory.
 func newMemoryFixture(t testing.TB, sync bool, partitions int) *fixture {
 	t.Helper()
 	f := &fixture{t: t, topic: "memory", group: "g-memory", partitions: partitions}
@@ -129,7 +128,7 @@ func (f *fixture) produce(parts ...Part) {
 	}
 }
 
-// consumer returns a member with short times, not yet running.
+// consumer returns a member with short timeouts that does not run yet.
 func (f *fixture) consumer(h Handler, change func(*ConsumerConfig)) *Consumer {
 	f.t.Helper()
 	cfg := ConsumerConfig{
@@ -153,7 +152,7 @@ func node(name string) func(*ConsumerConfig) {
 	return func(cfg *ConsumerConfig) { cfg.UserData = []byte(name) }
 }
 
-// recorder is a handler that keeps what it is given.
+// recorder is a handler that stores its calls.
 type recorder struct {
 	starts map[int]int64
 	handle func(context.Context, int, []Record) error

@@ -12,46 +12,43 @@ import (
 )
 
 const (
-	// segmentBytes is the size at which the broker starts a new log file.
-	// Only whole files are deleted, so that it bounds the disk space that
-	// consumed records keep, per partition.
+	// segmentBytes is the size at which the broker starts a new log file. Only whole files are deleted, so it limits
+	// the disk space that consumed records of a partition occupy.
 	segmentBytes = 16 << 20
 
-	// topicPoll is the pause between two looks at a topic that is being created.
+	// topicPoll is the pause between two checks of a topic that is being created.
 	topicPoll = 50 * time.Millisecond
 )
 
-// TopicConfig names a topic and its shape.
+// TopicConfig describes a topic.
 type TopicConfig struct {
 	Brokers    []string
 	Topic      string
 	Partitions int
 
-	// Step lets a topic grow that exists with fewer partitions, if it has a multiple of Step. Zero
-	// lets none grow.
+	// Step allows an existing topic with fewer partitions to grow if its partition count is a multiple of Step. Zero
+	// allows no topic to grow.
 	Step int
 
-	// Replicas is the number of copies a cluster keeps. The default is the
-	// cluster's own.
+	// Replicas is the number of copies that a cluster stores. The default is the cluster's own setting.
 	Replicas int
 
-	// Keep limits how long records are kept. Zero keeps them until they are
-	// trimmed.
+	// Keep limits the age of records. Zero retains records until they are trimmed.
 	Keep time.Duration
 
-	// Roll is the age at which a cluster begins a new file of a topic that is created, when a record
-	// comes. Zero leaves it to the cluster. The embedded broker knows sizes only, see broker.Forget.
+	// Roll is the age at which a cluster starts a new log file, when the next record arrives. It applies to a topic
+	// that is created. Zero leaves the age to the cluster. The embedded broker knows sizes only, see broker.Forget.
 	Roll time.Duration
 
-	// CompactLag has the cluster keep only the newest record of each key among those
-	// that are older, if it is set when the topic is created.
+	// CompactLag makes the cluster retain only the newest record of each key among the records older than CompactLag.
+	// It applies only when the topic is created.
 	CompactLag time.Duration
 
-	// LargestBatch is the size of the largest batch that the topic takes. The default
-	// is the cluster's own.
+	// LargestBatch is the maximum batch size that the topic accepts, in bytes. The default is the cluster's own
+	// setting.
 	LargestBatch int
 
-	// Dial makes connections; nil is the network's.
+	// Dial opens connections. If it is nil, connections go over the network.
 	Dial DialFunc
 }
 
@@ -61,7 +58,7 @@ type Topic struct {
 	link *link
 }
 
-// NewTopic returns the administration of cfg.Topic. It connects on first use.
+// NewTopic returns a Topic for cfg.Topic. It connects on first use.
 func NewTopic(cfg TopicConfig) (*Topic, error) {
 	if len(cfg.Brokers) == 0 || cfg.Topic == "" || cfg.Partitions < 1 {
 		return nil, errors.New("topic needs brokers, a name and partitions")
@@ -74,11 +71,10 @@ func (t *Topic) Close() {
 	t.link.close()
 }
 
-// Ensure returns once the topic exists with the retention of the configuration: no
-// limit of size, and of time only if Keep is set, since [Topic.Trim] deletes the
-// rest. It creates a missing topic and changes the retention of an existing one. It
-// refuses a topic with another partition count, unless it may grow to it, with [ErrPartitions]. While no broker
-// answers it retries until ctx ends.
+// Ensure returns once the topic exists with the configured retention: no size limit, and a time limit only if Keep is
+// set, since [Topic.Trim] deletes the rest. It creates a missing topic and changes the retention of an existing one. If
+// the topic has another partition count and may not grow to the configured one, it returns [ErrPartitions]. While no
+// broker answers it retries until ctx ends.
 func (t *Topic) Ensure(ctx context.Context) error {
 	for {
 		found, err := t.partitions(ctx)
@@ -103,8 +99,8 @@ func (t *Topic) Ensure(ctx context.Context) error {
 	}
 }
 
-// partitions asks the cluster, bypassing caches, for the topic's partition count,
-// which is 0 if the topic does not exist.
+// partitions returns the topic's partition count, or 0 if the topic does not exist. It asks the cluster and bypasses
+// caches.
 func (t *Topic) partitions(ctx context.Context) (int, error) {
 	link := newLinkOver(t.cfg.Dial, t.cfg.Brokers, t.cfg.Topic)
 	defer link.close()
@@ -152,13 +148,13 @@ func (t *Topic) grow(ctx context.Context) error {
 	if err == nil {
 		err = answer.Errors[t.cfg.Topic]
 	}
-	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) { // another node was first
+	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) { // another node added them first
 		return fmt.Errorf("adding partitions: %w", err)
 	}
 	return nil
 }
 
-// cleanup returns the settings that a new topic gets and an existing one keeps.
+// cleanup returns the settings that apply only when a topic is created.
 func (t *Topic) cleanup() []kafkago.ConfigEntry {
 	entries := []kafkago.ConfigEntry{{ConfigName: "segment.bytes", ConfigValue: strconv.Itoa(segmentBytes)}}
 	if t.cfg.Roll > 0 {
@@ -174,8 +170,8 @@ func (t *Topic) cleanup() []kafkago.ConfigEntry {
 	return entries
 }
 
-// CreationSettings returns the settings of a topic that no later start applies again; a repair of an
-// embedded log that lost the note of its topics needs them.
+// CreationSettings returns the settings that apply only when a topic is created. The repair of an embedded log that
+// lost its topic list needs them.
 func CreationSettings() map[string]string {
 	settings := map[string]string{}
 	for _, entry := range new(Topic).cleanup() {
@@ -184,8 +180,7 @@ func CreationSettings() map[string]string {
 	return settings
 }
 
-// settings returns the settings that every start applies: when the cluster deletes records, and
-// how large batches may be.
+// settings returns the settings that every start applies: the retention limits and the maximum batch size.
 func (t *Topic) settings() []kafkago.ConfigEntry {
 	keep := "-1"
 	if t.cfg.Keep > 0 {
@@ -250,7 +245,7 @@ func allPartitions(n int) []int {
 	return all
 }
 
-// pause waits for d, or less if ctx ends, and reports whether ctx has not ended.
+// pause waits for d, or until ctx ends. It returns false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

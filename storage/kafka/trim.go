@@ -12,13 +12,12 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// trimTime bounds a request to delete records, at both ends.
+// trimTime limits a request to delete records, in the client and in the broker.
 const trimTime = 10 * time.Second
 
-// Trim deletes the records of partitions below the offsets in before, as far as
-// whole log files allow. The newest record of a partition always stays: the
-// embedded broker takes the next offset from it after a restart. After an error
-// some of the partitions may be trimmed.
+// Trim deletes the records of partitions below the offsets in before, as far as whole log files allow. The newest
+// record of a partition always stays: the embedded broker derives the next offset from it after a restart. After an
+// error some of the partitions may be trimmed.
 func (t *Topic) Trim(ctx context.Context, before map[int]int64) error {
 	ctx, cancel := context.WithTimeout(ctx, trimTime)
 	defer cancel()
@@ -49,8 +48,8 @@ func (t *Topic) Trim(ctx context.Context, before map[int]int64) error {
 	return answer.(*deleteRecordsResponse).failures()
 }
 
-// The client library has no form of the request to delete records. These types
-// describe it in the library's terms, so that its connections carry it.
+// The client library lacks the request to delete records. These types describe it in the library's terms, so that the
+// library's connections can send it.
 type (
 	deleteRecordsRequest struct {
 		Topics    []deleteRecordsTopic `kafka:"min=v0,max=v1"`
@@ -91,7 +90,7 @@ func init() { //nolint:gochecknoinits // the library keeps the messages it knows
 // ApiKey makes it a message of the client library.
 func (r *deleteRecordsRequest) ApiKey() protocol.ApiKey { return protocol.DeleteRecords } //nolint:staticcheck // the name of the library
 
-// Broker returns the leader of the partitions, all of which have the same one after Split.
+// Broker returns the leader of the partitions. After Split all of them have the same leader.
 func (r *deleteRecordsRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
 	first := r.Topics[0]
 	leader := cluster.Topics[first.Topic].Partitions[first.Partitions[0].Partition].Leader
@@ -123,7 +122,7 @@ func (r *deleteRecordsRequest) Split(cluster protocol.Cluster) ([]protocol.Messa
 // ApiKey makes it a message of the client library.
 func (r *deleteRecordsResponse) ApiKey() protocol.ApiKey { return protocol.DeleteRecords } //nolint:staticcheck // the name of the library
 
-// Merge joins the answers of the leaders. Without the answer of one of them it fails.
+// Merge joins the answers of the leaders. It fails if the answer of one leader is missing.
 func (r *deleteRecordsResponse) Merge(_ []protocol.Message, answers []any) (protocol.Message, error) {
 	var failed []error
 	for _, answer := range answers {
@@ -137,7 +136,7 @@ func (r *deleteRecordsResponse) Merge(_ []protocol.Message, answers []any) (prot
 	return r, errors.Join(failed...)
 }
 
-// failures returns what kept records of partitions from being deleted.
+// failures returns the errors of the partitions that were not trimmed.
 func (r *deleteRecordsResponse) failures() error {
 	var failed []error
 	for _, topic := range r.Topics {

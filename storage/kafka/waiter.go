@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// resolveGrace is how long after its deadline a call waits for the lanes: they give up unsent
-// blocks at the deadline, and then know that those are not in the log.
+// resolveGrace is how long a call waits for the lanes after its deadline. The lanes give up unsent blocks at the
+// deadline and then know that those blocks are not in the log.
 const resolveGrace = 50 * time.Millisecond
 
-// waiter counts down the parts of one call. The caller holds one reference and the
-// parts that are under way hold another together; dropping the last one recycles
-// the waiter, so that a caller may leave at its deadline while parts are under way.
+// waiter counts down the parts of one call. The caller holds one reference, and the unfinished parts together hold
+// another. The last release recycles the waiter, so that a caller may leave at its deadline while parts are under way.
 type waiter struct {
 	pool  *sync.Pool
 	refs  atomic.Int32
 	left  atomic.Int32 // parts without a result
 	err   atomic.Pointer[error]
 	kept  atomic.Bool   // a part is in the log, or may be
-	done  chan struct{} // holds a token from the last part's result on
+	done  chan struct{} // holds a token once the last part has a result
 	timer *time.Timer
 }
 
@@ -40,8 +39,8 @@ func (w *waiter) begin(parts int) {
 	w.refs.Store(2)
 }
 
-// resolve ends n parts of the call. The first error is the call's result, and it is
-// ErrNotAppended only if all parts are.
+// resolve ends n parts of the call. The first error is the result of the call. The result is ErrNotAppended only if all
+// parts failed with it.
 func (w *waiter) resolve(err error, n int) {
 	if !errors.Is(err, ErrNotAppended) {
 		w.kept.Store(true)
@@ -56,8 +55,8 @@ func (w *waiter) resolve(err error, n int) {
 	}
 }
 
-// wait returns the result of the call once all parts ended, or at the end of
-// ctx, or after limit if it is above 0. The waiter is not used afterwards.
+// wait returns the result of the call once all parts have ended. It returns an error when ctx ends, or after limit if
+// limit is above 0. The caller must not use the waiter afterwards.
 func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	if limit > 0 {
 		w.timer.Reset(limit + resolveGrace)
@@ -87,8 +86,8 @@ func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// leave gives up a reference. The last one takes the token of a call whose caller did
-// not wait for it, or the next call would find itself done.
+// leave releases a reference. The last release removes the token if the caller did not wait for it; otherwise the next
+// call would find itself done.
 func (w *waiter) leave() {
 	if w.refs.Add(-1) > 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A caller that left before its parts ended must leave nothing behind that the next
-// call with the same waiter takes for its own acknowledgement.
+// A caller that left before its parts ended must leave no token behind. The next call with the same waiter would take
+// it for its own acknowledgement.
 func TestAWaiterIsNotDoneByTheCallBefore(t *testing.T) {
 	for parts := 1; parts <= 4; parts++ {
 		for before := 0; before <= parts; before++ {
@@ -35,13 +35,13 @@ func TestAWaiterIsNotDoneByTheCallBefore(t *testing.T) {
 	}
 }
 
-// Calls that end, fail and give up at random are each told of their own parts only.
+// Calls that end, fail and give up at random each get the result of their own parts only.
 func TestWaitersTellEachCallOfItsOwnParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var pool sync.Pool
 	pool.New = func() any { return newWaiter(&pool) }
 	broken := errors.New("broken")
-	var late []*waiter // of the parts of calls whose callers left
+	var late []*waiter // the waiters of parts of calls that returned early
 	for range 2000 {
 		w := pool.Get().(*waiter)
 		if len(w.done) > 0 {

@@ -19,49 +19,46 @@ import (
 )
 
 const (
-	// groupSessionMin is the shortest session that group members may ask for. The
-	// members of an embedded broker are few and near.
+	// groupSessionMin is the shortest session that group members may request. The members of an embedded broker are few
+	// and close to it.
 	groupSessionMin = 100 * time.Millisecond
 
-	// groupLogBytes is the size at which the broker rewrites the log of
-	// committed positions. All requests wait for the rewrite, so it is done
-	// often to stay short.
+	// groupLogBytes is the size at which the broker rewrites the log of committed positions. All requests wait for the
+	// rewrite, so it happens often to stay short.
 	groupLogBytes = 1 << 20
 
-	// positionMinutes is how long the positions of a group without members
-	// are kept: for as long as any log.
+	// positionMinutes is the retention of the positions of a group without members. It is as long as the retention of
+	// any log.
 	positionMinutes = 10 * 365 * 24 * 60
 
-	// producerMillis is how long a named producer that is not used is known, the longest
-	// time that the broker can express.
+	// producerMillis is how long the broker remembers an idle producer with a name. It is the longest time that the
+	// broker can express.
 	producerMillis = math.MaxInt32
 )
 
 // Config describes the embedded broker.
 type Config struct {
-	// Dir holds the log and the group's state. It is created when missing
-	// and belongs to one broker at a time.
+	// Dir holds the log and the group's state. It is created if missing and belongs to one broker at a time.
 	Dir string
 
-	// Sync forces everything to disk before it is acknowledged, so that it
-	// survives a loss of power. Without it, what was acknowledged survives
-	// the death of the process only.
+	// Sync makes the broker sync everything to disk before it acknowledges it, so that acknowledged data survives a
+	// loss of power. Without Sync, acknowledged data survives the death of the process only.
 	Sync bool
 
 	// Topics are the topics that Sync covers, with Partitions partitions each.
 	Topics     []string
 	Partitions int
-	// Wider are the topics that have more partitions, with their number.
+	// Wider maps topics with more than Partitions partitions to their partition count.
 	Wider map[string]int
 
-	// Addr is the address to listen on and to tell clients, a host that they
-	// reach and a port. The default is 127.0.0.1 with a free port.
+	// Addr is the address to listen on and to advertise to clients: a host that clients can reach, and a port. The
+	// default is 127.0.0.1 with a free port.
 	Addr string
 
 	Logger *slog.Logger
 }
 
-// Broker is a Kafka broker inside the process.
+// Broker is a Kafka broker inside this process.
 type Broker struct {
 	cluster  *kfake.Cluster
 	lock     *os.File
@@ -72,11 +69,10 @@ type Broker struct {
 	blanked blanked
 }
 
-// Open starts a broker on the log in cfg.Dir. A torn tail that a killed
-// process left is cut off. Members of the consumer group that were alive at the
-// last stop are forgotten, so that new ones need not wait for them. Committed
-// positions, the generation number and the newest records of each producer are kept. A
-// folder with records that the broker would take for an empty one is a [Damage].
+// Open starts a broker on the log in cfg.Dir. It cuts off a torn tail that a killed process left. It drops the members
+// of the consumer group that were alive at the last stop, so that new members need not wait for them. Committed
+// positions, the generation number and the newest records of each producer remain. If the broker would take a folder
+// with records for an empty one, Open returns a [Damage].
 func Open(cfg Config) (*Broker, error) {
 	if cfg.Dir == "" || len(cfg.Topics) == 0 || cfg.Partitions < 1 {
 		return nil, errors.New("broker needs a directory, topics and partitions")
@@ -147,7 +143,7 @@ func (b *Broker) open(cfg Config) error {
 	return nil
 }
 
-// takeUp finishes what a killed process was writing to a folder. Only then the files are whole.
+// takeUp finishes the writes of a killed process to a folder. Only after it are the files complete.
 func takeUp(dir string) error {
 	if err := replayJournal(dir); err != nil {
 		return err
@@ -158,14 +154,14 @@ func takeUp(dir string) error {
 	return rememberProducers(dir)
 }
 
-// Addrs returns the addresses to give to producers and consumers.
+// Addrs returns the addresses for producers and consumers.
 func (b *Broker) Addrs() []string {
 	return b.cluster.ListenAddrs()
 }
 
-// Dial connects to the broker in memory if the address is the broker's own, and over the network
-// otherwise. It has the form of kafka.DialFunc. After a failure to force the log it returns that
-// failure, so that clients log the cause and not only the end of their connections.
+// Dial connects to the broker in memory if the address is the broker's own, and over the network otherwise. It is a
+// kafka.DialFunc. After the log could not be synced to disk, it returns that error, so that clients log the cause and
+// not only the end of their connections.
 func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if address != b.listener.Addr().String() {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -176,9 +172,9 @@ func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return b.listener.dial(ctx)
 }
 
-// Failure returns the error after which the broker acknowledges nothing: a write of the log could
-// not be forced to disk. The operating system may have dropped the pages, so only a new start, which
-// reads the disk, knows which records the log holds.
+// Failure returns the error after which the broker acknowledges nothing: a write of the log could not be synced to
+// disk. The operating system may have dropped the pages. Only a new start, which reads the disk, knows which records
+// the log holds.
 func (b *Broker) Failure() error {
 	if b.forcer == nil {
 		return nil
@@ -200,8 +196,8 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 }
 
-// Close stops the broker and writes the files that speed up the next start. Producers
-// and consumers must stop before it, since they need the broker to drain.
+// Close stops the broker and writes the files that speed up the next start. Producers and consumers must stop first,
+// because they need the broker to drain.
 func (b *Broker) Close() error {
 	b.cluster.Close()
 	var err error
@@ -214,8 +210,7 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// lockDir claims the directory for this process. The claim ends with the
-// process, however it ends.
+// lockDir locks the directory for this process. The lock ends with the process, even if the process is killed.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -227,8 +222,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// brokerLogger passes the broker's warnings and errors on, and notes in the forcer,
-// if there is one, that the broker failed to write.
+// brokerLogger forwards the broker's warnings and errors. If there is a forcer, it also reports failed writes of the
+// broker to the forcer.
 type brokerLogger struct {
 	log    *slog.Logger
 	forcer *forcer

@@ -9,7 +9,7 @@ import (
 
 const testTopic = "ingest"
 
-// start opens a broker for the length of a test.
+// start opens a broker for the duration of a test.
 func start(t testing.TB, cfg Config) *Broker {
 	t.Helper()
 	b, err := Open(cfg)
@@ -24,7 +24,7 @@ func start(t testing.TB, cfg Config) *Broker {
 	return b
 }
 
-// producer is producerOf for single payloads of the only partition.
+// producer returns a function that appends single payloads to the only partition, see producerOf.
 func producer(t testing.TB, b *Broker) func(context.Context, []byte) error {
 	t.Helper()
 	produce := producerOf(t, b, 1)

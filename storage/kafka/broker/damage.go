@@ -18,19 +18,19 @@ import (
 	"svc/storage/datadir"
 )
 
-// Files in the folder of the embedded broker. Without metaFile or topicsFile the broker takes the
-// folder for an empty one. identityFile is written by this package.
+// Files in the folder of the embedded broker. Without metaFile or topicsFile the broker takes the folder for an empty
+// one. This package writes identityFile.
 const (
 	metaFile     = "meta.json"
 	topicsFile   = "topics.json"
 	identityFile = "svc-log-id"
 )
 
-// ErrDamaged reports a folder of the embedded broker that has records, but not a readable file
-// without which the broker would not see them.
+// ErrDamaged reports a folder of the embedded broker that has records but lacks a readable file that the broker needs
+// to see them.
 var ErrDamaged = errors.New("the folder of the log is damaged")
 
-// Damage names the file, its state ("is missing", "is not readable"), and what the folder holds.
+// Damage names the file, its state ("is missing", "is not readable"), and the contents of the folder.
 type Damage struct {
 	File, State string
 	Partitions  int
@@ -66,7 +66,7 @@ func inspect(dir string) error {
 	return nil
 }
 
-// stateOfNote returns what is wrong with a JSON file of the broker, nothing if it is sound.
+// stateOfNote returns the defect of a JSON file of the broker, or "" if the file is valid.
 func stateOfNote(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	switch {
@@ -80,7 +80,7 @@ func stateOfNote(file string) (string, error) {
 	return "", nil
 }
 
-// countRecords counts the records in the folder, by the headers of the batches.
+// countRecords counts the records in the folder. It reads the headers of the batches.
 func countRecords(dir string) (*Damage, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "partitions", "*", "*.dat"))
 	if err != nil {
@@ -101,7 +101,7 @@ func countRecords(dir string) (*Damage, error) {
 	return found, nil
 }
 
-// recordsIn counts the records of the whole batches of a file.
+// recordsIn counts the records of the complete batches of a file.
 func recordsIn(content []byte) (records int64) {
 	const length, lastDelta, head = 8, 23, 61 // positions in the header of a batch, and its size
 	for len(content) >= head {
@@ -115,12 +115,12 @@ func recordsIn(content []byte) (records int64) {
 	return records
 }
 
-// noteVersion is the version of the files of the broker that Repair writes.
+// noteVersion is the version of the broker's files that Repair writes.
 const noteVersion = 1
 
-// Repair writes metaFile and topicsFile again if they are damaged. It touches no record. The topics are
-// those of cfg and those that have a folder; settings are the ones that a topic gets when it is
-// created. The node applies all other settings at every start.
+// Repair rewrites metaFile and topicsFile if they are damaged. It changes no record. The topics come from cfg and from
+// the existing partition folders. settings are the settings that a topic gets when it is created; the node applies all
+// other settings at every start.
 func Repair(cfg Config, settings map[string]string) error {
 	id, err := identity(cfg.Dir)
 	if err != nil {
@@ -153,7 +153,7 @@ func Repair(cfg Config, settings map[string]string) error {
 	return nil
 }
 
-// topicNote is a topic in topicsFile.
+// topicNote describes a topic in topicsFile.
 type topicNote struct {
 	Name       string            `json:"name"`
 	ID         []byte            `json:"id"`
@@ -162,7 +162,7 @@ type topicNote struct {
 	Configs    map[string]string `json:"configs,omitempty"`
 }
 
-// topicsIn returns the topics of the configuration and of the folders of partitions, sorted by name.
+// topicsIn returns the topics of the configuration and of the partition folders, sorted by name.
 func topicsIn(cfg Config, settings map[string]string) ([]topicNote, error) {
 	partitions := map[string]int{}
 	for _, topic := range cfg.Topics {
@@ -194,7 +194,7 @@ func topicsIn(cfg Config, settings map[string]string) ([]topicNote, error) {
 	return notes, nil
 }
 
-// identity returns the cluster id of the broker on a folder, and chooses one for a new folder.
+// identity returns the cluster id of the broker on a folder. For a new folder it chooses one.
 func identity(dir string) (string, error) {
 	file := filepath.Join(dir, identityFile)
 	id, err := os.ReadFile(file)

@@ -1,24 +1,21 @@
-// Package broker is a Kafka broker inside the process, for installations without
-// a cluster.
+// Package broker is a Kafka broker inside the process, for installations without a cluster.
 //
-// A [Broker] belongs to one folder and one process at a time. Its clients are
-// those of any Kafka broker, over the network or, in the same process, in memory
-// ([Broker.Dial]).
+// A [Broker] belongs to one folder and one process at a time. It serves ordinary Kafka clients over the network, and
+// clients in the same process in memory ([Broker.Dial]).
 //
-// With [Config.Sync] the connections of the broker hold every answer back until what
-// it reflects is on disk. The forcer does that in rounds: it copies what was appended
-// to any partition of its topics since the last round into a journal and forces that one file. The
-// files of the partitions are forced in the background, once for each 32 MiB, and
-// the journal is replayed when the broker opens, before it reads them.
+// With [Config.Sync] the connections of the broker hold back every answer until the data behind it is on disk. The
+// forcer syncs in rounds. In each round it copies the new bytes of all partitions into a journal and syncs that one
+// file. It syncs the partition files in the background, once for each 32 MiB. When the broker opens, it replays the
+// journal before it reads the partition files.
 //
-// The broker deletes whole files. [Broker.Forget] overwrites the values of old records in the files that
-// stay, and empties the journal. It notes what it overwrites before, so that a kill leaves no torn batch.
+// The broker deletes whole files. [Broker.Forget] overwrites the values of old records in the files that stay, and
+// empties the journal. It first writes a note of the batches that it overwrites, so that a kill leaves no torn batch.
 //
 // Invariants:
-//   - what was acknowledged survives the death of the process;
+//   - acknowledged data survives the death of the process;
 //   - with [Config.Sync] it survives a loss of power: nothing leaves the broker
-//     before the log and the group's state that it reflects are forced to disk;
-//   - after the first failure to force, nothing is acknowledged any more;
-//   - a folder with records that would be taken for an empty one is refused
-//     ([Damage]).
+//     before the log and the group's state behind it are synced to disk;
+//   - after the first failed sync the broker acknowledges nothing any more;
+//   - the broker refuses a folder with records that it would take for an empty
+//     one ([Damage]).
 package broker

@@ -15,35 +15,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// forcer forces the files of the broker to disk for all its connections. Callers
-// that arrive while a round runs share the next round, so that many answers share
-// the cost of one.
+// forcer syncs the files of the broker to disk for all its connections. Callers that arrive while a round runs share
+// the next round, so that many answers share the cost of one round.
 //
-// The first failure is final: the operating system may have dropped the pages that
-// it could not write, and a later success would prove nothing.
+// The first failure is final: the operating system may have dropped the pages that it could not write, and a later
+// success would prove nothing.
 type forcer struct {
-	// notes are files of the broker that are forced by themselves, logs those of the
-	// partitions, which the journal makes durable.
+	// notes are broker files that are synced directly. logs are the partition files; the journal makes them durable.
 	notes   []*forcedLog
 	logs    []*forcedLog
 	journal *journal
 
-	// direct is until when rounds force the files of the partitions and use no
-	// journal, in nanoseconds.
+	// direct is the Unix time in nanoseconds until which rounds sync the partition files and bypass the journal.
 	direct atomic.Int64
 
-	// erase has the next round erase the journal.
+	// erase makes the next round erase the journal.
 	erase atomic.Bool
 
 	mu      sync.Mutex
-	current *round // nil when none runs
-	next    *round // nil when nobody waits for it
+	current *round // nil if none runs
+	next    *round // nil if no caller waits for it
 	failed  error
 	broken  chan struct{} // closed after the first failure
 }
 
 const (
-	// directTime is how long no journal is used after a failed write.
+	// directTime is how long rounds bypass the journal after a failed write.
 	directTime = time.Second
 
 	// untilForced is the value of direct before the first round.
@@ -59,9 +56,8 @@ type round struct {
 	err  error
 }
 
-// newForcer creates the folders of the partitions, so that a round only asks open handles and
-// never looks for a missing folder, and opens the journal. The first round forces everything
-// that is there.
+// newForcer opens the journal and creates the folders of the partitions. A round therefore only queries open handles
+// and never looks for a missing folder. The first round syncs all existing data.
 func newForcer(dir string, topics []string, partitions func(topic string) int) (*forcer, error) {
 	f := &forcer{broken: make(chan struct{}), notes: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
 	f.direct.Store(untilForced)
@@ -82,8 +78,8 @@ func newForcer(dir string, topics []string, partitions func(topic string) int) (
 	return f, err
 }
 
-// distrust is called when the broker failed to write to a file. It cuts off what it
-// wrote and writes something else there, which the journal must not undo.
+// distrust is called when the broker failed to write to a file. The broker cuts off the failed write and writes other
+// data in its place. The journal must not undo that.
 func (f *forcer) distrust() { f.direct.Store(time.Now().Add(directTime).UnixNano()) }
 
 // force returns once everything that was written before the call is on disk.
@@ -109,7 +105,7 @@ func (f *forcer) force() error {
 	return r.err
 }
 
-// pass runs one round, then hands the turn to the callers that arrived since.
+// pass runs one round. If callers have arrived meanwhile, it starts the next round.
 func (f *forcer) pass(r *round) {
 	r.err = f.sync()
 	close(r.done)
@@ -133,7 +129,7 @@ func (f *forcer) pass(r *round) {
 	f.current = nil
 }
 
-// sync makes durable what was written since the last round.
+// sync makes all writes since the last round durable.
 func (f *forcer) sync() error {
 	direct := time.Now().UnixNano() < f.direct.Load()
 	notes, err := grown(f.notes)
@@ -166,15 +162,15 @@ func (f *forcer) sync() error {
 	return nil
 }
 
-// eraseJournal forces the files of the partitions, and returns once the journal has no copy of what
-// was appended before the call.
+// eraseJournal syncs the partition files. It returns once the journal has no copy of the bytes that were appended
+// before the call.
 func (f *forcer) eraseJournal() error {
 	f.erase.Store(true)
 	return f.force()
 }
 
-// forceLogs makes growths of the partitions durable, by the journal unless it cannot
-// take them or must not be used.
+// forceLogs makes growths of the partitions durable. It uses the journal unless the growths do not fit or direct is
+// set.
 func (f *forcer) forceLogs(logs []growth, direct bool) error {
 	if !direct {
 		if err := f.journal.append(logs); !errors.Is(err, errJournalFull) {
@@ -184,8 +180,8 @@ func (f *forcer) forceLogs(logs []growth, direct bool) error {
 	return errors.Join(forceGrowths(logs), f.journal.settle())
 }
 
-// active appends the active file of every partition: a failed write that was cut off
-// and written over may have left its size as it was.
+// active appends the active file of every partition. A failed write that was cut off and overwritten may have left the
+// size of the file unchanged.
 func (f *forcer) active(logs []growth) []growth {
 	for _, l := range f.logs {
 		if l.active != nil {
@@ -195,7 +191,7 @@ func (f *forcer) active(logs []growth) []growth {
 	return logs
 }
 
-// grown returns what was appended to files since the last look.
+// grown returns the bytes that were appended to files since the last round.
 func grown(logs []*forcedLog) (found []growth, err error) {
 	for _, l := range logs {
 		if found, err = l.dirty(found); err != nil {
@@ -205,8 +201,7 @@ func grown(logs []*forcedLog) (found []growth, err error) {
 	return found, nil
 }
 
-// forceGrowths forces files, many at once: the file system then serves them with few
-// writes of its own journal.
+// forceGrowths syncs many files in parallel: the file system then needs few writes of its own journal.
 func forceGrowths(growths []growth) error {
 	var group errgroup.Group
 	group.SetLimit(forceAtOnce)
@@ -221,7 +216,7 @@ func forceGrowths(growths []growth) error {
 	return group.Wait()
 }
 
-// failure returns the first failure to force, nil before it and after an orderly stop.
+// failure returns the first error of a sync. It returns nil before any error and after an orderly stop.
 func (f *forcer) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -231,7 +226,7 @@ func (f *forcer) failure() error {
 	return f.failed
 }
 
-// close forces what is left, refuses later callers and releases the files.
+// close syncs the remaining data, refuses later callers and closes the files.
 func (f *forcer) close() error {
 	err := f.force()
 	f.mu.Lock()
@@ -268,25 +263,24 @@ func (l forcedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// forcedConn holds each answer of the broker back until what it reflects is on
-// disk: an acknowledged record, a committed position, a generation number, and
-// a record that a reader is about to see. The broker goes on with the connection's next request
-// meanwhile, so that many answers share a round.
+// forcedConn holds back each answer of the broker until the data behind it is on disk: an acknowledged record, a
+// committed position, a generation number, or a record that a reader is about to see. Meanwhile the broker handles the
+// connection's next request, so that many answers share a round.
 type forcedConn struct {
 	net.Conn
 	forcer *forcer
 
 	mu      sync.Mutex
 	room    sync.Cond // signals that waiting became shorter
-	waiting []byte    // answers, whole and in order
+	waiting []byte    // complete answers, in order
 	sending bool
 	failed  error
 }
 
-// maxWaiting bounds the bytes of answers that wait on one connection; one answer may exceed it.
+// maxWaiting limits the bytes of answers that wait on one connection. One answer may exceed it.
 const maxWaiting = 1 << 20
 
-// Write takes an answer. The error of sending it is that of a later call.
+// Write queues an answer. If sending it fails, a later call returns the error.
 func (c *forcedConn) Write(answer []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -304,7 +298,7 @@ func (c *forcedConn) Write(answer []byte) (int, error) {
 	return len(answer), nil
 }
 
-// send sends what waits until nothing does.
+// send sends the waiting answers until none is left.
 func (c *forcedConn) send() {
 	for {
 		c.mu.Lock()
@@ -326,7 +320,7 @@ func (c *forcedConn) send() {
 	}
 }
 
-// fail ends the connection, on which an answer is missing.
+// fail ends the connection, because an answer is missing on it.
 func (c *forcedConn) fail(err error) {
 	c.mu.Lock()
 	c.failed = err

@@ -50,7 +50,7 @@ func (d *forcedDir) date(at time.Time) {
 	}
 }
 
-// expect runs one look and compares what it would force.
+// expect runs one check of the directory and compares the files that it would sync.
 func (d *forcedDir) expect(step string, want ...string) {
 	d.t.Helper()
 	files, err := d.log.dirty(nil)
@@ -68,8 +68,8 @@ func (d *forcedDir) expect(step string, want ...string) {
 	}
 }
 
-// TestARoundForcesWhatWasWritten follows a directory through growth and new
-// files, whether or not its time tells of them.
+// TestARoundForcesWhatWasWritten follows a directory through growth and new files, with and without a change of the
+// directory's time.
 func TestARoundForcesWhatWasWritten(t *testing.T) {
 	d := newForcedDir(t)
 	itself := filepath.Base(d.dir)
@@ -99,8 +99,8 @@ func TestARoundForcesWhatWasWritten(t *testing.T) {
 	d.expect("a new segment in the same tick of the clock", "9.dat", itself)
 }
 
-// TestAQuietRoundReadsNoNames proves that the cheap look is taken: a file that
-// appears while the directory's time stays the same is not seen by it.
+// TestAQuietRoundReadsNoNames checks that the cheap path is taken: it does not see a file that appears while the
+// directory's time stays the same.
 func TestAQuietRoundReadsNoNames(t *testing.T) {
 	d := newForcedDir(t)
 	old := time.Now().Add(-time.Hour)
@@ -112,8 +112,8 @@ func TestAQuietRoundReadsNoNames(t *testing.T) {
 	d.expect("a segment that no time tells of")
 }
 
-// BenchmarkForceLook measures how much a round looks at before it forces, over
-// the log of 16 partitions in which one file grew.
+// BenchmarkForceLook measures the checks of a round before it syncs, over the log of 16 partitions in which one file
+// grew.
 func BenchmarkForceLook(b *testing.B) {
 	dirs := make([]*forcedDir, 16)
 	for n := range dirs {
@@ -134,8 +134,8 @@ func BenchmarkForceLook(b *testing.B) {
 	}
 }
 
-// TestAnIdleForcerLooksForNothing has rounds run over partitions without a record: every folder
-// is there and open, and its names are read no more once it has settled.
+// TestAnIdleForcerLooksForNothing runs rounds over partitions without a record. Every folder exists and is open, and
+// its names are not read again once its time has settled.
 func TestAnIdleForcerLooksForNothing(t *testing.T) {
 	f, err := newForcer(t.TempDir(), []string{"idle", "quiet"}, func(string) int { return 16 })
 	if err != nil {
@@ -154,7 +154,7 @@ func TestAnIdleForcerLooksForNothing(t *testing.T) {
 		if l.handle == nil || l.changed.IsZero() {
 			t.Fatalf("%s is looked for again", l.dir)
 		}
-		l.dir = "no folder" // names would be read from here
+		l.dir = "no folder" // reading names would use this folder
 		l.pick = func([]string, string) []string { t.Error("names were read again"); return nil }
 	}
 	if err := f.force(); err != nil {
@@ -162,8 +162,8 @@ func TestAnIdleForcerLooksForNothing(t *testing.T) {
 	}
 }
 
-// rest waits until no round is under way and keeps the next one from beginning until
-// release is called. What a round writes can be read meanwhile.
+// rest waits until no round is under way, and prevents the next round until release is called. Meanwhile the caller may
+// read the fields that a round writes.
 func (f *forcer) rest() (release func()) {
 	for {
 		f.mu.Lock()
@@ -180,7 +180,7 @@ func TestAcknowledgedIsForced(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: 1})
 	produce := producer(t, b)
-	for range 2*16 + 2 { // a file takes 16 MiB
+	for range 2*16 + 2 { // a file holds 16 MiB
 		if err := produce(t.Context(), make([]byte, 1<<20-1<<10)); err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +206,7 @@ func TestAcknowledgedIsForced(t *testing.T) {
 	}
 }
 
-// breakForcing makes the next force of the journal fail. Writes to the null device succeed, but it
-// cannot be forced.
+// breakForcing makes the next sync of the journal fail. Writes to the null device succeed, but it cannot be synced.
 func breakForcing(t *testing.T, b *Broker) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -223,8 +222,8 @@ func breakForcing(t *testing.T, b *Broker) {
 	}
 }
 
-// TestFailedForceIsFinal checks that a failure to force the log is named to its owner and to every
-// client, and that the records of before it are read after a new start.
+// TestFailedForceIsFinal checks that the owner and every client get the error of a failed sync, and that earlier
+// records are readable after a restart.
 func TestFailedForceIsFinal(t *testing.T) {
 	dir := t.TempDir()
 	config := Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: 1}
@@ -235,7 +234,7 @@ func TestFailedForceIsFinal(t *testing.T) {
 	ran := make(chan error, 1)
 	go func() { ran <- b.Run(context.Background()) }()
 	produce := producer(t, b)
-	for _, record := range []string{"first", "second"} { // no journal is used before the first round has ended
+	for _, record := range []string{"first", "second"} { // the journal is unused until the first round has ended
 		if err := produce(t.Context(), []byte(record)); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ const blanksAtOnce = 4096
 // blanked stores the place in each partition file up to which no record has a value.
 type blanked struct {
 	mu    sync.Mutex
-	until map[string]int64 // places in files by path; guarded by mu
+	until map[string]int64 // position in each file by path; guarded by mu
 }
 
 // blank is a batch without the values of its records. It consists of the first bytes of the batch, and zeros up to its
@@ -38,8 +38,8 @@ type blank struct {
 }
 
 // Forget overwrites the values of a topic's records below an offset of each partition. The broker deletes only whole
-// files, so a file that never fills would retain its records for ever. Offsets, times and sequence numbers stay,
-// because the broker needs them when it opens. Forget first empties the journal, which has copies of the records.
+// files, so a file that never fills would retain its records forever. Offsets, times and sequence numbers stay, because
+// the broker needs them when it opens. Forget first empties the journal, which has copies of the records.
 func (b *Broker) Forget(topic string, before map[int]int64) error {
 	b.blanked.mu.Lock()
 	defer b.blanked.mu.Unlock()
@@ -119,7 +119,7 @@ func (b *Broker) blanksIn(path string, before int64, found []blank) ([]blank, er
 	return found, nil
 }
 
-// These constants are places in the header of a batch, and the size of the header.
+// These constants are positions in the header of a batch, and the size of the header.
 const (
 	batchLength     = 8
 	batchSum        = 17
@@ -129,7 +129,7 @@ const (
 	batchHead       = 61
 )
 
-// readBatch returns the batch at a place in a file. It returns nil if no batch is complete there yet.
+// readBatch returns the batch at a position in a file. It returns nil if the batch there is not complete yet.
 func readBatch(file *os.File, at int64) ([]byte, error) {
 	head := make([]byte, batchHead)
 	if _, err := file.ReadAt(head, at); errors.Is(err, io.EOF) {
@@ -160,9 +160,9 @@ func checksum(batch []byte) uint32 {
 	return crc32.Checksum(batch[batchAttributes:], crc32.MakeTable(crc32.Castagnoli))
 }
 
-// blankHead returns the first bytes of a batch of one record, with no key and an empty value for the record. A header
-// that has no name and is full of zeros takes the place of both. It returns nil if the batch is in this form already,
-// has another form, or has no room for the header.
+// blankHead returns the first bytes of a batch of one record with neither key nor value. A record header with an empty
+// name and a value of zeros fills their space. blankHead returns nil if the batch already has this form, has another
+// form, or has no room for the header.
 func blankHead(batch []byte) []byte {
 	if binary.BigEndian.Uint16(batch[batchAttributes:]) != 0 || binary.BigEndian.Uint32(batch[batchRecords:]) != 1 {
 		return nil
@@ -213,8 +213,7 @@ func appendWide(to []byte, value uint64, width int) []byte {
 	return to
 }
 
-// writeBlanks overwrites batches. A half-written batch would end the log. So writeBlanks first stores a note of all
-// blanks.
+// writeBlanks overwrites batches. Since a half-written batch would end the log, it first stores a note of all blanks.
 func writeBlanks(dir string, blanks []blank) error {
 	encoded, err := json.Marshal(blanks)
 	if err != nil {

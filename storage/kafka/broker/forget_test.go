@@ -142,7 +142,7 @@ func TestForgottenRecordsLeaveTheDisk(t *testing.T) {
 	}
 }
 
-// TestAKilledForgettingIsFinished opens a folder in which batches are half overwritten.
+// TestAKilledForgettingIsFinished opens a folder with half-overwritten batches.
 func TestAKilledForgettingIsFinished(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: 1})
@@ -188,7 +188,7 @@ func TestAKilledForgettingIsFinished(t *testing.T) {
 	}
 }
 
-// encoded returns bytes in the form that the note has.
+// encoded returns bytes in the encoding of the note.
 func encoded(t *testing.T, head []byte) []byte {
 	t.Helper()
 	text, err := json.Marshal(head)

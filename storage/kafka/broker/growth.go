@@ -16,42 +16,36 @@ type growth struct {
 	file     *os.File
 	from, to int64
 
-	// created reports that the file is new, and its name must be forced too.
+	// created means that the file is new, so that its name must be synced too.
 	created bool
 }
 
-// forcedLog follows the files of one directory that are written at their end.
-// Only the running round uses it.
+// forcedLog tracks the files of one directory that are written at their end. Only the running round uses it.
 //
-// A round asks the kernel for two things by open handles: whether the directory
-// changed, and how long the active file is. The names are read only after a
-// change. A directory's time has the resolution of a clock tick, so that one
-// which changed within the last second may change again without showing it: it
-// counts as changed until its time is that old.
+// A round queries two things through open handles: whether the directory changed, and the size of the active file. It
+// reads the names only after a change. A directory's time has the resolution of a clock tick. A directory that changed
+// within the last second may therefore change again without a new time. It counts as changed until its time is older.
 type forcedLog struct {
 	dir    string
 	pick   func(names []string, last string) []string
 	handle *os.File
 
-	// changed is the directory's time at the last look at its names, zero while
-	// that time cannot be trusted yet.
+	// changed is the directory's time when its names were last read. It is zero while that time cannot be trusted yet.
 	changed time.Time
 
 	active *os.File
 	info   os.FileInfo
 	forced int64
 
-	// retired files are complete. The round that retires them forces them
-	// a last time.
+	// retired files are complete. The round that retires them syncs them a last time.
 	retired []*os.File
 }
 
-// settleTime is how long ago a directory must have changed for its time to tell
-// it from any later change.
+// settleTime is the minimum age of a directory's time. At that age the time differs from the time of any later change.
 const settleTime = time.Second
 
-// dirty appends how files grew since the previous round. The sizes are taken before
-// the files are forced, so that growth during the round is seen by the next one.
+// dirty appends the growth of the files since the previous round. It reads the sizes before the files are synced, so
+// that the next round sees any growth during this one.
 func (l *forcedLog) dirty(files []growth) ([]growth, error) {
 	l.closeRetired()
 	if l.handle == nil {
@@ -81,7 +75,7 @@ func (l *forcedLog) dirty(files []growth) ([]growth, error) {
 // grown appends the growth of the active file, if any.
 func (l *forcedLog) grown(files []growth) ([]growth, error) {
 	if l.active == nil {
-		return files, nil // there is no file yet
+		return files, nil // no file exists yet
 	}
 	size, _, err := measure(l.active)
 	if err != nil {
@@ -90,8 +84,8 @@ func (l *forcedLog) grown(files []growth) ([]growth, error) {
 	return l.reach(files, size), nil
 }
 
-// reach appends the growth of the active file to a size. A file that shrank, since
-// the broker cut a failed write off, is forced as it is.
+// reach appends the growth of the active file to a size. A file shrinks if the broker cuts off a failed write. Such a
+// file is synced at its present size.
 func (l *forcedLog) reach(files []growth, size int64) []growth {
 	if size == l.forced {
 		return files
@@ -101,8 +95,8 @@ func (l *forcedLog) reach(files []growth, size int64) []growth {
 	return append(files, growth{file: l.active, from: from, to: size})
 }
 
-// look reads the names and appends the growth of each file that is active or
-// newer. The directory's time was taken before.
+// look reads the names and appends the growth of the active file and of all newer ones. The caller has read the
+// directory's time before.
 func (l *forcedLog) look(files []growth) ([]growth, error) {
 	names, err := l.names()
 	if err != nil {
@@ -131,7 +125,7 @@ func (l *forcedLog) names() ([]string, error) {
 	return l.pick(names, last), nil
 }
 
-// follow makes name the active file and appends its growth.
+// follow makes the file with this name the active file and appends its growth.
 func (l *forcedLog) follow(files []growth, name string) ([]growth, error) {
 	path := filepath.Join(l.dir, name)
 	info, err := os.Stat(path)
@@ -165,7 +159,7 @@ func (l *forcedLog) close() {
 	l.closeRetired()
 }
 
-// closeRetired closes the retired files. They were only read, so that no error matters.
+// closeRetired closes the retired files. They were only read, so errors do not matter.
 func (l *forcedLog) closeRetired() {
 	for _, f := range l.retired {
 		_ = f.Close()
@@ -178,8 +172,7 @@ func pickNamed(name string) func([]string, string) []string {
 	return func([]string, string) []string { return []string{name} }
 }
 
-// pickSegments selects the segment that was active last and all later ones, in
-// order of their first offset.
+// pickSegments selects the last active segment and all later ones, in order of their first offset.
 func pickSegments(names []string, last string) []string {
 	after := segmentBase(last)
 	var newest []string
@@ -194,8 +187,7 @@ func pickSegments(names []string, last string) []string {
 	return newest
 }
 
-// segmentBase returns the first offset of a segment file, or -1 for a file
-// with another name.
+// segmentBase returns the first offset of a segment file, or -1 if the name is not that of a segment.
 func segmentBase(name string) int64 {
 	digits, ok := strings.CutSuffix(name, ".dat")
 	if !ok {

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// journalBytes is how much one half of the journal holds.
+	// journalBytes is the size of one half of the journal.
 	journalBytes = 32 << 20
 
-	// journalBuffer is the largest buffer that is kept for the next round.
+	// journalBuffer is the largest buffer that is reused for the next round.
 	journalBuffer = 4 << 20
 )
 
-// journal makes appends to many files durable by forcing one: it holds a copy of
-// what was appended, and is replayed when the broker opens. The files themselves are
-// forced in the background when a half of the journal is full, while the other
-// half takes what comes next.
+// journal makes appends to many files durable by syncing one file. It holds a copy of the appended bytes, and it is
+// replayed when the broker opens. When one half of the journal is full, the files themselves are synced in the
+// background, and the other half takes the next entries.
 //
-// Entries repeat bytes at their place in a file, so that replaying them twice, or
-// those of files that were forced already, changes nothing. What is not in the journal
-// must be on disk: forcing files by other means requires emptying the journal.
+// Entries repeat bytes at their position in a file. Replaying them twice, or replaying entries of files that are
+// already synced, therefore changes nothing. Everything that is not in the journal must be on disk: a sync of files
+// that bypasses the journal requires emptying the journal.
 //
 // Only one goroutine uses a journal.
 type journal struct {
@@ -42,24 +41,23 @@ type journal struct {
 	end        int64
 	touched    map[string]struct{} // files with entries in the current half
 
-	// filled is the result of forcing what the other half repeats, nil if there
-	// is nothing to wait for.
+	// filled receives the result of syncing the files of the other half. It is nil if there is nothing to wait for.
 	filled chan error
 
 	buffer []byte
 }
 
-// errJournalFull reports a round that the journal cannot take.
+// errJournalFull reports a round that does not fit into the journal.
 var errJournalFull = errors.New("round does not fit into the journal")
 
-// An entry is its length and checksum, and then: generation, place in the file, flags,
-// length of the name, name, data. The checksum covers everything after it.
+// An entry is its length and checksum, and then: generation, position in the file, flags, length of the name, name,
+// data. The checksum covers everything after it.
 const (
 	entryHead    = 4 + 4 + 8 + 8 + 1 + 2
 	entryCreated = 1
 )
 
-// openJournal makes an empty journal in a folder that has none, see [replayJournal].
+// openJournal creates an empty journal in a folder without one, see [replayJournal].
 func openJournal(dir string) (*journal, error) {
 	j := &journal{dir: dir, limit: journalBytes, generation: 1, touched: map[string]struct{}{}}
 	for n := range j.halves {
@@ -80,7 +78,7 @@ func journalName(dir string, half int) string {
 	return filepath.Join(dir, fmt.Sprintf("journal-%d", half))
 }
 
-// append makes growths durable. After errJournalFull nothing is.
+// append makes growths durable. If it returns errJournalFull, none of them is durable.
 func (j *journal) append(growths []growth) error {
 	if err := j.encode(growths); err != nil {
 		return err
@@ -89,7 +87,7 @@ func (j *journal) append(growths []growth) error {
 		if err := j.turn(); err != nil {
 			return err
 		}
-		if err := j.encode(growths); err != nil { // in the new generation
+		if err := j.encode(growths); err != nil { // with the new generation
 			return err
 		}
 	}
@@ -148,8 +146,8 @@ func (j *journal) encode(growths []growth) error {
 	return nil
 }
 
-// turn goes on in the other half, once its files are forced, and has those of this
-// one forced in the background.
+// turn switches to the other half once the files of that half are synced. It syncs the files of the current half in the
+// background.
 func (j *journal) turn() error {
 	if err := j.wait(); err != nil {
 		return err
@@ -163,7 +161,7 @@ func (j *journal) turn() error {
 	return nil
 }
 
-// wait returns when the files of the other half are forced.
+// wait returns once the files of the other half are synced.
 func (j *journal) wait() error {
 	if j.filled == nil {
 		return nil
@@ -173,7 +171,7 @@ func (j *journal) wait() error {
 	return err
 }
 
-// settle forces all files with entries and empties the journal.
+// settle syncs all files with entries and empties the journal.
 func (j *journal) settle() error {
 	if err := errors.Join(j.wait(), forceFiles(slices.Collect(maps.Keys(j.touched)))); err != nil {
 		return err
@@ -181,8 +179,7 @@ func (j *journal) settle() error {
 	return j.empty()
 }
 
-// empty makes all entries invalid, the older ones first: without the newer ones, they
-// would undo what those repeat.
+// empty invalidates all entries, the older half first. Without the newer entries, the older ones would undo newer data.
 func (j *journal) empty() error {
 	clear(j.touched)
 	j.generation, j.end = j.generation+1, 0
@@ -192,7 +189,7 @@ func (j *journal) empty() error {
 			return fmt.Errorf("emptying the journal: %w", err)
 		}
 		if info.Size() == 0 {
-			continue // there may be no space for it
+			continue // the disk may have no space for the write
 		}
 		if _, err := half.WriteAt(make([]byte, entryHead), 0); err != nil {
 			return fmt.Errorf("emptying the journal: %w", err)
@@ -204,7 +201,7 @@ func (j *journal) empty() error {
 	return nil
 }
 
-// erase is settle that leaves no byte of an entry on the disk.
+// erase does the same as settle, and also leaves no byte of an entry on the disk.
 func (j *journal) erase() error {
 	if err := j.settle(); err != nil {
 		return err
@@ -218,7 +215,7 @@ func (j *journal) erase() error {
 	return nil
 }
 
-// close closes the journal, and removes it where nothing is to be replayed.
+// close closes the journal. If there is nothing to replay, the caller sets remove to delete it.
 func (j *journal) close(remove bool) error {
 	var failed []error
 	for n, half := range j.halves {
@@ -233,12 +230,11 @@ func (j *journal) close(remove bool) error {
 	return errors.Join(failed...)
 }
 
-// forceAtOnce bounds how many files are forced at a time: each takes a thread, and may
-// take a file descriptor.
+// forceAtOnce limits the number of files that are synced in parallel. Each takes a thread, and may take a file
+// descriptor.
 const forceAtOnce = 32
 
-// forceFiles forces files and the names in their folders. A file that was deleted
-// needs nothing.
+// forceFiles syncs files and the names in their folders. It ignores deleted files.
 func forceFiles(paths []string) error {
 	folders := map[string]struct{}{}
 	for _, path := range paths {
@@ -262,7 +258,7 @@ func forceFiles(paths []string) error {
 	return nil
 }
 
-// force forces a file, or the names in a folder.
+// force syncs a file, or the names in a folder.
 func force(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -271,8 +267,8 @@ func force(path string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// replayJournal writes what the journal of a folder holds to the files, forces them and
-// removes the journal. It may be killed at any place and begin again.
+// replayJournal writes the entries of a folder's journal to the files, syncs the files and removes the journal. If the
+// process is killed at any point, the replay can begin again.
 func replayJournal(dir string) error {
 	type half struct {
 		path    string
@@ -305,7 +301,7 @@ func replayJournal(dir string) error {
 	if err := forceFiles(slices.Compact(touched)); err != nil {
 		return fmt.Errorf("replaying the journal: %w", err)
 	}
-	for _, h := range halves { // the older one first, see empty
+	for _, h := range halves { // the older half first, see empty
 		if err := errors.Join(os.Remove(h.path), force(dir)); err != nil {
 			return fmt.Errorf("removing the journal: %w", err)
 		}
@@ -313,7 +309,7 @@ func replayJournal(dir string) error {
 	return nil
 }
 
-// generationOf returns the generation of entries, 0 if there are none.
+// generationOf returns the generation of entries, or 0 without entries.
 func generationOf(entries []entry) uint64 {
 	if len(entries) == 0 {
 		return 0
@@ -321,7 +317,7 @@ func generationOf(entries []entry) uint64 {
 	return entries[0].generation
 }
 
-// entry is a part of a file.
+// entry is a copy of a part of a file.
 type entry struct {
 	generation uint64
 	offset     int64
@@ -330,7 +326,7 @@ type entry struct {
 	data       []byte
 }
 
-// entriesIn returns the entries of one generation, as far as they are whole.
+// entriesIn returns the entries of one generation, up to the first incomplete entry.
 func entriesIn(content []byte) (entries []entry) {
 	le := binary.LittleEndian
 	for len(content) >= entryHead {
@@ -356,8 +352,8 @@ func entriesIn(content []byte) (entries []entry) {
 	return entries
 }
 
-// apply writes the entry to its file. A file that is missing was deleted, unless the
-// entry creates it. A folder that is missing was deleted with its topic.
+// apply writes the entry to its file. If the file is missing, it was deleted, unless the entry creates it. If the
+// folder is missing, it was deleted with its topic.
 func (e *entry) apply(path string) error {
 	flags := os.O_WRONLY
 	if e.created {

@@ -36,7 +36,7 @@ func (w *written) write(t *testing.T, random *rand.Rand, produce func(context.Co
 	}
 }
 
-// check opens a broker on a folder and reads what was written.
+// check opens a broker on a folder and compares its records with the acknowledged ones.
 func (w *written) check(t *testing.T, dir string, sync bool) {
 	t.Helper()
 	b := start(t, Config{Dir: dir, Sync: sync, Topics: []string{testTopic}, Partitions: journalPartitions})
@@ -69,7 +69,7 @@ func (w *written) check(t *testing.T, dir string, sync bool) {
 	}
 }
 
-// idle is a handler that gets nothing.
+// idle is a handler that ignores all calls.
 type idle struct{}
 
 func (idle) Assigned(context.Context, kafka.Assignment) (map[int]int64, error) { return nil, nil }
@@ -77,7 +77,7 @@ func (idle) Records(context.Context, int, []kafka.Record, int64) error         {
 func (idle) Ending(context.Context, int32)                                     {}
 func (idle) Revoked(int32)                                                     {}
 
-// producing starts a broker whose journal is small, and returns how to append to it.
+// producing starts a broker with a small journal, and returns a function that appends to its topic.
 func producing(t *testing.T, dir string) (*Broker, func(context.Context, []kafka.Part) error) {
 	t.Helper()
 	b := start(t, Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: journalPartitions})
@@ -87,8 +87,9 @@ func producing(t *testing.T, dir string) (*Broker, func(context.Context, []kafka
 	return b, producerOf(t, b, journalPartitions)
 }
 
-// image copies the folder of a broker as a loss of power leaves it: of what the journal repeats,
-// the files have as much as cut says, which is given the first place that is not certain.
+// image copies the folder of a broker as a loss of power leaves it. For each file with entries in the journal, cut gets
+// the first position that is not certain to be on disk and the size of the file. It returns the size that remains, or a
+// negative number to remove the file.
 func (b *Broker) image(t *testing.T, cut func(certain, size int64) int64) string {
 	t.Helper()
 	defer b.forcer.rest()()
@@ -129,8 +130,8 @@ func (b *Broker) image(t *testing.T, cut func(certain, size int64) int64) string
 	return dir
 }
 
-// TestALossOfPowerKeepsWhatWasAcknowledged takes images of a broker at work and opens each as a loss
-// of power would leave it, with nothing, all or a part of what only the journal makes certain.
+// TestALossOfPowerKeepsWhatWasAcknowledged takes images of a busy broker and opens each as a loss of power would leave
+// it. The image has none, all or a part of the bytes that only the journal makes durable.
 func TestALossOfPowerKeepsWhatWasAcknowledged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	b, produce := producing(t, t.TempDir())
@@ -162,7 +163,7 @@ func TestAReplayIsRepeated(t *testing.T) {
 	var all written
 	all.write(t, random, produce, 60)
 	nothing := func(certain, _ int64) int64 { return certain }
-	for removed := range 3 { // how many of the two files the first replay removes
+	for removed := range 3 { // the number of journal files that the first replay removes
 		dir := b.image(t, nothing)
 		halves := map[uint64][]byte{}
 		for n := range 2 {
@@ -176,7 +177,7 @@ func TestAReplayIsRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 		newest := max(b.forcer.journal.generation, 1)
-		if removed < 2 { // the newer one is removed last
+		if removed < 2 { // the newer half is removed last
 			restore(t, journalName(dir, 0), halves[newest])
 		}
 		if removed < 1 {
@@ -193,7 +194,7 @@ func restore(t *testing.T, path string, content []byte) {
 	}
 }
 
-// TestATornJournalEndsBeforeTheTear cuts and overwrites a journal at every place of its last entry.
+// TestATornJournalEndsBeforeTheTear cuts and overwrites a journal at every position of its last entry.
 func TestATornJournalEndsBeforeTheTear(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "0.dat")
@@ -243,7 +244,7 @@ func TestATornJournalEndsBeforeTheTear(t *testing.T) {
 	}
 }
 
-// TestAReplayLeavesOutWhatWasDeleted replays entries of files and folders that are gone.
+// TestAReplayLeavesOutWhatWasDeleted replays entries of deleted files and folders.
 func TestAReplayLeavesOutWhatWasDeleted(t *testing.T) {
 	dir := t.TempDir()
 	j, err := openJournal(dir)
@@ -292,8 +293,8 @@ func TestAReplayLeavesOutWhatWasDeleted(t *testing.T) {
 	}
 }
 
-// TestAFailedWriteIsNotReplayed has the broker fail to write: what it then writes in the same place is
-// forced, and the journal has nothing that would undo it.
+// TestAFailedWriteIsNotReplayed makes a write of the broker fail. The data that the broker then writes at the same
+// position is synced, and the journal has no entry that would undo it.
 func TestAFailedWriteIsNotReplayed(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	b, produce := producing(t, t.TempDir())
@@ -320,7 +321,7 @@ func TestAFailedWriteIsNotReplayed(t *testing.T) {
 	}
 	all.check(t, b.image(t, func(certain, _ int64) int64 { return certain }), true)
 	release := b.forcer.rest()
-	b.forcer.direct.Store(0) // its time is over
+	b.forcer.direct.Store(0) // the time without the journal ends
 	release()
 	all.write(t, random, produce, 30)
 	if entries() == 0 {
@@ -329,7 +330,7 @@ func TestAFailedWriteIsNotReplayed(t *testing.T) {
 	all.check(t, b.image(t, func(certain, _ int64) int64 { return certain }), true)
 }
 
-// TestARoundLargerThanTheJournal is forced without it.
+// TestARoundLargerThanTheJournal checks that such a round syncs the files directly.
 func TestARoundLargerThanTheJournal(t *testing.T) {
 	b, produce := producing(t, t.TempDir())
 	if err := produce(t.Context(), []kafka.Part{{Payload: make([]byte, 200<<10)}}); err != nil {
@@ -339,8 +340,8 @@ func TestARoundLargerThanTheJournal(t *testing.T) {
 	all.check(t, b.image(t, func(certain, _ int64) int64 { return certain }), false)
 }
 
-// TestTheOlderHalfIsReplayedFirst has a file begin in one half of the journal and go on in the
-// other, and the journal emptied as far as a crash between the two lets it.
+// TestTheOlderHalfIsReplayedFirst writes a file across both halves of the journal. A crash then interrupts the emptying
+// of the journal between the two halves.
 func TestTheOlderHalfIsReplayedFirst(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "0.dat")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// listener accepts connections of the network and, from clients in the same
-// process, connections in memory: those need no system call and no network poller.
+// listener accepts connections from the network and, from clients in the same process, connections in memory. The
+// latter need no system call and no network poller.
 type listener struct {
 	net.Listener
 	accepted chan net.Conn
@@ -17,19 +17,19 @@ type listener struct {
 	closed  chan struct{}
 }
 
-// newListener takes over the listener.
+// newListener takes ownership of the listener.
 func newListener(ln net.Listener) *listener {
 	l := &listener{Listener: ln, accepted: make(chan net.Conn), closed: make(chan struct{})}
 	go l.acceptNetwork()
 	return l
 }
 
-// acceptPause is the pause after a connection that could not be accepted: the process may
-// be out of file descriptors for a moment.
+// acceptPause is the pause after a connection could not be accepted. The process may briefly be out of file
+// descriptors.
 const acceptPause = 20 * time.Millisecond
 
-// acceptNetwork passes connections of the network on until the listener is closed. It hides
-// errors from the broker, which would stop at the first one.
+// acceptNetwork forwards network connections until the listener is closed. It hides errors from the broker, which would
+// stop at the first one.
 func (l *listener) acceptNetwork() {
 	for {
 		conn, err := l.Listener.Accept()
@@ -79,8 +79,8 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// memoryConn is an end of a connection in memory. Both ends report the listener's
-// address, since the broker asks for the address of its clients.
+// memoryConn is one end of a connection in memory. Both ends report the listener's address, since the broker asks for
+// the address of its clients.
 type memoryConn struct {
 	net.Conn
 	at net.Addr

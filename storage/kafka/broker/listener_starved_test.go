@@ -20,8 +20,8 @@ func (s *starved) Accept() (net.Conn, error) {
 	return s.Listener.Accept()
 }
 
-// TestABrokerOutlivesALackOfFileDescriptors has connections fail to be accepted: the broker,
-// which would end for good with the first error, takes those that come later.
+// TestABrokerOutlivesALackOfFileDescriptors makes the accepting of connections fail. The broker would end for good with
+// the first error, but it accepts later connections.
 func TestABrokerOutlivesALackOfFileDescriptors(t *testing.T) {
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

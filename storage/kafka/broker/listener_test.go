@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestTheDoorShutsBothEntrances closes a broker under a producer in memory.
+// TestTheDoorShutsBothEntrances closes a broker while a producer uses it in memory.
 func TestTheDoorShutsBothEntrances(t *testing.T) {
 	b, err := Open(Config{Dir: t.TempDir(), Topics: []string{"door"}, Partitions: 1})
 	if err != nil {
@@ -40,8 +40,7 @@ func TestTheDoorShutsBothEntrances(t *testing.T) {
 	}
 }
 
-// TestDiallingInMemoryEndsWithItsContext dials a door that nobody opens, and an
-// address that is not its own.
+// TestDiallingInMemoryEndsWithItsContext dials a listener that does not accept, and an address that is not its own.
 func TestDiallingInMemoryEndsWithItsContext(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	// windowsFile holds the newest batches of every producer, by which the broker
-	// recognises a batch that is sent again.
+	// windowsFile holds the newest batches of every producer. With it the broker recognises a batch that is sent again.
 	windowsFile = "seq_windows.json"
 
-	// windowSize is how many batches of a producer the broker knows per partition.
+	// windowSize is the number of batches per producer and partition that the broker remembers.
 	windowSize = 5
 )
 
@@ -47,7 +46,7 @@ type sequence struct {
 	Offset int64 `json:"offset"`
 }
 
-// add notes the next batch of the window's producer.
+// add adds the next batch of the window's producer.
 func (w *window) add(epoch int16, batch sequence) {
 	if epoch != w.Epoch {
 		w.Epoch, w.Count, w.At = epoch, 0, 0
@@ -58,10 +57,9 @@ func (w *window) add(epoch int16, batch sequence) {
 	w.Seen, w.Next = true, batch.Next
 }
 
-// rememberProducers writes windowsFile from the newest segment of every partition.
-// The broker itself writes it only when it stops. After a kill it would know nothing
-// of the batches since then: it would append a repeated batch twice, and refuse the
-// next batch of a producer that it knew before.
+// rememberProducers writes windowsFile from the newest segment of every partition. The broker itself writes the file
+// only when it stops. After a kill it would not know the batches since then. It would append a repeated batch twice,
+// and refuse the next batch of a producer that it knew before.
 func rememberProducers(dir string) error {
 	folders, err := os.ReadDir(filepath.Join(dir, "partitions"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -82,8 +80,7 @@ func rememberProducers(dir string) error {
 	return datadir.Replace(filepath.Join(dir, windowsFile), encoded)
 }
 
-// producersOf returns the windows of the producers that wrote to the newest segment of
-// a partition.
+// producersOf returns the windows of the producers that wrote to the newest segment of a partition.
 func producersOf(folder string) ([]*window, error) {
 	name := filepath.Base(folder)
 	cut := strings.LastIndexByte(name, '-')
@@ -113,7 +110,7 @@ func producersOf(folder string) ([]*window, error) {
 	return windowsIn(content, topic, int32(partition)), nil
 }
 
-// baseOf is segmentBase for a file or nil.
+// baseOf is segmentBase for a directory entry. The entry may be nil.
 func baseOf(file os.DirEntry) int64 {
 	if file == nil {
 		return -1
@@ -121,8 +118,8 @@ func baseOf(file os.DirEntry) int64 {
 	return segmentBase(file.Name())
 }
 
-// windowsIn reads the headers of the whole batches of a segment. It stops at the first
-// batch that is not whole: the broker cuts that one off, and must not know it.
+// windowsIn reads the headers of the complete batches of a segment. It stops at the first incomplete batch: the broker
+// cuts that batch off and must not remember it.
 func windowsIn(content []byte, topic string, partition int32) (found []*window) {
 	const head, sum, attributes, control = 61, 17, 21, 0x20
 	be := binary.BigEndian

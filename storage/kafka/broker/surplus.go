@@ -11,14 +11,13 @@ import (
 	"strconv"
 )
 
-// partitionDir returns where the embedded broker keeps the files of a partition.
+// partitionDir returns the folder with the embedded broker's files of a partition.
 func partitionDir(dir, topic string, partition int) string {
 	return filepath.Join(dir, "partitions", url.PathEscape(topic)+"-"+strconv.Itoa(partition))
 }
 
-// Surplus returns the offset below which a partition of a topic holds
-// more than keep bytes, or 0 if it holds less. It counts whole files: the broker
-// reads all of them when it opens, so that their size bounds the time of a start.
+// Surplus returns the offset below which the records of a partition exceed keep bytes, or 0 if they do not. It counts
+// whole files. The broker reads all of them when it opens, so their size limits the time of a start.
 func (b *Broker) Surplus(topic string, partition int, keep int64) (int64, error) {
 	entries, err := os.ReadDir(partitionDir(b.dir, topic, partition))
 	if errors.Is(err, os.ErrNotExist) {
@@ -36,7 +35,7 @@ func (b *Broker) Surplus(topic string, partition int, keep int64) (int64, error)
 		}
 		info, err := entry.Info()
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was trimmed meanwhile
+			continue // the file was trimmed meanwhile
 		}
 		if err != nil {
 			return 0, fmt.Errorf("measuring partition %d: %w", partition, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSurplusCountsWholeFiles measures a partition whose files are given.
+// TestSurplusCountsWholeFiles measures a partition with given files.
 func TestSurplusCountsWholeFiles(t *testing.T) {
 	b := &Broker{dir: t.TempDir()}
 	if before, err := b.Surplus("a b", 3, 1); before != 0 || err != nil {

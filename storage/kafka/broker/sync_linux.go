@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forceData forces the content of a file, and its size if that changed.
+// forceData syncs the content of a file, and its size if that changed.
 func forceData(file *os.File) error { return unix.Fdatasync(int(file.Fd())) }
 
-// reserve asks for disk space for a file. Without it, writing may fail later.
+// reserve allocates disk space for a file. If that fails, a later write may fail.
 func reserve(file *os.File, size int64) { _ = unix.Fallocate(int(file.Fd()), 0, 0, size) }
 
-// measure returns the size of a file or folder and when it was last modified.
+// measure returns the size of a file or folder and the time of its last change.
 func measure(file *os.File) (size int64, modified time.Time, err error) {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &at); err != nil {

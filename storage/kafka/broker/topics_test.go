@@ -17,7 +17,7 @@ import (
 
 const stateTopic = "state"
 
-// saved is what owners were told that it is saved, by partition and key.
+// saved holds the acknowledged values, by partition and key.
 type saved [journalPartitions]map[string]string
 
 // stateOf opens a log of state on a broker.
@@ -36,7 +36,7 @@ func stateOf(t *testing.T, b *Broker) *state.Log {
 	return l
 }
 
-// owners takes all partitions and returns what they hold.
+// owners takes all partitions and returns their owners and values.
 func owners(t *testing.T, l *state.Log) (all [journalPartitions]*state.Owner, found saved) {
 	t.Helper()
 	for p := range all {
@@ -58,7 +58,7 @@ func owners(t *testing.T, l *state.Log) (all [journalPartitions]*state.Owner, fo
 	return all, found
 }
 
-// save saves n values of random keys and sizes.
+// save saves n values with random keys and sizes.
 func (s *saved) save(t *testing.T, random *rand.Rand, all [journalPartitions]*state.Owner, n int) {
 	t.Helper()
 	for range n {
@@ -71,8 +71,8 @@ func (s *saved) save(t *testing.T, random *rand.Rand, all [journalPartitions]*st
 	}
 }
 
-// TestALossOfPowerKeepsBothTopics has a broker force two topics by one journal, and opens it as
-// losses of power leave it. The owners go on after them.
+// TestALossOfPowerKeepsBothTopics makes a broker sync two topics through one journal, and opens it as losses of power
+// leave it. The owners continue afterwards.
 func TestALossOfPowerKeepsBothTopics(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	cfg := Config{Sync: true, Topics: []string{testTopic, stateTopic}, Partitions: journalPartitions, Dir: t.TempDir()}
@@ -115,13 +115,13 @@ func TestALossOfPowerKeepsBothTopics(t *testing.T) {
 	}
 }
 
-// TestOneForceCoversBothTopics appends to both topics while no round runs, and counts what the next
-// round writes to the journal and forces by itself.
+// TestOneForceCoversBothTopics appends to both topics while no round runs. It then counts the entries that the next
+// round writes to the journal.
 func TestOneForceCoversBothTopics(t *testing.T) {
 	b := start(t, Config{Dir: t.TempDir(), Sync: true, Topics: []string{testTopic, stateTopic}, Partitions: journalPartitions})
 	produce := producerOf(t, b, journalPartitions)
 	all, _ := owners(t, stateOf(t, b))
-	if err := produce(t.Context(), []kafka.Part{{Payload: []byte("first")}}); err != nil { // the first round uses no journal
+	if err := produce(t.Context(), []kafka.Part{{Payload: []byte("first")}}); err != nil { // the first round bypasses the journal
 		t.Fatal(err)
 	}
 	release := b.forcer.rest()
@@ -156,7 +156,7 @@ func TestOneForceCoversBothTopics(t *testing.T) {
 	}
 }
 
-// awaitGrowth waits until a partition's log is longer than what was forced of it. No round runs meanwhile.
+// awaitGrowth waits until a partition's log is longer than its synced part. No round runs meanwhile.
 func awaitGrowth(t *testing.T, b *Broker, folder string) {
 	t.Helper()
 	for _, l := range b.forcer.logs {
@@ -173,8 +173,8 @@ func awaitGrowth(t *testing.T, b *Broker, folder string) {
 	}
 }
 
-// TestATopicGrows opens a folder with more partitions than it has: what was in the log stays, and the new
-// partitions are durable, too.
+// TestATopicGrows opens a folder with a higher partition count than before. The log's records stay, and the new
+// partitions are durable too.
 func TestATopicGrows(t *testing.T) {
 	dir := t.TempDir()
 	open := func(partitions int) (*Broker, error) {

@@ -13,8 +13,8 @@ import (
 type appender struct {
 	queue
 	writer writer
-	given  *identity // what the writer numbers its batches under; nil before the first
-	needs  bool      // another one is needed
+	given  *identity // the identity under which the writer numbers its batches; nil before the first
+	needs  bool      // a new identity is needed
 }
 
 func newAppender(l *Log, partition int) *appender {
@@ -23,15 +23,14 @@ func newAppender(l *Log, partition int) *appender {
 	return a
 }
 
-// anonymous is the identity that the appenders of all partitions share. One that is of no more
-// use for one of them is replaced for that one: it never gets the same twice, since its numbers
-// would begin again.
+// anonymous is the identity that the appenders of all partitions share. If one appender cannot use it any more, that
+// appender gets a new one. It never gets the same identity twice, since its sequence numbers would restart.
 type anonymous struct {
 	mu     sync.Mutex
 	newest *identity // guarded by mu
 }
 
-// another returns an identity other than one, or any if that is nil.
+// another returns an identity other than spent, or any identity if spent is nil.
 func (a *anonymous) another(ctx context.Context, l *Log, spent *identity) (*identity, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,9 +48,9 @@ func (a *anonymous) another(ctx context.Context, l *Log, spent *identity) (*iden
 	return a.newest, nil
 }
 
-// Append appends free records to a partition, which count whoever owns it, and returns once
-// they are stored. All are appended, or none. After an [ErrUnknown] they may be in the log, or
-// come to be; after any other error they do not.
+// Append appends free records to a partition and returns once they are stored. Free records count regardless of the
+// partition's owner. Either all of them are appended or none. After an [ErrUnknown] they may be in the log or may still
+// reach it; after any other error they do not.
 func (l *Log) Append(ctx context.Context, partition int, records []Record) error {
 	if err := l.free[partition].do(ctx, free, records); err != nil {
 		return fmt.Errorf("appending to partition %d: %w", partition, err)
@@ -59,7 +58,7 @@ func (l *Log) Append(ctx context.Context, partition int, records []Record) error
 	return nil
 }
 
-// append appends records. A broker that does not know the identity is told another one.
+// append appends records. If the broker does not know the identity, it continues with a new one.
 func (a *appender) append(what kind, records []Record) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
@@ -75,7 +74,7 @@ func (a *appender) append(what kind, records []Record) (int64, error) {
 		if err == nil {
 			return offset, nil
 		}
-		// No number is right for what follows a batch that may be in the log.
+		// After a batch that may be in the log, no sequence number is right.
 		a.needs = true
 		if doubt {
 			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)

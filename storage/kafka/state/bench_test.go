@@ -13,7 +13,7 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// processorTime is what this process has used.
+// processorTime returns the CPU time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -23,7 +23,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// benched opens a broker and a log that reaches it in memory, as one node does.
+// benched opens a broker and a log that reaches it in memory, like a single node.
 func benched(b *testing.B, sync bool, partitions int) *Log {
 	b.Helper()
 	served := startBroker(b, broker.Config{Dir: b.TempDir(), Sync: sync, Partitions: partitions})
@@ -31,8 +31,8 @@ func benched(b *testing.B, sync bool, partitions int) *Log {
 	return c.openOver(b, "bench", served.Dial)
 }
 
-// BenchmarkSave has callers save values of 400 bytes in 16 partitions that one node owns. The broker runs
-// in the same process, so that the time of the processor is that of both.
+// BenchmarkSave saves values of 400 bytes from many callers in 16 partitions of one node. The broker runs in the same
+// process, so the CPU time includes both.
 func BenchmarkSave(b *testing.B) {
 	const partitions = 16
 	for _, sync := range []bool{false, true} {
@@ -52,7 +52,7 @@ func BenchmarkSave(b *testing.B) {
 	}
 }
 
-// saveBy has a number of callers save until b has enough.
+// saveBy saves b.N values from a number of callers.
 func saveBy(b *testing.B, callers int, owners []*Owner) {
 	b.Helper()
 	value := bytes.Repeat([]byte("x"), 400)
@@ -75,8 +75,8 @@ func saveBy(b *testing.B, callers int, owners []*Owner) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
 }
 
-// BenchmarkTake takes 16 partitions of 100,000 records of 400 bytes at the same time: whole, as a
-// rebuild does, and from where the log is projected, with 1,000 records behind it.
+// BenchmarkTake takes 16 partitions of 100,000 records of 400 bytes at the same time. One case reads them whole, as a
+// rebuild does. The other begins at the projected position, with 1,000 records after it.
 func BenchmarkTake(b *testing.B) {
 	const partitions, records, tail = 16, 100_000, 1_000
 	l := benched(b, false, partitions)
@@ -138,7 +138,7 @@ func fill(b *testing.B, l *Log, records, tail int) []Position {
 	return marks
 }
 
-// BenchmarkDecode reads records out of what a broker sends.
+// BenchmarkDecode decodes the records of a broker's answer.
 func BenchmarkDecode(b *testing.B) {
 	records := make([]Record, 1000)
 	for n := range records {

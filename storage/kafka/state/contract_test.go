@@ -17,8 +17,8 @@ func TestContractEmbedded(t *testing.T) { runContract(t, embedded(false)) }
 
 func TestContractEmbeddedForced(t *testing.T) { runContract(t, embedded(true)) }
 
-// TestContractKafka runs the same against the Kafka that SVC_TEST_KAFKA names:
-// `make test-kafka` starts one.
+// TestContractKafka runs the contract against the Kafka cluster that SVC_TEST_KAFKA names. `make test-kafka` starts
+// one.
 func TestContractKafka(t *testing.T) {
 	brokers := strings.Split(os.Getenv("SVC_TEST_KAFKA"), ",")
 	if brokers[0] == "" {
@@ -30,7 +30,7 @@ func TestContractKafka(t *testing.T) {
 	})
 }
 
-// runContract states what the package promises on any Kafka cluster.
+// runContract checks the guarantees of the package on any Kafka cluster.
 func runContract(t *testing.T, open openCluster) {
 	cases := []struct {
 		name string
@@ -59,7 +59,7 @@ func runContract(t *testing.T, open openCluster) {
 	}
 }
 
-// contractSuccessor hands a partition over.
+// contractSuccessor moves a partition to another owner.
 func contractSuccessor(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	first, _ := take(t, c.open(t, "first"), Position{})
@@ -85,8 +85,8 @@ func contractSuccessor(t *testing.T, open openCluster) {
 	expect(t, "one who begins in the middle", tail, "map[a:6 c:4 d:] []")
 }
 
-// forge appends a record under a reign without a producer, as a predecessor does whose producer
-// the brokers have forgotten.
+// forge appends a record under a reign without a producer. A predecessor does the same when the brokers have forgotten
+// its producer.
 func forge(t testing.TB, l *Log, what kind, reign Reign, key, value string) {
 	t.Helper()
 	batch := encode(what, reign, []Record{{key, []byte(value)}}, time.Now())
@@ -96,8 +96,7 @@ func forge(t testing.TB, l *Log, what kind, reign Reign, key, value string) {
 	}
 }
 
-// contractForgotten has a predecessor's write arrive after the brokers have
-// forgotten its producer.
+// contractForgotten lets a predecessor's write arrive after the brokers have forgotten its producer.
 func contractForgotten(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	l := c.open(t, "first")
@@ -113,7 +112,7 @@ func contractForgotten(t *testing.T, open openCluster) {
 	_, third := take(t, c.open(t, "third"), Position{})
 	expect(t, "the third", third, "map[a:2 b:4] [a]")
 
-	// Its barrier, too, may come late. Then the partition is its own, and the owner hears of it
+	// The predecessor's barrier may also arrive late. The partition is then the predecessor's, and the owner notices
 	// before it acknowledges anything.
 	fourth, _ := take(t, l, Position{})
 	late := newReign()
@@ -125,7 +124,7 @@ func contractForgotten(t *testing.T, open openCluster) {
 	expect(t, "the fifth", fifth, "map[a:2 b:4] [a a]")
 }
 
-// contractBatching has many save at once.
+// contractBatching saves from many callers at the same time.
 func contractBatching(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	o, _ := take(t, c.open(t, "one"), Position{})
@@ -144,7 +143,7 @@ func contractBatching(t *testing.T, open openCluster) {
 	}
 }
 
-// contractRefused tries records that a batch cannot hold.
+// contractRefused tries records that do not fit into a batch.
 func contractRefused(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	o, _ := take(t, c.open(t, "one"), Position{})
@@ -193,7 +192,7 @@ func contractFree(t *testing.T, open openCluster) {
 	}
 }
 
-// contractMarks notes positions and reads them in another process.
+// contractMarks stores positions and reads them in another process.
 func contractMarks(t *testing.T, open openCluster) {
 	c := open(t, 3)
 	one, other := c.open(t, "one"), c.open(t, "other")
@@ -210,7 +209,7 @@ func contractMarks(t *testing.T, open openCluster) {
 	}
 }
 
-// contractPaused has a predecessor stand still between the decision to save and the sending.
+// contractPaused stops a predecessor between the decision to save and the sending.
 func contractPaused(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	wire := newGate()
@@ -241,7 +240,7 @@ func contractPaused(t *testing.T, open openCluster) {
 	expect(t, "the second", m, "map[a:1] []")
 }
 
-// follow starts a follower of a log from its start.
+// follow starts a follower at the start of a log.
 func follow(t testing.TB, l *Log, m *memory) *Follower {
 	t.Helper()
 	f, err := l.Follow(t.Context(), make([]Position, l.cfg.Partitions), m.sink())
@@ -252,7 +251,7 @@ func follow(t testing.TB, l *Log, m *memory) *Follower {
 	return f
 }
 
-// await waits until a follower has read what the log has now.
+// await waits until a follower has read the current end of the log.
 func await(t testing.TB, l *Log, f *Follower) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -266,7 +265,7 @@ func await(t testing.TB, l *Log, f *Follower) {
 	}
 }
 
-// contractFollow reads while others write to several partitions.
+// contractFollow reads while other callers write to several partitions.
 func contractFollow(t *testing.T, open openCluster) {
 	const partitions, each = 4, 60
 	c := open(t, partitions)
@@ -323,7 +322,7 @@ func contractFollow(t *testing.T, open openCluster) {
 	}
 }
 
-// contractStill stops a follower's process: what it says of itself afterwards is true.
+// contractStill stops a follower's process and checks that its own report afterwards is true.
 func contractStill(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	l, wire, m := c.open(t, "one"), newGate(), new(memory)
@@ -352,8 +351,7 @@ func contractStill(t *testing.T, open openCluster) {
 	eventually(t, "it is certain again", func() bool { return f.Lag() < 2*followWait })
 }
 
-// contractIdle has a partition taken from an owner that saves nothing, and lets a void record
-// come to light.
+// contractIdle takes a partition from an owner that saves nothing, and lets a void record appear.
 func contractIdle(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	l := c.open(t, "first")
@@ -375,7 +373,7 @@ func contractIdle(t *testing.T, open openCluster) {
 	}
 }
 
-// contractTrim begins a checkpoint, saves what lives again and trims, while followers read.
+// contractTrim begins a checkpoint, saves the live records again and trims, while followers read.
 func contractTrim(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	l, late := c.open(t, "one"), new(memory)
@@ -393,7 +391,7 @@ func contractTrim(t *testing.T, open openCluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forge(t, l, owned, old, "key-1", "void") // what was sent before the checkpoint comes after it
+	forge(t, l, owned, old, "key-1", "void") // sent before the checkpoint, arrives after it
 	for n := 46; n < 50; n++ {
 		put(t, o, fmt.Sprint("key-", n%5), fmt.Sprint(n))
 	}
@@ -414,7 +412,7 @@ func contractTrim(t *testing.T, open openCluster) {
 	put(t, second, "key-1", "saved")
 }
 
-// contractGap reads from positions that the log has not, or not any more.
+// contractGap reads from a trimmed position and from a position after the end of the log.
 func contractGap(t *testing.T, open openCluster) {
 	c := open(t, 1)
 	l := c.open(t, "one")
@@ -447,7 +445,7 @@ func contractGap(t *testing.T, open openCluster) {
 	}
 }
 
-// contractSizes measures a log that one partition of grows.
+// contractSizes measures a log in which one partition grows.
 func contractSizes(t *testing.T, open openCluster) {
 	c := open(t, 2)
 	l := c.open(t, "one")
@@ -459,7 +457,7 @@ func contractSizes(t *testing.T, open openCluster) {
 	}
 }
 
-// contractSync has readers ask on one node for what was saved through another right before.
+// contractSync reads on one node values that were saved through another node immediately before.
 func contractSync(t *testing.T, open openCluster) {
 	c := open(t, 2)
 	o, _ := take(t, c.open(t, "owner"), Position{})

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// errCorrupt reports bytes that are no batch.
+// errCorrupt reports bytes that are not a batch.
 var errCorrupt = errors.New("the log has bytes that are no batch of records")
 
 // Bits in the attributes of a batch.
@@ -18,15 +18,15 @@ const (
 	control    = 0x20
 )
 
-// cursor makes entries of what a broker sends of one partition. It is not for concurrent use.
+// cursor decodes a broker's bytes of one partition into entries. It is not safe for concurrent use.
 type cursor struct {
 	at Position
-	// barrier is called with each barrier and its offset, unless it is nil.
+	// barrier is called with each barrier and its offset. It may be nil.
 	barrier func(Reign, int64)
 }
 
-// read returns the entries of encoded batches and moves on past them. Barriers are left out. A
-// batch at the end that is not whole comes again with the next answer.
+// read returns the entries of encoded batches and moves on past them. It omits barriers. An incomplete batch at the end
+// comes again with the next answer.
 func (c *cursor) read(raw []byte) (entries []Entry, err error) {
 	be := binary.BigEndian
 	for len(raw) >= batchHead {
@@ -103,7 +103,7 @@ func cloneValue(value []byte) []byte {
 	return append(make([]byte, 0, len(value)), value...)
 }
 
-// encodedRecord is a record of a batch. Its bytes are those of the batch.
+// encodedRecord is a record of a batch. Its byte slices refer to the batch.
 type encodedRecord struct {
 	delta      int64
 	key, value []byte
@@ -111,7 +111,7 @@ type encodedRecord struct {
 	reign      Reign
 }
 
-// fields reads the fields of records. After the first error all are zero.
+// fields reads the fields of records. After the first error all fields are zero.
 type fields struct {
 	rest []byte
 	bad  bool
@@ -142,7 +142,7 @@ func (f *fields) record() (r encodedRecord, err error) {
 	return r, nil
 }
 
-// number reads a number of variable length.
+// number reads a varint.
 func (f *fields) number() int64 {
 	value, n := binary.Varint(f.rest)
 	if f.bad || n <= 0 {
@@ -164,7 +164,7 @@ func (f *fields) take(n int64) []byte {
 	return taken
 }
 
-// bytes reads bytes with their length, which is -1 for nil.
+// bytes reads a length and that many bytes. The length -1 means nil.
 func (f *fields) bytes() []byte {
 	n := f.number()
 	if n == -1 {

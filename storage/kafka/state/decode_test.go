@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// batchAt returns records as a batch that a broker has put at an offset.
+// batchAt returns records as a batch that a broker stored at an offset.
 func batchAt(offset byte, what kind, reign Reign, records ...Record) []byte {
 	batch := encode(what, reign, records, time.UnixMilli(1))
 	stamp(batch, identity{1, 2, 3})
@@ -16,15 +16,14 @@ func batchAt(offset byte, what kind, reign Reign, records ...Record) []byte {
 	return batch
 }
 
-// TestACursorReadsBatches reads a log of all kinds of records, from several places and cut off
-// within a batch.
+// TestACursorReadsBatches reads a log with all kinds of records, from several positions and cut off within a batch.
 func TestACursorReadsBatches(t *testing.T) {
 	t.Parallel()
 	log := [][]byte{
 		batchAt(0, barrier, 7, Record{barrierKey(7), nil}),
 		batchAt(1, owned, 7, Record{"a", []byte("1")}, Record{"b", nil}),
 		batchAt(3, owned, 6, Record{"a", []byte("void")}),
-		batchAt(5, free, 0, Record{"f", []byte{}}), // 4 was compacted away
+		batchAt(5, free, 0, Record{"f", []byte{}}), // offset 4 was compacted away
 		batchAt(6, barrier, 8, Record{barrierKey(8), []byte("name")}),
 		batchAt(7, owned, 7, Record{"a", []byte("late")}),
 	}
@@ -57,7 +56,7 @@ func TestACursorReadsBatches(t *testing.T) {
 	}
 }
 
-// FuzzCursor reads damaged batches, with a checksum that fits: nothing is read beyond their ends.
+// FuzzCursor reads damaged batches with a valid checksum: the cursor reads nothing beyond their ends.
 func FuzzCursor(f *testing.F) {
 	f.Add(batchAt(1, owned, 7, Record{"a", []byte("1")}, Record{"b", nil}))
 	f.Add(batchAt(1, barrier, 7, Record{barrierKey(7), nil}))

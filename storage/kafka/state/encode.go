@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kind says what a record is.
+// kind is the kind of a record.
 type kind byte
 
 const (
@@ -17,27 +17,27 @@ const (
 	barrier             // begins a reign
 )
 
-// A record's only header has its kind and its reign.
+// A record has one header, with its kind and its reign.
 const (
 	headerName = "r"
 	headerSize = 1 + 8
 )
 
-// Places in the header of a batch (version 2), and its size.
+// Positions in the header of a batch (version 2), and the size of the header.
 const (
 	lengthAt, versionAt, crcAt, attributesAt, lastAt, firstTimeAt = 8, 16, 17, 21, 23, 27
 	lastTimeAt, producerAt, epochAt, sequenceAt, countAt          = 35, 43, 51, 53, 57
 	batchHead                                                     = 61
 )
 
-// recordRoom is the most that a record takes beside its key and value.
+// recordRoom is the maximum size of a record without its key and value.
 const recordRoom = 48
 
-// batchRoom is the part of the largest batch that records may take.
+// batchRoom is the space for records in the largest batch.
 const batchRoom = largestBatch - batchHead
 
-// barrierKey returns the key of the barrier of a reign. Every barrier has a key of its own, so
-// that compaction keeps all of them.
+// barrierKey returns the key of the barrier of a reign. Every barrier has its own key, so that compaction retains all
+// of them.
 func barrierKey(reign Reign) string {
 	return string(binary.BigEndian.AppendUint64([]byte("\x00barrier/"), uint64(reign)))
 }
@@ -45,7 +45,7 @@ func barrierKey(reign Reign) string {
 // errKey reports a malformed key.
 var errKey = errors.New("the key of a record is empty or begins with a zero byte")
 
-// sizeOf returns what records take in a batch at most, or why they cannot be appended.
+// sizeOf returns the maximum size of records in a batch, or an error if they cannot be appended.
 func sizeOf(records []Record) (size int, err error) {
 	for _, r := range records {
 		if r.Key == "" || r.Key[0] == 0 {
@@ -59,7 +59,7 @@ func sizeOf(records []Record) (size int, err error) {
 	return size, nil
 }
 
-// encode returns records as one batch that lacks its producer, see [stamp].
+// encode returns records as one batch without producer fields, see [stamp].
 func encode(what kind, reign Reign, records []Record, now time.Time) []byte {
 	be := binary.BigEndian
 	size := batchHead
@@ -81,7 +81,7 @@ func encode(what kind, reign Reign, records []Record, now time.Time) []byte {
 	return out
 }
 
-// appendRecord appends the record at a place of a batch.
+// appendRecord appends a record; place is its index in the batch.
 func appendRecord(out []byte, place int, what kind, reign Reign, r Record) []byte {
 	var body [recordRoom]byte
 	head := append(body[:0], 0, 0) // attributes, delta of time
@@ -108,15 +108,15 @@ func appendRecord(out []byte, place int, what kind, reign Reign, r Record) []byt
 	return binary.BigEndian.AppendUint64(out, uint64(reign))
 }
 
-// identity names a producer to a broker. Under it, the batches of a partition have
-// numbers, by which the broker recognises one that is sent again.
+// identity is a producer's id, epoch and next sequence number. With the sequence number the broker recognises a batch
+// that is sent again.
 type identity struct {
 	id       int64
 	epoch    int16
 	sequence int32
 }
 
-// stamp writes who sends a batch under which number, and the checksum.
+// stamp writes the producer, the sequence number and the checksum into a batch.
 func stamp(batch []byte, who identity) {
 	be := binary.BigEndian
 	be.PutUint64(batch[producerAt:], uint64(who.id))

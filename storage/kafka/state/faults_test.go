@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// counted reads a partition whole and counts the records that count, by key and value.
+// counted reads a whole partition and counts the records that count, by key and value.
 func counted(t testing.TB, l *Log) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -33,15 +33,15 @@ func counted(t testing.TB, l *Log) map[string]int {
 	return found
 }
 
-// TestAnswersOfABroker has a broker answer the second of three saves with errors, whether or not it
-// appends it. The owner knows in the end which of both it did.
+// TestAnswersOfABroker makes a broker answer the second of three saves with errors, with and without appending it. In
+// the end the owner knows which of the two happened.
 func TestAnswersOfABroker(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		faults []*kerr.Error
-		fails  error // of the second save
-		over   bool  // the owner is lost by it
+		fails  error // the error of the second save
+		over   bool  // the owner is lost after it
 	}{
 		{"it timed out and appended", []*kerr.Error{kerr.RequestTimedOut}, nil, false},
 		{"it appended and says so at the repetition", []*kerr.Error{kerr.RequestTimedOut, kerr.DuplicateSequenceNumber}, nil, false},
@@ -83,7 +83,7 @@ func TestAnswersOfABroker(t *testing.T) {
 	}
 }
 
-// TestSavesSurviveAChangeOfLeaders moves the partition between brokers while many save.
+// TestSavesSurviveAChangeOfLeaders moves the partition between brokers while many callers save.
 func TestSavesSurviveAChangeOfLeaders(t *testing.T) {
 	t.Parallel()
 	c, broker := simulated(t, 1)
@@ -120,7 +120,7 @@ func TestSavesSurviveAChangeOfLeaders(t *testing.T) {
 	}
 }
 
-// TestACallerThatGivesUp learns whether its records were sent.
+// TestACallerThatGivesUp checks that such a caller learns whether its records were sent.
 func TestACallerThatGivesUp(t *testing.T) {
 	t.Parallel()
 	c, broker := simulated(t, 1)
@@ -154,8 +154,8 @@ func TestACallerThatGivesUp(t *testing.T) {
 	}
 }
 
-// TestTwoTakeAtOnce has processes take one partition again and again: one of them owns it in the
-// end, and nothing that was acknowledged is missing.
+// TestTwoTakeAtOnce lets processes take one partition again and again. In the end one of them owns it, and no
+// acknowledged save is missing.
 func TestTwoTakeAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := simulated(t, 1)

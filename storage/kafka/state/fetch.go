@@ -13,22 +13,22 @@ import (
 const (
 	// fetchBytes is the target size of an answer.
 	fetchBytes = 8 << 20
-	// partBytes is the target size of a partition's share of it, where several are read.
+	// partBytes is the target size of one partition in an answer about several partitions.
 	partBytes = 2 << 20
-	// stallTime is how long the log may take to show what was acknowledged.
+	// stallTime is how long the log may take to return acknowledged records.
 	stallTime = 5 * time.Second
 )
 
 // fetched is a broker's answer about a partition.
 type fetched struct {
 	partition int
-	end       int64 // of the partition
+	end       int64 // end of the partition
 	batches   []byte
 	err       error
 }
 
-// fetch asks a leader for what follows the given offsets, by partition. It waits for
-// at most wait where there is nothing.
+// fetch reads from a leader the records after the given offsets, by partition. Without records it waits for at most
+// wait.
 func (l *Log) fetch(ctx context.Context, client *kgo.Client, leader int32, from map[int]int64, wait time.Duration) ([]fetched, error) {
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic = l.cfg.Topic
@@ -60,8 +60,8 @@ func (l *Log) fetch(ctx context.Context, client *kgo.Client, leader int32, from 
 	return all, nil
 }
 
-// until reads a partition up to an offset that the log has, and hands the entries to each. Trouble
-// with the brokers is waited out until ctx ends.
+// until reads a partition up to an offset that the log has, and passes the entries to each. It retries after broker
+// errors until ctx ends.
 func (l *Log) until(ctx context.Context, partition int, at *cursor, end int64, each func([]Entry)) error {
 	progress := time.Now()
 	for wait := firstPause; at.at.Offset < end; {
@@ -86,7 +86,7 @@ func (l *Log) until(ctx context.Context, partition int, at *cursor, end int64, e
 	return nil
 }
 
-// next reads what follows a cursor, once, without waiting for it.
+// next reads the records after a cursor once, without waiting for new ones.
 func (l *Log) next(ctx context.Context, partition int, at *cursor) ([]Entry, error) {
 	if err := l.begin(ctx, partition, at); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (l *Log) next(ctx context.Context, partition int, at *cursor) ([]Entry, err
 	return at.read(answer[0].batches)
 }
 
-// begin moves a cursor that stands before everything to the start of the log.
+// begin moves a cursor with the zero position to the start of the log.
 func (l *Log) begin(ctx context.Context, partition int, at *cursor) error {
 	if at.at != (Position{}) {
 		return nil

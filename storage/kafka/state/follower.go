@@ -15,27 +15,26 @@ import (
 )
 
 const (
-	// followWait is how long a broker holds a question that finds nothing new. It bounds the age of
-	// what a quiet follower knows.
+	// followWait is how long a broker holds a request that finds nothing new. It limits the staleness of an idle
+	// follower.
 	followWait = 500 * time.Millisecond
-	// gatherTime is the pause after records were read, so that a busy log is not read one by one.
-	// It ends at once when a caller waits for records.
+	// gatherTime is the pause after records were read, so that a busy log is not read record by record. The pause ends
+	// at once when a caller waits for records.
 	gatherTime = 3 * time.Millisecond
 )
 
-// Sink receives what a follower reads. Calls for one partition do not overlap.
+// Sink receives the entries that a follower reads. Calls for one partition do not overlap.
 type Sink struct {
-	// Each receives entries of a partition, in order, void ones included, and the position after
-	// them.
+	// Each receives entries of a partition in order, including void ones, and the position after them.
 	Each func(partition int, entries []Entry, at Position)
 
-	// Gap is called when the log cannot be read on from where it was read: what followed was
-	// trimmed, or the log lost its end. What is known of the partition holds no more; the entries
-	// that follow begin with the start of the log.
+	// Gap is called when the follower cannot continue at its position, because the records after it were trimmed or the
+	// log lost its end. Everything known of the partition is then invalid. The next entries begin at the start of the
+	// log.
 	Gap func(partition int)
 }
 
-// Follower reads all partitions of a log, with one question under way at each leader.
+// Follower reads all partitions of a log. It has one request under way at each leader.
 type Follower struct {
 	log    *Log
 	client *kgo.Client
@@ -46,13 +45,13 @@ type Follower struct {
 
 	mu    sync.Mutex
 	at    []Position      // guarded by mu
-	known []time.Duration // when each partition was last known to be read to its end; guarded by mu
+	known []time.Duration // the last time each partition was known to be read to its end; guarded by mu
 	moved chan struct{}   // closed at the next progress; guarded by mu
-	hurry chan struct{}   // closed when somebody waits; guarded by mu
+	hurry chan struct{}   // closed when a caller waits; guarded by mu
 }
 
-// Follow returns a follower that reads from the given positions on, one for each partition, until
-// ctx ends or it is closed.
+// Follow returns a follower that reads from the given positions, one for each partition, until ctx ends or it is
+// closed.
 func (l *Log) Follow(ctx context.Context, from []Position, sink Sink) (*Follower, error) {
 	if len(from) != l.cfg.Partitions {
 		return nil, errors.New("a follower needs a position for each partition")
@@ -81,15 +80,15 @@ func (f *Follower) Close() {
 	<-f.done
 }
 
-// Positions returns what was read of each partition.
+// Positions returns the position up to which each partition was read.
 func (f *Follower) Positions() []Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]Position(nil), f.at...)
 }
 
-// Lag returns the time since it was last certain that everything in the log is read. It counts
-// the time in which the process is stopped.
+// Lag returns the time since the follower last knew that it had read the whole log. It includes time in which the
+// process is stopped.
 func (f *Follower) Lag() time.Duration {
 	now := kafka.SinceBoot()
 	f.mu.Lock()
@@ -101,8 +100,8 @@ func (f *Follower) Lag() time.Duration {
 	return lag
 }
 
-// Sync returns once the sink has everything that was in the log when Sync was called. Callers share
-// the questions about where the log ends.
+// Sync returns once the sink has everything that was in the log at the time of the call. Concurrent callers share the
+// requests for the end of the log.
 func (f *Follower) Sync(ctx context.Context) error {
 	if err := f.syncs.Commit(ctx); err != nil {
 		return fmt.Errorf("reading up to the end of the log of state: %w", err)
@@ -110,7 +109,7 @@ func (f *Follower) Sync(ctx context.Context) error {
 	return nil
 }
 
-// sync asks where the log ends and waits until that is read.
+// sync reads the end offsets of the log and waits until the follower has reached them.
 func (f *Follower) sync(ctx context.Context, _ []struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -121,7 +120,7 @@ func (f *Follower) sync(ctx context.Context, _ []struct{}) error {
 	return f.Await(ctx, ends)
 }
 
-// Await returns once the sink has what stands before the given offsets, one for each partition.
+// Await returns once the sink has all records before the given offsets, one for each partition.
 func (f *Follower) Await(ctx context.Context, ends []int64) error {
 	for {
 		moved, reached := f.reached(ends)
@@ -138,7 +137,8 @@ func (f *Follower) Await(ctx context.Context, ends []int64) error {
 	}
 }
 
-// reached reports whether the offsets are read, and has the next pause left out if they are not.
+// reached reports whether the offsets are read. If they are not, it cancels the next pause and returns the channel that
+// is closed at the next progress.
 func (f *Follower) reached(ends []int64) (moved chan struct{}, reached bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +155,7 @@ func (f *Follower) reached(ends []int64) (moved chan struct{}, reached bool) {
 	return nil, true
 }
 
-// run reads until ctx ends. After trouble the leaders are looked for again.
+// run reads until ctx ends. After an error it looks up the leaders again.
 func (f *Follower) run(ctx context.Context) {
 	defer close(f.done)
 	defer f.client.Close()
@@ -202,13 +202,13 @@ func (f *Follower) round(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// discover has the client know the brokers.
+// discover loads the list of brokers into the client.
 func (f *Follower) discover(ctx context.Context) error {
 	_, err := f.log.askLeaders(ctx, f.client)
 	return err
 }
 
-// read reads what one broker leads, until something fails.
+// read reads the partitions that one broker leads, until an error occurs.
 func (f *Follower) read(ctx context.Context, leader int32, partitions []int) error {
 	cursors := map[int]*cursor{}
 	for _, p := range partitions {
@@ -243,15 +243,14 @@ func (f *Follower) read(ctx context.Context, leader int32, partitions []int) err
 	return ctx.Err()
 }
 
-// cursor returns a cursor at what was read of a partition. It tells the partition's owner of
-// barriers.
+// cursor returns a cursor at the position of a partition. It reports barriers to the partition's owner in this process.
 func (f *Follower) cursor(partition int) *cursor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &cursor{at: f.at[partition], barrier: func(reign Reign, offset int64) { f.log.sawBarrier(partition, reign, offset) }}
 }
 
-// take hands on what a broker sent of a partition, and returns how many entries.
+// take passes a broker's records of a partition to the sink. It returns the number of entries.
 func (f *Follower) take(ctx context.Context, at *cursor, part fetched, asked time.Duration) (int, error) {
 	if isGap(part.err) {
 		f.log.cfg.Logger.Error("the log of state has a gap", "partition", part.partition, "after", at.at.Offset)
@@ -284,7 +283,8 @@ func (f *Follower) take(ctx context.Context, at *cursor, part fetched, asked tim
 	return len(entries), nil
 }
 
-// move notes what was read of a partition, and when that was known to be all, unless asked is 0.
+// move stores the position of a partition. asked is a time at which the partition was known to be read to its end, or
+// 0.
 func (f *Follower) move(partition int, at Position, asked time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -296,7 +296,7 @@ func (f *Follower) move(partition int, at Position, asked time.Duration) {
 	f.known[partition] = max(f.known[partition], asked)
 }
 
-// gather waits a little for further records, unless somebody waits for those that are there.
+// gather waits for further records, unless a caller waits for the ones that were read.
 func (f *Follower) gather(ctx context.Context) {
 	f.mu.Lock()
 	hurry := f.hurry
@@ -313,7 +313,7 @@ func (f *Follower) gather(ctx context.Context) {
 	}
 }
 
-// sawBarrier tells the owner of a partition in this process of a barrier.
+// sawBarrier reports a barrier to the owner of a partition in this process.
 func (l *Log) sawBarrier(partition int, reign Reign, offset int64) {
 	l.mu.Lock()
 	o := l.owners[partition]
@@ -326,7 +326,7 @@ func (l *Log) sawBarrier(partition int, reign Reign, offset int64) {
 	}
 }
 
-// sawVoid tells the owner of a partition in this process of void records.
+// sawVoid reports void records to the owner of a partition in this process.
 func (l *Log) sawVoid(partition int, entries []Entry) {
 	l.mu.Lock()
 	o := l.owners[partition]

@@ -19,12 +19,12 @@ import (
 
 var histories = flag.Int("histories", 40, "random histories of a partition of state")
 
-// TestReadersAgreeOnOneHistory has processes take a partition from each other, save, stand still and
-// have writes arrive late, while the broker fails now and then. All readers see one history: it
-// has everything that was acknowledged, and nothing that was refused.
+// TestReadersAgreeOnOneHistory runs processes that take a partition from each other, save, and stop. Some writes arrive
+// late, and the broker fails now and then. All readers must see one history, with everything that was acknowledged and
+// nothing that was refused.
 func TestReadersAgreeOnOneHistory(t *testing.T) {
 	t.Parallel()
-	room := make(chan struct{}, 16) // they mostly wait
+	room := make(chan struct{}, 16) // the runs mostly wait
 	var all sync.WaitGroup
 	var saved atomic.Int64
 	for seed := range *histories {
@@ -44,7 +44,7 @@ func TestReadersAgreeOnOneHistory(t *testing.T) {
 	}
 }
 
-// What became of a save, as its caller knows it.
+// The outcome of a save, as its caller knows it.
 const (
 	acknowledged = iota
 	refused
@@ -60,10 +60,10 @@ type history struct {
 
 	mu     sync.Mutex
 	fates  map[string]int // by value; guarded by mu
-	places []Position     // that owners had; guarded by mu
+	places []Position     // positions of owners; guarded by mu
 	all    []*process
 	faults []*kfake.FaultHandle // guarded by mu
-	saved  int                  // how many values count in the end
+	saved  int                  // the number of values that count in the end
 }
 
 // process is one node of the history.
@@ -74,7 +74,7 @@ type process struct {
 	wire    *gate
 	log     *Log
 	owner   *Owner
-	owners  []*Owner // all that it was
+	owners  []*Owner // all owners of this process
 	past    []Reign  // of former ownerships
 	saves   sync.WaitGroup
 }
@@ -86,7 +86,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	return h
 }
 
-// run lets the processes act at the same time and compares what readers see.
+// run lets the processes act concurrently and compares the views of the readers.
 func (h *history) run() {
 	live := new(recorded)
 	f, err := h.cluster.open(h.t, "live").Follow(h.t.Context(), make([]Position, 1), live.sink())
@@ -110,7 +110,7 @@ func (h *history) run() {
 	h.compare(f, live)
 }
 
-// act does a number of random things, one after another but for saves.
+// act does a number of random things, one after another; only saves may overlap.
 func (p *process) act() {
 	for step := range 20 {
 		switch n := p.random.IntN(20); {
@@ -132,7 +132,7 @@ func (p *process) act() {
 	}
 }
 
-// rest waits until nothing of the process is on its way, its callers waiting or not.
+// rest waits until no request of the process is under way, even one that its caller has given up.
 func (p *process) rest() {
 	p.saves.Wait()
 	for _, o := range p.owners {
@@ -141,7 +141,7 @@ func (p *process) rest() {
 	p.log.free[0].idle.Wait()
 }
 
-// take takes the partition, from the start or from where an owner was.
+// take takes the partition, from the start or from a former position of an owner.
 func (p *process) take() {
 	h := p.history
 	h.mu.Lock()
@@ -167,14 +167,14 @@ func (p *process) take() {
 	h.note(o.Position())
 }
 
-// note keeps a place for readers to begin at.
+// note stores a position for readers to begin at.
 func (h *history) note(at Position) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.places = append(h.places, at)
 }
 
-// settled notes what became of values.
+// settled stores the outcome of values.
 func (h *history) settled(err error, values ...string) {
 	fate := acknowledged
 	switch {
@@ -190,7 +190,7 @@ func (h *history) settled(err error, values ...string) {
 	}
 }
 
-// save saves one or two values beside what follows. Some callers have little patience.
+// save saves two values, often in parallel with the next step. Some callers give up early.
 func (p *process) save(step int) {
 	value, owner, patience := fmt.Sprint(p.name, "-save-", step), p.owner, time.Minute
 	if p.random.IntN(4) == 0 {
@@ -232,7 +232,7 @@ func (p *process) stand() {
 	time.AfterFunc(time.Duration(p.random.IntN(20))*time.Millisecond, p.wire.stop())
 }
 
-// forge has a write of a former ownership arrive now, which no broker knows the producer of.
+// forge sends a write of a former ownership now, under a producer that no broker knows.
 func (p *process) forge(step int) {
 	if len(p.past) == 0 {
 		return
@@ -241,10 +241,10 @@ func (p *process) forge(step int) {
 	batch := encode(owned, p.past[p.random.IntN(len(p.past))], []Record{{"both", []byte(value)}}, time.Now())
 	stamp(batch, identity{-1, -1, -1})
 	p.history.settled(errors.New("it is void"), value)
-	_, _ = p.log.sender.send(context.Background(), 0, batch) // it may fail as any
+	_, _ = p.log.sender.send(context.Background(), 0, batch) // it may fail like any request
 }
 
-// fail has the broker answer one of the next requests to append with an error.
+// fail makes the broker answer one of the next produce requests with an error, or moves the partition to a broker.
 func (h *history) fail(random *rand.Rand) {
 	faults := []*kerr.Error{kerr.RequestTimedOut, kerr.UnknownServerError, kerr.NotLeaderForPartition, kerr.OutOfOrderSequenceNumber}
 	if random.IntN(len(faults)+1) == 0 {
@@ -257,7 +257,7 @@ func (h *history) fail(random *rand.Rand) {
 	h.faults = append(h.faults, handle)
 }
 
-// recorded is what a reader saw that counts.
+// recorded holds the entries that count, as one reader saw them.
 type recorded struct {
 	mu      sync.Mutex
 	entries []string
@@ -309,7 +309,7 @@ func (h *history) compare(f *Follower, live *recorded) {
 	h.judge(whole)
 }
 
-// judge compares the history with what callers were told.
+// judge compares the history with the results that callers got.
 func (h *history) judge(whole *recorded) {
 	times := map[string]int{}
 	for _, entry := range whole.entries {

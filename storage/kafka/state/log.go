@@ -20,35 +20,35 @@ import (
 )
 
 var (
-	// ErrLost reports a partition that this process does not own, or not any more. What was to
-	// be saved does not count and never will.
+	// ErrLost reports a partition that this process does not own, or no longer owns. The records of the call do not
+	// count and never will.
 	ErrLost = errors.New("the partition has another owner")
 
-	// ErrUnknown reports records that may be in the log or come to be: the broker did not answer
-	// for as long as the caller, or the ownership, had time.
+	// ErrUnknown reports records that may be in the log or may still reach it: the broker did not answer before the
+	// caller's deadline or the end of the ownership.
 	ErrUnknown = errors.New("it is unknown whether the records are saved")
 
-	// ErrTooLarge reports records that exceed what one batch may hold. Nothing is saved.
+	// ErrTooLarge reports records that exceed one batch. Nothing is saved.
 	ErrTooLarge = errors.New("the records exceed one batch")
 
-	// ErrGap reports a position that the log cannot go on from: what follows it was trimmed, or
-	// the log ends before it. The reader starts over from the zero Position.
+	// ErrGap reports a position from which the log cannot continue: the records after it were trimmed, or the log ends
+	// before it. The reader starts over from the zero Position.
 	ErrGap = errors.New("the log does not have what follows the position")
 )
 
-// Reign is the number that an owner's records carry. The zero Reign is that of no owner: a
-// reader that begins with it takes every record before the first barrier for one that counts.
+// Reign is the number that an owner's records carry. The zero Reign belongs to no owner: for a reader that begins with
+// it, every record before the first barrier counts.
 type Reign uint64
 
-// Position is a place in a partition: the offset of the next record, and the reign of the last
-// barrier before it. The zero Position is the start of the log, wherever it is.
+// Position is a place in a partition: the offset of the next record, and the reign of the last barrier before it. The
+// zero Position is the start of the log, at any offset.
 type Position struct {
 	Offset int64
 	Reign  Reign
 }
 
-// Record is the value of a key; a nil value removes the key. Keys are not empty and do not
-// begin with a zero byte: those are the log's own.
+// Record is the value of a key. A nil value removes the key. A key is not empty and does not begin with a zero byte:
+// such keys belong to the log itself.
 type Record struct {
 	Key   string
 	Value []byte
@@ -58,7 +58,7 @@ type Record struct {
 type Entry struct {
 	Record
 	Offset int64
-	// Void marks a record that does not count: its writer was no owner any more.
+	// Void marks a record that does not count: its writer was no longer the owner.
 	Void bool
 	// Free marks a record that was appended without ownership.
 	Free bool
@@ -67,49 +67,48 @@ type Entry struct {
 // Config describes a log.
 type Config struct {
 	Brokers []string
-	// Dial makes connections; nil is the network's.
+	// Dial opens connections. If it is nil, connections go over the network.
 	Dial       kafka.DialFunc
 	Topic      string
 	Partitions int
 
-	// Replicas is the number of copies that a cluster keeps of a new topic. The default is the
-	// cluster's own.
+	// Replicas is the number of copies of a new topic in a cluster. The default is the cluster's own setting.
 	Replicas int
 
-	// Compact has the cluster compact the topic. It is not for the embedded broker, which serves
-	// nobody while it compacts: there the owners trim ([Log.Trim]).
+	// Compact makes the cluster compact the topic. Do not set it for the embedded broker, which serves no request while
+	// it compacts: there the owners trim ([Log.Trim]).
 	Compact bool
 
-	// Name is this process's name in barriers, for people who read the topic.
+	// Name is this process's name in barriers. It helps people who read the topic.
 	Name   string
 	Logger *slog.Logger
 }
 
-// Log is a topic of state. Its methods may be called at the same time.
+// Log is a topic of state. Its methods may be called concurrently.
 type Log struct {
 	cfg Config
-	// client carries all requests but those of followers, which wait at the broker and would
-	// hold up others on the same connection.
+	// client carries all requests except those of followers. Requests of followers wait at the broker and would delay
+	// others on the same connection.
 	client    *kgo.Client
 	sender    *sender
 	free      []*appender
 	anonymous anonymous
 
 	mu       sync.Mutex
-	owners   map[int]*Owner   // the newest of each partition; guarded by mu
+	owners   map[int]*Owner   // the newest owner of each partition; guarded by mu
 	barriers map[int]Position // the newest barrier that a follower saw, and its offset; guarded by mu
 }
 
 const (
 	// clientID names this program in the logs of brokers.
 	clientID = "svc"
-	// dialTime bounds one attempt to connect.
+	// dialTime limits one connection attempt.
 	dialTime = 2 * time.Second
-	// requestTime bounds one request.
+	// requestTime limits one request.
 	requestTime = 10 * time.Second
-	// compactLag is the age from which on a cluster compacts records.
+	// compactLag is the minimum age of records that a cluster compacts.
 	compactLag = 24 * time.Hour
-	// largestBatch is the largest batch that the topic takes.
+	// largestBatch is the maximum batch size of the topic, in bytes.
 	largestBatch = 8 << 20
 )
 
@@ -136,7 +135,7 @@ func connect(cfg Config) (*kgo.Client, error) {
 	options := []kgo.Opt{
 		kgo.SeedBrokers(cfg.Brokers...), kgo.ClientID(clientID), kgo.DialTimeout(dialTime),
 		kgo.RetryTimeout(requestTime), kgo.MetadataMinAge(leadersAge),
-		// Later versions name topics by numbers, which a request of ours would have to know.
+		// Later versions identify topics by ids, which our own requests would have to know.
 		kgo.MaxVersions(kversion.V3_0_0()),
 	}
 	if cfg.Dial != nil {
@@ -151,12 +150,11 @@ func connect(cfg Config) (*kgo.Client, error) {
 	return client, nil
 }
 
-// Close drops the connections. Owners and followers end before it.
+// Close closes the connections. Owners and followers must end first.
 func (l *Log) Close() { l.client.Close() }
 
-// Ensure returns once the topic exists with its settings. It creates a missing topic and
-// refuses one with another partition count with [kafka.ErrPartitions]. While no broker answers
-// it tries again until ctx ends.
+// Ensure returns once the topic exists with its settings. It creates a missing topic. If the topic has another
+// partition count, it returns [kafka.ErrPartitions]. While no broker answers it retries until ctx ends.
 func (l *Log) Ensure(ctx context.Context) error {
 	topic, err := kafka.NewTopic(l.topic())
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// markGroup is the group without members that the marks are positions of.
+// markGroup is the group without members that stores the marks as positions.
 func (l *Log) markGroup() string { return l.cfg.Topic + "-projected" }
 
-// Mark notes, for all nodes, up to which positions the log is projected: a start and a new owner
-// read from there on. Marks are as durable as the log. A cluster forgets them a week after they
-// were written, so they are written again at least daily; without a mark a partition is read whole.
+// Mark stores, for all nodes, the positions up to which the log is projected. After a start, and after a change of
+// owners, reading begins there. Marks are as durable as the log. A cluster forgets a mark a week after it was written,
+// so marks must be rewritten at least daily; without a mark the whole partition is read.
 //
-// Trouble with the brokers is waited out until ctx ends.
+// Mark retries after broker errors until ctx ends.
 //
-// Marks are not fenced. That of an owner that is no more only repeats work: it is true, since
-// the log does not change, and lower than that of its successor.
+// Marks are not fenced. A mark of a former owner only repeats work: it stays correct, since the log does not change,
+// and it is lower than the successor's mark.
 func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
 	notes := make(map[int]note, len(marks))
 	for partition, at := range marks {
@@ -30,13 +30,13 @@ func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
 	return l.note(ctx, l.markGroup(), notes)
 }
 
-// note is an offset of a partition with a text beside it.
+// note is an offset of a partition with a text.
 type note struct {
 	offset int64
 	text   string
 }
 
-// note notes offsets as positions of a group without members.
+// note stores offsets as positions of a group without members.
 func (l *Log) note(ctx context.Context, group string, notes map[int]note) error {
 	if len(notes) == 0 {
 		return nil
@@ -66,12 +66,11 @@ func (l *Log) note(ctx context.Context, group string, notes map[int]note) error 
 	})
 }
 
-// Marks returns the marks of all partitions, with one request. A partition without one has the
-// zero Position.
+// Marks returns the marks of all partitions with one request. A partition without a mark has the zero Position.
 func (l *Log) Marks(ctx context.Context) ([]Position, error) {
 	marks := make([]Position, l.cfg.Partitions)
 	err := l.notes(ctx, l.markGroup(), func(partition int, one note) {
-		if reign, err := strconv.ParseUint(one.text, 16, 64); err == nil { // else it is no mark of this program
+		if reign, err := strconv.ParseUint(one.text, 16, 64); err == nil { // otherwise another program wrote the mark
 			marks[partition] = Position{one.offset, Reign(reign)}
 		}
 	})
@@ -119,21 +118,20 @@ func (l *Log) notesIn(answer *kmsg.OffsetFetchResponse, yield func(partition int
 	return nil
 }
 
-// Archive says that a partition holds its whole state from a barrier on: what was saved before it was
-// saved again after it.
+// Archive states that a partition holds its whole state from a barrier on: all older records were saved again after it.
 type Archive struct {
 	Barrier int64
-	// End is the offset after what was saved again, Bytes about its size.
+	// End is the offset after the records that were saved again. Bytes is their approximate size.
 	End   int64
 	Bytes int64
 	At    time.Time
 }
 
-// archiveGroup is the group without members that notes archives.
+// archiveGroup is the group without members that stores the archives as positions.
 func (l *Log) archiveGroup() string { return l.cfg.Topic + "-archived" }
 
-// NoteArchives notes archives for later owners; the zero Archive takes back what was noted. As with marks, what a cluster forgets only
-// repeats work.
+// NoteArchives stores archives for later owners. The zero Archive withdraws the stored one. As with marks, a note that
+// the cluster forgets only repeats work.
 func (l *Log) NoteArchives(ctx context.Context, archives map[int]Archive) error {
 	notes := make(map[int]note, len(archives))
 	for partition, a := range archives {
@@ -142,7 +140,7 @@ func (l *Log) NoteArchives(ctx context.Context, archives map[int]Archive) error 
 	return l.note(ctx, l.archiveGroup(), notes)
 }
 
-// Archives returns the archives of all partitions. A partition without one has the zero Archive.
+// Archives returns the archives of all partitions. A partition without an archive has the zero Archive.
 func (l *Log) Archives(ctx context.Context) ([]Archive, error) {
 	archives := make([]Archive, l.cfg.Partitions)
 	err := l.notes(ctx, l.archiveGroup(), func(partition int, one note) {
@@ -155,7 +153,7 @@ func (l *Log) Archives(ctx context.Context) ([]Archive, error) {
 	return archives, err
 }
 
-// patiently repeats what may succeed later until it does or ctx ends.
+// patiently retries do until it succeeds, fails for good, or ctx ends.
 func patiently(ctx context.Context, do func() error) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		err := do()

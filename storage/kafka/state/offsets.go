@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Places in a partition that a broker knows by a number in place of a time.
+// Special timestamps that stand for positions in a partition.
 const (
 	latest   = -1
 	earliest = -2
@@ -34,7 +34,7 @@ func (l *Log) partitions() []int {
 	return all
 }
 
-// offset returns one place of one partition.
+// offset returns the offset at a position of one partition.
 func (l *Log) offset(ctx context.Context, partition int, place int64) (int64, error) {
 	offsets, err := l.offsets(ctx, []int{partition}, place)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *Log) offset(ctx context.Context, partition int, place int64) (int64, er
 	return offsets[0], nil
 }
 
-// offsets returns the offsets at a place of partitions, in their order, with one request per leader.
+// offsets returns the offsets at a position of partitions, in the order of partitions, with one request per leader.
 func (l *Log) offsets(ctx context.Context, partitions []int, place int64) ([]int64, error) {
 	topic := kmsg.NewListOffsetsRequestTopic()
 	topic.Topic = l.cfg.Topic
@@ -78,8 +78,8 @@ func (l *Log) offsets(ctx context.Context, partitions []int, place int64) ([]int
 	return offsets, nil
 }
 
-// Sizes returns how many bytes each partition takes on disk, in its largest replica. An owner compares
-// it with what lives to decide when to begin a checkpoint.
+// Sizes returns the size of each partition on disk in bytes, from its largest replica. An owner compares it with the
+// size of the live records to decide when to begin a checkpoint.
 func (l *Log) Sizes(ctx context.Context) ([]int64, error) {
 	topic := kmsg.NewDescribeLogDirsRequestTopic()
 	topic.Topic = l.cfg.Topic
@@ -108,10 +108,10 @@ func (l *Log) Sizes(ctx context.Context) ([]int64, error) {
 	return sizes, nil
 }
 
-// Trim deletes the records of a partition before an offset, as far as whole files of the log
-// allow. Only what was saved again after the barrier of a checkpoint may be trimmed, and only
-// before that barrier: see [Owner.Checkpoint]. The newest record always stays, since the
-// embedded broker takes the next offset from it after a restart.
+// Trim deletes the records of a partition before an offset, as far as whole files of the log allow. The caller may trim
+// only records that were saved again after the barrier of a checkpoint, and only before that barrier: see
+// [Owner.Checkpoint]. The newest record always stays, since the embedded broker derives the next offset from it after a
+// restart.
 func (l *Log) Trim(ctx context.Context, partition int, before int64) error {
 	start, err := l.offset(ctx, partition, earliest)
 	if err != nil {
@@ -144,8 +144,8 @@ func (l *Log) Trim(ctx context.Context, partition int, before int64) error {
 	return nil
 }
 
-// isGap reports an offset that the log does not have.
+// isGap reports whether the log lacks the requested offset.
 func isGap(err error) bool { return errors.Is(err, kerr.OffsetOutOfRange) }
 
-// final reports an error that does not pass.
+// final reports whether a retry cannot help.
 func final(err error) bool { return errors.Is(err, ErrGap) || errors.Is(err, errCorrupt) }

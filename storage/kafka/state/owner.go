@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Owner writes one partition. Its methods may be called at the same time.
+// Owner writes one partition. Its methods may be called concurrently.
 type Owner struct {
 	log       *Log
 	partition int
@@ -20,26 +20,25 @@ type Owner struct {
 	first int64 // the offset of its first barrier
 	queue queue
 
-	// Only one goroutine, that of the queue, writes.
+	// Only the goroutine of the queue writes.
 	writer writer
 
 	mu     sync.Mutex
-	next   int64              // the offset of the next record, as far as is known; guarded by mu
-	reign  Reign              // the present one; guarded by mu
-	reigns map[Reign]struct{} // all of this owner; guarded by mu
+	next   int64              // the offset of the next record, as far as known; guarded by mu
+	reign  Reign              // the current reign; guarded by mu
+	reigns map[Reign]struct{} // all reigns of this owner; guarded by mu
 	over   bool               // lost is closed; guarded by mu
 }
 
-// Take makes this process the owner of a partition. It hands what the partition has from a
-// position up to its own barrier to each, in order, void entries included, and returns the
-// owner, which lasts until another one takes the partition, ctx ends or it is closed.
+// Take makes this process the owner of a partition. It passes the entries from a position up to the new barrier to
+// each, in order and including void ones. The returned owner lasts until another owner takes the partition, ctx ends,
+// or it is closed.
 //
-// Later, met is called with the keys of void records that come to light: their present values
-// are to be saved again, or removed where there is none. Calls of met may overlap, and must not
-// wait for a save.
+// Later, met is called with the keys of void records as they appear. The caller then saves their current values again,
+// or removes the keys that have none. Calls of met may overlap, and must not wait for a save.
 //
-// It fails with [ErrLost] if somebody else takes the partition at the same time, and with
-// [ErrGap] if the log does not have what follows the position.
+// Take returns [ErrLost] if another process takes the partition at the same time, and [ErrGap] if the log lacks the
+// records after the position.
 func (l *Log) Take(ctx context.Context, partition int, from Position, each func([]Entry), met func(keys []string)) (*Owner, error) {
 	o, err := l.take(ctx, partition, from, each, met)
 	if err != nil {
@@ -68,7 +67,7 @@ func (l *Log) take(ctx context.Context, partition int, from Position, each func(
 	return o, nil
 }
 
-// enter makes an owner the one that followers tell of what they see.
+// enter registers an owner, so that followers of this process report barriers and void records to it.
 func (l *Log) enter(o *Owner) {
 	l.mu.Lock()
 	before, seen := l.owners[o.partition], l.barriers[o.partition]
@@ -82,7 +81,7 @@ func (l *Log) enter(o *Owner) {
 	}
 }
 
-// leave takes an owner out.
+// leave unregisters an owner.
 func (l *Log) leave(o *Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,8 +110,8 @@ func (o *Owner) begin(from Position, each func([]Entry)) error {
 	return nil
 }
 
-// announce appends the first barrier. A broker that refuses the producer for another reason than
-// a newer one is asked for a newer identity: a barrier too many does no harm.
+// announce appends the first barrier. If the broker refuses the producer and no newer producer exists, announce raises
+// the epoch and tries again: an extra barrier does no harm.
 func (o *Owner) announce() (int64, error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		offset, _, err := o.writer.append(o.ctx, barrier, o.reign, []Record{o.barrier(o.reign)})
@@ -138,9 +137,8 @@ func (o *Owner) barrier(reign Reign) Record {
 	return Record{Key: barrierKey(reign), Value: []byte(o.log.cfg.Name)}
 }
 
-// Save appends records, all or none, and returns once they are stored and count. Saves are
-// stored in the order of their calls. After an [ErrUnknown] the records may count, or come to;
-// after any other error they do not and never will.
+// Save appends records, all or none, and returns once they are stored and count. Saves are stored in the order of their
+// calls. After an [ErrUnknown] the records may count now or later; after any other error they do not and never will.
 func (o *Owner) Save(ctx context.Context, records []Record) error {
 	if err := o.queue.do(ctx, owned, records); err != nil {
 		return fmt.Errorf("saving to partition %d: %w", o.partition, err)
@@ -148,19 +146,18 @@ func (o *Owner) Save(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// Position returns the place after the last record of this owner that is known to count.
+// Position returns the position after the last record of this owner that is known to count.
 func (o *Owner) Position() Position {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return Position{o.next, o.reign}
 }
 
-// Lost returns a channel that is closed once it is known that the partition has another owner, or
-// that the log is not the one that this owner has read. A [Follower] of the same [Log] finds out
-// while nothing is saved.
+// Lost returns a channel that is closed once the partition is known to have another owner, or the log is not the one
+// that this owner has read. While nothing is saved, a [Follower] of the same [Log] detects this.
 func (o *Owner) Lost() <-chan struct{} { return o.lost }
 
-// Close ends the owner's right to write, once what it was given is stored or refused, within the
+// Close ends the owner's right to write. It first waits until the pending saves are stored or refused, for at most the
 // time of a request.
 func (o *Owner) Close() {
 	o.queue.close(ErrLost)
@@ -180,7 +177,7 @@ func (o *Owner) Close() {
 	o.log.leave(o)
 }
 
-// lose ends the owner because there is another one.
+// lose ends the owner because another owner exists.
 func (o *Owner) lose() {
 	o.queue.close(ErrLost)
 	o.mu.Lock()
@@ -198,7 +195,7 @@ func (o *Owner) isOver() bool {
 	return o.over
 }
 
-// isMine reports whether a reign is one of this owner.
+// isMine reports whether a reign belongs to this owner.
 func (o *Owner) isMine(reign Reign) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -206,16 +203,16 @@ func (o *Owner) isMine(reign Reign) bool {
 	return mine
 }
 
-// advance sets the place after what is known to count.
+// advance sets the position after the records that are known to count.
 func (o *Owner) advance(next int64, reign Reign) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.next, o.reign = next, reign
 }
 
-// Checkpoint appends a barrier of this owner and returns its offset. Once everything that lives
-// is saved again after it, and no reader needs what was before, the log may be trimmed up to it:
-// what is left then begins with a barrier and holds the whole state.
+// Checkpoint appends a barrier of this owner and returns its offset. The log may be trimmed up to it once all live
+// records are saved again after it and no reader needs the records before it. The rest then begins with a barrier and
+// holds the whole state.
 func (o *Owner) Checkpoint(ctx context.Context) (int64, error) {
 	s := &save{kind: barrier, records: []Record{{}}, done: make(chan error, 1)}
 	if err := o.queue.wait(ctx, s); err != nil {

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// batchBytes bounds the saves that are appended together. One save may exceed it.
+// batchBytes limits the saves that are appended together. One save may exceed it.
 const batchBytes = 512 << 10
 
-// queue gathers what concurrent callers save, in the order of their calls, while the batch
-// before is under way.
+// queue collects the saves of concurrent callers, in the order of their calls, while the previous batch is under way.
 type queue struct {
-	// flush appends records of a kind and returns the offset of the first. Its error says whether they
-	// may be in the log.
+	// flush appends records of a kind and returns the offset of the first. Its error distinguishes whether they may be
+	// in the log.
 	flush func(kind, []Record) (int64, error)
 
 	mu      sync.Mutex
 	waiting []*save
 	running bool
-	closed  error // refuses later saves, if it is set
+	closed  error // if set, the error of later saves
 	idle    sync.WaitGroup
 }
 
@@ -28,11 +27,12 @@ type save struct {
 	kind    kind
 	records []Record
 	size    int
-	offset  int64 // of the first record, once done has nil
+	offset  int64 // offset of the first record, once done has nil
 	done    chan error
 }
 
-// do returns once records are flushed. A caller whose context ends first learns whether they were sent.
+// do returns once records are flushed. If the caller's context ends first, the error distinguishes whether they were
+// sent.
 func (q *queue) do(ctx context.Context, what kind, records []Record) error {
 	if len(records) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (q *queue) do(ctx context.Context, what kind, records []Record) error {
 	return q.wait(ctx, &save{kind: what, records: records, size: size, done: make(chan error, 1)})
 }
 
-// wait is do for a save that may be any.
+// wait enqueues a save and waits for its result, like do. A save without records is a barrier.
 func (q *queue) wait(ctx context.Context, s *save) error {
 	if err := q.add(s); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (q *queue) add(s *save) error {
 	return nil
 }
 
-// remove takes a save back and reports whether it still waited.
+// remove withdraws a save. It returns false if the save no longer waits.
 func (q *queue) remove(s *save) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,7 +87,7 @@ func (q *queue) remove(s *save) bool {
 	return false
 }
 
-// run flushes what waits until nothing does.
+// run flushes the waiting saves until none is left.
 func (q *queue) run() {
 	for {
 		saves := q.take()
@@ -121,7 +121,7 @@ func (q *queue) take() (saves []*save) {
 	return saves
 }
 
-// joins reports whether the save at a place goes into the batch of those before it.
+// joins reports whether the save at index n joins the batch of the saves before it.
 func (q *queue) joins(n, size int) bool {
 	return q.waiting[n].kind != barrier && q.waiting[0].kind != barrier && size+q.waiting[n].size <= batchBytes
 }

@@ -15,8 +15,8 @@ import (
 	"svc/storage/kafka/broker"
 )
 
-// lossy makes connections of which the next answer is lost, once lose is set. The broker has
-// done by then what was asked for; lost is called before the client learns of it.
+// lossy makes connections that lose the next answer once lose is set. By then the broker has executed the request. lost
+// is called before the client learns of the failure.
 type lossy struct {
 	lose atomic.Bool
 	lost func()
@@ -45,9 +45,9 @@ func (c lossyConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestABrokerEndsBeforeItAnswers ends the embedded broker between an append and its answer, by a stop
-// and as a kill does, and with nothing left of what it knew of producers. The owner goes on, what
-// it saved is there once, and its predecessor is still refused.
+// TestABrokerEndsBeforeItAnswers ends the embedded broker between an append and its answer: by a stop, by a kill, and
+// by a kill that also loses the producer state. The owner continues, its saves are in the log once, and its predecessor
+// is still refused.
 func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 	t.Parallel()
 	stop := func(_ string, b *broker.Broker) error { return b.Close() }

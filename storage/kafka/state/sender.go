@@ -13,34 +13,33 @@ import (
 )
 
 const (
-	// leadersAge is the least pause between two looks at the leaders.
+	// leadersAge is the minimum pause between two look-ups of the leaders.
 	leadersAge = 20 * time.Millisecond
-	// requestBytes is the target size of one request to append.
+	// requestBytes is the target size of one produce request.
 	requestBytes = 16 << 20
 )
 
 // errNoAnswer reports an answer that lacks a partition.
 var errNoAnswer = errors.New("the answer does not name the partition")
 
-// sender sends batches to the leaders of their partitions. Each leader has one request under way,
-// and the next one takes everything that came meanwhile: a broker that forces its log
-// forces it once for all partitions.
+// sender sends batches to the leaders of their partitions. Each leader has one request under way, and the next request
+// takes all batches that arrived meanwhile. A broker that syncs its log therefore syncs once for all partitions.
 type sender struct {
 	log *Log
 
 	mu      sync.Mutex
 	leaders []int32         // by partition, nil while unknown; guarded by mu
-	looked  time.Time       // when they were asked for; guarded by mu
+	looked  time.Time       // time of the last look-up; guarded by mu
 	lanes   map[int32]*lane // by leader; guarded by mu
 }
 
-// lane is the way to one broker.
+// lane queues the batches for one broker.
 type lane struct {
 	waiting []*sending
 	busy    bool
 }
 
-// sending is a batch on its way.
+// sending is a batch that is queued or under way.
 type sending struct {
 	partition int
 	batch     []byte
@@ -55,8 +54,7 @@ type sent struct {
 
 func newSender(l *Log) *sender { return &sender{log: l, lanes: map[int32]*lane{}} }
 
-// send sends a batch once and returns the offset of its first record. If ctx ends, the batch may
-// still be sent.
+// send sends a batch once and returns the offset of its first record. If ctx ends, the batch may still be sent later.
 func (s *sender) send(ctx context.Context, partition int, batch []byte) (int64, error) {
 	leaders, err := s.log.leadersOf(ctx)
 	if err != nil {
@@ -84,7 +82,7 @@ func (s *sender) send(ctx context.Context, partition int, batch []byte) (int64, 
 	}
 }
 
-// run sends what waits in a lane until nothing does.
+// run sends the waiting batches of a lane until none is left.
 func (s *sender) run(leader int32, way *lane) {
 	for {
 		s.mu.Lock()
@@ -98,14 +96,14 @@ func (s *sender) run(leader int32, way *lane) {
 	}
 }
 
-// take takes what one request carries: one batch of a partition at most.
+// take removes the batches of the next request from the queue: at most one batch per partition.
 func (w *lane) take() (taken []*sending) {
 	size, seen := 0, map[int]bool{}
 	var rest []*sending
 	for _, one := range w.waiting {
 		if seen[one.partition] || len(taken) > 0 && size+len(one.batch) > requestBytes {
 			rest = append(rest, one)
-			seen[one.partition] = true // keeps the order
+			seen[one.partition] = true // preserves the order
 			continue
 		}
 		seen[one.partition] = true
@@ -116,7 +114,7 @@ func (w *lane) take() (taken []*sending) {
 	return taken
 }
 
-// request sends batches in one request and tells each what became of it.
+// request sends batches in one request and reports the result of each.
 func (s *sender) request(leader int32, batches []*sending) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*requestTime)
 	defer cancel()
@@ -154,14 +152,14 @@ func (s *sender) request(leader int32, batches []*sending) {
 	}
 }
 
-// forget has the leaders asked for before the next batch is sent.
+// forget makes the next batch look up the leaders first.
 func (s *sender) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaders = nil
 }
 
-// leadersOf returns the leader of each partition. It asks when one is unknown or was wrong.
+// leadersOf returns the leader of each partition. It asks the cluster if a leader is unknown or was wrong.
 func (l *Log) leadersOf(ctx context.Context) ([]int32, error) {
 	s := l.sender
 	s.mu.Lock()
@@ -181,7 +179,7 @@ func (l *Log) leadersOf(ctx context.Context) ([]int32, error) {
 	return leaders, nil
 }
 
-// askLeaders asks for the leaders, which a client must do before it knows the brokers.
+// askLeaders asks the cluster for the leaders. A client must do so before it knows the brokers.
 func (l *Log) askLeaders(ctx context.Context, client *kgo.Client) ([]int32, error) {
 	request := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// store appends records of a kind and makes sure that they count. It returns the offset of the first.
+// store appends records of a kind and ensures that they count. It returns the offset of the first.
 func (o *Owner) store(what kind, records []Record) (int64, error) {
 	for {
 		if err := o.ready(); err != nil {
@@ -21,7 +21,7 @@ func (o *Owner) store(what kind, records []Record) (int64, error) {
 			o.lose()
 			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
-		// It is in doubt, or was refused for a reason that the log itself can tell.
+		// The batch may be in the log, or was refused for a reason that the log itself shows.
 		offset, stored, err := o.settle(what, fenced(err), doubt)
 		switch {
 		case stored:
@@ -34,7 +34,8 @@ func (o *Owner) store(what kind, records []Record) (int64, error) {
 	}
 }
 
-// ready returns why nothing can be appended any more. It takes another identity where the numbers end.
+// ready returns an error if nothing can be appended any more. It takes a new identity if the sequence numbers are used
+// up.
 func (o *Owner) ready() error {
 	if o.isOver() {
 		return errors.New("another owner is known")
@@ -49,7 +50,7 @@ func (o *Owner) ready() error {
 	return nil
 }
 
-// attempt appends records and looks at what others have appended before them.
+// attempt appends records and reads the records that others appended before them.
 func (o *Owner) attempt(what kind, records []Record) (offset int64, doubt bool, err error) {
 	reign := o.Position().Reign
 	if what == barrier {
@@ -75,8 +76,8 @@ func (o *Owner) attempt(what kind, records []Record) (offset int64, doubt bool, 
 	return offset, false, nil
 }
 
-// follows returns an error if an offset that the log gave is before the owner's position: the log
-// lost its end, and with it saves that were acknowledged.
+// follows returns an error if the offset of an append lies before the owner's position: the log lost its end, and with
+// it acknowledged saves.
 func (o *Owner) follows(offset int64) error {
 	known := o.Position().Offset
 	if offset >= known {
@@ -95,18 +96,18 @@ func (o *Owner) another() Reign {
 	return reign
 }
 
-// sight describes the log after an owner's position.
+// sight describes the records after an owner's position.
 type sight struct {
 	foreign bool // another owner's barrier
-	// stored is whether it has records of this owner that count, and where they begin. What was
-	// appended before them by others is not this owner's.
+	// stored means that there are records of this owner that count. offset is the offset of the first. Records that
+	// others appended before it do not belong to this owner.
 	stored bool
 	offset int64
 }
 
 // look reads from the owner's position up to an offset.
 func (o *Owner) look(end int64) (seen sight, err error) {
-	until := end // where the owner's rule ends
+	until := end // the offset at which the ownership ends
 	at := &cursor{at: o.Position(), barrier: func(reign Reign, offset int64) {
 		if offset < until && !o.isMine(reign) {
 			seen.foreign, until = true, offset
@@ -133,11 +134,11 @@ func (o *Owner) look(end int64) (seen sight, err error) {
 	return seen, err
 }
 
-// settle finds out whether the last batch is in the log, and makes sure that it will not come
-// later if it is not: it raises the producer's epoch, so that the broker refuses what may
-// still be on its way, and appends a barrier of a new reign, so that it would be void. It
-// returns the offset of the batch, or of the barrier if the batch was one. An owner whose epoch
-// was refused does not raise it again; a batch without doubt was then refused for good.
+// settle finds out whether the last batch is in the log. If it is not, settle ensures that it will never count: it
+// raises the producer's epoch, so that the broker refuses a batch that is still under way, and appends a barrier of a
+// new reign, so that the batch would be void. It returns the offset of the batch, or of the barrier if the batch was
+// one. If the broker refused the owner's epoch, settle does not raise it again; without doubt, the batch was then
+// refused for good.
 func (o *Owner) settle(what kind, refused, doubt bool) (offset int64, stored bool, err error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		var seen sight
@@ -169,14 +170,14 @@ func (o *Owner) settle(what kind, refused, doubt bool) (offset int64, stored boo
 	}
 }
 
-// renew begins a new reign of this owner and tells what the log has between the position and the
-// barrier, whose offset it returns.
+// renew begins a new reign of this owner. It returns what the log has between the position and the barrier, and the
+// offset of the barrier.
 func (o *Owner) renew() (seen sight, offset int64, err error) {
 	end, err := o.log.offset(o.ctx, o.partition, latest)
 	if err != nil {
 		return seen, 0, err
 	}
-	// An owner that is lost does not raise the epoch over that of its successor.
+	// A lost owner must not raise the epoch above the epoch of its successor.
 	if seen, err = o.look(end); err != nil || seen.foreign {
 		return seen, 0, err
 	}
@@ -210,9 +211,9 @@ const (
 	yieldPause = 20 * time.Millisecond
 )
 
-// yield is called when somebody else has raised the epoch. What this owner has in doubt may come to
-// light until the barrier of its successor stands in the log, so that is waited for. Where
-// nothing is in doubt, one look is enough.
+// yield is called when another process has raised the epoch. A batch of this owner that is in doubt may still appear
+// until the successor's barrier is in the log, so yield waits for that barrier. If nothing is in doubt, one look is
+// enough.
 func (o *Owner) yield(certain bool) (seen sight, err error) {
 	ctx, cancel := context.WithTimeout(o.ctx, yieldTime)
 	defer cancel()
@@ -229,5 +230,5 @@ func (o *Owner) yield(certain bool) (seen sight, err error) {
 	return sight{}, errSuperseded
 }
 
-// errSuperseded reports that another process prepares to own the partition.
+// errSuperseded reports that another process is about to own the partition.
 var errSuperseded = errors.New("another process raised the epoch of the partition's producer")

@@ -17,7 +17,7 @@ import (
 
 const testTopic = "state"
 
-// patience bounds every wait of the tests.
+// patience limits every wait of the tests.
 const patience = 30 * time.Second
 
 // startBroker returns an embedded broker on a folder.
@@ -32,7 +32,7 @@ func startBroker(t testing.TB, cfg broker.Config) *broker.Broker {
 	return b
 }
 
-// cluster is where a test finds its log.
+// cluster locates the log of a test.
 type cluster struct {
 	brokers    []string
 	topic      string
@@ -43,7 +43,7 @@ type cluster struct {
 // openCluster returns a cluster with an empty topic for a log.
 type openCluster func(t testing.TB, partitions int) *cluster
 
-// embedded opens a broker of its own for the test.
+// embedded opens a new broker for each test.
 func embedded(sync bool) openCluster {
 	return func(t testing.TB, partitions int) *cluster {
 		t.Helper()
@@ -79,13 +79,13 @@ func ensured(t testing.TB, c *cluster) *cluster {
 	return c
 }
 
-// open returns a log of a process with a name.
+// open returns a log for a process with this name.
 func (c *cluster) open(t testing.TB, name string) *Log {
 	t.Helper()
 	return c.openOver(t, name, nil)
 }
 
-// openOver is open over connections that dial makes.
+// openOver is open with connections from dial.
 func (c *cluster) openOver(t testing.TB, name string, dial kafka.DialFunc) *Log {
 	t.Helper()
 	l, err := Open(Config{
@@ -99,8 +99,7 @@ func (c *cluster) openOver(t testing.TB, name string, dial kafka.DialFunc) *Log 
 	return l
 }
 
-// gate makes connections of a process that can be stopped: nothing leaves it or reaches it
-// meanwhile.
+// gate makes connections of a process that can be stopped: meanwhile nothing leaves or reaches the process.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed while the process runs
@@ -112,7 +111,7 @@ func newGate() *gate {
 	return g
 }
 
-// stop stops the process, until the returned function is called.
+// stop stops the process until the returned function is called.
 func (g *gate) stop() (resume func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -153,7 +152,7 @@ func (c gatedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// memory is what a reader of a partition knows.
+// memory holds the state of a partition as one reader knows it.
 type memory struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -193,7 +192,7 @@ func (m *memory) String() string {
 	return fmt.Sprint(m.values, m.void)
 }
 
-// sink returns a sink that keeps one partition in the memory.
+// sink returns a sink that stores one partition in the memory.
 func (m *memory) sink() Sink {
 	return Sink{
 		Each: func(_ int, entries []Entry, at Position) {
@@ -227,7 +226,7 @@ func put(t testing.TB, o *Owner, key, value string) {
 	}
 }
 
-// expect compares what a reader knows.
+// expect compares the state that a reader knows.
 func expect(t testing.TB, who string, m *memory, want string) {
 	t.Helper()
 	if got := m.String(); got != want {
@@ -235,7 +234,7 @@ func expect(t testing.TB, who string, m *memory, want string) {
 	}
 }
 
-// eventually waits until ready says so.
+// eventually waits until ready returns true.
 func eventually(t testing.TB, what string, ready func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -13,22 +13,21 @@ import (
 const (
 	// firstPause and lastPause are the pauses between two attempts of one request.
 	firstPause, lastPause = 5 * time.Millisecond, 500 * time.Millisecond
-	// transactionTime is a required field of a request. There are no transactions.
+	// transactionTime is a required field of a request. The log uses no transactions.
 	transactionTime = time.Minute
 )
 
-// writer appends batches to one partition, one after another, under one identity. It is not for
-// concurrent use.
+// writer appends batches to one partition, one after another, under one identity. It is not safe for concurrent use.
 type writer struct {
 	log       *Log
 	partition int
 	who       identity
 }
 
-// append appends records as one batch and returns the offset of the first. It repeats an attempt
-// that appended nothing and may succeed later, until ctx ends. One in doubt, which may have
-// appended the batch and did not say so, it repeats only for free records: under the same
-// number, so that the broker appends them once. What an owner has in doubt is settled by reading.
+// append appends records as one batch and returns the offset of the first. It repeats an attempt that appended nothing
+// and may succeed later, until ctx ends. doubt means that an attempt may have appended the batch without saying so. For
+// free records append repeats such an attempt, under the same number, so that the broker appends them once. For an
+// owner's records the caller resolves the doubt by reading the log.
 func (w *writer) append(ctx context.Context, what kind, reign Reign, records []Record) (offset int64, doubt bool, err error) {
 	batch := encode(what, reign, records, time.Now())
 	stamp(batch, w.who)
@@ -50,11 +49,11 @@ func (w *writer) append(ctx context.Context, what kind, reign Reign, records []R
 	}
 }
 
-// lastSequence is where a writer takes another identity: brokers differ in what follows the
-// largest number.
+// lastSequence is the sequence number after which a writer takes a new identity. Brokers differ in the number that
+// follows the largest one.
 const lastSequence = 1<<31 - 1 - 1<<20
 
-// spent reports that the writer needs another identity.
+// spent reports whether the writer needs a new identity.
 func (w *writer) spent() bool { return w.who.sequence > lastSequence }
 
 // passing reports whether the same request may succeed later.
@@ -63,7 +62,7 @@ func passing(err error) bool {
 	return !answered || code.Retriable
 }
 
-// leftOut reports an answer that means that nothing was appended.
+// leftOut reports whether an error means that nothing was appended.
 func leftOut(err error) bool {
 	code, answered := errors.AsType[*kerr.Error](err)
 	if !answered {
@@ -79,20 +78,19 @@ func leftOut(err error) bool {
 	}
 }
 
-// fenced reports whether a broker refused a producer because a newer one has its place.
+// fenced reports whether a broker refused a producer because a newer one has replaced it.
 func fenced(err error) bool {
 	return errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.ProducerFenced)
 }
 
-// misnumbered reports whether a broker refused a batch because it does not know the producer, or knows
-// other batches of it: it lost part of its log or of its notes about producers.
+// misnumbered reports whether a broker refused a batch because it does not know the producer, or knows other batches of
+// it. Such a broker lost part of its log or of its producer state.
 func misnumbered(err error) bool {
 	return errors.Is(err, kerr.OutOfOrderSequenceNumber) || errors.Is(err, kerr.UnknownProducerID) || errors.Is(err, kerr.InvalidProducerIDMapping)
 }
 
-// raise makes the epoch of a partition's producer higher than any before. A known
-// identity is raised only if it is still the newest. Brokers that have seen the new epoch refuse
-// what comes under a lower one.
+// raise makes the epoch of a partition's producer higher than any before. If known is set, it raises the epoch only if
+// known is still the newest identity. Brokers that have seen the new epoch refuse requests with a lower one.
 func (l *Log) raise(ctx context.Context, partition int, known *identity) (identity, error) {
 	name := l.producerName(partition)
 	request := kmsg.NewPtrInitProducerIDRequest()
@@ -108,7 +106,7 @@ func (l *Log) raise(ctx context.Context, partition int, known *identity) (identi
 	return who, err
 }
 
-// identify asks for an identity. Trouble with the brokers is waited out until ctx ends.
+// identify requests an identity. It retries after broker errors until ctx ends.
 func (l *Log) identify(ctx context.Context, request *kmsg.InitProducerIDRequest) (who identity, err error) {
 	err = patiently(ctx, func() error {
 		answer, err := l.client.Request(ctx, request)
