@@ -16,8 +16,7 @@ import (
 	"svc/protos"
 )
 
-// BenchmarkRemoteCall asks a node in another process, at 1,000 calls a second, and
-// reports the time of an answer.
+// BenchmarkRemoteCall calls a node in another process 1,000 times a second and reports the latency of an answer.
 func BenchmarkRemoteCall(b *testing.B) {
 	logger := slog.New(slog.DiscardHandler)
 	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, Logger: logger})

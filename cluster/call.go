@@ -10,26 +10,24 @@ import (
 	"svc/protos"
 )
 
-// Pauses between attempts of a call; each is doubled and shaken.
+// Pauses between attempts of a call. Each pause doubles the one before, up to longPause, and gets jitter.
 const (
 	firstPause = 5 * time.Millisecond
 	longPause  = 200 * time.Millisecond
-	// DefaultCallTime bounds a call whose context has no deadline.
+	// DefaultCallTime limits a call if its context has no deadline.
 	DefaultCallTime = 10 * time.Second
 )
 
 type rankKey struct{}
 
-// WithRank marks a context as belonging to an actor of a rank, so that its calls
-// are checked to go down.
+// WithRank marks a context as belonging to an actor of a rank. Its calls are then checked to go to lower ranks only.
 func WithRank(ctx context.Context, rank int) context.Context {
 	return context.WithValue(ctx, rankKey{}, rank)
 }
 
-// Call sends a message to the activation of (kind, identity), on whatever node it
-// lives, and returns its answer. A request that was not executed is repeated with growing pauses until
-// the context ends; a request that may have been executed never is. The error
-// is ErrUnavailable, ErrPanicked, ErrRank, or the context's.
+// Call sends a message to the activation of (kind, identity), on any node, and returns its answer. A request that was
+// not executed is repeated with growing pauses until the context ends. A request that may have been executed is
+// repeated only if the call is marked repeatable. The error is ErrUnavailable, ErrPanicked, ErrRank, or the context's.
 func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
 	kind := c.kinds[call.GetKind()]
 	if kind == nil {
@@ -59,7 +57,7 @@ func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, 
 	}
 }
 
-// again waits before the next attempt; it reports false where ctx ends first.
+// again waits before the next attempt. It returns false if ctx ends first.
 func (c *Cluster) again(ctx context.Context, kind *Kind, pause time.Duration) bool {
 	c.config.Metrics.Retries.WithLabelValues(kind.Name).Inc()
 	shaken := pause/2 + rand.N(pause)
@@ -71,7 +69,7 @@ func (c *Cluster) again(ctx context.Context, kind *Kind, pause time.Duration) bo
 	}
 }
 
-// enter takes one of the kind's places for requests under way.
+// enter takes a slot for a request under way of the kind. It returns ErrUnavailable if all are taken.
 func (c *Cluster) enter(kind *Kind) (release func(), err error) {
 	select {
 	case c.flight[kind.Name] <- struct{}{}:
@@ -84,8 +82,8 @@ func (c *Cluster) enter(kind *Kind) (release func(), err error) {
 	return func() { gauge.Dec(); <-c.flight[kind.Name] }, nil
 }
 
-// attempt makes one try, here or on the node that owns the identity; ErrMoved
-// means that it may be repeated.
+// attempt makes one attempt, on this node or on the node that owns the identity. ErrMoved means that the call may be
+// repeated.
 func (c *Cluster) attempt(ctx context.Context, kind *Kind, call *protos.Call) (*protos.Answer, error) {
 	if c.config.Wire != nil {
 		partition := kind.partitionOf(call.GetIdentity(), c.config.Partitions)
@@ -96,7 +94,7 @@ func (c *Cluster) attempt(ctx context.Context, kind *Kind, call *protos.Call) (*
 	return c.here(ctx, kind, call)
 }
 
-// here makes one try on this node; ErrMoved means that it was not executed.
+// here makes one attempt on this node. ErrMoved means that the call was not executed.
 func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*protos.Answer, error) {
 	r, generation, err := c.activation(kind, call.GetIdentity())
 	if err != nil {
@@ -111,8 +109,8 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-r.gone:
-		// The actor stopped with the request still in its mailbox: either it was
-		// answered just before, or the mailbox was thrown away with it.
+		// The actor stopped with the request still in its mailbox. The request was either answered just before, or
+		// dropped with the mailbox.
 		select {
 		case reply := <-request.reply:
 			return c.confirm(ctx, kind, call.GetIdentity(), r, generation, reply)
@@ -122,12 +120,10 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 	}
 }
 
-// confirm gives an answer out once it is certain that no other node can have
-// owned the identity meanwhile: the generation is still the same, or a later one
-// left the activation in place. While a rebalance is under way, the coordinator is
-// asked, since others may know its outcome earlier. Between two generations it waits;
-// an answer of an owner that was replaced is withheld, for its write may have been
-// overtaken, and its read may be old.
+// confirm returns an answer once it is certain that no other node can have owned the identity meanwhile. That is
+// certain if the generation is unchanged, or if a later one left the activation in place. During a rebalance, confirm
+// asks the coordinator, since other nodes may know the outcome earlier. Between two generations it waits. It withholds
+// the answer of an owner that was replaced: its write may have been overtaken, and its read may be stale.
 func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32, with reply) (*protos.Answer, error) {
 	if with.err != nil {
 		return nil, with.err
@@ -155,9 +151,9 @@ func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *r
 	}
 }
 
-// fence returns nil once it is certain that what was read before the call in a generation was
-// the last state: the log's coordinator said, after the read, that the generation is the present
-// one, or the next one left the activation in place.
+// fence returns nil once it is certain that data read in a generation, before the call, was the latest state. It asks
+// the log's coordinator after the read. The coordinator must name the generation as the current one, or the next
+// generation must have left the activation in place.
 func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32) error {
 	if c.config.Fence == nil {
 		return nil
@@ -171,7 +167,7 @@ func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *res
 		case !c.resides(kind, identity, r):
 			return fmt.Errorf("%w: %s changed its owner while it answered", ErrUnavailable, kind.Name)
 		case owned && now != generation:
-			// The present generation may itself be over by now; it is asked about.
+			// The current generation may also be over by now, so fence asks about it.
 			return c.fence(ctx, kind, identity, r, now)
 		}
 		select {
@@ -182,9 +178,8 @@ func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *res
 	}
 }
 
-// Tell hands a message to the activation of (kind, identity) on this node,
-// without an answer. It reports ErrMoved where the node does not own it. A
-// message with a method Bounce has it called where the actor stops first, or
+// Tell sends a message to the activation of (kind, identity) on this node, without an answer. It returns ErrMoved if
+// the node does not own the identity. If the message has a method Bounce, it is called when the actor stops first or
 // panics on the message.
 func (c *Cluster) Tell(kindName, identity string, message any) error {
 	kind := c.kinds[kindName]

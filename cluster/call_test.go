@@ -13,8 +13,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// TestNoRequestIsLostWhileActivationsStop is the promise of the package: however
-// activations come and go, every request is executed once and answered.
+// TestNoRequestIsLostWhileActivationsStop checks the guarantee of the package: while activations come and go, every
+// request is executed once and answered.
 func TestNoRequestIsLostWhileActivationsStop(t *testing.T) {
 	const callers, calls, identities = 32, 1000, 8
 	var executed, made atomic.Int64
@@ -200,9 +200,8 @@ func TestACallWithoutAnOwnerEndsWithItsDeadline(t *testing.T) {
 	})
 }
 
-// TestAnAnswerNeedsTheOwnership lets the ownership change while a request is
-// executed: its answer may be given out only if nobody else can have owned the
-// identity meanwhile.
+// TestAnAnswerNeedsTheOwnership changes the ownership while a request is executed. The answer may be returned only if
+// no other node can have owned the identity meanwhile.
 func TestAnAnswerNeedsTheOwnership(t *testing.T) {
 	const partition = 5
 	tests := map[string]struct {

@@ -9,36 +9,34 @@ import (
 	"time"
 )
 
-// Claim is the right to write the state of a partition's actors. Writes fail without it, and
-// they fail from the moment on in which another node takes it.
+// Claim is the right to write the state of a partition's actors. Writes fail without it, and as soon as another node
+// takes it.
 type Claim interface {
-	// Lost is closed once the claim is known to be another's.
+	// Lost is closed once another node is known to have the claim.
 	Lost() <-chan struct{}
-	// Close gives the claim up. Writes that follow fail.
+	// Close gives up the claim. Later writes fail.
 	Close()
 }
 
 // ClaimsConfig configures [Claims].
 type ClaimsConfig struct {
-	// Take takes the claim of a partition away from its present holder. The state that is read
-	// afterwards is the last one.
+	// Take takes the claim of a partition from its current holder. A read of the state after Take returns the latest
+	// state.
 	Take func(ctx context.Context, partition int) (Claim, error)
-	// Evict stops the activations of a partition, and Vacated waits until all that were
-	// evicted have stopped.
+	// Evict stops the activations of a partition. Vacated waits until all evicted activations have stopped.
 	Evict   func(partition int)
 	Vacated func(ctx context.Context, partition int) error
-	// Confirm returns nil where the coordinator says that a generation is the present one, and
-	// ErrMoved where it says that it is not.
+	// Confirm returns nil if the coordinator names a generation as the current one, and ErrMoved if it does not.
 	Confirm func(ctx context.Context, generation uint32) error
 	Logger  *slog.Logger
 }
 
-// Claims keeps the claims of the partitions that a node owns.
+// Claims manages the claims of the partitions that a node owns.
 //
-// The coordinator's word is where a claim begins, but not what protects the state: two nodes
-// that both believe to own a partition take the claim from each other, and each reads the state
-// after it took it. A claim that is lost while the coordinator still names this node is taken
-// again. Activations never survive the claim under which they were loaded.
+// The coordinator's word starts a claim, but does not protect the state. Two nodes that both believe to own a partition
+// take the claim from each other, and each reads the state after it took the claim. If a claim is lost while the
+// coordinator still names this node, the node takes it again. An activation never outlives the claim under which it was
+// loaded.
 type Claims struct {
 	config ClaimsConfig
 
@@ -49,25 +47,25 @@ type Claims struct {
 	working    sync.WaitGroup
 }
 
-// slot is a partition that the coordinator has given to this node.
+// slot is a partition that the coordinator has assigned to this node.
 type slot struct {
 	partition int
 	end       context.CancelFunc
 
-	// Guarded by the mutex of the Claims.
+	// The following fields are guarded by the mutex of Claims.
 	held    bool
-	refused bool          // the generation is over: the claim is not taken again
+	refused bool          // the generation is over: the claim must not be taken again
 	changed chan struct{} // closed and replaced when held or refused changes
 }
 
-// NewClaims returns claims of no partition.
+// NewClaims returns a Claims without partitions.
 func NewClaims(config ClaimsConfig) *Claims {
 	return &Claims{config: config, slots: map[int]*slot{}}
 }
 
-// Assign begins a generation in which this node owns some partitions. It returns at once; the
-// claims are taken meanwhile. The caller has evicted the activations of partitions that the
-// node did not own in the generation right before.
+// Assign begins a generation in which this node owns the given partitions. It returns at once and takes the claims in
+// the background. The caller must already have evicted the activations of partitions that the node did not own in the
+// directly preceding generation.
 func (c *Claims) Assign(generation uint32, partitions []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +93,7 @@ func (c *Claims) Assign(generation uint32, partitions []int) {
 	}
 }
 
-// Await returns once this node has the claim of a partition; ErrMoved says that it is another
-// node's.
+// Await returns once this node has the claim of a partition. ErrMoved means that the claim belongs to another node.
 func (c *Claims) Await(ctx context.Context, partition int) error {
 	for {
 		c.mu.Lock()
@@ -118,8 +115,7 @@ func (c *Claims) Await(ctx context.Context, partition int) error {
 	}
 }
 
-// Run waits until ctx ends, which is to be after the actors have stopped, and gives all claims
-// up.
+// Run waits until ctx ends and then gives up all claims. ctx must end after the actors have stopped.
 func (c *Claims) Run(ctx context.Context) error {
 	<-ctx.Done()
 	c.mu.Lock()
@@ -132,14 +128,14 @@ func (c *Claims) Run(ctx context.Context) error {
 	return nil
 }
 
-// set notes where a slot stands; the caller holds the lock.
+// set sets the state of a slot. The caller holds the lock.
 func (c *Claims) set(s *slot, held, refused bool) {
 	s.held, s.refused = held, refused
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// mark is set for a slot that is still this node's; it reports whether it is.
+// mark calls set if the slot still belongs to this node, and reports whether it does.
 func (c *Claims) mark(s *slot, held, refused bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,8 +146,8 @@ func (c *Claims) mark(s *slot, held, refused bool) bool {
 	return true
 }
 
-// keep takes the claim of a slot, and again whenever it is lost, until ctx ends or the
-// coordinator names another node.
+// keep takes the claim of a slot, and takes it again whenever it is lost, until ctx ends or the coordinator names
+// another node.
 func (c *Claims) keep(ctx context.Context, s *slot) {
 	for again := false; ; again = true {
 		claim, err := c.take(ctx, s, again)
@@ -176,9 +172,8 @@ func (c *Claims) keep(ctx context.Context, s *slot) {
 	}
 }
 
-// take takes a claim, and tries again while that fails. It fails where the slot is over. Before
-// it takes a claim again it has the activations stop that were loaded before, and asks the
-// coordinator.
+// take takes a claim and retries while that fails. It returns an error if the slot is over. Before it takes a claim
+// again, it stops the activations that were loaded before and asks the coordinator.
 func (c *Claims) take(ctx context.Context, s *slot, again bool) (Claim, error) {
 	if again {
 		c.config.Evict(s.partition)

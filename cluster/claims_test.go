@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// office gives claims out; the last to take one has it.
+// office hands out claims. The last taker has the claim.
 type office struct {
 	mu      sync.Mutex
 	claims  map[int]*testClaim
 	taken   []int
 	evicted []int
-	refuse  error // why a claim is not taken
+	refuse  error // if set, the error of taking a claim
 	present uint32
-	vacant  chan struct{} // nil where all evicted activations have stopped
+	vacant  chan struct{} // nil if all evicted activations have stopped
 }
 
 type testClaim struct {
@@ -106,8 +106,8 @@ func awaitClaim(t *testing.T, c *Claims, partition int) error {
 	return c.Await(ctx, partition)
 }
 
-// TestClaimsFollowTheGenerations keeps what the next generation leaves here, and takes again what
-// may have been another's meanwhile.
+// TestClaimsFollowTheGenerations retains the claims that the next generation leaves here, and takes again the claims
+// that another node may have had meanwhile.
 func TestClaimsFollowTheGenerations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, c := openOffice(t)
@@ -134,7 +134,7 @@ func TestClaimsFollowTheGenerations(t *testing.T) {
 	})
 }
 
-// TestALostClaimIsTakenAgain loses a claim in the generation that gave it, and after it.
+// TestALostClaimIsTakenAgain loses a claim in the generation that assigned it, and in a later one.
 func TestALostClaimIsTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, c := openOffice(t)
@@ -144,7 +144,7 @@ func TestALostClaimIsTakenAgain(t *testing.T) {
 		if err := awaitClaim(t, c, 1); err != nil {
 			t.Fatal(err)
 		}
-		o.vacant = make(chan struct{}) // an activation is still there
+		o.vacant = make(chan struct{}) // an activation is still running
 		<-o.lose(1).closed
 		if err := awaitClaim(t, c, 1); !errors.Is(err, context.DeadlineExceeded) || o.times() != 1 {
 			t.Errorf("the claim was taken beside an activation of the claim before: %v", err)

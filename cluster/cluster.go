@@ -13,31 +13,29 @@ import (
 
 // Config configures a cluster.
 type Config struct {
-	// Kinds makes the kinds of the cluster, and whatever else is given the cluster when it is made.
-	// It must not call the cluster before New returns.
+	// Kinds returns the kinds of the cluster. It may also pass the cluster to other parts of the program, but must not
+	// call the cluster before New returns.
 	Kinds      func(c *Cluster) ([]Kind, error)
 	Partitions int
 	Placement  Placement
-	// Wire and Directory reach the nodes that own the other partitions; without
-	// them this node is alone.
+	// Wire and Directory reach the nodes that own the other partitions. Without them this node is alone.
 	Wire      Wire
 	Directory Directory
-	// Fence returns nil where the coordinator of the log says, after the call,
-	// that a generation is the present one, and ErrMoved where it says that it is
-	// not. Without it nobody else can own anything.
+	// Fence returns nil if the coordinator of the log names a generation as the current one after the call, and
+	// ErrMoved if it does not. If Fence is nil, no other node can own anything.
 	Fence func(ctx context.Context, generation uint32) error
-	// Unsettled says that the coordinator may end a generation at any time, because
-	// a rebalance is under way. Every answer is fenced then; nil says never.
+	// Unsettled reports whether the coordinator may end a generation at any time because a rebalance is under way.
+	// Every answer is then fenced. Nil means never.
 	Unsettled func(generation uint32) bool
-	// System is the actor system to use; nil makes one.
+	// System is the actor system. If it is nil, New creates one.
 	System  *actor.ActorSystem
 	Logger  *slog.Logger
 	Metrics *Metrics
-	// IdleSweep is the pause between two looks for idle activations; zero means 10 s.
+	// IdleSweep is the pause between two checks for idle activations. Zero means 10 s.
 	IdleSweep time.Duration
 }
 
-// Cluster hosts the activations of this node and reaches those of others.
+// Cluster hosts the activations of this node and reaches the activations of other nodes.
 type Cluster struct {
 	config  Config
 	kinds   map[string]*Kind
@@ -54,12 +52,11 @@ type residentKey struct{ kind, identity string }
 // resident is one activation in memory.
 type resident struct {
 	pid *actor.PID
-	// used is the instant of the last message, in nanoseconds since the epoch.
+	// used is the time of the last message, in nanoseconds since the Unix epoch.
 	used atomic.Int64
 	// gone is closed when the actor has stopped.
 	gone chan struct{}
-	// evicted says that the ownership of its partition has ended; guarded by the
-	// cluster's mutex.
+	// evicted means that the ownership of the partition has ended. It is guarded by the cluster's mutex.
 	evicted bool
 }
 
@@ -93,7 +90,7 @@ func New(config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// register makes the kinds and takes them into the table.
+// register creates the kinds and adds them to the table.
 func (c *Cluster) register(kindsOf func(c *Cluster) ([]Kind, error)) error {
 	kinds, err := kindsOf(c)
 	if err != nil {
@@ -110,13 +107,13 @@ func (c *Cluster) register(kindsOf func(c *Cluster) ([]Kind, error)) error {
 	return nil
 }
 
-// NewSystem makes an actor system whose log keeps messages to itself.
+// NewSystem returns an actor system that logs no message contents.
 func NewSystem(logger *slog.Logger) *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(quietLogger(logger)))
 }
 
-// Run passivates idle activations until ctx ends, then stops all of them: each
-// finishes the message it works on and what it has to save.
+// Run passivates idle activations until ctx ends, then stops all of them. Each activation finishes its current message
+// and its pending saves.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(c.config.IdleSweep)
 	defer ticker.Stop()
@@ -130,7 +127,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 }
 
-// stopTime bounds how long all actors together may take to stop.
+// stopTime limits how long the stop of all actors together may take.
 const stopTime = 10 * time.Second
 
 func (c *Cluster) stopAll() error {
@@ -158,8 +155,8 @@ func (c *Cluster) stopAll() error {
 	return nil
 }
 
-// Evict stops the activations of a partition, for the end of its ownership; those
-// of kinds that stay receive Released.
+// Evict stops the activations of a partition at the end of its ownership. Activations of kinds that stay receive
+// Released instead.
 func (c *Cluster) Evict(partition int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +174,7 @@ func (c *Cluster) Evict(partition int) {
 	}
 }
 
-// Vacated returns once the activations of a partition that were evicted have stopped.
+// Vacated returns once the evicted activations of a partition have stopped.
 func (c *Cluster) Vacated(ctx context.Context, partition int) error {
 	var leaving []*resident
 	c.mu.Lock()
@@ -206,7 +203,7 @@ func (c *Cluster) PartitionOf(kindName, identity string) int {
 	return kind.partitionOf(identity, c.config.Partitions)
 }
 
-// passivateIdle asks the activations that were idle for their kind's limit to stop.
+// passivateIdle asks activations to stop that were idle for longer than their kind's limit.
 func (c *Cluster) passivateIdle(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,7 +216,7 @@ func (c *Cluster) passivateIdle(now time.Time) {
 	}
 }
 
-// Resident returns how many activations of a kind are in memory.
+// Resident returns the number of activations of a kind in memory.
 func (c *Cluster) Resident(kind string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,8 +229,7 @@ func (c *Cluster) Resident(kind string) int {
 	return n
 }
 
-// owned returns the generation of the ownership of an identity's partition, and
-// whether this node owns it now.
+// owned returns the generation of the ownership of an identity's partition, and reports whether this node owns it now.
 func (c *Cluster) owned(kind *Kind, identity string) (generation uint32, owned bool) {
 	return c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions))
 }
@@ -248,9 +244,9 @@ func (c *Cluster) Owns(kindName, identity string) bool {
 	return owned
 }
 
-// activation returns the activation of an identity, made if there is none, and
-// the generation in which the node owns it. The ownership is read under the lock
-// that Evict takes, so no activation is made after an eviction and outlives it.
+// activation returns the activation of an identity and the generation in which the node owns it. It creates the
+// activation if there is none. It reads the ownership under the lock that Evict takes, so no activation that is created
+// after an eviction outlives it.
 func (c *Cluster) activation(kind *Kind, identity string) (r *resident, generation uint32, err error) {
 	if identity == "" {
 		return nil, 0, fmt.Errorf("kind %s: empty identity", kind.Name)
@@ -273,7 +269,7 @@ func (c *Cluster) activation(kind *Kind, identity string) (r *resident, generati
 	return r, generation, nil
 }
 
-// activate makes an activation; the caller holds the lock.
+// activate creates an activation. The caller holds the lock.
 func (c *Cluster) activate(kind *Kind, key residentKey) *resident {
 	r := &resident{gone: make(chan struct{})}
 	props := actor.PropsFromProducer(
@@ -298,13 +294,13 @@ func (c *Cluster) resides(kind *Kind, identity string, r *resident) bool {
 	return c.residents[residentKey{kind.Name, identity}] == r && !r.evicted
 }
 
-// departure takes an activation out of the directory once it has stopped, so
-// that the next call makes a new one and never two live at a time.
+// departure removes an activation from the table once it has stopped. The next call then creates a new one, and two
+// never live at the same time.
 func (c *Cluster) departure(key residentKey, r *resident) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(ctx actor.ReceiverContext, envelope *actor.MessageEnvelope) {
 			if _, stopped := envelope.Message.(*actor.Stopped); stopped {
-				// Also where the actor panics on its last message.
+				// deferred, so that it also runs if the actor panics on its last message
 				defer c.depart(key, r)
 			}
 			next(ctx, envelope)

@@ -19,15 +19,15 @@ import (
 	"svc/protos"
 )
 
-// testPartitions is how many partitions the clusters of these tests have.
+// testPartitions is the partition count of the clusters in these tests.
 const testPartitions = 16
 
-// testPlacement owns partitions in a generation as a test says.
+// testPlacement owns the partitions that a test sets, in a generation that the test sets.
 type testPlacement struct {
 	mu         sync.Mutex
 	generation uint32
 	owned      map[int]bool
-	// asked is called once, by the next question.
+	// asked is called once, at the next question.
 	asked func()
 }
 
@@ -38,7 +38,7 @@ func ownAll() *testPlacement {
 	return p
 }
 
-// own begins a generation with some partitions, or with all where none is given.
+// own begins a generation with the given partitions. Without any it owns all partitions.
 func (p *testPlacement) own(generation uint32, partitions ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *testPlacement) own(generation uint32, partitions ...int) {
 	}
 }
 
-// end ends the ownership of everything.
+// end ends the ownership of all partitions.
 func (p *testPlacement) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,8 +71,7 @@ type actorFunc func(c actor.Context)
 
 func (f actorFunc) Receive(c actor.Context) { f(c) }
 
-// testKind is a kind whose requests a function handles; activations that are
-// idle stop.
+// testKind is a kind with a function that handles its requests. Its idle activations stop.
 func testKind(name string, handle func(c actor.Context, identity string, request *Request)) Kind {
 	return Kind{Name: name, New: func(identity string) actor.Actor {
 		return actorFunc(func(c actor.Context) {
@@ -93,12 +92,12 @@ func echoKind(name string) Kind {
 
 func echo(request *Request) { request.Answer(&protos.Answer{Payload: request.Call.GetPayload()}) }
 
-// these makes the kinds of a configuration.
+// these returns a Kinds function that returns the given kinds.
 func these(kinds ...Kind) func(*Cluster) ([]Kind, error) {
 	return func(*Cluster) ([]Kind, error) { return kinds, nil }
 }
 
-// newTestCluster returns a cluster that nothing runs, without a log.
+// newTestCluster returns a cluster that is not running, without a log.
 func newTestCluster(t *testing.T, placement Placement, kinds ...Kind) *Cluster {
 	t.Helper()
 	c, err := New(Config{
@@ -127,7 +126,7 @@ func run(t *testing.T, c *Cluster) (stop func()) {
 	return stop
 }
 
-// call calls with a payload and returns the payload of the answer.
+// call makes a call with a payload and returns the payload of the answer.
 func call(ctx context.Context, c *Cluster, kind, identity, method, payload string) (string, error) {
 	answer, err := c.Call(ctx, &protos.Call{Kind: kind, Identity: identity, Method: method, Payload: []byte(payload)})
 	return string(answer.GetPayload()), err
@@ -194,7 +193,7 @@ func TestNewRefuses(t *testing.T) {
 func TestAnIdentityHasOneActivation(t *testing.T) {
 	const callers = 64
 	var made, inside atomic.Int32
-	handled := map[string]int{} // without a lock: the race detector judges
+	handled := map[string]int{} // without a lock, so that the race detector checks the access
 	kind := testKind("thing", func(_ actor.Context, identity string, request *Request) {
 		if identity == "same" {
 			if n := inside.Add(1); n != 1 {
@@ -363,14 +362,14 @@ func TestNoActivationIsMadeBehindAnEviction(t *testing.T) {
 				c.Evict(5)
 				close(evicted)
 			}()
-			if c.mu.TryLock() { // then nothing keeps the eviction from overtaking
+			if c.mu.TryLock() { // then nothing prevents the eviction from overtaking
 				c.mu.Unlock()
 				<-evicted
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		// The call may be answered just before the eviction, or not any more.
+		// The call may be answered just before the eviction, or fail after it.
 		if _, err := call(ctx, c, "thing", identity, "m", ""); err != nil && !errors.Is(err, ErrUnavailable) {
 			t.Errorf("the call ended with %v, want nil or %v", err, ErrUnavailable)
 		}
@@ -381,8 +380,7 @@ func TestNoActivationIsMadeBehindAnEviction(t *testing.T) {
 	})
 }
 
-// TestRunEndsWithEverythingStopped leaves it to the bubble to find a goroutine
-// that outlives the cluster.
+// TestRunEndsWithEverythingStopped relies on the synctest bubble to find a goroutine that outlives the cluster.
 func TestRunEndsWithEverythingStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const actors = 100
@@ -392,7 +390,7 @@ func TestRunEndsWithEverythingStopped(t *testing.T) {
 				switch message := c.Message().(type) {
 				case *Request:
 					begun.Add(1)
-					time.Sleep(time.Second) // a request that takes its time
+					time.Sleep(time.Second) // a slow request
 					echo(message)
 				case *actor.Stopping:
 					time.Sleep(2 * time.Second) // a save under way

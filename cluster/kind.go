@@ -11,29 +11,28 @@ import (
 // Kind is one row of the table of actor kinds.
 type Kind struct {
 	Name string
-	// Rank orders the kinds: an actor may call kinds of a lower rank only.
+	// Rank orders the kinds: an actor may call only kinds of a lower rank.
 	Rank int
-	// Idle is how long an activation is kept without a message; zero keeps it.
+	// Idle is how long an activation stays in memory without a message. Zero means forever.
 	Idle time.Duration
-	// InFlight bounds the requests of the kind that are under way on a node;
-	// more are refused as unavailable. Zero means DefaultInFlight.
+	// InFlight limits the requests of the kind that are under way on a node. Further requests are refused as
+	// unavailable. Zero means DefaultInFlight.
 	InFlight int
-	// Stays says that the end of its partition's ownership does not stop an
-	// activation: it holds nothing that the next generation does not replace.
+	// Stays means that an activation does not stop at the end of its partition's ownership. It must hold nothing that
+	// the next generation does not replace.
 	Stays bool
-	// New makes the actor of an identity. It performs no I/O.
+	// New creates the actor of an identity. It performs no I/O.
 	New func(identity string) actor.Actor
-	// Partition places an identity; nil hashes it.
+	// Partition returns the partition of an identity. If it is nil, the identity is hashed.
 	Partition func(identity string, partitions int) int
 }
 
-// DefaultInFlight is the bound of requests under way per kind.
+// DefaultInFlight is the default limit of requests under way per kind.
 const DefaultInFlight = 4096
 
-// Placement says which partitions of the log this node owns.
+// Placement reports which partitions of the log this node owns.
 type Placement interface {
-	// Owned returns the generation of the ownership of a partition, and whether
-	// this node owns it now.
+	// Owned returns the generation of the ownership of a partition, and reports whether this node owns it now.
 	Owned(partition int) (generation uint32, owned bool)
 }
 

@@ -27,8 +27,8 @@ func TestHashPartitionIsEven(t *testing.T) {
 	}
 }
 
-// TestHashPartitionIsStable holds the placement still: another function would
-// move actors away from what they stored under a generation's ownership.
+// TestHashPartitionIsStable fixes the placement: another function would move actors away from the data that they stored
+// under a generation's ownership.
 func TestHashPartitionIsStable(t *testing.T) {
 	tests := []struct {
 		name string

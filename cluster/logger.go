@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// quietLogger keeps the actor library's own log to warnings, and never prints a
-// message: the library logs whole ones, which may hold tokens or personal data.
+// quietLogger limits the actor library's own log to warnings and errors, and never prints a message. The library logs
+// whole messages, which may hold tokens or personal data.
 func quietLogger(logger *slog.Logger) func(*actor.ActorSystem) *slog.Logger {
 	return func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(&redactingHandler{Handler: logger.Handler()})
@@ -17,7 +17,7 @@ func quietLogger(logger *slog.Logger) func(*actor.ActorSystem) *slog.Logger {
 
 type redactingHandler struct{ slog.Handler }
 
-// Enabled lets warnings and errors through.
+// Enabled accepts warnings and errors only.
 func (h *redactingHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
@@ -32,7 +32,7 @@ func (h *redactingHandler) Handle(ctx context.Context, record slog.Record) error
 	return h.Handler.Handle(ctx, clean)
 }
 
-// WithAttrs keeps the redaction on derived loggers.
+// WithAttrs preserves the redaction on derived loggers.
 func (h *redactingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	clean := make([]slog.Attr, len(attrs))
 	for i, attr := range attrs {
@@ -41,7 +41,7 @@ func (h *redactingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &redactingHandler{Handler: h.Handler.WithAttrs(clean)}
 }
 
-// WithGroup keeps the redaction on derived loggers.
+// WithGroup preserves the redaction on derived loggers.
 func (h *redactingHandler) WithGroup(name string) slog.Handler {
 	return &redactingHandler{Handler: h.Handler.WithGroup(name)}
 }

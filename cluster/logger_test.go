@@ -16,8 +16,8 @@ import (
 
 const secret = "svc_pat_do-not-print"
 
-// TestTheLibraryNeverPrintsAMessage feeds a request with a secret through what
-// the library logs: dead letters, and warnings with a message beside them.
+// TestTheLibraryNeverPrintsAMessage sends a request with a secret through the library's log: as a dead letter, and in
+// warnings with a message attribute.
 func TestTheLibraryNeverPrintsAMessage(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))

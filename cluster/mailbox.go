@@ -6,9 +6,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// bounceMailbox is an unbounded mailbox that stops losing messages: once the
-// stop message has passed, every later request is bounced to its caller at
-// once instead of being dropped with the mailbox.
+// bounceMailbox is an unbounded mailbox that loses no messages. After the stop message has passed, it bounces every
+// later request to its caller at once, instead of dropping the request with the mailbox.
 type bounceMailbox struct {
 	actor.Mailbox
 }
@@ -29,7 +28,7 @@ type bounceInvoker struct {
 	stopping atomic.Bool
 }
 
-// InvokeSystemMessage notes the stop before the actor sees it.
+// InvokeSystemMessage records the stop before the actor sees it.
 func (i *bounceInvoker) InvokeSystemMessage(message any) {
 	if _, isStop := message.(*actor.Stop); isStop {
 		i.stopping.Store(true)
@@ -45,12 +44,10 @@ func (i *bounceInvoker) InvokeUserMessage(message any) {
 	i.MessageInvoker.InvokeUserMessage(message)
 }
 
-// bouncer is a message that somebody waits for; Bounce says that it was not
-// executed.
+// bouncer is a message whose sender waits for its outcome. Bounce reports that it was not executed.
 type bouncer interface{ Bounce() }
 
-// bounce ends a message that will not be executed; it reports whether somebody
-// waits for it.
+// bounce ends a message that will not be executed. It reports whether a sender waits for the message.
 func bounce(message any) bool {
 	if envelope, ok := message.(*actor.MessageEnvelope); ok {
 		message = envelope.Message

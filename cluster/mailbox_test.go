@@ -11,7 +11,7 @@ import (
 	"svc/protos"
 )
 
-// waited is a message without an answer that somebody waits for.
+// waited is a message without an answer. Its sender waits for its outcome.
 type waited struct {
 	panics, hold bool
 	release      chan struct{}
@@ -38,8 +38,7 @@ func waitedKind() Kind {
 	}}
 }
 
-// TestAMessageThatIsNotExecutedIsBounced holds the three ways in which the
-// library would lose a message.
+// TestAMessageThatIsNotExecutedIsBounced checks the three cases in which the library would lose a message.
 func TestAMessageThatIsNotExecutedIsBounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, ownAll(), waitedKind())
@@ -68,7 +67,7 @@ func TestAMessageThatIsNotExecutedIsBounced(t *testing.T) {
 		dead := &waited{bounced: make(chan bool, 1)}
 		c.system.Root.Send(c.system.NewLocalPID("nobody"), dead)
 		want("sent to nobody", dead, true)
-		time.Sleep(time.Second) // the library counts dead letters for that long
+		time.Sleep(time.Second) // the library counts dead letters for one second
 	})
 }
 

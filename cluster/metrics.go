@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics are the figures of the actor layer, by kind.
+// Metrics are the Prometheus metrics of the actor layer, by kind.
 type Metrics struct {
 	Resident  *prometheus.GaugeVec
 	InFlight  *prometheus.GaugeVec
@@ -13,7 +13,7 @@ type Metrics struct {
 	Wakeups   prometheus.Counter
 }
 
-// NewMetrics registers the figures.
+// NewMetrics creates and registers the metrics.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	kind := []string{"kind"}
 	m := &Metrics{

@@ -9,41 +9,39 @@ import (
 	"svc/protos"
 )
 
-// Directory says where the partitions live that this node does not own.
+// Directory locates the partitions that this node does not own.
 type Directory interface {
-	// Owner returns the address of the node that owns a partition, as far as is
-	// known. An error means that nobody is known to own it now.
+	// Owner returns the address of the node that owns a partition, as far as known. An error means that no owner is
+	// known.
 	Owner(ctx context.Context, partition int) (address string, err error)
-	// Refresh forgets what is known, because it was wrong.
+	// Refresh drops the cached owners, because they were wrong.
 	Refresh()
 }
 
 // Wire carries calls to other nodes.
 type Wire interface {
-	// Self is the address under which the others reach this node.
+	// Self returns the address under which other nodes reach this node.
 	Self() string
-	// Call sends a call to the node at an address. It returns ErrMoved where the
-	// call was not executed, ErrLost where that is unknown, or another error of
-	// the call.
+	// Call sends a call to the node at an address. It returns ErrMoved if the call was not executed, ErrLost if that is
+	// unknown, or another error of the call.
 	Call(ctx context.Context, address string, call *protos.Call) (*protos.Answer, error)
-	// Serve answers the calls of other nodes from now on.
+	// Serve sets the function that answers calls of other nodes from now on.
 	Serve(answer func(ctx context.Context, call *protos.Call) (*protos.Answer, error))
 }
 
-// ErrLost is the answer of a wire that broke, or whose far end gave up the
-// partition, while a call was under way: it may have been executed.
+// ErrLost means that a call may have been executed: while it was under way, the wire broke or the other node gave up
+// the partition.
 var ErrLost = errors.New("answer lost")
 
-// watchTime is the pause between two looks at who owns the partition of a call
-// that is under way on another node.
+// watchTime is the pause between two checks of the partition's owner while a call is under way on another node.
 const watchTime = 250 * time.Millisecond
 
-// there makes one try on the node that owns a partition. Where the answer is lost
-// and a repetition does no harm, it reports ErrMoved.
+// there makes one attempt on the node that owns a partition. If the answer is lost and the call is repeatable, it
+// returns ErrMoved.
 func (c *Cluster) there(ctx context.Context, partition int, call *protos.Call) (*protos.Answer, error) {
 	address, err := c.config.Directory.Owner(ctx, partition)
 	if err != nil || address == c.config.Wire.Self() {
-		// Nobody owns it yet, or this node is about to, or no longer does.
+		// The partition has no owner yet, or this node is about to own it or no longer owns it.
 		c.config.Directory.Refresh()
 		return nil, ErrMoved
 	}
@@ -70,8 +68,7 @@ func (c *Cluster) there(ctx context.Context, partition int, call *protos.Call) (
 	return nil, fmt.Errorf("%w: the node of the %s gave no answer", ErrUnavailable, call.GetKind())
 }
 
-// watch gives a call up once its partition is known to belong to another node
-// than the one that was asked, which may be dead or cut off.
+// watch gives up a call once its partition is known to belong to another node. The called node may be dead or cut off.
 func (c *Cluster) watch(ctx context.Context, partition int, address string, giveUp context.CancelCauseFunc) (stop func()) {
 	var timer *time.Timer
 	ready := make(chan struct{})
@@ -91,8 +88,8 @@ func (c *Cluster) watch(ctx context.Context, partition int, address string, give
 	return func() { timer.Stop() }
 }
 
-// answerRemote executes a call of another node, which repeats it elsewhere where
-// this node does not own the actor.
+// answerRemote executes a call of another node. If this node does not own the actor, it returns ErrMoved, and the other
+// node repeats the call elsewhere.
 func (c *Cluster) answerRemote(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
 	kind := c.kinds[call.GetKind()]
 	if kind == nil {
@@ -111,7 +108,7 @@ func (c *Cluster) answerRemote(ctx context.Context, call *protos.Call) (*protos.
 		if !errors.Is(err, ErrMoved) || c.closing.Load() {
 			return answer, err
 		}
-		// An actor that is stopping while its partition stays is asked again.
+		// If an actor is stopping while its partition stays, the call is repeated.
 		if _, owned := c.owned(kind, call.GetIdentity()); !owned || !c.again(ctx, kind, pause) {
 			return nil, ErrMoved
 		}

@@ -14,14 +14,14 @@ import (
 	"svc/protos"
 )
 
-// fakePeers is a directory and a wire whose answers a test writes down.
+// fakePeers is a directory and a wire with answers that a test sets.
 type fakePeers struct {
-	// owners and answers are given out one after the other, the last one for ever.
+	// owners and answers are returned one after another; the last one repeats forever.
 	owners    []string
 	answers   []error
 	refreshed int
 	called    []string
-	// hang has calls wait for their end.
+	// hang makes calls wait until their context ends.
 	hang bool
 }
 
@@ -101,8 +101,8 @@ func TestCallsGoToTheOwner(t *testing.T) {
 	}
 }
 
-// TestRemoteCallsAreRefusedElsewhere is the owner's side: it executes what it
-// owns, and says that the rest has moved.
+// TestRemoteCallsAreRefusedElsewhere tests the owner's side: it executes calls for owned identities and answers
+// ErrMoved to others.
 func TestRemoteCallsAreRefusedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()
@@ -118,7 +118,7 @@ func TestRemoteCallsAreRefusedElsewhere(t *testing.T) {
 	})
 }
 
-// TestFence goes through the answers during a rebalance.
+// TestFence checks the answers of the coordinator during a rebalance.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()
@@ -158,8 +158,8 @@ func TestFence(t *testing.T) {
 	})
 }
 
-// TestAnswersAreFencedDuringARebalance reads while others may know already that the
-// generation is over: the lease alone must not let the answer out.
+// TestAnswersAreFencedDuringARebalance reads while other nodes may already know that the generation is over. The lease
+// alone must not release the answer.
 func TestAnswersAreFencedDuringARebalance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()

@@ -7,11 +7,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// recovering is the outermost middleware of every kind. A panic ends the
-// request at once, so its caller does not wait for a time-out, and stops the
-// actor: its state is the last saved one, and the next call makes a new
-// activation. The request is not repeated, for it may have had effects; those
-// after it in the mailbox are bounced, and so repeated.
+// recovering is the outermost middleware of every kind. A panic ends the request at once, so that its caller does not
+// wait for a timeout, and stops the actor. The actor's state is the last saved one, and the next call creates a new
+// activation. The request is not repeated, because it may have had effects. Later requests in the mailbox are bounced
+// and therefore repeated.
 func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {
@@ -30,8 +29,8 @@ func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.Receiv
 	}
 }
 
-// abort ends a message whose execution panicked: a request as unfinished, any
-// other that can be bounced as not executed.
+// abort ends a message after a panic. A request ends as unfinished; any other message that can be bounced ends as not
+// executed.
 func abort(envelope *actor.MessageEnvelope) {
 	if request, ok := envelope.Message.(*Request); ok {
 		request.Abort()

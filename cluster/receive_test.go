@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// TestAPanicIsAnsweredAtOnceAndNotRepeated also sends requests after the one
-// that panics: they were not executed, so they are.
+// TestAPanicIsAnsweredAtOnceAndNotRepeated also sends requests after the one that panics. They were not executed, so
+// they are repeated.
 func TestAPanicIsAnsweredAtOnceAndNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		executed := map[string]int{}
@@ -63,8 +63,8 @@ func TestAPanicIsAnsweredAtOnceAndNotRepeated(t *testing.T) {
 	})
 }
 
-// TestAPanicWhileStoppingLeavesNothing lets actors panic on the messages of
-// their end: the identity must be free for a new activation.
+// TestAPanicWhileStoppingLeavesNothing makes actors panic on their last messages. The identity must then be free for a
+// new activation.
 func TestAPanicWhileStoppingLeavesNothing(t *testing.T) {
 	tests := map[string]func(message any) bool{
 		"on Stopping": func(message any) bool { _, is := message.(*actor.Stopping); return is },

@@ -21,13 +21,12 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// LeastSecret is the shortest cluster secret that is accepted, in characters.
+// LeastSecret is the minimum length of a cluster secret, in bytes.
 const LeastSecret = 16
 
-// security makes and checks the connections between nodes. All nodes derive the
-// same key pair from the shared secret and show a certificate of it; a connection
-// stands only where both sides proved to have the key. There is no authority to
-// run and no file to distribute.
+// security creates and checks the connections between nodes. All nodes derive the same key pair from the shared secret
+// and present a certificate of it. A connection is accepted only if both sides prove that they have the key. No
+// certificate authority and no certificate files are needed.
 type security struct{ config *tls.Config }
 
 var (
@@ -47,7 +46,7 @@ func newSecurity(secret string) (*security, error) {
 	public := key.Public().(ed25519.PublicKey)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "svc node"},
-		// The key decides, not the date, and clocks may differ.
+		// Only the key matters, not the dates, because clocks may differ.
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		KeyUsage: x509.KeyUsageDigitalSignature,
 	}
@@ -60,8 +59,8 @@ func newSecurity(secret string) (*security, error) {
 		MinVersion:   tls.VersionTLS13,
 		NextProtos:   []string{"h2"},
 		ClientAuth:   tls.RequireAnyClientCert,
-		// The name and the issuer say nothing here: VerifyConnection demands the key
-		// itself, of both sides, also where a session is resumed.
+		// The name and the issuer mean nothing here. VerifyConnection demands the key itself from both sides, even if a
+		// session is resumed.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 {
@@ -76,7 +75,7 @@ func newSecurity(secret string) (*security, error) {
 	}}, nil
 }
 
-// Keep-alive times: a peer that says nothing for their sum is given up.
+// Keep-alive times: a peer that is silent for their sum counts as gone.
 const (
 	aliveTime  = 10 * time.Second
 	answerTime = 3 * time.Second
@@ -100,7 +99,7 @@ func (s *security) dialOptions() []grpc.DialOption {
 	}
 }
 
-// probe connects and proves the secret once, and hangs up.
+// probe connects, proves the secret once, and disconnects.
 func (s *security) probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -112,8 +111,8 @@ func (s *security) probe(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// recoverStream ends a stream whose message breaks the library's reader, as one
-// of an unknown type does, instead of the process.
+// recoverStream ends only the stream, instead of the process, if a message makes the library's reader panic. A message
+// of an unknown type does so.
 func recoverStream(logger *slog.Logger) grpc.StreamServerInterceptor {
 	return func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 		defer func() {

@@ -11,25 +11,24 @@ import (
 	"svc/protos"
 )
 
-// Due is one durable wake-up whose time has come.
+// Due is one durable wake-up that is due.
 type Due struct {
 	Kind, Identity, Name string
 }
 
-// Wakeups knows the durable wake-ups of what this node owns.
+// Wakeups lists the durable wake-ups of the identities that this node owns.
 type Wakeups interface {
-	// Due yields wake-ups that are due at an instant until yield returns false. It yields one
-	// again later, unless its actor has replaced or removed it.
+	// Due yields wake-ups that are due at a time until yield returns false. It yields a wake-up again later, unless its
+	// actor has replaced or removed it.
 	Due(at time.Time, yield func(Due) bool)
 }
 
-// WakeMethod is the method of the call that delivers a wake-up; the payload is
-// its name. The actor treats it as a hint, checks its own state, and replaces or
-// removes the wake-up when it has done what was due.
+// WakeMethod is the method of the call that delivers a wake-up; the payload is its name. The actor treats it as a hint
+// and checks its own state. After it has done the due work, it replaces or removes the wake-up.
 const WakeMethod = "wake"
 
-// Sweeper pokes the actors of this node whose durable wake-ups are due. Nothing
-// is lost with a process: a wake-up stays due until its actor removes it.
+// Sweeper calls the actors of this node that have due wake-ups. A crash loses none: a wake-up stays due until its actor
+// removes it.
 type Sweeper struct {
 	Cluster *Cluster
 	Store   Wakeups
@@ -38,12 +37,12 @@ type Sweeper struct {
 	Now     func() time.Time
 }
 
-// sweepBatch bounds the wake-ups of one round, not counting those that other nodes
-// own: however many of these are due, they hold up none of this node.
+// sweepBatch limits the wake-ups of one round. Wake-ups of identities that other nodes own do not count, so any number
+// of them delays none of this node's wake-ups.
 const sweepBatch = 1000
 
-// sweepAtOnce bounds the actors that are woken at the same time: one that takes its time, or cannot
-// be loaded, holds up few others.
+// sweepAtOnce limits the number of actors that are called in parallel. An actor that is slow or cannot be loaded then
+// delays only a few others.
 const sweepAtOnce = 16
 
 // Run sweeps until ctx ends.
@@ -76,10 +75,10 @@ func (s *Sweeper) sweep(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = waking.Wait() // what failed is logged, and due in the next round
+	_ = waking.Wait() // failures are logged, and the wake-up is due again in the next round
 }
 
-// wake tells one actor that it is due.
+// wake delivers one wake-up to its actor.
 func (s *Sweeper) wake(ctx context.Context, wake Due) {
 	call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
 	answer, err := s.Cluster.Call(ctx, call)

@@ -15,7 +15,7 @@ import (
 	"svc/protos"
 )
 
-// wakeups is a store of wake-ups in memory.
+// wakeups is an in-memory store of wake-ups.
 type wakeups struct {
 	mu  sync.Mutex
 	due map[Due]time.Time
@@ -38,8 +38,8 @@ func (w *wakeups) Due(at time.Time, yield func(Due) bool) {
 	}
 }
 
-// TestTheSweeperWakesUntilTheWishIsRemoved sweeps once a second over wake-ups
-// that are due, due later, of another node, of no kind, and refused.
+// TestTheSweeperWakesUntilTheWishIsRemoved sweeps once a second over wake-ups that are due, due later, owned by another
+// node, of an unknown kind, and refused.
 func TestTheSweeperWakesUntilTheWishIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -77,7 +77,7 @@ func TestTheSweeperWakesUntilTheWishIsRemoved(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- sweeper.Run(ctx) }()
-		// sleep lets time pass; until the next one, only the test is at work.
+		// sleep lets time pass; after it only the test runs until the next sleep.
 		sleep := func(d time.Duration) {
 			store.mu.Unlock()
 			time.Sleep(d)
@@ -116,8 +116,8 @@ func TestTheSweeperWakesUntilTheWishIsRemoved(t *testing.T) {
 	})
 }
 
-// TestTheSweeperPassesByWhatOtherNodesOwn has more wake-ups of another node due
-// than one round delivers, all of them longer than this node's own.
+// TestTheSweeperPassesByWhatOtherNodesOwn has more due wake-ups of another node than one round delivers. All of them
+// have been due for longer than this node's own.
 func TestTheSweeperPassesByWhatOtherNodesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine := identityOf("thing", 1)
@@ -144,7 +144,7 @@ func TestTheSweeperPassesByWhatOtherNodesOwn(t *testing.T) {
 	})
 }
 
-// TestASlowActorHoldsUpNoOther has an actor that does not answer due before another one.
+// TestASlowActorHoldsUpNoOther has a wake-up of an actor that does not answer, due before the wake-up of another actor.
 func TestASlowActorHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, quick := identityOf("thing", 1), identityOf("thing", 2)

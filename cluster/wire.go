@@ -20,39 +20,35 @@ import (
 )
 
 const (
-	// callsActor is the name of the actor of each node that takes calls and
-	// answers of the others.
+	// callsActor is the name of the actor on each node that receives calls and answers from other nodes.
 	callsActor = "calls"
-	// messageBytes bounds one call or answer. A frame holds writerBatch of them at
-	// most, which stays below frameBytes.
+	// messageBytes limits one call or answer. A frame holds at most writerBatch of them, which stays below frameBytes.
 	messageBytes = 512 << 10
 	writerBatch  = 100
 	frameBytes   = 64 << 20
-	// writerQueue is the first size of the queue to one peer. It grows, but never
-	// beyond what peerCalls and the peer's own calls allow.
+	// writerQueue is the initial size of the queue to one peer. It grows, but never beyond the sum of peerCalls and the
+	// peer's own calls.
 	writerQueue = 1024
-	// peerCalls bounds the calls under way to one peer; more are refused.
+	// peerCalls limits the calls under way to one peer. Further calls are refused.
 	peerCalls = 4096
-	// probeTime bounds the look whether a peer answers, before a stream to it is
-	// opened: the library itself sleeps two seconds after a refused connection.
+	// probeTime limits the check whether a peer answers, before a stream to it is opened. The library itself sleeps two
+	// seconds after a refused connection.
 	probeTime = time.Second
-	// flushTime is left to the last answers at the end.
+	// flushTime is the time for the last answers before the wire closes.
 	flushTime = 50 * time.Millisecond
 )
 
-// RemoteConfig describes a node to the others.
+// RemoteConfig describes this node as a peer of other nodes.
 type RemoteConfig struct {
-	// Addr is host:port, to listen on and to announce to the others. Port 0 takes
-	// a free one.
+	// Addr is the host:port to listen on and to announce to other nodes. Port 0 picks a free port.
 	Addr string
-	// Secret is shared by the nodes; without it no call is made nor taken.
+	// Secret is shared by the nodes. Calls between nodes require it.
 	Secret string
 	Logger *slog.Logger
 }
 
-// Remote is the wire between nodes: proto.actor's remote, over TLS that proves
-// the shared secret on both sides. Guards around it are in this file: frames that
-// fit, a probe before a stream, an end for calls whose peer is gone.
+// Remote is the wire between nodes: proto.actor's remote, over TLS that proves the shared secret on both sides. This
+// file adds safeguards: frames that fit, a probe before a stream, and an end for calls to a peer that is gone.
 type Remote struct {
 	config   RemoteConfig
 	system   *actor.ActorSystem
@@ -64,7 +60,7 @@ type Remote struct {
 	numbers  atomic.Uint64
 	closing  sync.Once
 	probes   singleflight.Group
-	// base ends with the node: calls that it executes for others end with it.
+	// base ends with the node, and so do the calls that it executes for other nodes.
 	base context.Context //nolint:containedctx // the life of the wire, which every message of a peer belongs to
 	end  context.CancelFunc
 
@@ -74,7 +70,7 @@ type Remote struct {
 
 // peer is one other node.
 type peer struct {
-	// connected says that a stream to it is open, or being opened.
+	// connected means that a stream to the peer is open or being opened.
 	connected bool
 	pending   map[uint64]chan remoteResult
 }
@@ -84,10 +80,10 @@ type remoteResult struct {
 	err    error
 }
 
-// errPeerGone ends the calls to a peer whose stream broke.
+// errPeerGone ends the calls to a peer when its stream breaks.
 var errPeerGone = fmt.Errorf("%w: the connection broke", ErrLost)
 
-// OpenRemote listens for other nodes. It turns the library's panics into errors.
+// OpenRemote listens for other nodes. It converts the library's panics into errors.
 func OpenRemote(config RemoteConfig) (r *Remote, err error) {
 	host, portText, err := net.SplitHostPort(config.Addr)
 	if err != nil {
@@ -140,8 +136,7 @@ func (r *Remote) start(host string, port int) (err error) {
 // Self implements Wire.
 func (r *Remote) Self() string { return r.system.Address() }
 
-// Join completes the configuration of a cluster with the wire and the actor
-// system that it is part of.
+// Join adds the wire and its actor system to the configuration of a cluster.
 func (r *Remote) Join(config Config, directory Directory) Config {
 	config.System, config.Wire, config.Directory = r.system, r, directory
 	return config
@@ -159,7 +154,7 @@ func (r *Remote) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the wire. Peers learn at once that it is gone.
+// Close ends the wire. Peers notice at once.
 func (r *Remote) Close() { r.closing.Do(r.close) }
 
 func (r *Remote) close() {
@@ -201,7 +196,7 @@ func (r *Remote) Call(ctx context.Context, address string, call *protos.Call) (*
 	}
 }
 
-// connect makes sure that the peer answers, unless a stream to it is open.
+// connect checks that the peer answers, unless a stream to it is open.
 func (r *Remote) connect(ctx context.Context, address string) error {
 	r.mu.Lock()
 	p := r.peer(address)
@@ -231,7 +226,7 @@ func (r *Remote) connect(ctx context.Context, address string) error {
 	}
 }
 
-// peer returns the record of a peer; the caller holds the lock.
+// peer returns the record of a peer. The caller holds the lock.
 func (r *Remote) peer(address string) *peer {
 	p := r.peers[address]
 	if p == nil {
@@ -259,7 +254,7 @@ func (r *Remote) forget(address string, number uint64) {
 	delete(r.peer(address).pending, number)
 }
 
-// receive takes the messages of other nodes. It never waits.
+// receive handles the messages of other nodes. It never waits.
 func (r *Remote) receive(c actor.Context) {
 	switch message := c.Message().(type) {
 	case *protos.RemoteCall:
@@ -277,7 +272,7 @@ func (r *Remote) receive(c actor.Context) {
 	}
 }
 
-// answer executes a peer's call and sends what came of it.
+// answer executes a peer's call and sends the result.
 func (r *Remote) answer(serve *func(context.Context, *protos.Call) (*protos.Answer, error), to *actor.PID, message *protos.RemoteCall) {
 	result := &protos.RemoteAnswer{Number: message.GetNumber(), Outcome: protos.Outcome_OUTCOME_MOVED}
 	if serve != nil {
@@ -321,8 +316,7 @@ func outcomeError(outcome protos.Outcome) error {
 	return fmt.Errorf("%w: on another node", ErrUnavailable)
 }
 
-// settle gives an answer to the call that waits for it; the peer must be the one
-// that was asked.
+// settle passes an answer to the waiting call. The answer must come from the peer that was called.
 func (r *Remote) settle(address string, answer *protos.RemoteAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -332,8 +326,8 @@ func (r *Remote) settle(address string, answer *protos.RemoteAnswer) {
 	}
 }
 
-// onEvent ends the calls to a peer whose stream broke or could not be opened,
-// and those whose message reached no peer.
+// onEvent ends the calls to a peer when its stream broke or could not be opened. It also ends calls that reached no
+// peer.
 func (r *Remote) onEvent(event any) {
 	switch message := event.(type) {
 	case *remote.EndpointTerminatedEvent:

@@ -16,9 +16,9 @@ import (
 	"svc/protos"
 )
 
-// The library's remote replaces the process's gRPC logger when it starts, which
-// is a race where two of them live in one process. So every node of these tests
-// is a process: this test program, told by the environment to be one.
+// The library's remote replaces the process's gRPC logger when it starts. With two remotes in one process that is a
+// data race. So every node of these tests is a process of its own: this test program, selected by an environment
+// variable.
 const (
 	childSecret = "SVC_TEST_CHILD_SECRET"
 	wireSecret  = "a secret of the cluster of these tests"
@@ -53,7 +53,7 @@ func runChild(secret string) error {
 		case "large":
 			return &protos.Answer{Payload: make([]byte, messageBytes+1)}, nil
 		case "slow":
-			<-ctx.Done() // the caller gave up long ago
+			<-ctx.Done() // the caller gave up long before
 			<-time.After(time.Minute)
 			return nil, ctx.Err()
 		case "exit":
@@ -67,7 +67,7 @@ func runChild(secret string) error {
 	return nil
 }
 
-// startChild returns the address of a node in a process of its own.
+// startChild starts a node in its own process and returns its address.
 func startChild(t *testing.T, secret string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -95,8 +95,7 @@ func startChild(t *testing.T, secret string) string {
 	return strings.TrimSpace(line)
 }
 
-// TestRemote goes through what can become of a call to another node. It is one
-// test with one wire, see above.
+// TestRemote covers the possible outcomes of a call to another node. It is one test with one wire, see above.
 func TestRemote(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
 	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, Logger: logger})
@@ -143,11 +142,11 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// alone is set in a process that runs one test only.
+// alone is set in a process that runs only one test.
 const alone = "SVC_TEST_ALONE"
 
-// TestRemoteManyLargeCalls sends more than the transport takes in one frame. It runs in
-// a process of its own: a second wire in one process is a race of the library.
+// TestRemoteManyLargeCalls sends more than the transport takes in one frame. It runs in its own process: a second wire
+// in one process is a data race in the library.
 func TestRemoteManyLargeCalls(t *testing.T) {
 	if os.Getenv(alone) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRemoteManyLargeCalls$", "-test.v")
