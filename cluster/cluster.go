@@ -244,9 +244,9 @@ func (c *Cluster) Owns(kindName, identity string) bool {
 	return owned
 }
 
-// activation returns the activation of an identity and the generation in which the node owns it. It creates the
-// activation if there is none. It reads the ownership under the lock that Evict takes, so no activation that is created
-// after an eviction outlives it.
+// activation returns the activation of an identity and the generation in which the node owns it, and creates a missing
+// activation. It reads the ownership under the lock that Evict takes, so no activation that is created after an
+// eviction outlives it.
 func (c *Cluster) activation(kind *Kind, identity string) (r *resident, generation uint32, err error) {
 	if identity == "" {
 		return nil, 0, fmt.Errorf("kind %s: empty identity", kind.Name)

@@ -10,8 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// wideTable makes a table of 40 columns like the ones of raw events and returns the
-// column types in their order.
+// wideTable creates a table of 40 columns like the tables of raw events, and returns the column types in order.
 func wideTable(b *testing.B, c driver.Conn, name string) []string {
 	b.Helper()
 	var kinds, columns []string
@@ -25,7 +24,7 @@ func wideTable(b *testing.B, c driver.Conn, name string) []string {
 	return kinds
 }
 
-// wideColumns makes the values of rows rows, column by column.
+// wideColumns returns the values of a number of rows, column by column.
 func wideColumns(kinds []string, rows int) []any {
 	values := make([]any, len(kinds))
 	for i, kind := range kinds {

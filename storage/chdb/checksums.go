@@ -10,14 +10,13 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// checksumsVersion begins a file of checksums in the form that is read here; files of other
-// versions are left alone.
+// checksumsVersion begins a checksums file in the format that this package reads. It ignores files of other versions.
 const checksumsVersion = "checksums format version: 4\n"
 
-// hashBytes is the size of a hash of a file.
+// hashBytes is the size of a file's hash.
 const hashBytes = 16
 
-// notedSizes returns the sizes that the files of a part have by its checksums.
+// notedSizes returns the sizes of a part's files according to its checksums file.
 func notedSizes(path string) (map[string]int64, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -34,7 +33,7 @@ func notedSizes(path string) (map[string]int64, error) {
 	return sizes, nil
 }
 
-// readSizes reads, for each file, its name, its size, a hash, and size and hash before compression.
+// readSizes reads for each file its name, its size, a hash, and the size and hash before compression.
 func readSizes(r *proto.Reader) (map[string]int64, error) {
 	files, err := r.UVarInt()
 	if err != nil {
@@ -65,7 +64,7 @@ func readSizes(r *proto.Reader) (map[string]int64, error) {
 				return nil, err
 			}
 		}
-		if !strings.HasSuffix(name, ".proj") { // a folder of its own
+		if !strings.HasSuffix(name, ".proj") { // a folder with its own checksums
 			sizes[name] = int64(size)
 		}
 	}

@@ -11,32 +11,31 @@ import (
 	"unsafe"
 )
 
-// killRetry is the pause between attempts to cancel a statement. The first attempt can
-// come before the engine lists the statement, so it is repeated until the statement ends.
+// killRetry is the pause between attempts to cancel a statement. The first attempt can come before the engine lists the
+// statement, so the attempts continue until the statement ends.
 const killRetry = 20 * time.Millisecond
 
 // queryReadOnly is the class of SELECT, SHOW, DESCRIBE, EXPLAIN, EXISTS and CHECK in
 // chdb_query_class.
 const queryReadOnly = 0
 
-// conn is one connection to the engine with the session state that this package gave
-// it. It is used by one goroutine at a time.
+// conn is one connection to the engine, with the session state that this package set on it. Only one goroutine at a
+// time may use it.
 type conn struct {
 	lib      *library
-	handle   unsafe.Pointer    // what connect returned and closeConn takes
-	ptr      unsafe.Pointer    // the connection itself, which every statement takes
-	name     string            // the log_comment by which kill finds this connection's statement
-	settings map[string]string // settings in force beyond those of the connection's start
+	handle   unsafe.Pointer    // the result of connect, for closeConn
+	ptr      unsafe.Pointer    // the connection itself, for statements
+	name     string            // the log_comment by which kill finds the statement of this connection
+	settings map[string]string // current settings beyond base
 	database string            // current database
-	base     map[string]string // settings of the connection's start
-	kill     func(name string) // cancels the statement that runs on the connection of that name
-	scratch  string            // folder of files that live as long as a statement
+	base     map[string]string // settings at the start of the connection
+	kill     func(name string) // cancels the statement on the connection with that name
+	scratch  string            // folder for temporary files of one statement
 	spoiled  bool              // the session may differ from settings and database
 }
 
-// connect opens a connection. args are the arguments of the process's first connection
-// (the data folder and server settings); base are the settings every statement starts
-// with. The library prints no reason when it refuses.
+// connect opens a connection. args are the arguments of the process's first connection (the data folder and server
+// settings). base are the settings that every statement starts with. If the library refuses, it prints no reason.
 func connect(lib *library, args []string, name string, base map[string]string) (*conn, error) {
 	list := append(slices.Clone(args), "--log_comment="+name)
 	for _, k := range slices.Sorted(maps.Keys(base)) {
@@ -56,7 +55,7 @@ func connect(lib *library, args []string, name string, base map[string]string) (
 
 func (c *conn) close() { c.lib.closeConn(c.handle) }
 
-// execute runs a statement to its end and returns the whole output in the given format.
+// execute runs a statement to its end and returns the complete output in the given format.
 func (c *conn) execute(sql, format string) (string, error) {
 	result := c.lib.queryN(c.ptr, stringPointer(sql), uintptr(len(sql)), stringPointer(format), uintptr(len(format)))
 	runtime.KeepAlive(sql)
@@ -68,7 +67,7 @@ func (c *conn) execute(sql, format string) (string, error) {
 	return string(c.bytes(result)), nil
 }
 
-// bytes returns the data of a result, valid until the result is destroyed.
+// bytes returns the data of a result. It is valid until the result is destroyed.
 func (c *conn) bytes(result unsafe.Pointer) []byte {
 	n := c.lib.resultLength(result)
 	if n == 0 {
@@ -77,8 +76,8 @@ func (c *conn) bytes(result unsafe.Pointer) []byte {
 	return unsafe.Slice((*byte)(c.lib.resultBuffer(result)), n)
 }
 
-// prepare makes the session what the statement asks for: its database, its settings and
-// no others. Only the difference to the previous statement costs a call.
+// prepare sets the session to the database and exactly the settings of a statement. Only the difference from the
+// previous statement costs a call.
 func (c *conn) prepare(database string, settings map[string]string) error {
 	if database != c.database {
 		if _, err := c.execute("USE "+quoteIdentifier(database), "Null"); err != nil {
@@ -98,7 +97,7 @@ func (c *conn) prepare(database string, settings map[string]string) error {
 	return nil
 }
 
-// difference lists what SET must change to get from the settings in force to settings.
+// difference lists the changes that SET must make to the current settings.
 func (c *conn) difference(settings map[string]string) []string {
 	var changes []string
 	for _, k := range slices.Sorted(maps.Keys(settings)) {
@@ -119,9 +118,8 @@ func (c *conn) difference(settings map[string]string) []string {
 	return changes
 }
 
-// watch cancels the statement of this connection when ctx ends. The returned function
-// must be called after the statement ended; it returns when no more cancelling goes on,
-// so that a late one cannot hit the next statement.
+// watch cancels the statement of this connection when ctx ends. The caller must call stop after the statement ended.
+// stop returns when the cancelling has ended, so that a late cancellation cannot hit the next statement.
 func (c *conn) watch(ctx context.Context) (stop func()) {
 	ended, quiet := make(chan struct{}), make(chan struct{})
 	unregister := context.AfterFunc(ctx, func() {
@@ -145,7 +143,7 @@ func (c *conn) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// queryAnalysis is chdb_query_analysis_v1.
+// queryAnalysis mirrors the C struct chdb_query_analysis_v1.
 type queryAnalysis struct {
 	structSize     uint32
 	statementCount uint32
@@ -153,9 +151,8 @@ type queryAnalysis struct {
 	queryClass     uint32
 }
 
-// admit refuses text that holds several statements, as ClickHouse does over HTTP, and
-// reports whether the statement leaves no trace in its session. Text that does not parse
-// passes: the engine says what is wrong with it.
+// admit refuses text with several statements, as ClickHouse does over HTTP. It also reports whether the statement
+// leaves no trace in its session. Text that does not parse passes: the engine returns the error.
 func (c *conn) admit(sql string) (traceless bool, err error) {
 	analysis := &queryAnalysis{structSize: uint32(unsafe.Sizeof(queryAnalysis{}))}
 	c.lib.classify(c.ptr, stringPointer(sql), uintptr(len(sql)), nil, 0, unsafe.Pointer(analysis))
@@ -166,15 +163,15 @@ func (c *conn) admit(sql string) (traceless bool, err error) {
 	return analysis.statementCount == 1 && analysis.queryClass == queryReadOnly, nil
 }
 
-// query runs a statement and passes its output to write, one block at a time. The bytes
-// are valid only during the call of write. An error of write ends the statement.
+// query runs a statement and passes its output to write, one block at a time. The bytes are valid only during the call
+// of write. An error of write ends the statement.
 func (c *conn) query(ctx context.Context, s *statement, write func([]byte) error) error {
 	traceless, err := c.admit(s.text)
 	if err != nil {
 		return err
 	}
-	// Nothing of what a statement does to its session may be seen by the next one, and
-	// the engine keeps a statement that failed until the connection is used again.
+	// The next statement must not see any change that this one makes to its session. The engine also retains a failed
+	// statement until the connection is used again.
 	c.spoiled = true
 	defer c.watch(ctx)()
 	switch selects := traceless && selectStatement.MatchString(s.text); {
@@ -189,7 +186,7 @@ func (c *conn) query(ctx context.Context, s *statement, write func([]byte) error
 	return err
 }
 
-// whole runs a statement and passes its output on in one piece.
+// whole runs a statement and passes its output to write in one piece.
 func (c *conn) whole(s *statement, write func([]byte) error) error {
 	result := c.call(c.lib.queryParams, s)
 	defer c.lib.destroyResult(result)
@@ -206,7 +203,7 @@ func (c *conn) call(function callWithParameters, s *statement) unsafe.Pointer {
 		p.names.array(), p.nameLens, p.values.array(), p.valueLens, p.count)
 }
 
-// stream runs a SELECT and passes its output on as the engine makes it.
+// stream runs a SELECT and passes its output to write as the engine produces it.
 func (c *conn) stream(s *statement, write func([]byte) error) error {
 	stream := c.call(c.lib.streamQueryParams, s)
 	defer c.lib.destroyResult(stream)
@@ -225,14 +222,14 @@ func (c *conn) stream(s *statement, write func([]byte) error) error {
 	}
 }
 
-// fetch passes the next piece of output to write. It reports false at the end.
+// fetch passes the next piece of output to write. It returns false at the end.
 func (c *conn) fetch(stream unsafe.Pointer, write func([]byte) error) (more bool, err error) {
 	piece := c.lib.streamFetch(c.ptr, stream)
 	defer c.lib.destroyResult(piece)
 	return c.pass(piece, write)
 }
 
-// pass gives the data of a result to write. It reports false when there is none.
+// pass passes the data of a result to write. It returns false if the result is empty.
 func (c *conn) pass(result unsafe.Pointer, write func([]byte) error) (some bool, err error) {
 	if text := c.lib.resultError(result); text != nil {
 		return false, parseException(goString(text))

@@ -10,8 +10,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// dedupTables makes a source table, partitioned by month, with a sum per key fed by a
-// materialized view. The names start with prefix.
+// dedupTables creates a source table, partitioned by month, and tables that materialized views fill: a sum per key and
+// the distinct values. The names start with prefix.
 func dedupTables(t *testing.T, c driver.Conn, prefix string) {
 	t.Helper()
 	run(t, c,
@@ -40,7 +40,7 @@ func month(m time.Month, key uint32, n uint64) dedupRow {
 	return dedupRow{time.Date(2026, m, 3, 0, 0, 0, 0, time.UTC), key, n}
 }
 
-// insertToken sends rows as one block with a deduplication token.
+// insertToken inserts rows as one block with a deduplication token.
 func insertToken(t *testing.T, c driver.Conn, prefix, token string, rows ...dedupRow) {
 	t.Helper()
 	ctx := clickhouse.Context(deadline(t), clickhouse.WithSettings(clickhouse.Settings{
@@ -66,8 +66,7 @@ func sendRows(ctx context.Context, c driver.Conn, prefix string, rows []dedupRow
 	return batch.Send()
 }
 
-// state is the content of the three tables: rows in the source, the sum of the one view
-// and the distinct values of the other.
+// state describes the three tables: the rows of the source, the sum of one view and the distinct values of the other.
 func state(t *testing.T, c driver.Conn, prefix string) string {
 	t.Helper()
 	return one[string](t, c, fmt.Sprintf(`SELECT concat(
@@ -106,8 +105,8 @@ func TestTokenIsComparedInEachPartition(t *testing.T) {
 	wantState(t, c, "months", "one partition", "rows 1, sum 1, parts 1, uniques 1")
 	both := []dedupRow{month(9, 1, 1), month(10, 1, 10)}
 	insertToken(t, c, "months", "a", both...)
-	// The table of uniques is not partitioned, so its block of token a is there already:
-	// a token must stand for the same rows each time.
+	// The table of uniques is not partitioned, so it already has a block with token a. A token must stand for the same
+	// rows each time.
 	wantState(t, c, "months", "same token, one partition is new", "rows 2, sum 11, parts 2, uniques 1")
 	insertToken(t, c, "months", "b", both...)
 	wantState(t, c, "months", "other token", "rows 4, sum 22, parts 4, uniques 2")

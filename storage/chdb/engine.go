@@ -15,48 +15,45 @@ import (
 )
 
 const (
-	// defaultConnections is the number of statements that run at once, writePlaces of them
-	// not reads.
+	// defaultConnections is the number of concurrent statements. writePlaces of them are reserved for writes.
 	defaultConnections = 8
 
-	// drainTime is how long Close waits for running statements to end, and again for the cancelled
-	// ones.
+	// drainTime is how long Close waits for running statements to end, and again for the cancelled ones.
 	drainTime = 10 * time.Second
 
-	// maxHeader bounds the URL of a request, which carries the bound values.
+	// maxHeader limits the size of a request's URL, which carries the bound values.
 	maxHeader = 16 << 20
 )
 
-// Config says what to open.
+// Config configures an engine.
 type Config struct {
 	Library     string            // path of libchdb, from FindLibrary
-	Dir         string            // data folder; made when it does not exist
-	Connections int               // statements at once, reads among them two fewer; 0 means 8
-	Logger      *slog.Logger      // nil drops what the engine reports
-	Listen      string            // host:port to serve other processes on as well; empty opens no port
-	Settings    map[string]string // overrides defaultSettings, server and query settings alike
-	// Memory bounds what the engine may allocate, in bytes; zero is half of the machine's memory.
+	Dir         string            // data folder; created if missing
+	Connections int               // concurrent statements, of which all but two may be reads; 0 means 8
+	Logger      *slog.Logger      // nil drops the engine's messages
+	Listen      string            // host:port for other processes; empty opens no port
+	Settings    map[string]string // overrides serverSettings and querySettings
+	// Memory limits the engine's allocations, in bytes. Zero means half of the machine's memory.
 	Memory int64
-	// Durable forces the token of an insert to disk before the insert is answered. Whether its rows are
-	// forced is a setting of their tables.
+	// Durable syncs the token of an insert to disk before the insert is answered. The settings of a table determine
+	// whether its rows are synced.
 	Durable bool
 }
 
-// Engine is a running ClickHouse engine. Its methods may be called at the same time from
-// any number of goroutines.
+// Engine is a running ClickHouse engine. Its methods may be called concurrently.
 type Engine struct {
 	dir      string
 	lib      *library
 	args     []string          // arguments of the first connection
-	base     map[string]string // settings every statement starts with
+	base     map[string]string // settings that every statement starts with
 	pool     *pool
 	listener *listener
 	server   *http.Server
 	cancel   context.CancelFunc // ends the context of every request
-	addr     net.Addr           // where other processes are served
-	served   chan struct{}      // closed when the server stopped accepting
+	addr     net.Addr           // address for other processes
+	served   chan struct{}      // closed when the server no longer accepts
 
-	held    atomic.Bool // says that nothing may be inserted
+	held    atomic.Bool // inserts are refused
 	mu      sync.Mutex
 	control *conn // keeps the engine alive and cancels statements; guarded by mu
 
@@ -64,9 +61,8 @@ type Engine struct {
 	closeErr error
 }
 
-// Open loads the library, opens the data folder and starts to serve. It fails when the
-// folder is in use, by another process or by this one, and when this process has another
-// folder open. The context covers Open only; Close ends the engine.
+// Open loads the library, opens the data folder and starts to serve. It fails if another process or this one uses the
+// folder, and if this process has another folder open. The context covers only Open; Close ends the engine.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("opening the engine: %w", err)
@@ -96,8 +92,8 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// prepareFolder makes the data folder, or finds it unused and repairs what a killed
-// process left.
+// prepareFolder creates the data folder. If the folder exists, it checks that it is unused and repairs the traces of a
+// killed process.
 func prepareFolder(dir string, logger *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)
@@ -115,16 +111,15 @@ func prepareFolder(dir string, logger *slog.Logger) error {
 	return err
 }
 
-// TableDir returns the folder in which a table keeps its files, by its uuid as the engine
-// prints it.
+// TableDir returns the folder with the files of a table, from the table's UUID as the engine prints it.
 func (e *Engine) TableDir(uuid string) string { return tableDir(e.dir, uuid) }
 
 func tableDir(dir, uuid string) string {
-	const shard = 3 // digits by which the engine divides its folder
+	const shard = 3 // number of digits by which the engine divides its folder
 	return filepath.Join(dir, "store", uuid[:shard], uuid)
 }
 
-// start opens the connections and serves them.
+// start opens the connections and begins to serve.
 func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 	e.lib.setSignalHandlersEnabled(0)
 	control, err := connect(e.lib, e.args, "svc-control", nil)
@@ -143,7 +138,7 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 		Handler:        handler,
 		BaseContext:    func(net.Listener) context.Context { return base },
 		MaxHeaderBytes: maxHeader,
-		// The only client is this process, and a statement may wait for a connection.
+		// The clients are this process and trusted ones, and a statement may wait for a connection.
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
@@ -160,8 +155,8 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 	return nil
 }
 
-// listen serves other processes. It asks for no credentials: the address is for users of the same
-// machine, or of a private network.
+// listen serves other processes. It asks for no credentials: the address must be local to the machine or belong to a
+// private network.
 func (e *Engine) listen(addr string) error {
 	if addr == "" {
 		return nil
@@ -175,10 +170,10 @@ func (e *Engine) listen(addr string) error {
 	return nil
 }
 
-// Addr returns where other processes reach the engine; nil where they do not.
+// Addr returns the address for other processes, or nil without one.
 func (e *Engine) Addr() net.Addr { return e.addr }
 
-// prepare opens the pool, once the settings that depend on the machine are known.
+// prepare creates the pool and the handler, after it has read the settings that depend on the machine.
 func (e *Engine) prepare(cfg Config) (*handler, error) {
 	base, err := baseSettings(e.control, cfg.Settings)
 	if err != nil {
@@ -211,16 +206,16 @@ func (e *Engine) connect(name string) (*conn, error) {
 	return c, nil
 }
 
-// kill asks the engine to cancel what runs on the connection of that name. It does not
-// wait for it, and nothing running there is no error.
+// kill asks the engine to cancel the statement on the connection with that name. It does not wait for the end of the
+// statement. It is no error if no statement runs.
 func (e *Engine) kill(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, _ = e.control.execute("KILL QUERY WHERE Settings['log_comment'] = "+quoteString(name)+" ASYNC", "Null")
 }
 
-// DialContext returns a new connection to the engine. It has the type of DialContext in
-// clickhouse.Options; the address is ignored. After Close it returns net.ErrClosed.
+// DialContext returns a new connection to the engine. It has the type of DialContext in clickhouse.Options; the address
+// is ignored. After Close it returns net.ErrClosed.
 func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
 	conn, err := e.listener.dial(ctx)
 	if err != nil {
@@ -229,9 +224,8 @@ func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
 	return conn, nil
 }
 
-// Close refuses new connections, waits up to ten seconds for running statements, cancels
-// the rest, and shuts the engine down. When it returns nil, the data folder is free and
-// may be opened again. Further calls return what the first one returned.
+// Close refuses new connections, waits up to ten seconds for running statements, cancels the rest, and shuts the engine
+// down. After it returns nil, the data folder is free and may be opened again. Further calls return the first result.
 func (e *Engine) Close() error {
 	e.closing.Do(func() { e.closeErr = e.shutdown() })
 	return e.closeErr

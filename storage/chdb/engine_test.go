@@ -85,7 +85,8 @@ func TestRefusedSettingFailsOpen(t *testing.T) {
 	}
 }
 
-// The child closes its engine at the end, finds that it cannot be opened on an address that is taken, opens it again and closes it twice.
+// The child closes its engine at the end. It then fails to open it on an address that is in use, opens it again and
+// closes it twice.
 func TestReopenedEngineKeepsItsTables(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -95,7 +96,7 @@ func TestReopenedEngineKeepsItsTables(t *testing.T) {
 	}
 }
 
-// closeAndReopen is the end of the child of TestReopenedEngineKeepsItsTables.
+// closeAndReopen is the last step of the child of TestReopenedEngineKeepsItsTables.
 func closeAndReopen(e *Engine, dir string) error {
 	if err := errors.Join(e.Close(), e.Close()); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Exception codes of ClickHouse that this package raises itself or maps to a status.
+// ClickHouse exception codes that this package raises itself or maps to an HTTP status.
 const (
 	codeBadArguments      = 36
 	codeUnknownTable      = 60
@@ -22,8 +22,7 @@ const (
 	codeNotImplemented    = 48
 )
 
-// exception is an error of the engine in the engine's own words: "Code: 60.
-// DB::Exception: … (UNKNOWN_TABLE)".
+// exception is an error with the engine's own text: "Code: 60. DB::Exception: … (UNKNOWN_TABLE)".
 type exception struct {
 	code int
 	text string
@@ -31,15 +30,15 @@ type exception struct {
 
 func (e *exception) Error() string { return e.text }
 
-// newException makes an exception of this package look like one of the engine.
+// newException returns an exception of this package in the form of an engine's exception.
 func newException(code int, name, format string, args ...any) *exception {
 	return &exception{code: code, text: fmt.Sprintf("Code: %d. DB::Exception: %s (%s)", code, fmt.Sprintf(format, args...), name)}
 }
 
 var exceptionCode = regexp.MustCompile(`Code: (\d+)\.`)
 
-// parseException reads the code out of an error text of the library. A text without a
-// code (the library itself refused the call) becomes an unknown exception.
+// parseException parses the code of a library's error text. If the library itself refused the call, the text has no
+// code and becomes an unknown exception.
 func parseException(text string) *exception {
 	text = strings.TrimSpace(text)
 	if m := exceptionCode.FindStringSubmatchIndex(text); m != nil {
@@ -50,7 +49,7 @@ func parseException(text string) *exception {
 	return newException(codeUnknownException, "UNKNOWN_EXCEPTION", "%s", text)
 }
 
-// status is the HTTP status that ClickHouse's own server gives for the code.
+// status returns the HTTP status that ClickHouse's own server sends for the code.
 func (e *exception) status() int {
 	switch e.code {
 	case codeBadArguments, codeSyntaxError:
@@ -66,15 +65,13 @@ func (e *exception) status() int {
 	}
 }
 
-// exceptionTag ends the marker of an exception inside a result. A result can contain
-// the marker as data; ClickHouse clients compare the tag with the response
-// header to tell them apart. The client reads 16 bytes.
+// exceptionTag ends the marker of an exception inside a result. A result can contain the marker as data. ClickHouse
+// clients therefore compare the tag with the one in the response header. The client reads 16 bytes.
 const exceptionTag = "svcInProcessTag0"
 
-// minFramedText is the least length of a framed text. A reader of Native blocks takes
-// the frame for a block header and a column name of 95 bytes and a type name of at most
-// 127; a frame longer than both makes it fail on the type and never at the exact end of
-// the data, which it would take for the end of the result.
+// minFramedText is the minimum length of a framed text. A reader of Native blocks takes the frame for a block header, a
+// column name of 95 bytes and a type name of at most 127 bytes. A frame longer than both makes the reader fail on the
+// type. It never ends exactly where the data ends, which the reader would take for the end of the result.
 const minFramedText = 256
 
 // frame wraps the exception for a response whose status is already sent.

@@ -8,19 +8,17 @@ import (
 	"path/filepath"
 )
 
-// Version is the release of libchdb that this package is written and tested for. The
-// fetch script names the same one.
+// Version is the libchdb release that this package is written for and tested with. The fetch script uses the same one.
 const Version = "26.7.3-stable.1"
 
-// libraryFile is the name of the library inside its cache folder. It is the same on
-// every platform, because the package ships it under this name.
+// libraryFile is the name of the library inside its cache folder. It is the same on every platform, because the package
+// ships it under this name.
 const libraryFile = "libchdb.so"
 
-// FindLibrary returns the path of libchdb. explicit names the file itself (the value of
-// SVC_CHDB_LIB) and wins when it is not empty. Otherwise the file is expected where the
-// fetch script puts it: chdb/<Version> below $SVC_CACHE_DIR, or below the folder svc of
-// the user's cache folder. The content of the file is not looked at. The error says what
-// to run.
+// FindLibrary returns the path of libchdb. If explicit (the value of SVC_CHDB_LIB) is not empty, it is the path of the
+// file itself. Otherwise the file is expected in the folder that the fetch script fills: chdb/<Version> below
+// $SVC_CACHE_DIR, or below the folder svc of the user's cache folder. FindLibrary does not check the file's content.
+// Its error names the command to run.
 func FindLibrary(explicit string) (string, error) {
 	if explicit != "" {
 		if err := checkFile(explicit); err != nil {
@@ -43,8 +41,7 @@ func FindLibrary(explicit string) (string, error) {
 	return path, nil
 }
 
-// checkFile reports why path cannot be loaded as a library, as far as the file system
-// can tell.
+// checkFile returns an error if path cannot be loaded as a library, as far as the file system shows.
 func checkFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

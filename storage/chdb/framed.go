@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 )
 
-// framed reports whether the output in a format has a head or a foot. The library writes these around each piece of a
-// stream, as if it were all.
+// framed reports whether the output in a format has a header or a footer. The library writes these around each piece of
+// a stream, as if the piece were the complete output.
 func framed(format string) bool { return format == "Parquet" || format == "CSVWithNames" }
 
-// byFile runs a SELECT whose output is framed, and passes the output on when it is complete: the engine writes it to a file,
-// so that its size does not count as memory.
+// byFile runs a SELECT with framed output and passes the output to write once it is complete. The engine writes it to a
+// file, so that its size does not count as memory.
 func (c *conn) byFile(s *statement, write func([]byte) error) (err error) {
 	path := filepath.Join(c.scratch, c.name+".output")
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a process that was killed
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // left by a killed process
 		return fmt.Errorf("removing an output: %w", err)
 	}
 	insert := *s
@@ -24,10 +24,10 @@ func (c *conn) byFile(s *statement, write func([]byte) error) (err error) {
 	err = c.whole(&insert, func([]byte) error { return nil })
 	file, failure := os.Open(path)
 	if failure == nil {
-		defer func() { _ = file.Close() }() // it was read only
+		defer func() { _ = file.Close() }() // the file was only read
 		failure = os.Remove(path)
 	}
-	if err != nil { // of the statement, which may have left no file
+	if err != nil { // error of the statement, which may have left no file
 		return err
 	}
 	if failure != nil {

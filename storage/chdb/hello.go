@@ -11,18 +11,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 )
 
-// helloQuery is the first statement of every connection of clickhouse-go. It reads the
-// answer with the newest revision of the Native format that it knows, and everything
-// after it with the revision that the answer names.
+// helloQuery is the first statement of every clickhouse-go connection. The client reads the answer with the newest
+// revision of the Native format that it knows. It reads all later blocks with the revision that the answer names.
 const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
 
-// libraryRevision is the revision in which libchdb writes Native blocks: no block info
-// and no serialization byte per column. The hello announces it, so that the client reads
-// the library's blocks as they are and none has to be translated.
+// libraryRevision is the revision in which libchdb writes Native blocks: no block info and no serialization byte per
+// column. The hello announces it, so that the client reads the library's blocks without translation.
 const libraryRevision = uint32(0)
 
-// newHello asks the engine for its name, version and time zone and encodes the answer
-// that every client connection gets to helloQuery.
+// newHello asks the engine for its name, version and time zone and encodes the answer to helloQuery.
 func newHello(p *pool) ([]byte, error) {
 	c, err := p.acquire(context.Background(), forReading)
 	if err != nil {

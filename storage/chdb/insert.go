@@ -8,11 +8,10 @@ import (
 	"unsafe"
 )
 
-// insert streams body into the engine as the rows of the statement. buffer is the memory
-// through which the body passes. An error leaves the block unwritten that was not
-// complete; the blocks before it may be stored, as with any ClickHouse server.
+// insert streams body into the engine as the rows of the statement. buffer is the memory through which the body passes.
+// After an error the incomplete block is not written; earlier blocks may be stored, as with any ClickHouse server.
 func (c *conn) insert(ctx context.Context, s *statement, body io.Reader, buffer []byte) error {
-	c.spoiled = true // until the engine is known to be done with the statement
+	c.spoiled = true // until the engine has finished the statement
 	defer c.watch(ctx)()
 	stream := c.call(c.lib.insertParams, s)
 	defer c.lib.insertDestroy(stream)
@@ -36,8 +35,8 @@ func (c *conn) insert(ctx context.Context, s *statement, body io.Reader, buffer 
 	return nil
 }
 
-// appendAll hands the body to the engine. It reports false when the engine failed and
-// takes no more; the reason is then the result of insertDone.
+// appendAll passes the body to the engine. It returns false if the engine failed and accepts no more data; insertDone
+// then returns the reason.
 func (c *conn) appendAll(stream unsafe.Pointer, body io.Reader, buffer []byte) (appended bool, err error) {
 	for {
 		n, err := readFull(body, buffer)
@@ -53,8 +52,8 @@ func (c *conn) appendAll(stream unsafe.Pointer, body io.Reader, buffer []byte) (
 	}
 }
 
-// readFull fills buffer as far as the body goes. Unlike io.ReadFull it keeps the error of
-// the body: io.EOF is the proper end, io.ErrUnexpectedEOF a body that was cut.
+// readFull fills buffer as far as the body allows. Unlike io.ReadFull it returns the error of the body: io.EOF is the
+// regular end, io.ErrUnexpectedEOF a body that was cut off.
 func readFull(body io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var m int

@@ -74,7 +74,7 @@ func TestCompressedAndForeignRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// nativeBlock is a block of one column n with the numbers below rows.
+// nativeBlock returns a block of one column n with the numbers below rows.
 func nativeBlock(t *testing.T, rows int) []byte {
 	t.Helper()
 	block := proto.NewBlock()
@@ -189,7 +189,7 @@ func TestCancelledInsertEnds(t *testing.T) {
 	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 1)
 	cancel()
 	running.Wait()
-	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 0) // to its end it would take an hour
+	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 0) // uncancelled it would take an hour
 	if got := one[uint64](t, c, "SELECT count() FROM slow_target"); got != 0 {
 		t.Errorf("the view's table has %d rows, want none", got)
 	}

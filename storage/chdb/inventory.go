@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// NotedPart is a part that a table had when its parts were last noted.
+// NotedPart is a part that a table had at the last inventory.
 type NotedPart struct {
 	Table string `json:"table"`
 	UUID  string `json:"uuid"`
 	Name  string `json:"name"`
 	Rows  uint64 `json:"rows"`
-	// Expires is when its last row expires, zero if one never does.
+	// Expires is the time at which the last row expires. It is zero if a row never expires.
 	Expires time.Time `json:"expires"`
 }
 
-// MissingParts returns the noted parts that are gone: neither they nor a part that they were merged
-// into are in the data folder dir, their rows had not expired by now, and no rows of their table were
-// deleted since, which would leave parts empty that the engine then drops. The engine itself would
+// MissingParts returns the noted parts that are lost. A part is lost if the data folder dir has neither it nor a part
+// that it was merged into. A part whose rows had expired by now does not count. Neither does a part of a table from
+// which rows were deleted later: a deletion leaves empty parts, and the engine drops them. The engine itself would
 // start without an error. MissingParts must not run while an engine has the folder open.
 func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, error) {
 	defined, err := definedTables(dir)
@@ -52,13 +52,13 @@ func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, er
 	return missing, nil
 }
 
-// lyingParts are the parts in the folder of a table, and the version of the last mutation that deleted rows, zero if none did.
+// lyingParts has the parts in the folder of a table, and the version of the last mutation that deleted rows, or zero.
 type lyingParts struct {
 	parts    []part
 	deletion uint64
 }
 
-// listTable lists the parts in the folder of a table, which may not be there.
+// listTable lists the parts in the folder of a table. The folder may be missing.
 func listTable(folder string) (table lyingParts, err error) {
 	if table.parts, err = listParts(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return table, err
@@ -70,7 +70,7 @@ func listTable(folder string) (table lyingParts, err error) {
 	for _, file := range mutations {
 		version, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "mutation_"), ".txt"), 10, 64)
 		if err != nil || version <= table.deletion {
-			continue // a file that is not the engine's, or an earlier mutation
+			continue // a file that does not belong to the engine, or an earlier mutation
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -83,13 +83,13 @@ func listTable(folder string) (table lyingParts, err error) {
 	return table, nil
 }
 
-// deletes reports whether a mutation, as the engine notes it, deletes rows: at once, or by marking them for the next merge.
+// deletes reports whether a mutation, in the engine's own text, deletes rows: at once, or by marking them for the next
+// merge.
 func deletes(mutation string) bool {
 	return strings.Contains(mutation, "DELETE") || strings.Contains(mutation, "_row_exists")
 }
 
-// definedTables returns the identities of the tables that the engine knows; parts of a dropped
-// table are not missing.
+// definedTables returns the UUIDs of the tables that the engine knows. Parts of a dropped table are not missing.
 func definedTables(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "*.sql"))
 	if err != nil {

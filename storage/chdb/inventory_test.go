@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// noted returns the parts that a table has.
+// noted returns the current parts of a table.
 func noted(t *testing.T, c driver.Conn, table string) (parts []NotedPart) {
 	t.Helper()
 	rows, err := c.Query(deadline(t), "SELECT p.table, toString(t.uuid), p.name, p.rows FROM system.parts AS p INNER JOIN system.tables AS t ON t.database = p.database AND t.name = p.table WHERE p.database = currentDatabase() AND p.active AND p.table = '"+table+"'")
@@ -28,8 +28,9 @@ func noted(t *testing.T, c driver.Conn, table string) (parts []NotedPart) {
 	return parts
 }
 
-// TestWhatWasDeletedIsNotMissing deletes all rows of a part, at once and by marking them, and waits until the engine has dropped the part: it is
-// not missing, whether it had rows when it was noted or not. A part that is lost afterwards is.
+// TestWhatWasDeletedIsNotMissing deletes all rows of a part, at once and by marking them, and waits until the engine
+// has dropped the part. The part is not missing, whether or not it had rows when it was noted. A part that is lost
+// afterwards is missing.
 func TestWhatWasDeletedIsNotMissing(t *testing.T) {
 	c := client(t)
 	const quick = "old_parts_lifetime = 1, merge_tree_clear_old_parts_interval_seconds = 1, cleanup_delay_period = 1, max_cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, cleanup_thread_preferred_points_per_iteration = 0"
@@ -46,7 +47,7 @@ func TestWhatWasDeletedIsNotMissing(t *testing.T) {
 				run(t, c, fmt.Sprintf(statement, table))
 			}
 			emptied := noted(t, c, table)
-			for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // the engine drops the part on its own, and says nothing
+			for began := time.Now(); ; time.Sleep(50 * time.Millisecond) { // the engine drops the part in the background, without a notice
 				lying, err := listParts(tableDir(testEngine.dir, before[0].UUID))
 				if err != nil {
 					t.Fatal(err)
@@ -64,8 +65,8 @@ func TestWhatWasDeletedIsNotMissing(t *testing.T) {
 				}
 			}
 			run(t, c, "INSERT INTO "+table+" SELECT 3, number FROM numbers(10)")
-			for _, part := range noted(t, c, table) { // one that was mutated, and one that was inserted since
-				part.Name = strings.Replace(part.Name, "_", "0_", 1) // of a partition that is not there
+			for _, part := range noted(t, c, table) { // one part that was mutated, and one that was inserted later
+				part.Name = strings.Replace(part.Name, "_", "0_", 1) // a partition that does not exist
 				if missing, err := MissingParts(testEngine.dir, []NotedPart{part}, time.Now()); err != nil || len(missing) != 1 {
 					t.Errorf("%v are missing of the lost part %v, %v", missing, part, err)
 				}

@@ -16,12 +16,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// childFirst and childLast bound the blocks that a child inserts, as "first last".
+// childRange names the environment variable with the first and the last block that a child inserts, as "first last".
 const childRange = "SVC_CHDB_TEST_BLOCKS"
 
-// runChild opens dir in a process of its own, inserts the blocks of childRange, each with
-// its own token, and prints the number of each block that was acknowledged. After the
-// last one it prints what the tables hold.
+// runChild opens dir in its own process and inserts the blocks of childRange, each with its own token. It prints the
+// number of each acknowledged block, and at the end the content of the tables.
 func runChild(dir string) int {
 	if err := insertBlocks(dir); err != nil {
 		fmt.Println("error:", err)
@@ -78,7 +77,7 @@ func killTables() []string {
 	}
 }
 
-// insertBlock inserts 1000 rows of two partitions; the rows sum up to 1000.
+// insertBlock inserts 1000 rows in two partitions. The sum of the rows is 1000.
 func insertBlock(ctx context.Context, c driver.Conn, block int) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"insert_deduplication_token": fmt.Sprint("block-", block)}))
 	rows := make([]dedupRow, 1000)
@@ -104,8 +103,8 @@ func child(t *testing.T, dir string, first, last int) (*exec.Cmd, *bufio.Scanner
 	return cmd, bufio.NewScanner(out)
 }
 
-// replay opens dir in a child that inserts blocks first to last and returns the state it
-// reports at the end.
+// replay opens dir in a child that inserts blocks first to last, and returns the state that the child reports at the
+// end.
 func replay(t *testing.T, dir string, first, last int) string {
 	t.Helper()
 	cmd, lines := child(t, dir, first, last)
@@ -146,8 +145,8 @@ func TestKilledProcessLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// A crash can fall between the engine's note of a token and the rename of the part. The
-// note must not keep the replay from storing the rows.
+// A crash can fall between the engine's record of a token and the rename of the part. The record must not prevent the
+// replay from storing the rows.
 func TestNotedTokenWithoutItsPartIsReplayed(t *testing.T) {
 	dir := t.TempDir()
 	if got, want := replay(t, dir, 1, 2), "rows 2000, blocks 2, sum 2000, journal 2, parts lost 0"; got != want {

@@ -8,9 +8,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// library is the part of the C interface of libchdb that this package uses. Every field
-// is the C function of the same name; text goes in as pointer and length and comes back
-// as a C string that lives as long as the result or stream it belongs to.
+// library is the part of the C interface of libchdb that this package uses. Every field is the C function of the same
+// name. Text is passed as pointer and length. Returned text is a C string that lives as long as its result or stream.
 type library struct {
 	setSignalHandlersEnabled func(enabled int32)
 	connect                  func(argc int32, argv unsafe.Pointer) unsafe.Pointer
@@ -37,13 +36,12 @@ type library struct {
 	classify func(conn, sql unsafe.Pointer, sqlLen uintptr, target unsafe.Pointer, targetLen uintptr, out unsafe.Pointer) int32
 }
 
-// callWithParameters is the shape of the functions that start a statement with bound
-// values.
+// callWithParameters is the type of the functions that start a statement with bound values.
 type callWithParameters func(conn, sql unsafe.Pointer, sqlLen uintptr, format unsafe.Pointer, formatLen uintptr,
 	names, nameLens, values, valueLens unsafe.Pointer, count uintptr) unsafe.Pointer
 
-// loadLibrary opens the shared library at path and binds its functions. A library stays
-// loaded until the process ends; loading the same path again returns the same one.
+// loadLibrary opens the shared library at path and binds its functions. A library stays loaded until the process ends;
+// loading the same path again returns the same one.
 func loadLibrary(path string) (*library, error) {
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -83,12 +81,10 @@ func loadLibrary(path string) (*library, error) {
 	return lib, nil
 }
 
-// stringPointer returns the bytes of s for a call into C. The caller keeps s alive until
-// the call returns.
+// stringPointer returns the bytes of s for a call into C. The caller must keep s alive until the call returns.
 func stringPointer(s string) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(s)) }
 
-// goString copies a C string that ends with a zero byte. A nil pointer is the empty
-// string.
+// goString copies a C string that ends with a zero byte. A nil pointer yields the empty string.
 func goString(p unsafe.Pointer) string {
 	if p == nil {
 		return ""
@@ -100,9 +96,8 @@ func goString(p unsafe.Pointer) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// cStrings holds an argument vector in the form C expects: an array of pointers to
-// strings that end with a zero byte. The memory belongs to Go, so it must be kept alive
-// and pinned while C reads it.
+// cStrings is an argument vector in the form that C expects: an array of pointers to strings that end with a zero byte.
+// The memory belongs to Go, so it must stay alive and pinned while C reads it.
 type cStrings struct {
 	pointers []unsafe.Pointer
 	pinner   runtime.Pinner

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// listener hands the far ends of in-memory connections to an HTTP server.
+// listener passes the far ends of in-memory connections to an HTTP server.
 type listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -17,8 +17,7 @@ func newListener() *listener {
 	return &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// dial makes a connection and waits until the server accepts it. After Close it returns
-// net.ErrClosed.
+// dial creates a connection and waits until the server accepts it. After Close it returns net.ErrClosed.
 func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

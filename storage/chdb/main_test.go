@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// childVariable tells a re-executed test binary which folder to fill until it is killed.
+// childVariable makes a re-executed test binary fill the folder that it names until the process is killed.
 const childVariable = "SVC_CHDB_TEST_CHILD"
 
 // testEngine is the one engine of the test process.
@@ -46,7 +46,7 @@ func runTests(m *testing.M) int {
 
 func openEngine(dir string) (*Engine, error) { return openEngineAt(dir, "") }
 
-// openEngineAt opens an engine that others reach at an address.
+// openEngineAt opens an engine that other processes reach at an address.
 func openEngineAt(dir, address string) (*Engine, error) {
 	library, err := FindLibrary(os.Getenv("SVC_CHDB_LIB"))
 	if err != nil {
@@ -77,7 +77,7 @@ func testClient(t testing.TB, database string, settings clickhouse.Settings) dri
 	return c
 }
 
-// client returns a client whose database exists for this call alone.
+// client returns a client with a database that exists only for this test.
 func client(t testing.TB) driver.Conn {
 	t.Helper()
 	database := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -91,7 +91,7 @@ func client(t testing.TB) driver.Conn {
 	return testClient(t, database, nil)
 }
 
-// deadline is a context that fails a test which hangs.
+// deadline returns a context that makes a hanging test fail.
 func deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -109,7 +109,7 @@ func run(t testing.TB, c driver.Conn, statements ...string) {
 	}
 }
 
-// one reads the only value of a query.
+// one returns the only value of a query.
 func one[T any](t testing.TB, c driver.Conn, sql string, args ...any) T {
 	t.Helper()
 	var v T

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// shownParts is how many damaged parts an error names.
+// shownParts is the maximum number of damaged parts that an error names.
 const shownParts = 10
 
-// DamagedPart is a part of a table that holds less than it should.
+// DamagedPart is a part of a table that is empty, incomplete or broken.
 type DamagedPart struct {
 	// Path is the part's folder below the data folder.
 	Path string
-	// Reason says what is wrong with it.
+	// Reason describes the damage.
 	Reason string
 }
 
-// DamageError lists the damaged parts of a store, and what can be done.
+// DamageError lists the damaged parts of a store and the possible remedies.
 type DamageError struct{ Parts []DamagedPart }
 
 func (e *DamageError) Error() string {
@@ -37,10 +37,10 @@ func (e *DamageError) Error() string {
 	return b.String()
 }
 
-// CheckParts compares the files of every part below the data folder dir with the sizes that the
-// part notes, without reading them, and inspects the parts that the engine has detached. It returns
-// a [DamageError] if a part is empty or incomplete, or was detached because it was broken. It may
-// run beside an engine, since parts appear and disappear as a whole.
+// CheckParts compares the file sizes of every part below the data folder dir with the sizes in the part's checksums. It
+// does not read the files. It also checks the parts that the engine has detached. It returns a [DamageError] if a part
+// is empty or incomplete, or was detached because it was broken. It may run while an engine runs, since parts appear
+// and disappear as a whole.
 func CheckParts(dir string) error {
 	tables, err := filepath.Glob(filepath.Join(dir, "store", "*", "*"))
 	if err != nil {
@@ -97,15 +97,14 @@ func checkTable(dir, table string) (damaged []DamagedPart, err error) {
 	return damaged, nil
 }
 
-// broken reports whether the name of a detached part is one that the engine gives to a part that
-// it could not read.
+// broken reports whether the engine gave a detached part its name because it could not read the part.
 func broken(name string) bool {
 	return slices.ContainsFunc([]string{"broken-on-start_", "broken_", "unexpected_", "covered-by-broken_", "broken-from-backup_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }
 
-// checkPart returns what is wrong with a part, nothing if it is complete or was removed meanwhile.
+// checkPart returns the damage of a part, or "" if the part is complete or was removed meanwhile.
 func checkPart(path string) (reason string, err error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -150,7 +149,7 @@ func checkPart(path string) (reason string, err error) {
 	return checkSizes(path, sizes)
 }
 
-// checkSizes compares the sizes of a part's files with those in its checksums.
+// checkSizes compares the sizes of a part's files with the sizes in its checksums.
 func checkSizes(path string, sizes map[string]int64) (reason string, err error) {
 	noted, err := notedSizes(filepath.Join(path, "checksums.txt"))
 	if err != nil {
@@ -172,7 +171,7 @@ func checkSizes(path string, sizes map[string]int64) (reason string, err error) 
 	return "", nil
 }
 
-// gone returns nil for a file that does not exist any more.
+// gone returns nil if the error means that a file no longer exists, and the error otherwise.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// pool lends a fixed number of engine connections. A connection whose session may have
-// been changed is closed when it comes back, which also ends whatever the engine still
-// keeps for its last statement, and its slot is filled again at the next use. Opening
-// one takes a tenth of a millisecond.
+// pool lends a fixed number of engine connections. If the session of a returned connection may have changed, the pool
+// closes it, and opens a new one for the slot at the next use. Closing also releases everything that the engine retains
+// for the last statement. Opening a connection takes a tenth of a millisecond.
 //
-// Reads may take all slots but writePlaces, however many there are and however long they
-// last. So a write waits for writes only.
+// Reads may take all slots but writePlaces, regardless of their number and duration. So a write waits only for other
+// writes.
 type pool struct {
 	slots chan slot
-	reads chan struct{} // holds one element for each slot that a read has or waits for
+	reads chan struct{} // has one element for each slot that a read has or waits for
 	open  func(name string) (*conn, error)
 }
 
@@ -25,18 +24,17 @@ const writePlaces = 2
 type purpose int
 
 const (
-	forWriting purpose = iota // also for reads that writes wait for
+	forWriting purpose = iota // also for reads that a write waits for
 	forReading
 )
 
-// slot is the place of one connection. It is empty until its first use and after its
-// connection was closed.
+// slot holds one connection. It is empty until its first use and after its connection was closed.
 type slot struct {
 	name string
 	conn *conn
 }
 
-// newPool makes a pool of size connections named svc-1, svc-2 and so on. None is open.
+// newPool returns a pool of size connections named svc-1, svc-2 and so on. It opens none of them.
 func newPool(size int, open func(name string) (*conn, error)) *pool {
 	p := &pool{slots: make(chan slot, size), reads: make(chan struct{}, max(1, size-writePlaces)), open: open}
 	for i := range size {
@@ -45,7 +43,7 @@ func newPool(size int, open func(name string) (*conn, error)) *pool {
 	return p
 }
 
-// acquire waits for a free connection. Requests of one purpose are served in their order.
+// acquire waits for a free connection. Requests of one purpose are served in order.
 func (p *pool) acquire(ctx context.Context, why purpose) (*conn, error) {
 	if why == forReading {
 		select {
@@ -61,7 +59,7 @@ func (p *pool) acquire(ctx context.Context, why purpose) (*conn, error) {
 	return c, err
 }
 
-// take waits for a free slot and opens its connection where there is none.
+// take waits for a free slot and opens its connection if the slot is empty.
 func (p *pool) take(ctx context.Context) (*conn, error) {
 	select {
 	case s := <-p.slots:
@@ -83,7 +81,7 @@ func waitingError(ctx context.Context) error {
 	return fmt.Errorf("waiting for a free engine connection: %w", context.Cause(ctx))
 }
 
-// release gives back a connection that was acquired for a purpose.
+// release returns a connection that was acquired for a purpose.
 func (p *pool) release(c *conn, why purpose) {
 	if why == forReading {
 		defer func() { <-p.reads }()
@@ -96,8 +94,7 @@ func (p *pool) release(c *conn, why purpose) {
 	p.slots <- slot{name: c.name, conn: c}
 }
 
-// close waits for every connection to come back and closes it. After that acquire waits
-// for the end of its context.
+// close waits until every connection is returned and closes it. After that acquire blocks until its context ends.
 func (p *pool) close(ctx context.Context) error {
 	for range cap(p.slots) {
 		select {

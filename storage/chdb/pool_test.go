@@ -7,8 +7,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// TestWritesBesideSlowReads fills every place of the reads with statements that end only
-// when they are cancelled, and lets twice as many wait.
+// TestWritesBesideSlowReads fills every read slot with statements that end only when they are cancelled, and lets twice
+// as many wait.
 func TestWritesBesideSlowReads(t *testing.T) {
 	c := client(t)
 	run(t, c, "CREATE TABLE rows (n UInt64) ENGINE = MergeTree ORDER BY n")

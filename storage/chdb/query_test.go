@@ -124,7 +124,7 @@ func TestSettingsHoldForOneStatement(t *testing.T) {
 		}
 	}
 	normal := one[uint64](t, plain, "SELECT getSetting('max_block_size')::UInt64")
-	for range 3 * defaultConnections { // every connection of the pool gets each kind
+	for range 3 * defaultConnections { // every connection of the pool gets each kind of statement
 		check(c, deadline(t), 1234, "UTC")
 		check(plain, deadline(t), normal, "UTC")
 		check(c, clickhouse.Context(deadline(t), clickhouse.WithSettings(clickhouse.Settings{
@@ -156,7 +156,7 @@ func TestDatabaseOfTheClientIsTheCurrentOne(t *testing.T) {
 	wantCode(t, testClient(t, "not`there", nil).Exec(deadline(t), "SELECT 1"), 81)
 }
 
-// wantCode fails unless err is an exception of that code.
+// wantCode fails unless err is an exception with that code.
 func wantCode(t *testing.T, err error, code int32) {
 	t.Helper()
 	var e *clickhouse.Exception
@@ -248,7 +248,7 @@ func TestCancelledContextCancelsTheStatement(t *testing.T) {
 	c := client(t)
 	ctx, cancel := context.WithCancel(deadline(t))
 	var running sync.WaitGroup
-	for range defaultConnections { // the places of the reads are taken
+	for range defaultConnections { // all read slots are taken
 		running.Go(func() {
 			var n uint64
 			if err := c.QueryRow(ctx, heavy).Scan(&n); !errors.Is(err, context.Canceled) {
@@ -267,16 +267,16 @@ func TestCancelledContextCancelsTheStatement(t *testing.T) {
 	if got := one[uint8](t, c, "SELECT 1"); got != 1 {
 		t.Error("the pool does not work after cancelling")
 	}
-	waitForStatements(t, 0) // to their end they would take an hour
+	waitForStatements(t, 0) // uncancelled they would take an hour
 }
 
-// waitForStatements returns when exactly n of the heavy statements run in the engine.
+// waitForStatements waits until exactly n of the heavy statements run in the engine.
 func waitForStatements(t *testing.T, n int) {
 	t.Helper()
 	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE '%1000000000000%' AND query NOT LIKE '%processes%'", n)
 }
 
-// waitFor returns when the query gives n. It asks beside the pool, which may be busy.
+// waitFor waits until the query returns n. It bypasses the pool, which may be busy.
 func waitFor(t *testing.T, sql string, n int) {
 	t.Helper()
 	ctx := deadline(t)
@@ -293,7 +293,7 @@ func waitFor(t *testing.T, sql string, n int) {
 		if ctx.Err() != nil {
 			t.Fatalf("%s: want %d, last seen %q", sql, n, got)
 		}
-		time.Sleep(5 * time.Millisecond) // the engine does not tell when it changes
+		time.Sleep(5 * time.Millisecond) // the engine sends no notice of a change
 	}
 }
 

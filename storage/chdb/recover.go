@@ -13,35 +13,34 @@ import (
 	"strings"
 )
 
-// The engine notes the token of a block in the table's deduplication log before it renames the
-// block's part into place. A process that is killed between the two leaves a token without rows, so
-// a replay with the same token would be dropped and the rows lost. Therefore, before the engine
-// starts, the notes whose part does not exist are revoked in the engine's own form: by a record
-// that says that the part was dropped.
+// The engine records the token of a block in the table's deduplication log before it renames the block's part into
+// place. A process that is killed between the two leaves a token without rows. A replay with the same token would then
+// be dropped and the rows lost. Therefore, before the engine starts, this package revokes the records of parts that do
+// not exist. It does so in the engine's own format, with a record that the part was dropped.
 
-// Operations of a record in a deduplication log. A record is one line: operation, part
-// name and block id, with tabs between.
+// Operations of a record in a deduplication log. A record is one line: operation, part name and block id, separated by
+// tabs.
 const (
 	recordAdded   = "1"
 	recordDropped = "2"
 )
 
-// temporaryLog is the file in the data folder in which a new log is written. The engine
-// reads every file beside a log as a log, so it is not made there.
+// temporaryLog is the file in the data folder in which a new log is written. The engine reads every file next to a log
+// as a log, so the new log must not be written there.
 const temporaryLog = "deduplication_log.tmp"
 
-// partName is the name of a committed part: partition, first block, last block, level
-// and sometimes a mutation.
+// partName is the name of a committed part: partition, first block, last block, level and sometimes a mutation.
 var partName = regexp.MustCompile(`^([^_]+)_(\d+)_(\d+)_\d+(?:_(\d+))?$`)
 
 // logName is the name of a deduplication log. The highest number is the newest.
 var logName = regexp.MustCompile(`^deduplication_log_(\d+)\.txt$`)
 
-// part is the range of blocks that a part holds.
+// part is the range of blocks in a part.
 type part struct {
 	partition   string
 	first, last uint64
-	// version is the number of the last mutation that rewrote the part, or else of its first block: blocks and mutations have one sequence of numbers.
+	// version is the number of the last mutation that rewrote the part, or else of its first block. Blocks and
+	// mutations share one sequence of numbers.
 	version uint64
 }
 
@@ -60,9 +59,8 @@ func (p part) covers(other part) bool {
 	return p.partition == other.partition && p.first <= other.first && other.last <= p.last
 }
 
-// recoverTokens repairs the deduplication logs of all tables below the data folder dir. It must not
-// run while an engine has the folder open. It returns the number of notes that it revoked. To run
-// it again changes nothing.
+// recoverTokens repairs the deduplication logs of all tables below the data folder dir, and returns the number of
+// records that it revoked. It must not run while an engine has the folder open. It is idempotent.
 func recoverTokens(dir string) (int, error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "deduplication_logs"))
 	if err != nil {
@@ -79,8 +77,8 @@ func recoverTokens(dir string) (int, error) {
 	return total, nil
 }
 
-// recoverTable repairs the log of one table. The newest file is replaced as a whole, so
-// that a crash here leaves either the old or the new one.
+// recoverTable repairs the log of one table. It replaces the newest file as a whole, so that a crash leaves either the
+// old file or the new one.
 func recoverTable(table, folder, temporary string) (int, error) {
 	notes, newest, err := readNotes(folder)
 	if err != nil || len(notes) == 0 {
@@ -106,10 +104,10 @@ func recoverTable(table, folder, temporary string) (int, error) {
 	return n, appendAtomically(newest, temporary, dropped.String())
 }
 
-// note says that a block became a part.
+// note records that a block became a part.
 type note struct{ part, block string }
 
-// readNotes returns the notes in force in the logs of a folder, and the newest log.
+// readNotes returns the records in force in the logs of a folder, and the newest log.
 func readNotes(folder string) (notes []note, newest string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -146,8 +144,8 @@ func readNotes(folder string) (notes []note, newest string, err error) {
 	return notes, newest, nil
 }
 
-// readRecords applies the records of a log to inForce and returns the blocks it adds, in
-// their order. A last line without its end was never finished and does not count.
+// readRecords applies the records of a log to inForce and returns the blocks that it adds, in order. A last line
+// without a newline was never finished and does not count.
 func readRecords(content []byte, inForce map[string]string) (blocks []string) {
 	content = content[:bytes.LastIndexByte(content, '\n')+1]
 	lines := bufio.NewScanner(bytes.NewReader(content))
@@ -182,7 +180,8 @@ func listParts(table string) ([]part, error) {
 	return parts, nil
 }
 
-// appendAtomically replaces a file by its content followed by text, by way of the file temporary.
+// appendAtomically replaces a file by its content followed by text. It first writes the new content to the file
+// temporary.
 func appendAtomically(path, temporary, text string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

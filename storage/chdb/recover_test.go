@@ -66,7 +66,7 @@ func TestRecoverTokens(t *testing.T) {
 			if len(c.logs) == 2 {
 				newest = "deduplication_log_10.txt"
 			}
-			for _, taken := range []int{c.taken, 0} { // the second run finds nothing
+			for _, taken := range []int{c.taken, 0} { // the second run revokes nothing
 				if n, err := recoverTokens(dir); err != nil || n != taken {
 					t.Fatalf("took back %d notes (%v), want %d", n, err, taken)
 				}

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// copyBuffer is the size of the pieces in which rows go into the engine. Larger pieces
-// do not make an insert faster.
+// copyBuffer is the size in bytes of the pieces in which rows go into the engine. Larger pieces do not make an insert
+// faster.
 const copyBuffer = 256 << 10
 
-// handler answers ClickHouse's HTTP interface with the connections of a pool.
+// handler serves ClickHouse's HTTP interface with the connections of a pool.
 type handler struct {
 	pool    *pool
 	held    func() bool // reports whether inserts are refused
-	tokens  *tokenLogs  // forces the tokens of inserts; nil leaves them to the operating system
+	tokens  *tokenLogs  // syncs the tokens of inserts; nil leaves them to the operating system
 	hello   []byte
 	buffers sync.Pool
 }
@@ -28,9 +28,8 @@ func newHandler(p *pool, hello []byte, held func() bool) *handler {
 	}
 }
 
-// ServeHTTP runs one statement. The status is 200 as soon as the first block of the
-// result is sent; an exception after that is framed into the body and the connection is
-// cut, so that the client cannot take the result for complete.
+// ServeHTTP runs one statement. The status is 200 as soon as the first block of the result is sent. A later exception
+// is framed into the body and the connection is cut, so that the client cannot take the result for complete.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := newStatement(r)
 	if err != nil {
@@ -55,11 +54,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run gives the statement to a connection of the pool. It reports whether a part of the
-// result was sent.
+// run runs the statement on a connection of the pool. It reports whether a part of the result was sent.
 func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sent bool, err error) {
-	// A client reads the answer after it sent everything, so rows that the engine did
-	// not want are read and dropped.
+	// A client reads the answer only after it has sent everything, so rows that the engine did not accept are read and
+	// dropped.
 	defer func() { _, _ = io.Copy(io.Discard, r.Body) }()
 	if err := h.refuse(s); err != nil {
 		return false, err
@@ -88,7 +86,7 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sen
 	return sent, err
 }
 
-// forceTokens forces the token of an insert that has one.
+// forceTokens syncs the tokens to disk if the insert has one.
 func (h *handler) forceTokens(s *statement) error {
 	if s.settings["insert_deduplication_token"] == "" {
 		return nil
@@ -96,7 +94,7 @@ func (h *handler) forceTokens(s *statement) error {
 	return h.tokens.force()
 }
 
-// fail answers with an exception as the whole response.
+// fail sends an exception as the complete response.
 func fail(w http.ResponseWriter, err error) {
 	e := asException(err)
 	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
@@ -105,8 +103,8 @@ func fail(w http.ResponseWriter, err error) {
 	_, _ = w.Write([]byte(e.text + "\n"))
 }
 
-// asException finds the engine's exception in err. Any other error broke the exchange
-// with the client and is reported as a network error.
+// asException returns the engine's exception in err. Any other error means that the exchange with the client failed,
+// and becomes a network error.
 func asException(err error) *exception {
 	var e *exception
 	if errors.As(err, &e) {

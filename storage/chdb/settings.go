@@ -13,24 +13,23 @@ import (
 	"syscall"
 )
 
-// serverSettings are the settings of the engine as a whole. The library takes them from
-// the arguments of the first connection. Its own defaults are those of a machine that
-// runs nothing else.
+// serverSettings returns the settings of the engine as a whole. The library takes them from the arguments of the first
+// connection. Its own defaults suit a machine that runs nothing else.
 func serverSettings() map[string]string {
 	return map[string]string{
-		// The engine shares the machine with the rest of the process, so it may have
-		// half of the memory (or of the control group's limit), not nine tenths.
+		// The engine shares the machine with the rest of the process, so it may have half of the memory (or of the
+		// control group's limit) instead of nine tenths.
 		"max_server_memory_usage_to_ram_ratio": "0.5",
-		// These caches may take 5 GiB each by default. They fill as tables are read;
-		// the marks and primary keys of 10⁸ rows of ours take less than 100 MB.
+		// These caches may take 5 GiB each by default. They fill as tables are read. The marks and primary keys of 10⁸
+		// rows of our tables take less than 100 MB.
 		"mark_cache_size":                    "268435456",
 		"primary_index_cache_size":           "134217728",
 		"index_mark_cache_size":              "67108864",
 		"vector_similarity_index_cache_size": "16777216",
 		"iceberg_metadata_files_cache_size":  "16777216",
 		"compiled_expression_cache_size":     "33554432",
-		// These pools keep their threads once they had work. With the defaults, removing
-		// merged parts alone starts 128 threads and costs 15 MB that stay.
+		// These pools retain their threads after they had work. With the defaults, the removal of merged parts alone
+		// starts 128 threads and permanently costs 15 MB.
 		"max_parts_cleaning_thread_pool_size":           "4",
 		"max_active_parts_loading_thread_pool_size":     "8",
 		"max_outdated_parts_loading_thread_pool_size":   "4",
@@ -40,16 +39,15 @@ func serverSettings() map[string]string {
 		"max_format_parsing_thread_pool_size":           "16",
 		"max_backups_io_thread_pool_size":               "4",
 		"max_thread_pool_free_size":                     "16",
-		// The engine reads its memory use this often; the default of 50 ms is a fifth of
-		// its idle CPU time.
+		// The engine reads its memory use at this interval. The default of 50 ms takes a fifth of its idle CPU time.
 		"memory_worker_period_ms": "500",
-		// The control group has the memory of the whole process, most of it not the engine's.
+		// The memory of the control group is that of the whole process, and most of it does not belong to the engine.
 		"memory_worker_use_cgroup": "0",
 	}
 }
 
-// memorySettings are those of an engine that may use so many bytes; zero leaves it half of the machine's memory. The engine
-// looks for a limit of its control group at the root alone, where nested groups do not have it.
+// memorySettings returns the settings for a memory limit in bytes. Zero leaves the engine half of the machine's memory.
+// The engine looks for the limit of its control group only at the root, where it misses the limit of a nested group.
 func memorySettings(limit int64) map[string]string {
 	if limit == 0 {
 		return nil
@@ -64,19 +62,18 @@ func memorySettings(limit int64) map[string]string {
 	}
 }
 
-// querySettings are the settings with which every statement starts. A request overrides
-// them for its own statement.
+// querySettings returns the settings with which every statement starts. A request overrides them for its own statement.
 func querySettings() map[string]string {
 	return map[string]string{
 		// An insert is answered after its part is written, never before.
 		"async_insert": "0",
-		// Times without a zone mean the same on every machine.
+		// A time without a zone means the same on every machine.
 		"session_timezone": "UTC",
 	}
 }
 
-// arguments is the argument vector of every connection: the data folder, then the server
-// settings, overridden by the caller's.
+// arguments returns the argument vector of every connection: the data folder, then the server settings with the
+// caller's overrides.
 func arguments(dir string, memory int64, override map[string]string) []string {
 	settings := serverSettings()
 	maps.Copy(settings, memorySettings(memory))
@@ -88,8 +85,8 @@ func arguments(dir string, memory int64, override map[string]string) []string {
 	return args
 }
 
-// baseSettings returns the query settings. One statement may use half of what the engine
-// may use, so that a heavy one fails before the inserts beside it do.
+// baseSettings returns the query settings. One statement may use half of the engine's memory, so that a heavy statement
+// fails before concurrent inserts do.
 func baseSettings(c *conn, override map[string]string) (map[string]string, error) {
 	answer, err := c.execute("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'", "TabSeparatedRaw")
 	if err != nil {
@@ -109,8 +106,8 @@ func baseSettings(c *conn, override map[string]string) (map[string]string, error
 	return settings, nil
 }
 
-// checkUnused fails if another process has the data folder open, and names it. The engine holds a
-// lock on the file status and writes its process id there; the lock ends with the process.
+// checkUnused returns an error with the process id if another process has the data folder open. The engine holds a lock
+// on the file status and writes its process id there; the lock ends with the process.
 func checkUnused(dir string) error {
 	file, err := os.Open(filepath.Join(dir, "status"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,10 +116,10 @@ func checkUnused(dir string) error {
 	if err != nil {
 		return fmt.Errorf("looking for another user of the data folder: %w", err)
 	}
-	defer func() { _ = file.Close() }() // nothing was written
+	defer func() { _ = file.Close() }() // the file was only read
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
-		return nil // closing the file gives the lock back
+		return nil // closing the file releases the lock
 	}
 	content, _ := os.ReadFile(file.Name())
 	first, _, _ := strings.Cut(string(content), "\n")

@@ -8,9 +8,9 @@ import (
 // codeNotEnoughSpace is the exception of a write that is refused for lack of disk space.
 const codeNotEnoughSpace = 243
 
-// HoldWrites refuses every INSERT from now on, as ClickHouse does on a full disk, and ends the
-// running merges: a merge that meets a full disk may leave a part with less than its sources. With
-// false it ends both. Reads and removals continue.
+// HoldWrites with true refuses every INSERT from now on, as ClickHouse does on a full disk, and stops the running
+// merges. A merge on a full disk may leave a part with less than its sources. With false it allows both again. Reads
+// and removals continue.
 func (e *Engine) HoldWrites(hold bool) error {
 	e.held.Store(hold)
 	statement := "SYSTEM START MERGES"
@@ -20,14 +20,14 @@ func (e *Engine) HoldWrites(hold bool) error {
 	return e.command(statement)
 }
 
-// KeepSources stops the removal of parts that were merged, in case their result is damaged. It
-// lasts until the engine is closed.
+// KeepSources stops the removal of parts that were merged, in case the merged part is damaged. It lasts until the
+// engine is closed.
 func (e *Engine) KeepSources() error { return e.command("SYSTEM STOP CLEANUP") }
 
 // CheckParts runs [CheckParts] on the engine's folder.
 func (e *Engine) CheckParts() error { return CheckParts(e.dir) }
 
-// command runs a statement beside the pool.
+// command runs a statement on the control connection, outside the pool.
 func (e *Engine) command(statement string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -37,7 +37,7 @@ func (e *Engine) command(statement string) error {
 	return nil
 }
 
-// refuse returns the exception of a statement that may not run now.
+// refuse returns an exception if the statement may not run now.
 func (h *handler) refuse(s *statement) error {
 	if !h.held() || !s.inserts() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestHeldWrites refuses inserts and merges, and nothing else, until they are let go.
+// TestHeldWrites checks that held writes refuse inserts and merges, and nothing else, until they are released.
 func TestHeldWrites(t *testing.T) {
 	c := client(t)
 	run(t, c, "CREATE TABLE held (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO held SELECT 1", "INSERT INTO held SELECT 2")
@@ -40,8 +40,8 @@ func TestHeldWrites(t *testing.T) {
 	}
 }
 
-// TestDamagedPartsAreFound has parts as a merge on a full disk left them, and one that the engine
-// set aside, beside whole ones of the engine itself.
+// TestDamagedPartsAreFound checks parts as a merge on a full disk leaves them, a part that the engine detached, and
+// complete parts of the engine itself.
 func TestDamagedPartsAreFound(t *testing.T) {
 	c := client(t)
 	run(t, c, "CREATE TABLE whole (n UInt64) ENGINE = MergeTree ORDER BY n", "INSERT INTO whole SELECT number FROM numbers(1000)",
@@ -87,7 +87,7 @@ func TestDamagedPartsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyPart("detached/broken-on-start_all_7_7_0")
-	copyPart("detached/all_8_8_0") // by an operator
+	copyPart("detached/all_8_8_0") // detached by an operator
 	var damage *DamageError
 	err = CheckParts(dir)
 	if !errors.As(err, &damage) || len(damage.Parts) != 4 {
@@ -103,8 +103,8 @@ func TestDamagedPartsAreFound(t *testing.T) {
 	}
 }
 
-// TestSourcesOfMergesAreKept merges parts while sources are kept, and lets them go: what was there
-// for longer than sources otherwise are is removed then.
+// TestSourcesOfMergesAreKept merges parts while sources are retained, then allows the cleanup again. Sources older than
+// their usual lifetime are then removed.
 func TestSourcesOfMergesAreKept(t *testing.T) {
 	c := client(t)
 	t.Cleanup(func() {
@@ -116,7 +116,7 @@ func TestSourcesOfMergesAreKept(t *testing.T) {
 		t.Helper()
 		return one[uint64](t, c, "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = '"+table+"' AND NOT active")
 	}
-	for _, table := range []string{"let_go", "kept"} { // both are there when cleaning stops: it is stopped table by table
+	for _, table := range []string{"let_go", "kept"} { // both tables must exist when cleaning stops, because it stops table by table
 		run(t, c, "CREATE TABLE "+table+" (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS old_parts_lifetime = 1, merge_tree_clear_old_parts_interval_seconds = 1, "+
 			"cleanup_delay_period = 1, max_cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, cleanup_thread_preferred_points_per_iteration = 0")
 	}
@@ -131,7 +131,7 @@ func TestSourcesOfMergesAreKept(t *testing.T) {
 			if time.Since(began) > time.Minute {
 				t.Fatalf("the sources of %s are there after a minute", table)
 			}
-			time.Sleep(20 * time.Millisecond) // the engine removes them on its own, and says nothing
+			time.Sleep(20 * time.Millisecond) // the engine removes them in the background, without a notice
 		}
 		return time.Since(began)
 	}
@@ -152,8 +152,8 @@ func TestSourcesOfMergesAreKept(t *testing.T) {
 	removed("kept")
 }
 
-// TestACutPartIsFound cuts the end off a file of a part, as the engine leaves it when the disk fills
-// up while it merges: it takes the part for good, and drops the error of its last write.
+// TestACutPartIsFound cuts off the end of a file in a part. The engine leaves such a file if the disk fills up during a
+// merge: it drops the error of the last write and accepts the part.
 func TestACutPartIsFound(t *testing.T) {
 	c := client(t)
 	for table, settings := range map[string]string{"compact": "min_bytes_for_wide_part = 1000000000", "wide": "min_bytes_for_wide_part = 0"} {

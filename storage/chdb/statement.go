@@ -12,34 +12,32 @@ import (
 // defaultDatabase is the current database of a fresh connection.
 const defaultDatabase = "default"
 
-// maxStatementText bounds the text of a statement that is read from a body. The engine
-// refuses far shorter text by default (max_query_size), unless the data of an INSERT …
-// VALUES follows.
+// maxStatementText limits the text of a statement that is read from a body, in bytes. The engine refuses far shorter
+// text by default (max_query_size), unless the data of an INSERT … VALUES follows.
 const maxStatementText = 64 << 20
 
 // statement is the statement of a request.
 type statement struct {
 	text       string            // without FORMAT when rows is set
-	format     string            // of the output, or of the rows
+	format     string            // of the output, or of the rows to insert
 	rows       bool              // the body of the request holds rows to insert
 	database   string            // current database of the statement
-	settings   map[string]string // settings of this statement alone
+	settings   map[string]string // settings of only this statement
 	parameters map[string]string // values for {name:Type}, escaped as in TSV
 }
 
-// selectStatement matches the statements whose result the library can stream. Others that
-// return rows (SHOW, DESCRIBE, EXPLAIN …) return few.
+// selectStatement matches the statements with a result that the library can stream. Other statements with rows (SHOW,
+// DESCRIBE, EXPLAIN …) return only a few.
 var selectStatement = regexp.MustCompile(`(?is)^(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|FROM)\b`)
 
-// insertWithRows matches an INSERT whose rows follow in a format, as clickhouse-go sends
-// it for a batch. The groups are the statement without the format, and the format.
+// insertWithRows matches an INSERT followed by rows in a format, as clickhouse-go sends it for a batch. The groups are
+// the statement without the format, and the format.
 var insertWithRows = regexp.MustCompile(`(?is)^((?:\s|--[^\n]*\n|/\*.*?\*/)*INSERT\s+INTO\s.*?)\s+FORMAT\s+(\w+)\s*;?\s*$`)
 
-// settingName matches names of settings. It keeps a name from being read as SQL.
+// settingName matches names of settings. It prevents SQL in a name.
 var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// newStatement reads the statement of a request. The body is consumed unless it holds
-// rows.
+// newStatement reads the statement of a request. It consumes the body unless the body holds rows.
 func newStatement(r *http.Request) (*statement, error) {
 	if err := refuseUnsupported(r); err != nil {
 		return nil, err
@@ -72,8 +70,8 @@ func newStatement(r *http.Request) (*statement, error) {
 	return s, nil
 }
 
-// purpose reports whether the statement takes a place of the reads. A SELECT with the setting
-// priority = 1 does not: writes wait for it.
+// purpose returns forReading if the statement takes a read slot. A SELECT with the setting priority = 1 does not,
+// because writes wait for it.
 func (s *statement) purpose() purpose {
 	if s.rows || s.settings["priority"] == "1" || !selectStatement.MatchString(s.text) {
 		return forWriting
@@ -87,8 +85,7 @@ var insertStatement = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*INSE
 // inserts reports whether the statement adds rows.
 func (s *statement) inserts() bool { return s.rows || insertStatement.MatchString(s.text) }
 
-// refuseUnsupported rejects what this server does not do and what would change the
-// meaning of the request if it were ignored.
+// refuseUnsupported rejects features that this server lacks, if ignoring them would change the meaning of the request.
 func refuseUnsupported(r *http.Request) error {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return newException(codeNotImplemented, "NOT_IMPLEMENTED", "compression %q is not supported in memory; switch the client's compression off", e)
@@ -99,7 +96,7 @@ func refuseUnsupported(r *http.Request) error {
 	return nil
 }
 
-// argument takes one argument of the request's URL.
+// argument applies one argument of the request's URL.
 func (s *statement) argument(name, value string) error {
 	switch name {
 	case "query":
@@ -118,10 +115,10 @@ func (s *statement) argument(name, value string) error {
 		return newException(codeNotImplemented, "NOT_IMPLEMENTED", "%s is not supported by the embedded engine", name)
 	case "client_protocol_version", "query_id", "user", "password", "quota_key", "stacktrace",
 		"session_timeout", "session_check", "close_session", "buffer_size", "wait_end_of_query":
-		// They choose among users, sessions and response buffers, of which there is
-		// one here, or name the statement for tools that are not connected.
+		// These select a user, a session or response buffers, of which only one exists here, or name the statement for
+		// tools that are not connected.
 	case "log_comment":
-		// The connection uses this setting to find its statement when it cancels it.
+		// The connection itself uses this setting to find the statement that it cancels.
 	default:
 		if parameter, ok := strings.CutPrefix(name, "param_"); ok {
 			s.parameters[parameter] = value

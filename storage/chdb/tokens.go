@@ -9,26 +9,26 @@ import (
 	"sync"
 )
 
-// tokenLogs forces the deduplication logs of all tables to disk. The engine hands a token that it
-// notes to the operating system and goes on, so after a loss of power a table could have the rows of
-// an insert, forced, and not its token: repeated, the insert would be stored twice.
+// tokenLogs syncs the deduplication logs of all tables to disk. The engine passes a recorded token to the operating
+// system and continues. After a loss of power a table could therefore have the synced rows of an insert but not its
+// token: a repeated insert would be stored twice.
 type tokenLogs struct {
 	dir string
-	// sync forces one file or folder.
+	// sync syncs one file or folder.
 	sync func(name string) error
 
 	mu sync.Mutex
-	// forced has the size up to which each log is on disk.
+	// forced maps each log to the size up to which it is on disk.
 	forced map[string]int64
 }
 
-// newTokenLogs returns the logs below a data folder. The first call of force forces all.
+// newTokenLogs returns the logs below a data folder. The first call of force syncs all of them.
 func newTokenLogs(dir string) *tokenLogs {
 	return &tokenLogs{dir: dir, sync: forceFile, forced: map[string]int64{}}
 }
 
-// force returns once every token that was noted before is on disk; nil forces nothing. After an error
-// the next call tries again.
+// force returns once every token that was recorded before the call is on disk. On a nil receiver it does nothing. After
+// an error the next call tries again.
 func (l *tokenLogs) force() error {
 	if l == nil {
 		return nil
@@ -43,7 +43,7 @@ func (l *tokenLogs) force() error {
 	for _, log := range logs {
 		size, err := l.forceOne(log)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // the engine has begun another, or dropped the table
+		case errors.Is(err, fs.ErrNotExist): // the engine has started a new log, or dropped the table
 		case err != nil:
 			return fmt.Errorf("forcing a deduplication log to disk: %w", err)
 		default:
@@ -55,7 +55,7 @@ func (l *tokenLogs) force() error {
 	return nil
 }
 
-// forceOne forces a log that has grown, and its name if it is new. It returns its size.
+// forceOne syncs a log that has grown, and its name if it is new. It returns the size of the log.
 func (l *tokenLogs) forceOne(log string) (size int64, err error) {
 	info, err := os.Stat(log)
 	if err != nil {

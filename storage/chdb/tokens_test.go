@@ -59,8 +59,8 @@ func TestGrownLogsAreForced(t *testing.T) {
 	}
 }
 
-// TestATokenIsForcedBeforeItsInsertIsAnswered inserts into a table with a view while the disk refuses, and
-// repeats that.
+// TestATokenIsForcedBeforeItsInsertIsAnswered inserts into a table with a view while the disk refuses to sync, and
+// repeats the insert.
 func TestATokenIsForcedBeforeItsInsertIsAnswered(t *testing.T) {
 	c := client(t)
 	run(t, c,

@@ -12,35 +12,35 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// The log of state holds the whole state, so that empty tables can be filled from it ([Rebuild]): now
-// and then the owner of a partition begins a checkpoint, copies what the tables have of the partition to the
-// log, and says so in one more record. What was before the checkpoint is not needed then, and is trimmed.
-// Copies are not heard: whoever follows the log knows them.
+// The log of state holds the whole state, so that empty tables can be filled from it ([Rebuild]). From time to time the
+// owner of a partition begins a checkpoint, copies the partition's rows from the tables to the log, and appends one
+// more record that confirms the copy. Everything before the checkpoint is then obsolete and is trimmed. Followers
+// ignore the copies, because they have read the originals.
 
-// copyPrefix begins the keys of copies. The key that says that a partition was copied has nothing else.
+// copyPrefix begins the keys of copies. The record that confirms a complete copy has only this prefix as its key.
 const copyPrefix = "="
 
 const (
-	// archiveLook is the pause between two looks whether something is to be copied or trimmed, and so the
-	// least age of what is trimmed.
+	// archiveLook is the pause between two checks whether anything must be copied or trimmed. It is also the minimum
+	// age of trimmed records.
 	archiveLook = 10 * time.Minute
-	// archiveAge is the age from which on a partition that changed is copied again: what was removed
-	// leaves the log within that time and a look.
+	// archiveAge is the age after which a changed partition is copied again. Removed data leaves the log within that
+	// time and one archiveLook.
 	archiveAge = 12 * time.Hour
-	// archiveSlack is how many bytes a partition may have beside twice what was copied.
+	// archiveSlack is the number of bytes that a partition may have beyond twice the size of its copies.
 	archiveSlack = 16 << 20
-	// copiesAtOnce bounds the bytes of one save of copies.
+	// copiesAtOnce limits the bytes of one save of copies.
 	copiesAtOnce = 256 << 10
 )
 
-// archiver copies the state of this process's partitions to the log. Only its goroutine uses it.
+// archiver copies the state of this process's partitions to the log. Only its own goroutine uses it.
 type archiver struct {
 	store *Store
-	known map[int]log.Archive // by partition, as far as noted
-	looks map[int]bool        // partitions that were looked at since they were taken
+	known map[int]log.Archive // by partition
+	looks map[int]bool        // partitions that were checked since they were taken
 }
 
-// run copies at once what was never copied, and else by time and size, until ctx ends.
+// run copies partitions without a copy at once, and others by age and size, until ctx ends.
 func (a *archiver) run(ctx context.Context) {
 	a.known, a.looks = map[int]log.Archive{}, map[int]bool{}
 	last := time.Now()
@@ -66,7 +66,7 @@ func (a *archiver) run(ctx context.Context) {
 	}
 }
 
-// hasNew reports whether there is a partition that was taken since the last look.
+// hasNew reports whether a partition was taken since the last check.
 func (a *archiver) hasNew() bool {
 	found := false
 	for partition := range a.store.cfg.Partitions {
@@ -80,7 +80,7 @@ func (a *archiver) hasNew() bool {
 	return found
 }
 
-// look copies what is due, and trims what was copied before the last look.
+// look copies the partitions that are due. It trims partitions with a copy that is older than archiveLook.
 func (a *archiver) look(ctx context.Context, now time.Time) error {
 	noted, err := a.store.cfg.Log.Archives(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (a *archiver) look(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// trim deletes what was before a partition's copies, once nobody reads it: the tables have it, and its
-// entries their ledgers.
+// trim deletes the records before a partition's copies once no reader needs them: their changes are in the tables, and
+// their entries in the ledgers.
 func (a *archiver) trim(ctx context.Context, partition int, archive log.Archive) error {
 	moved := a.store.tail.movedTo(partition)
 	if moved.Offset < archive.Barrier {
@@ -129,17 +129,17 @@ func (a *archiver) trim(ctx context.Context, partition int, archive log.Archive)
 	return a.store.cfg.Log.Trim(ctx, partition, archive.Barrier)
 }
 
-// archive copies what the tables have of some partitions to the log.
+// archive copies the rows of some partitions from the tables to the log.
 func (s *Store) archive(ctx context.Context, owners map[int]*log.Owner, now time.Time) error {
 	copying := map[int]*copying{}
 	for partition, owner := range owners {
 		barrier, err := owner.Checkpoint(ctx)
 		if err != nil {
-			continue // another owner's now
+			continue // the partition now belongs to another owner
 		}
 		copying[partition] = newCopying(owner, barrier)
 	}
-	// What was before the checkpoints is in the tables and in the ledgers before the tables are read.
+	// Everything before the checkpoints must be in the tables and in the ledgers before the tables are read.
 	if err := errors.Join(s.Seal(ctx), s.Flush(ctx)); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *Store) archive(ctx context.Context, owners map[int]*log.Owner, now time
 	return s.cfg.Log.NoteArchives(ctx, done)
 }
 
-// copying is the copying of one partition.
+// copying is the state of copying one partition.
 type copying struct {
 	owner   *log.Owner
 	barrier int64
@@ -169,14 +169,14 @@ type copying struct {
 	size    int
 	count   uint64
 	bytes   int64
-	lost    bool // another node copies it
+	lost    bool // another node now owns and copies the partition
 }
 
 func newCopying(owner *log.Owner, barrier int64) *copying {
 	return &copying{owner: owner, barrier: barrier}
 }
 
-// add copies what a record holds.
+// add adds the content of a record.
 func (c *copying) add(ctx context.Context, r *state.Record) error {
 	records, err := encode(r)
 	if err != nil || c.lost {
@@ -192,7 +192,7 @@ func (c *copying) add(ctx context.Context, r *state.Record) error {
 	return c.flush(ctx)
 }
 
-// flush appends what was added.
+// flush appends the added records to the log.
 func (c *copying) flush(ctx context.Context) error {
 	if len(c.records) == 0 || c.lost {
 		return nil
@@ -207,7 +207,7 @@ func (c *copying) flush(ctx context.Context) error {
 	return err
 }
 
-// end appends the record that says that all was copied, and reports whether it did.
+// end appends the record that confirms a complete copy. It returns false if that fails.
 func (c *copying) end(ctx context.Context) bool {
 	if c.flush(ctx) != nil || c.lost {
 		return false
@@ -216,5 +216,5 @@ func (c *copying) end(ctx context.Context) bool {
 	return c.owner.Save(ctx, []log.Record{{Key: copyPrefix, Value: binary.BigEndian.AppendUint64(value, c.count)}}) == nil
 }
 
-// isCopy reports whether a record is one of an archive.
+// isCopy reports whether a record is a copy or confirms one.
 func isCopy(r *log.Record) bool { return strings.HasPrefix(r.Key, copyPrefix) }

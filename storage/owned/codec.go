@@ -14,7 +14,7 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// Kinds of keys, by their first byte.
+// The first byte of a key names its kind.
 const (
 	entityKey = "e"
 	wakeupKey = "w"
@@ -23,11 +23,10 @@ const (
 	leftKey   = "p"
 )
 
-// separator stands between the parts of a key. The parts before the last do not hold it.
+// separator separates the parts of a key. Only the last part may contain it.
 const separator = "\x00"
 
-// encode returns the records of the log that a write becomes: one for each thing, with the
-// version in front of its value.
+// encode returns the log records of a write: one for each thing, with the version in front of its value.
 func encode(r *state.Record) ([]log.Record, error) {
 	records := make([]log.Record, 0, len(r.Entities)+len(r.Wakeups)+len(r.Sealed)+len(r.Left)+1)
 	version := r.Version
@@ -78,7 +77,7 @@ func encodeWakeup(w svc.Wakeup, version svc.Version) (log.Record, error) {
 	return log.Record{Key: key, Value: binary.BigEndian.AppendUint64(value, uint64(due))}, err
 }
 
-// encodeTrail appends what a write leaves beside the things that it changes.
+// encodeTrail appends the ledger entries and the audit row of a write.
 func encodeTrail(records []log.Record, r *state.Record) ([]log.Record, error) {
 	for n, entry := range r.Left {
 		entry.ID = r.Key
@@ -115,11 +114,11 @@ func keyOf(kind string, parts ...string) (string, error) {
 	return kind + separator + strings.Join(parts, separator), nil
 }
 
-// errMalformed is why a record of the log is left out.
+// errMalformed is the reason why a record of the log is skipped.
 var errMalformed = errors.New("the record is malformed")
 
-// decode returns what a record of the log is in the tables, and the version by which later
-// records of its key replace earlier ones.
+// decode returns a record of the log in the form of the tables, and its version. A record with a higher version
+// replaces earlier records of the same key.
 func decode(r log.Record) (out *state.Record, version uint64, err error) {
 	kind, rest, _ := strings.Cut(r.Key, separator)
 	switch kind {

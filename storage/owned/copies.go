@@ -8,23 +8,23 @@ import (
 	"svc/storage/lru"
 )
 
-// copyBytes bounds what the copies of a node take.
+// copyBytes limits the memory of the copies of a node, in bytes.
 const copyBytes = 64 << 20
 
-// entityBytes is about what an entity of a copy takes beside its texts.
+// entityBytes is the approximate size of a cached entity without its texts.
 const entityBytes = 200
 
-// copies holds what was loaded lately, and what was heard of it since, so that an actor that was in
-// memory before can be loaded again without the store.
+// copies caches recently loaded entities and applies later changes from the log to them. An actor that was in memory
+// before can then be loaded again without the store.
 type copies struct {
 	kept *lru.Cache[string, *copied]
 
 	mu sync.Mutex
-	// loading are the loads under way, by owner; guarded by mu.
+	// loading has the loads under way, by owner; guarded by mu.
 	loading map[string]*load
 }
 
-// copied is the last version of every entity of an owner, but for those of some kinds.
+// copied is the last version of every entity of an owner, except entities of the kinds in without.
 type copied struct {
 	without  []string
 	entities map[[2]string]svc.Entity // by kind and id; guarded by the mutex of the copies
@@ -34,7 +34,7 @@ type copied struct {
 // load is a load under way.
 type load struct {
 	callers int
-	// changed says that the owner was heard of since the load began, so that it may lack that.
+	// changed means that an entity of the owner changed since the load began, so that the load may lack the change.
 	changed bool
 }
 
@@ -42,7 +42,8 @@ func newCopies(limit int) *copies {
 	return &copies{kept: lru.New[string, *copied](limit), loading: map[string]*load{}}
 }
 
-// get returns the copy of an owner, and otherwise notes that a load of it begins.
+// get returns the copy of an owner. Without a copy it records that a load begins; the caller must end the load with
+// put.
 func (c *copies) get(owner string, without []string) (entities []svc.Entity, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +60,7 @@ func (c *copies) get(owner string, without []string) (entities []svc.Entity, kno
 	return nil, false
 }
 
-// put ends a load. What it found is kept, unless it failed, found nothing, or the owner was heard
-// of meanwhile.
+// put ends a load. It caches the result unless the load failed or found nothing, or the owner changed meanwhile.
 func (c *copies) put(owner string, without []string, found []svc.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *copies) put(owner string, without []string, found []svc.Entity) {
 	c.kept.Put(owner, one, one.bytes)
 }
 
-// note takes changed entities into the copies of their owners.
+// note applies changed entities to the copies of their owners.
 func (c *copies) note(entities []svc.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *copies) note(entities []svc.Entity) {
 	}
 }
 
-// forget drops the copies of owners that a function names, and keeps none of the loads under way.
+// forget drops the copies of the owners that named selects. Loads under way will not be cached.
 func (c *copies) forget(named func(owner string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *copies) forget(named func(owner string) bool) {
 	c.kept.Drop(named)
 }
 
-// set puts an entity in place of an earlier version and reports whether it did.
+// set stores an entity unless a later version is stored. It reports whether it did.
 func (c *copied) set(e *svc.Entity) bool {
 	key := [2]string{e.Kind, e.ID}
 	known, there := c.entities[key]

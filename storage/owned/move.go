@@ -8,25 +8,24 @@ import (
 )
 
 const (
-	// moveEvery is the pause between two moves of the tail to the tables, movePause that after
-	// a failed one.
+	// moveEvery is the pause between two moves of the tail to the tables. movePause is the pause after a failed move.
 	moveEvery, movePause = time.Second, 5 * time.Second
-	// markEvery is the pause between two marks of how far the tables follow, and renewEvery that
-	// after which marks are written again although nothing was moved, since clusters forget them.
+	// markEvery is the pause between two marks of the moved positions. renewEvery is the time after which all marks are
+	// written again even if nothing was moved, because clusters forget them.
 	markEvery, renewEvery = 10 * time.Second, 12 * time.Hour
-	// lastMove bounds the move at the end of the process.
+	// lastMove limits the move at the end of the process.
 	lastMove = 10 * time.Second
 )
 
-// mover moves the tail to the tables in the background. Only its goroutine uses it.
+// mover moves the tail to the tables in the background. Only its own goroutine uses it.
 type mover struct {
 	store *Store
-	// marks are the last ones of partitions.
+	// marks has the last mark of each partition.
 	marks           map[int]int64
 	marked, renewed time.Time
 }
 
-// run moves the tail of this process's partitions until ctx ends, and then all of it.
+// run moves the tail of this process's partitions until ctx ends, and then the whole tail.
 func (m *mover) run(ctx context.Context) {
 	now := time.Now()
 	pause := moveEvery
@@ -48,7 +47,7 @@ func (m *mover) run(ctx context.Context) {
 	}
 }
 
-// last moves what the tail still holds.
+// last moves the rest of the tail.
 func (m *mover) last(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastMove)
 	defer cancel()
@@ -63,7 +62,7 @@ func (m *mover) last(ctx context.Context) {
 	m.mark(ctx, true)
 }
 
-// keep marks when it is time.
+// keep writes the marks if they are due.
 func (m *mover) keep(ctx context.Context, now time.Time) {
 	if now.Sub(m.marked) >= markEvery {
 		renew := now.Sub(m.renewed) >= renewEvery
@@ -74,7 +73,7 @@ func (m *mover) keep(ctx context.Context, now time.Time) {
 	}
 }
 
-// mark notes in the log how far the tables follow, and drops what other nodes have moved.
+// mark stores the moved positions in the log, and drops the part of the tail that other nodes have moved.
 func (m *mover) mark(ctx context.Context, renew bool) {
 	s, marks := m.store, map[int]log.Position{}
 	for partition := range s.cfg.Partitions {

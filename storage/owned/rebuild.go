@@ -12,12 +12,12 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// ErrIncomplete is why tables cannot be filled from a log of state: some of it was trimmed before the state was
-// copied to it.
+// ErrIncomplete means that tables cannot be filled from a log of state: part of the log was trimmed before the state
+// was copied to it.
 var ErrIncomplete = errors.New("the log of state does not hold the whole state")
 
-// Rebuild fills empty tables with all that a log of state holds. It tells how many records of each
-// partition it has stored. It may be called again after it was interrupted.
+// Rebuild fills empty tables with the whole content of a log of state. It reports the number of stored records of each
+// partition to progress. After an interruption it may be called again.
 func Rebuild(ctx context.Context, l *log.Log, partitions int, tables Tables, progress func(partition int, records uint64)) error {
 	if err := CheckComplete(ctx, l, partitions); err != nil {
 		return err
@@ -52,7 +52,7 @@ func Rebuild(ctx context.Context, l *log.Log, partitions int, tables Tables, pro
 	return err
 }
 
-// recordsOf returns what goes to the tables of some entries of the log.
+// recordsOf returns the table records of some entries of the log.
 func recordsOf(entries []log.Entry) (records []state.Record, err error) {
 	for n := range entries {
 		entry := entries[n].Record
@@ -64,14 +64,14 @@ func recordsOf(entries []log.Entry) (records []state.Record, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the record at offset %d: %w", entries[n].Offset, err)
 		}
-		if len(r.Left) == 0 { // an entry without a place is given one when a server starts
+		if len(r.Left) == 0 { // a starting server gives an entry its place in the ledger
 			records = append(records, *r)
 		}
 	}
 	return records, nil
 }
 
-// CheckComplete returns [ErrIncomplete] unless each partition has a checkpoint whose copies ended.
+// CheckComplete returns [ErrIncomplete] unless each partition has a checkpoint with a complete copy.
 func CheckComplete(ctx context.Context, l *log.Log, partitions int) error {
 	starts, err := l.Starts(ctx)
 	if err != nil {
@@ -103,9 +103,9 @@ func CheckComplete(ctx context.Context, l *log.Log, partitions int) error {
 	return nil
 }
 
-// Leave marks everything in the log as moved to the tables, so that new tables do not receive it. It also
-// takes back the notes of copies: the next owner of each partition then copies the state of the new tables, and
-// trims the log before that copy. Call it before Begin.
+// Leave marks everything in the log as moved to the tables, so that new tables do not receive it. It also withdraws the
+// records of copies. The next owner of each partition then copies the state of the new tables, and trims the log before
+// that copy. Call it before Begin.
 func (s *Store) Leave(ctx context.Context) error {
 	var mu sync.Mutex
 	marks, archives := map[int]log.Position{}, map[int]log.Archive{}
@@ -123,7 +123,7 @@ func (s *Store) Leave(ctx context.Context) error {
 	return errors.Join(s.cfg.Log.Mark(ctx, marks), s.cfg.Log.NoteArchives(ctx, archives))
 }
 
-// readAll reads a log from its start to its present end.
+// readAll reads a log from its start to its current end.
 func readAll(ctx context.Context, l *log.Log, partitions int, each func(partition int, entries []log.Entry, at log.Position)) error {
 	ends, err := l.Ends(ctx)
 	if err != nil {

@@ -7,13 +7,12 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// retryFull is when a caller may try again whose tenant's share of the tail is full: the tables
-// follow at the next move.
+// retryFull is the retry delay for a caller if its tenant's share of the tail is full. The tables catch up at the next
+// move.
 const retryFull = movePause
 
-// room returns why a record is refused while the tables do not follow: its tenant may have as much
-// in the tail as is left of it. So one alone fills half of it, and whoever comes later always
-// finds room.
+// room returns an error if the tail has no room for a record of its tenants. A tenant may occupy at most as much of the
+// tail as is still free. One tenant alone therefore fills only half of it, and the next tenant always finds room.
 func (s *Store) room(r *state.Record) error {
 	size, most := s.tail.sizes(s.tenantsOf(r))
 	if left := s.cfg.Tail - size; left > 0 && most <= left {
@@ -23,7 +22,8 @@ func (s *Store) room(r *state.Record) error {
 	return &unavailable{refusal, fmt.Errorf("%w: %d bytes of the tenant and %d of all wait for the tables", svc.ErrBacklog, most, size)}
 }
 
-// tenantsOf returns whose a record is: by the owner of its entities, and by whom its trail names.
+// tenantsOf returns the tenants of a record: of the owner of its entities, of its wake-ups, and of its ledger entries
+// and audit row.
 func (s *Store) tenantsOf(r *state.Record) (tenants []string) {
 	for _, entities := range [][]svc.Entity{r.Entities, r.Sealed} {
 		if len(entities) > 0 {

@@ -10,7 +10,7 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// fill saves things of a tenant until one is refused, and returns how many were saved.
+// fill saves things of a tenant until a save is refused. It returns the number of saves and the error.
 func (n *node) fill(t *testing.T, tenant string, limit int) (saved int, refused error) {
 	t.Helper()
 	for ; saved < limit; saved++ {
@@ -19,12 +19,12 @@ func (n *node) fill(t *testing.T, tenant string, limit int) (saved int, refused 
 		if err := n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false); err != nil {
 			return saved, err
 		}
-		n.payloads(t) // so that the tail has it
+		n.payloads(t) // waits until the tail has it
 	}
 	return saved, nil
 }
 
-// TestATenantLeavesRoomForTheOthers has one tenant after another save while the tables are away.
+// TestATenantLeavesRoomForTheOthers lets one tenant after another save while the tables are unavailable.
 func TestATenantLeavesRoomForTheOthers(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	tables.setAway(true)
@@ -97,7 +97,7 @@ func TestWhatWasLoadedIsKnownWithoutTheTables(t *testing.T) {
 	if err := n.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	late.Loaded(map[string][]svc.Entity{anOwner: {goal(1, "new")}}) // it may lack what was saved since
+	late.Loaded(map[string][]svc.Entity{anOwner: {goal(1, "new")}}) // the result may lack later saves
 	if w, got := load(n); !w.Whole[anOwner] || got != "newer" {
 		t.Errorf("an owner that was loaded: %q, whole %t", got, w.Whole[anOwner])
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// sealTime bounds the handing over of entries to one ledger, sealsAtOnce their number: a call
-	// between nodes holds half a megabyte.
+	// sealTime limits one call to a ledger. sealsAtOnce limits the entries of one call: a call between nodes holds half
+	// a megabyte.
 	sealTime    = 5 * time.Second
 	sealsAtOnce = 100
 )
@@ -26,8 +26,7 @@ func (s *Store) Seal(ctx context.Context) error {
 	return nil
 }
 
-// keepSealing hands the entries that changes left in this process's partitions to their ledgers
-// until ctx ends.
+// keepSealing passes the pending ledger entries of this process's partitions to their ledgers until ctx ends.
 func (s *Store) keepSealing(ctx context.Context) {
 	pause := moveEvery
 	for {
@@ -44,9 +43,9 @@ func (s *Store) keepSealing(ctx context.Context) {
 	}
 }
 
-// seal hands entries to their ledgers: those of all partitions, if a caller wants all, else those of
-// the partitions that this process owns. Any node may do it, since a ledger knows what it has. An
-// organization whose ledger does not answer keeps no other's entries back.
+// seal passes pending entries to their ledgers. If any caller wants all, it covers all partitions, otherwise the
+// partitions of this process. Any node may do it, because a ledger recognises the entries that it has. If the ledger of
+// one organization does not answer, the entries of other organizations still pass.
 func (s *Store) seal(ctx context.Context, all []bool) error {
 	if s.cfg.Seal == nil {
 		return nil

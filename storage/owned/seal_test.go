@@ -13,7 +13,7 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// ledgers takes entries, as ledgers do: each once.
+// ledgers accepts each entry once, like real ledgers.
 type ledgers struct {
 	mu    sync.Mutex
 	taken []string
@@ -40,8 +40,8 @@ func (l *ledgers) got() []string {
 	return slices.Clone(l.taken)
 }
 
-// TestEntriesWaitForTheirLedger has a change leave an entry while the ledger is away. The tables have the
-// change; the entry outlives the process, and nothing is read twice after it has its place.
+// TestEntriesWaitForTheirLedger saves a change with a ledger entry while the ledger is unavailable. The tables get the
+// change. The entry survives the process, and nothing is read twice after the entry has its place.
 func TestEntriesWaitForTheirLedger(t *testing.T) {
 	b, tables, book := startBroker(t), newMemory(), &ledgers{away: true}
 	open := func() (*node, func()) {
@@ -86,7 +86,7 @@ func TestEntriesWaitForTheirLedger(t *testing.T) {
 		t.Error("the entries are forgotten")
 	}
 	claim.Close()
-	end() // it marks how far the tables follow
+	end() // writes the marks of the moved positions
 
 	book.mu.Lock()
 	book.away = false

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// DefaultTail bounds the bytes of the tail; saves beyond it are refused until the tables follow.
+	// DefaultTail is the default limit of the tail, in bytes. Further saves are refused until the tables catch up.
 	DefaultTail = 256 << 20
-	// retry is when a caller may try again while the log does not answer.
+	// retry is the retry delay for a caller while the log does not answer.
 	retry = time.Second
-	// startTime bounds the reading of the log by a call that begins to follow it.
+	// startTime limits how long Begin reads the log.
 	startTime = 10 * time.Second
 )
 
@@ -29,42 +29,39 @@ const (
 type Config struct {
 	Log        *log.Log
 	Partitions int
-	// PartitionOf returns the partition of an owner: that in which its actor lives.
+	// PartitionOf returns the partition of an owner's actor.
 	PartitionOf func(owner string) int
-	// TenantOf returns whose an owner is: while the tables do not follow, one tenant's saves leave
-	// room for the others'. Nil takes each owner for a tenant.
+	// TenantOf returns the tenant of an owner. While the tables do not follow, the saves of one tenant leave room for
+	// other tenants. If it is nil, each owner is a tenant of its own.
 	TenantOf func(owner string) string
-	// Changed receives the entities that changed, on all nodes, in the order of the log. What
-	// [Store.Await] waits for was received. It may be nil.
+	// Changed receives the changed entities on all nodes, in the order of the log. When [Store.Await] returns, Changed
+	// has received everything that Await waits for. It may be nil.
 	Changed func(entities []svc.Entity)
-	// Gap is called when the log does not have some of what would have been received. It may be
-	// nil.
+	// Gap is called if the log lacks entries that Changed should have received. It may be nil.
 	Gap func()
-	// Seal gives entries that changes left their places in the ledger of an organization, those of
-	// one partition in the order of the log. Those that have a place keep it. Nil leaves all where
-	// they are.
+	// Seal gives pending entries their places in the ledger of an organization. Entries of one partition come in the
+	// order of the log. An entry that has a place already retains it. If Seal is nil, the entries stay pending.
 	Seal func(ctx context.Context, org string, left []svc.LeftEntry) error
-	// Tail is DefaultTail where it is zero.
+	// Tail limits the tail, in bytes. Zero means DefaultTail.
 	Tail   int
 	Logger *slog.Logger
 }
 
-// Tables are where the log's records go.
+// Tables receive the records of the log.
 type Tables interface {
-	// Move stores records; storing them again changes nothing.
+	// Move stores records. It is idempotent.
 	Move(ctx context.Context, records []state.Record) error
-	// Each calls each with all records that were moved, one for each thing, until it fails.
+	// Each calls each with all moved records, one for each thing, until each returns an error.
 	Each(ctx context.Context, each func(r state.Record) error) error
 	// Wakeups yields all wake-ups with the versions of their writes.
 	Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error
 }
 
-// Store keeps what actors own. It is the journal of the tables. Its methods may be called from
-// any number of goroutines at the same time.
+// Store stores the state of actors. It is the journal of the tables. Its methods may be called concurrently.
 type Store struct {
 	cfg  Config
 	tail *tail
-	// copies are what was loaded lately.
+	// copies caches recently loaded entities.
 	copies *copies
 	moves  *groupcommit.Committer[bool]
 	seals  *groupcommit.Committer[bool]
@@ -96,8 +93,8 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Begin follows the log until Close, and moves what it holds to the tables. It returns once the
-// log is known as far as it reaches now.
+// Begin follows the log until Close, and moves its records to the tables. It returns once this node has read the log up
+// to its current end.
 func (s *Store) Begin(ctx context.Context, tables Tables) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	from, err := s.cfg.Log.Marks(ctx)
@@ -119,7 +116,7 @@ func (s *Store) Begin(ctx context.Context, tables Tables) error {
 	return s.Await(ctx)
 }
 
-// Close moves what is left to the tables, as far as the store answers, and ends.
+// Close moves the rest of the tail to the tables, if the store answers, and stops.
 func (s *Store) Close() {
 	if s.follower == nil {
 		return
@@ -129,7 +126,7 @@ func (s *Store) Close() {
 	s.follower.Close()
 }
 
-// heard takes what the follower read.
+// heard applies the entries that the follower has read.
 func (s *Store) heard(partition int, entries []log.Entry, at log.Position) {
 	entities, wakeups, broken := s.tail.apply(partition, entries, at)
 	if len(wakeups) > 0 {
@@ -144,7 +141,7 @@ func (s *Store) heard(partition int, entries []log.Entry, at log.Position) {
 	}
 }
 
-// gap begins a partition again, of which the log does not have what follows.
+// gap starts a partition again, because the log lacks the entries after the current position.
 func (s *Store) gap(partition int) {
 	s.tail.reset(partition)
 	s.copies.forget(func(owner string) bool { return s.cfg.PartitionOf(owner) == partition })
@@ -153,7 +150,7 @@ func (s *Store) gap(partition int) {
 	}
 }
 
-// unavailable says that a write or read cannot be done now; the cause is for the log.
+// unavailable means that a write or read is not possible now. The caller sees shown; cause is for the server's log.
 type unavailable struct{ shown, cause error }
 
 func (e *unavailable) Error() string   { return e.shown.Error() + " " + e.cause.Error() }
@@ -186,7 +183,7 @@ func (s *Store) Append(ctx context.Context, r state.Record, free bool) error {
 	return err
 }
 
-// partitionOf returns the partition of what a record holds.
+// partitionOf returns the partition of a record's content.
 func (s *Store) partitionOf(r *state.Record) int {
 	for _, entities := range [][]svc.Entity{r.Entities, r.Sealed} {
 		if len(entities) > 0 {
@@ -201,7 +198,7 @@ func (s *Store) partitionOf(r *state.Record) int {
 	return int(h.Sum32() % uint32(s.cfg.Partitions))
 }
 
-// owner returns this process's claim of a partition, nil where it has none.
+// owner returns this process's claim of a partition, or nil.
 func (s *Store) owner(partition int) *log.Owner {
 	s.mu.Lock()
 	owner := s.owners[partition]
@@ -223,7 +220,7 @@ func (s *Store) Waiting(ctx context.Context, owners, without []string) (state.Wa
 		return state.Waiting{}, err
 	}
 	w := state.Waiting{Entities: map[string][]svc.Entity{}, Whole: map[string]bool{}}
-	loading := map[string]bool{} // whether what is found are entities only
+	loading := map[string]bool{} // the value is true if the owner has only entities, so that its load may be cached
 	for _, owner := range owners {
 		entities, copied := s.copies.get(owner, without)
 		waiting := s.tail.waiting(s.cfg.PartitionOf(owner), owner)
@@ -245,7 +242,7 @@ func (s *Store) Waiting(ctx context.Context, owners, without []string) (state.Wa
 	return w, nil
 }
 
-// reach returns once this node knows the last saves of some owners.
+// reach returns once this node has read the last saves of some owners.
 func (s *Store) reach(ctx context.Context, owners []string) error {
 	ends := make([]int64, s.cfg.Partitions)
 	for _, owner := range owners {
@@ -262,7 +259,7 @@ func (s *Store) reach(ctx context.Context, owners []string) error {
 	return nil
 }
 
-// Await returns once this node has heard of everything that was in the log before the call.
+// Await returns once this node has read everything that was in the log before the call.
 func (s *Store) Await(ctx context.Context) error {
 	if err := s.follower.Sync(ctx); err != nil {
 		return away("The log", err)
@@ -270,10 +267,10 @@ func (s *Store) Await(ctx context.Context) error {
 	return nil
 }
 
-// Lag returns for how long this node has not known that it is at the end of the log.
+// Lag returns the time since this node last knew that it had read the whole log.
 func (s *Store) Lag() time.Duration { return s.follower.Lag() }
 
-// Waits returns about how many bytes were saved that may not be in the tables.
+// Waits returns the approximate number of saved bytes that may not be in the tables.
 func (s *Store) Waits() int { return s.tail.size() }
 
 // Flush implements [state.Journal].
@@ -287,8 +284,8 @@ func (s *Store) Flush(ctx context.Context) error {
 	return nil
 }
 
-// move moves to the tables what the tail holds of all partitions, if a caller wants all, else
-// of those that this process owns.
+// move moves the tail to the tables: the tail of all partitions if any caller wants all, otherwise the tail of this
+// process's partitions.
 func (s *Store) move(ctx context.Context, all []bool) error {
 	wanted := func(int) bool { return true }
 	if !anyOf(all) {
@@ -321,8 +318,7 @@ type Claim struct {
 	end       context.CancelFunc
 }
 
-// Take makes this process the one that writes a partition. It returns once the node knows what
-// was saved before.
+// Take makes this process the only writer of a partition. It returns once this node has read all earlier saves.
 func (s *Store) Take(ctx context.Context, partition int) (*Claim, error) { //nolint:contextcheck // learning goes on after the call
 	from := s.follower.Positions()[partition]
 	owner, err := s.cfg.Log.Take(ctx, partition, from, func([]log.Entry) {}, func([]string) {})
@@ -343,7 +339,7 @@ func (s *Store) Take(ctx context.Context, partition int) (*Claim, error) { //nol
 	return &Claim{owner, s, partition, end}, nil
 }
 
-// Close gives the claim up.
+// Close gives up the claim.
 func (c *Claim) Close() {
 	c.end()
 	c.store.mu.Lock()

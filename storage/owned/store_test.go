@@ -24,7 +24,7 @@ const (
 	anOwner = "app/1"
 )
 
-// memory is the tables of a test.
+// memory is an in-memory implementation of the tables.
 type memory struct {
 	mu       sync.Mutex
 	entities map[string]svc.Entity
@@ -136,7 +136,7 @@ func startBroker(t testing.TB) *broker.Broker {
 	return b
 }
 
-// node is a store of a test, over a broker and tables that others share.
+// node is a store over a broker and tables that several stores share.
 type node struct {
 	*Store
 	log *log.Log
@@ -193,7 +193,7 @@ func (n *node) save(sequence uint32, payload string) error {
 	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(sequence, payload)}}, false)
 }
 
-// payloads returns what a load merges into the table for the owner of a test.
+// payloads returns the payloads that a load merges into the table for the test owner.
 func (n *node) payloads(t testing.TB) (payloads []string) {
 	t.Helper()
 	waiting, err := n.Waiting(t.Context(), []string{anOwner}, nil)
@@ -207,11 +207,11 @@ func (n *node) payloads(t testing.TB) (payloads []string) {
 	return payloads
 }
 
-// TestAPredecessorCannotSave hands a partition over while the predecessor is about to save: its
-// save arrives after the successor has loaded.
+// TestAPredecessorCannotSave moves a partition to another node while the predecessor is about to save. The
+// predecessor's save arrives after the successor has loaded.
 func TestAPredecessorCannotSave(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
-	tables.setAway(true) // so that all is read from the log
+	tables.setAway(true) // so that everything is read from the log
 	first, second := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
 	claim := first.take(t)
 	if err := first.save(1, "old"); err != nil {
@@ -250,7 +250,7 @@ func TestAPredecessorCannotSave(t *testing.T) {
 	}
 }
 
-// TestEverythingReachesItsTable saves one of each, and lists on another node at once.
+// TestEverythingReachesItsTable saves one thing of each kind, and lists on another node at once.
 func TestEverythingReachesItsTable(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	one, other := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
@@ -287,7 +287,7 @@ func TestEverythingReachesItsTable(t *testing.T) {
 	}
 }
 
-// TestSavesGoOnWhileTheTablesAreAway fills the tail to its bound.
+// TestSavesGoOnWhileTheTablesAreAway fills the tail to its limit.
 func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	tables.setAway(true)
@@ -298,7 +298,7 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 		entity := goal(uint32(saved+1), "{}")
 		entity.ID = fmt.Sprint(saved)
 		refused = n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false)
-		n.payloads(t) // so that the tail has it
+		n.payloads(t) // waits until the tail has it
 	}
 	if saved < 15 || saved > 30 || svc.CodeOf(refused) != svc.CodeUnavailable {
 		t.Errorf("%d saves, then %v", saved, refused)
@@ -332,7 +332,7 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 		}
 	}
 	save(first, "moved")
-	first.Close() // moves and marks
+	first.Close() // moves the tail and writes the marks
 	moves := tables.moves
 	second := openNode(t, b, tables, 0)
 	if waiting, err := second.Waiting(t.Context(), []string{"app/1"}, nil); err != nil || len(waiting.Entities["app/1"]) != 0 {
@@ -352,8 +352,8 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 	}
 }
 
-// TestTablesThatBeginAnewDoNotFollow loses tables before all saves were moved to them: new ones get what is saved from then
-// on, and so does the log's copy of the state.
+// TestTablesThatBeginAnewDoNotFollow loses the tables before all saves were moved to them. New tables get only later
+// saves, and so does the log's copy of the state.
 func TestTablesThatBeginAnewDoNotFollow(t *testing.T) {
 	b, lost := startBroker(t), newMemory()
 	first := openNode(t, b, lost, 0)
@@ -397,7 +397,7 @@ func TestTablesThatBeginAnewDoNotFollow(t *testing.T) {
 	}
 }
 
-// BenchmarkSave measures what an actor waits for until its entity is saved.
+// BenchmarkSave measures how long an actor waits until its entity is saved.
 func BenchmarkSave(b *testing.B) {
 	n := openNode(b, startBroker(b), newMemory(), 0)
 	n.take(b)

@@ -10,33 +10,31 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// tail holds what counts in the log and may not be in the tables yet: of each thing the last
-// version.
+// tail holds the last version of each thing that counts in the log and may not be in the tables yet.
 type tail struct {
 	tenantOf func(owner string) string
 
 	mu         sync.Mutex
 	partitions []partitionTail
 	bytes      int
-	tenants    map[string]int // bytes, by tenant
+	tenants    map[string]int // bytes by tenant
 }
 
 // partitionTail is the tail of one partition.
 type partitionTail struct {
-	// at is the place up to which the log is known, moved that up to which it is in the tables, and
-	// its entries in their ledgers.
+	// at is the position up to which the log was read. moved is the position up to which its records are in the tables
+	// and its entries in their ledgers.
 	at, moved log.Position
 	items     map[string]*item
-	// left are the entries without a place in their ledgers, in the order of the log.
+	// left has the entries without a place in their ledgers, in the order of the log.
 	left   []left
 	owners map[string]*ownerTail
 }
 
 // ownerTail is the part of the tail that belongs to one owner.
 type ownerTail struct {
-	items map[string]*item // entities, by their keys
-	// whole says that the first save of the owner is here and all that followed, so that the tables
-	// have nothing more.
+	items map[string]*item // entities by key
+	// whole means that items has all saves of the owner from the first one on, so that the tables have nothing more.
 	whole bool
 }
 
@@ -50,14 +48,14 @@ type item struct {
 	record  *state.Record
 }
 
-// left is an entry that a change left, and a place before it from which the log can be read.
+// left is a pending ledger entry, and a position before it from which the log can be read.
 type left struct {
 	svc.LeftEntry
 	from log.Position
 	size int
 }
 
-// itemBytes is about what an item takes beside its key and value.
+// itemBytes is the approximate size of an item without its key and value.
 const itemBytes = 400
 
 func newTail(partitions int, tenantOf func(owner string) string) *tail {
@@ -68,7 +66,7 @@ func newTail(partitions int, tenantOf func(owner string) string) *tail {
 	return t
 }
 
-// count adds bytes of a tenant.
+// count adds bytes to a tenant's share.
 func (t *tail) count(tenant string, bytes int) {
 	t.bytes += bytes
 	if t.tenants[tenant] += bytes; t.tenants[tenant] == 0 {
@@ -76,7 +74,7 @@ func (t *tail) count(tenant string, bytes int) {
 	}
 }
 
-// tenant returns whose a record of the log is.
+// tenant returns the tenant of a record.
 func (t *tail) tenant(r *state.Record) string {
 	switch {
 	case len(r.Entities) > 0:
@@ -91,7 +89,7 @@ func (t *tail) tenant(r *state.Record) string {
 	return ""
 }
 
-// owner returns the owner of the entity of an item, empty where it is none.
+// owner returns the owner of an item's entity, or "" if the item has no entity.
 func (i *item) owner() string {
 	for _, entities := range [][]svc.Entity{i.record.Entities, i.record.Sealed} {
 		if len(entities) > 0 {
@@ -101,8 +99,8 @@ func (i *item) owner() string {
 	return ""
 }
 
-// apply adds the entries of a partition before a position. It returns the entities and wake-ups among
-// them, and what was malformed.
+// apply adds the entries of a partition before a position. It returns their entities and wake-ups, and the malformed
+// entries.
 func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entities []svc.Entity, wakeups []versionedWakeup, broken []log.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +144,7 @@ func (t *tail) wakeups(partition int) (found []versionedWakeup) {
 	return found
 }
 
-// leave adds an entry without a place, unless it is there, as after a gap.
+// leave adds a pending ledger entry unless it is known, which happens after a gap.
 func (t *tail) leave(p *partitionTail, one left) {
 	for n := range p.left {
 		if p.left[n].Entry.ID == one.Entry.ID {
@@ -157,8 +155,8 @@ func (t *tail) leave(p *partitionTail, one left) {
 	t.count(one.Entry.Org, one.size)
 }
 
-// unsealed returns the entries of some partitions that have no place in their ledgers, by
-// organization: by their times, as far as the order of each partition allows.
+// unsealed returns the pending ledger entries of some partitions by organization. They are sorted by time, as far as
+// the order of each partition allows.
 func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +167,7 @@ func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEn
 		}
 		latest := map[string]time.Time{}
 		for _, one := range t.partitions[n].left {
-			// An entry counts as not earlier than the one before it in its partition.
+			// An entry counts as no earlier than its predecessor in the partition.
 			org, entry := one.Entry.Org, one.LeftEntry
 			if entry.Entry.At.Before(latest[org]) {
 				entry.Entry.At = latest[org]
@@ -184,7 +182,7 @@ func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEn
 	return out
 }
 
-// sealed notes that entries have their places.
+// sealed removes entries that now have their places in their ledgers.
 func (t *tail) sealed(some []svc.LeftEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,7 +197,7 @@ func (t *tail) sealed(some []svc.LeftEntry) {
 	}
 }
 
-// forget removes entries without a place.
+// forget removes pending ledger entries.
 func (t *tail) forget(p *partitionTail, gone func(one *left) bool) {
 	p.left = slices.DeleteFunc(p.left, func(one left) bool {
 		if gone(&one) {
@@ -210,7 +208,7 @@ func (t *tail) forget(p *partitionTail, gone func(one *left) bool) {
 	})
 }
 
-// add adds an item, unless a later version is there.
+// add adds an item unless the tail has a later version.
 func (t *tail) add(p *partitionTail, i *item) {
 	owner, whole := i.owner(), false
 	if known := p.owners[owner]; known != nil {
@@ -235,7 +233,7 @@ func (t *tail) add(p *partitionTail, i *item) {
 	p.owners[owner].items[i.key] = i
 }
 
-// remove removes an item. What is left of its owner is not the whole any more.
+// remove removes an item. The rest of its owner's items is then no longer whole.
 func (t *tail) remove(p *partitionTail, i *item) {
 	delete(p.items, i.key)
 	t.count(i.tenant, -i.size)
@@ -247,8 +245,8 @@ func (t *tail) remove(p *partitionTail, i *item) {
 	}
 }
 
-// drop removes what is in the tables: all before a place. It is done with, but for entries
-// that have no place in their ledgers.
+// drop removes the items that are in the tables, which are all items before a position. It then advances moved, but not
+// past a pending ledger entry.
 func (t *tail) drop(p *partitionTail, before log.Position) {
 	for _, i := range p.items {
 		if i.offset < before.Offset {
@@ -263,7 +261,7 @@ func (t *tail) drop(p *partitionTail, before log.Position) {
 	}
 }
 
-// reset has a partition begin with the start of the log again. What it held stays.
+// reset makes a partition begin at the start of the log again. Its items stay.
 func (t *tail) reset(partition int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,14 +272,14 @@ func (t *tail) reset(partition int) {
 	}
 }
 
-// waiting returns the part of the tail that belongs to an owner.
+// waiting is the part of the tail that belongs to an owner.
 type waiting struct {
 	entities, sealed []svc.Entity
-	// whole says that they are all that the owner ever saved.
+	// whole means that the entities are everything that the owner ever saved.
 	whole bool
 }
 
-// waiting returns what the tail of a partition has of an owner.
+// waiting returns the items of an owner in the tail of a partition.
 func (t *tail) waiting(partition int, owner string) (w waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -299,11 +297,11 @@ func (t *tail) waiting(partition int, owner string) (w waiting) {
 // collected is the content of the tail at one moment.
 type collected struct {
 	records []state.Record
-	// before are the places up to which it holds the partitions; zero for those left out.
+	// before has the position of each collected partition, and zero for the others.
 	before []log.Position
 }
 
-// collect returns what the tail holds of some partitions.
+// collect returns the content of the tail of some partitions.
 func (t *tail) collect(wanted func(partition int) bool) collected {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -321,7 +319,7 @@ func (t *tail) collect(wanted func(partition int) bool) collected {
 	return c
 }
 
-// moved notes that what was collected is in the tables.
+// moved drops the collected content, which is now in the tables.
 func (t *tail) moved(c collected) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -330,7 +328,7 @@ func (t *tail) moved(c collected) {
 	}
 }
 
-// dropAll removes what owners have marked: all before some places, one for each partition.
+// dropAll drops the content that owners have marked as moved: everything before the marks, one for each partition.
 func (t *tail) dropAll(marks []log.Position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -341,22 +339,21 @@ func (t *tail) dropAll(marks []log.Position) {
 	}
 }
 
-// movedTo returns the place up to which a partition is in the tables.
+// movedTo returns the position up to which a partition is in the tables.
 func (t *tail) movedTo(partition int) log.Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.partitions[partition].moved
 }
 
-// isEmpty reports whether it holds nothing.
+// isEmpty reports whether the tail is empty.
 func (t *tail) isEmpty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.bytes == 0
 }
 
-// sizes returns about how many bytes the tail takes, and how many of them are the largest share among some
-// tenants.
+// sizes returns the approximate size of the tail in bytes, and the largest share of some tenants.
 func (t *tail) sizes(tenants []string) (all, most int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -366,7 +363,7 @@ func (t *tail) sizes(tenants []string) (all, most int) {
 	return t.bytes, most
 }
 
-// size returns about how many bytes the tail takes.
+// size returns the approximate size of the tail in bytes.
 func (t *tail) size() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,15 +9,14 @@ import (
 	"svc"
 )
 
-// wakeAgain is when a wake-up that was handed out is due again, unless its actor has replaced or
-// removed it.
+// wakeAgain is the time after which a delivered wake-up is due again, unless its actor has replaced or removed it.
 const wakeAgain = 5 * time.Second
 
-// wakeups holds the wake-ups of the partitions that this process owns, by time. The table is read
-// once for a partition; what is saved later is heard from the log.
+// wakeups holds the wake-ups of this process's partitions, by time. The table is read once for a partition; later saves
+// come from the log.
 type wakeups struct {
 	mu sync.Mutex
-	// partitions are those that are owned; guarded by mu.
+	// partitions has the schedule of each owned partition; guarded by mu.
 	partitions map[int]*schedule
 }
 
@@ -25,21 +24,20 @@ type wakeups struct {
 type schedule struct {
 	wishes map[wishKey]*wish
 	queue  wishQueue
-	// complete is set once the table was read. Until then removed wake-ups are kept, so that the
-	// table does not bring them back.
+	// complete is set once the table was read. Until then the schedule retains removed wake-ups, so that the table does
+	// not bring them back.
 	complete bool
 }
 
 // wishKey names a wake-up: the actor's kind and identity, and the name.
 type wishKey struct{ kind, identity, name string }
 
-// wish is one wake-up and when it is handed out next. A removed one has no due time and is not
-// queued.
+// wish is one wake-up and the time of its next delivery. A removed wake-up has no due time and is not queued.
 type wish struct {
 	wakeup  svc.Wakeup
 	version uint64
 	next    time.Time
-	place   int // in the queue; negative where it is not queued
+	place   int // index in the queue; negative if not queued
 }
 
 // versionedWakeup is a wake-up with the version of its write.
@@ -48,7 +46,7 @@ type versionedWakeup struct {
 	version uint64
 }
 
-// begin has a partition scheduled, with nothing known of it, and returns its schedule.
+// begin creates an empty schedule for a partition and returns it.
 func (w *wakeups) begin(partition int) *schedule {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +55,7 @@ func (w *wakeups) begin(partition int) *schedule {
 	return s
 }
 
-// end forgets a partition, unless it was begun again.
+// end removes the schedule of a partition, unless a new one has replaced it.
 func (w *wakeups) end(partition int, s *schedule) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +64,7 @@ func (w *wakeups) end(partition int, s *schedule) {
 	}
 }
 
-// note takes wake-ups of a partition into its schedule, if it has one.
+// note adds wake-ups of a partition to its schedule, if it has one.
 func (w *wakeups) note(partition int, some []versionedWakeup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +75,7 @@ func (w *wakeups) note(partition int, some []versionedWakeup) {
 	}
 }
 
-// finish notes that the table was read into a schedule.
+// finish marks a schedule as complete after the table was read into it.
 func (w *wakeups) finish(s *schedule) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +87,7 @@ func (w *wakeups) finish(s *schedule) {
 	}
 }
 
-// note takes a wake-up in, unless a later version of it is known.
+// note adds a wake-up, unless a later version of it is known.
 func (s *schedule) note(w *versionedWakeup) {
 	key := wishKey{w.Kind, w.Identity, w.Name}
 	known := s.wishes[key]
@@ -114,7 +112,7 @@ func (s *schedule) note(w *versionedWakeup) {
 	}
 }
 
-// take returns a wake-up that is due at a time, the longest due of a partition first.
+// take returns a wake-up that is due at a time. Within a partition the longest due wake-up comes first.
 func (w *wakeups) take(at time.Time) (due svc.Wakeup, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,9 +127,8 @@ func (w *wakeups) take(at time.Time) (due svc.Wakeup, found bool) {
 	return svc.Wakeup{}, false
 }
 
-// Due yields the wake-ups of this process's partitions that are due at a time until yield returns
-// false. One that was yielded is due again some seconds later, unless its actor has replaced or
-// removed it.
+// Due yields the wake-ups of this process's partitions that are due at a time until yield returns false. A yielded
+// wake-up is due again after wakeAgain, unless its actor has replaced or removed it.
 func (s *Store) Due(at time.Time, yield func(svc.Wakeup) bool) {
 	for {
 		if due, found := s.wakeups.take(at); !found || !yield(due) {
@@ -140,7 +137,7 @@ func (s *Store) Due(at time.Time, yield func(svc.Wakeup) bool) {
 	}
 }
 
-// learn has the wake-ups of a partition known until ctx, the time of its claim, ends.
+// learn schedules the wake-ups of a partition until ctx ends. ctx lasts as long as the claim.
 func (s *Store) learn(ctx context.Context, partition int) {
 	schedule := s.wakeups.begin(partition)
 	defer s.wakeups.end(partition, schedule)
@@ -161,14 +158,14 @@ func (s *Store) learn(ctx context.Context, partition int) {
 	}
 }
 
-// learning is a partition whose wake-ups are to be read from the table.
+// learning is a partition with wake-ups that must be read from the table.
 type learning struct {
 	partition int
 	schedule  *schedule
 }
 
-// readWakeups reads the wake-ups of some partitions, all at once: the table does not know
-// partitions. While the store is away the log is read.
+// readWakeups reads the wake-ups of some partitions together, because the table does not know partitions. If the store
+// is unavailable, it reads the log.
 func (s *Store) readWakeups(ctx context.Context, wanted []learning) error {
 	read := make(map[int][]versionedWakeup, len(wanted))
 	for _, one := range wanted {
@@ -198,7 +195,7 @@ func (s *Store) readWakeups(ctx context.Context, wanted []learning) error {
 	return nil
 }
 
-// wishQueue implements heap.Interface: the next wish first.
+// wishQueue implements heap.Interface with the next wish first.
 type wishQueue []*wish
 
 func (q wishQueue) Len() int           { return len(q) }

@@ -10,10 +10,10 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// noon is the time from which the wake-ups of a test count.
+// noon is the start time for the wake-ups of the tests.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// wish saves wake-ups of the owner of a test; a minute of zero removes one.
+// wish saves wake-ups of the test owner, at minutes after noon. Zero minutes removes a wake-up.
 func (n *node) wish(t *testing.T, sequence uint32, minutes map[string]int) {
 	t.Helper()
 	r := state.Record{Entities: []svc.Entity{goal(sequence, "{}")}}
@@ -29,7 +29,7 @@ func (n *node) wish(t *testing.T, sequence uint32, minutes map[string]int) {
 	}
 }
 
-// due returns the names of what is due so many minutes, and some seconds, after noon.
+// due returns the names of the wake-ups that are due a number of minutes and seconds after noon.
 func (n *node) due(minute, seconds int) (names []string) {
 	at := noon.Add(time.Duration(minute)*time.Minute + time.Duration(seconds)*time.Second)
 	n.Due(at, func(w svc.Wakeup) bool {
@@ -40,7 +40,7 @@ func (n *node) due(minute, seconds int) (names []string) {
 	return names
 }
 
-// waitFor waits until the names of what is due are as wanted.
+// waitFor waits until the due wake-ups have the wanted names.
 func (n *node) waitFor(t *testing.T, minute int, want ...string) {
 	t.Helper()
 	until := time.Now().Add(20 * time.Second)
@@ -56,15 +56,15 @@ func (n *node) waitFor(t *testing.T, minute int, want ...string) {
 	}
 }
 
-// TestWakeupsAreKnownWithoutReading has wake-ups replaced and removed, before and after a partition moves,
-// and counts how often the table is read.
+// TestWakeupsAreKnownWithoutReading replaces and removes wake-ups, before and after a partition moves, and counts the
+// reads of the table.
 func TestWakeupsAreKnownWithoutReading(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	first, second := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
 	claim := first.take(t)
 	first.wish(t, 1, map[string]int{"check": 1, "purge": 5, "gone": 2})
 	first.wish(t, 2, map[string]int{"check": 3, "gone": 0})
-	first.payloads(t) // what was saved is heard
+	first.payloads(t) // waits until the saves are read from the log
 	if got := first.due(2, 0); len(got) != 0 {
 		t.Errorf("due at two: %q", got)
 	}
@@ -95,8 +95,8 @@ func TestWakeupsAreKnownWithoutReading(t *testing.T) {
 	}
 }
 
-// TestATableThatIsReadLateBringsNothingBack takes a partition while the tables are away: what is saved
-// meanwhile is due, and what is removed meanwhile stays removed once the table is read.
+// TestATableThatIsReadLateBringsNothingBack takes a partition while the tables are unavailable. Wake-ups that are saved
+// meanwhile are due. Wake-ups that are removed meanwhile stay removed after the table is read.
 func TestATableThatIsReadLateBringsNothingBack(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	for _, name := range []string{"removed", "kept"} {
