@@ -20,7 +20,7 @@ func (n *node) rebuilt(t *testing.T) (*memory, error) {
 	return tables, Rebuild(t.Context(), n.log, testPartitions, tables, func(int, uint64) {})
 }
 
-// seeded waits until every partition was copied.
+// seeded waits until every partition is copied.
 func (n *node) seeded(t *testing.T) {
 	t.Helper()
 	until := time.Now().Add(30 * time.Second)
@@ -45,7 +45,7 @@ func (n *node) seeded(t *testing.T) {
 	}
 }
 
-// saveAll saves one of each kind of thing.
+// saveAll saves one thing of each kind.
 func (n *node) saveAll(t *testing.T, sequence uint32) {
 	t.Helper()
 	gone := goal(sequence, "")
@@ -67,8 +67,7 @@ func (n *node) saveAll(t *testing.T, sequence uint32) {
 	}
 }
 
-// recalls holds what the log answers for the tables against them: about all owners, about one of them and one kind, and
-// about wake-ups.
+// recalls compares the log's answers with the tables: for all owners, for one owner and one kind, and for wake-ups.
 func (n *node) recalls(t *testing.T, tables *memory) {
 	t.Helper()
 	for _, one := range []struct {
@@ -105,7 +104,7 @@ func (n *node) recalls(t *testing.T, tables *memory) {
 	}
 }
 
-// same compares what two tables hold.
+// same compares the content of two tables.
 func same(t *testing.T, got, want *memory) {
 	t.Helper()
 	for what, maps := range map[string][2]any{
@@ -118,8 +117,8 @@ func same(t *testing.T, got, want *memory) {
 	}
 }
 
-// TestTheLogHoldsTheWholeState has tables that were filled before the log was kept, copies them, goes on, trims,
-// copies again after a kill in the middle, and fills empty tables from the log each time.
+// TestTheLogHoldsTheWholeState begins with tables that are older than the log and copies them. It saves more, trims,
+// and copies again after a kill in the middle. Each time it fills empty tables from the log.
 func TestTheLogHoldsTheWholeState(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	old := goal(7, "old")
@@ -156,7 +155,7 @@ func TestTheLogHoldsTheWholeState(t *testing.T) {
 	}
 	check()
 
-	// Copies that never ended count for nothing, and do no harm.
+	// Unconfirmed copies have no effect.
 	owner := n.owner(n.cfg.PartitionOf(anOwner))
 	barrier, err := owner.Checkpoint(t.Context())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-// While the store is away, what its tables would answer is read from the log, which holds the whole state: the
-// partitions that are asked for, from their starts to their present ends.
+// While the store is unavailable, the content of its tables is read from the log, which holds the whole state. The
+// reads cover the requested partitions from start to current end.
 
 // Recall implements [state.Journal].
 func (s *Store) Recall(ctx context.Context, owners []string, keep func(e *svc.Entity) bool) ([]svc.Entity, error) {
@@ -46,20 +46,20 @@ type recalled struct {
 	record  *state.Record
 }
 
-// recalling is the reading of some partitions.
+// recalling collects the content of some partitions.
 type recalling struct {
 	keep   func(r *state.Record) bool
 	starts []int64
 
 	mu sync.Mutex
-	// last has what is kept, by its key; whole says of each partition that its copies ended; guarded by mu.
+	// last has the selected records by key; whole has the partitions with a complete copy; guarded by mu.
 	last   map[string]recalled
 	whole  []bool
 	broken error
 }
 
-// recall returns the last version of each thing of some partitions that keep names. It fails with [ErrIncomplete] where
-// the log does not hold all of them.
+// recall returns the last version of each thing of some partitions that keep selects. It returns [ErrIncomplete] if the
+// log does not hold the whole state of these partitions.
 func (s *Store) recall(ctx context.Context, wanted []bool, keep func(r *state.Record) bool) (map[string]recalled, error) {
 	starts, err := s.cfg.Log.Starts(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) recall(ctx context.Context, wanted []bool, keep func(r *state.Re
 	return r.last, r.broken
 }
 
-// take notes the entries of a partition.
+// take collects the entries of a partition.
 func (r *recalling) take(partition int, entries []log.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func (r *recalling) take(partition int, entries []log.Entry) {
 	}
 }
 
-// gap notes that some of a partition was trimmed while it was read.
+// gap records that part of a partition was trimmed while it was read.
 func (r *recalling) gap(int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
