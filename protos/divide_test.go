@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDivide cuts records between their items, of which none is lost or changed.
+// TestDivide splits records between their items. No item may be lost or changed.
 func TestDivide(t *testing.T) {
 	var record []byte
 	var err error

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field is a field of a Record: a kind of items.
+// Field is a field of a Record. Each field holds one kind of items.
 type Field protowire.Number
 
 // The kinds of items.
@@ -16,8 +16,8 @@ const (
 	BillingField    Field = 5
 )
 
-// Items returns how many items the bytes of a Record hold at most, without decoding them: all
-// that precede the first byte that does not belong to a Record.
+// Items returns the maximum number of items in the bytes of a Record, without decoding them. It counts the items before
+// the first byte that does not belong to a Record.
 func Items(record []byte) (items int) {
 	for len(record) > 0 {
 		_, _, n := protowire.ConsumeField(record)
@@ -30,8 +30,8 @@ func Items(record []byte) (items int) {
 	return items
 }
 
-// ItemOf returns the n-th item of a kind of a Record, as the bytes of a Record that holds it alone;
-// nil where there is none.
+// ItemOf returns the n-th item of a kind of a Record, as the bytes of a Record with only this item. It returns nil if
+// there is no such item.
 func ItemOf(record []byte, kind Field, n int) []byte {
 	for len(record) > 0 {
 		number, _, size := protowire.ConsumeField(record)
@@ -49,7 +49,7 @@ func ItemOf(record []byte, kind Field, n int) []byte {
 	return nil
 }
 
-// EnvironmentOf returns the environment of the first item of a Record, 0 where it cannot be read.
+// EnvironmentOf returns the environment of the first item of a Record, or 0 if it cannot be read.
 func EnvironmentOf(record []byte) uint64 {
 	var r Record
 	if r.UnmarshalVT(record) != nil {
@@ -68,8 +68,8 @@ func EnvironmentOf(record []byte) uint64 {
 	return 0
 }
 
-// Readdressed returns a Record whose items are known by a dead letter and no longer by their own
-// ids. One that does not decode stays as it is.
+// Readdressed returns a Record with items that are identified by a dead letter instead of their own ids. A Record that
+// does not decode stays unchanged.
 func Readdressed(record []byte, letter string) ([]byte, error) {
 	var r Record
 	if r.UnmarshalVT(record) != nil {

@@ -1,18 +1,17 @@
-// Package storage groups the folders that speak to the machines that keep data:
-// package kafka to the log, package clickhouse to the tables, package chdb to the
-// ClickHouse engine inside the process, package geo to the address database; and to
-// the data folder: package datadir guards it, package spool keeps uploads in it,
-// package vault the keys. Package sourcemaps reads maps, package lru keeps what was
-// used last, package groupcommit shares writes.
+// Package storage groups the folders that access data stores. Package kafka accesses the log, package clickhouse the
+// tables, package chdb the ClickHouse engine inside the process, and package geo the address database. Three packages
+// work in the data folder: package datadir locks it, package spool stores uploads in it, and package vault stores the
+// keys. Package sourcemaps reads source maps, package lru is a cache, and package groupcommit combines writes.
 //
 // # Tables
 //
-// All tables are in ClickHouse. "month" says that a table has a part for each month, "file" for each file of an export,
-// "number" for all people of an environment as one node keeps them.
-// A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
-// events, occurrences, metric points and all that views make of them; what is told of people leaves
-// within a day after the profile of their visitor. Chunks of uploads
-// leave after a day, rows of exports a day after the export is ready, people who are kept two hours after they were, dead letters after 30 days, checks after 90.
+// All tables are in ClickHouse. Column "parts": "month" means one part for each month, "file" one for each file of an
+// export, and "number" one for all people of an environment as one node folds them. A slot is a quarter of an hour.
+//
+// Rows with a day of expiry are removed after that day. These are the rows of events, occurrences and metric points, and
+// all rows that views derive from them. Rows about people are removed within a day after the profile of their visitor.
+// Chunks of uploads are removed after a day, rows of exports a day after the export is ready, folded people after two
+// hours, dead letters after 30 days, and checks after 90 days.
 //
 //	table            ordered by                                   parts  written by                               read by
 //	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
@@ -27,14 +26,14 @@
 //	links            environment, anonymous, known                -      view of events                           people, funnels, retention
 //	aliases          environment, low, high                       -      view of events, merges of people         roots
 //	roots            environment, visitor                         -      blocks with aliases, merges of people    people, funnels, retention
-//	splits           environment, visitor, at                     -      members who remove ids from people         people, views of links and aliases
+//	splits           environment, visitor, at                     -      members that remove ids from people        people, views of links and aliases
 //	activations      environment, visitor                         -      the owner of partition 0, hourly         people
-//	flag_counts      environment, flag, variant, day              -      flags.Recorder, every two seconds        lists and results of flags
+//	flag_counts      environment, flag, variant, day              -      flags.Recorder, every five seconds       lists and results of flags
 //	deliveries       app, destination, created, id                -      dispatchers, four times a second          the delivery log, replays
 //	campaign_recipients  environment, campaign, number           -      runs of campaigns, at the start           runs of campaigns
 //	campaign_outcomes  environment, visitor, campaign, number    -      runs of campaigns                         timelines of people
 //	billing          environment, kind, subject, id               -      block.Store                              revenue, revenue of people
-//	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every two seconds        results of flags
+//	flag_exposures   environment, flag, visitor, variant          -      flags.Recorder, every five seconds       results of flags
 //	person_folds     person                                       number  people.KeepFolds                        lists and counts of many people
 //	export_rows      file, piece, position                        file   exports.Runner                            files of exports
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
@@ -45,20 +44,20 @@
 //	metric_rollups   environment, name, series, slot              month  view of metric_points                    series with labels
 //	metric_totals    environment, name, slot                      month  view of metric_points                    series without labels
 //	metric_hours     environment, name, slot                      month  view of metric_totals                    series of whole hours
-//	metric_seen      -                                            -      block.Store                              nobody: it feeds metric_series and keeps nothing
+//	metric_seen      -                                            -      block.Store                              no reader: it feeds metric_series and stores nothing
 //	metric_series    environment, name, series                    -      view of metric_seen                      catalogue of metrics
 //	usage            environment, day, signal, fate, code         -      block.Store                              telemetry, budgets
 //	tallies          source, seq                                  -      block.Store                              new owners of partitions
 //	dead_letters     environment, id                              -      the sink                                 svc admin deadletters
-//	retentions       environment                                  -      the owner of partition 0                 the same, after a restart
-//	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, by projections
-//	latest_checks    -                                            -      nobody: it reads checks                  monitors
-//	uptime           -                                            -      nobody: it reads checks                  monitors
+//	retentions       environment                                  -      the owner of partition 0                 the same owner, after a restart
+//	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, through projections
+//	latest_checks    -                                            -      no writer: it reads checks               monitors
+//	uptime           -                                            -      no writer: it reads checks               monitors
 //	entities         owner, kind, id                              -      owned.Store, from the log                actors when they activate, nodes when they start
 //	wakeups          kind, identity, name                         -      owned.Store, from the log                the sweep of due work
 //	ledger           org, sequence                                -      owned.Store, from the log                the ledger's routes
 //	audit_rows       org, at, id                                  month  owned.Store, from the log                svc admin audit
-//	refused_records  at, key                                      -      owned.Store                              nobody: for an operator
+//	refused_records  at, key                                      -      owned.Store                              operators only
 //	source_maps      app, key                                     -      uploads of maps                          frames of errors
 //	upload_chunks    org, sha1                                    -      uploads in pieces                        the assembly of an upload
 //	installation     name, edition, at                            -      starts and repairs                       every start

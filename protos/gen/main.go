@@ -1,6 +1,5 @@
-// Command gen compiles the .proto files of its folder's parent into Go. It
-// needs nothing but the Go toolchain: the compiler is a library and the
-// generators are tools of this module.
+// Command gen compiles the .proto files of its parent folder into Go. It needs only the Go toolchain: the compiler is a
+// library and the generators are tools of this module.
 package main
 
 import (
@@ -26,7 +25,7 @@ func main() {
 	}
 }
 
-// generate compiles every .proto file of dir and writes the Go files beside them.
+// generate compiles every .proto file of dir and writes the Go files into dir.
 func generate(ctx context.Context, dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.proto"))
 	if err != nil {
@@ -61,7 +60,7 @@ func generate(ctx context.Context, dir string) error {
 	return nil
 }
 
-// run feeds one generator and writes what it answers.
+// run calls one generator and writes its output files.
 func run(ctx context.Context, dir, tool, parameter string, names []string, files []*descriptorpb.FileDescriptorProto) error {
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{FileToGenerate: names, Parameter: &parameter, ProtoFile: files})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package datadir guards the folder in which one process keeps its data.
+// Package datadir locks the folder in which one process stores its data.
 package datadir
 
 import (
@@ -19,15 +19,14 @@ type Dir struct {
 	lock *os.File
 }
 
-// ErrInUse reports that another process holds the folder.
+// ErrInUse means that another process holds the folder.
 var ErrInUse = errors.New("data directory in use")
 
-// lockName is the file whose lock stands for the folder. It holds the owner's process id, for the
-// message of a process that finds it locked.
+// lockName is the file that carries the lock of the folder. It holds the owner's process id, for the error of another
+// process that finds it locked.
 const lockName = "svc.lock"
 
-// Open makes the folder if there is none and locks it. The lock ends with the
-// process, however that ends.
+// Open locks the folder, which it creates if missing. The lock ends with the process, even if the process is killed.
 func Open(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -58,11 +57,10 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path, id: id, lock: lock}, nil
 }
 
-// idName is the file with the random id of the folder: two containers may both call theirs
-// /data.
+// idName is the file with the random id of the folder. The path is not unique: two containers may both use /data.
 const idName = "svc.id"
 
-// identify returns the id of the folder, made where there is none.
+// identify returns the id of the folder. It creates a missing id.
 func identify(file string) (string, error) {
 	id, err := os.ReadFile(file)
 	if err == nil && len(id) > 0 {
@@ -78,18 +76,18 @@ func identify(file string) (string, error) {
 	return made, nil
 }
 
-// ID returns the id of the folder, which no other folder on any machine has.
+// ID returns the id of the folder, which is unique across all machines.
 func (d *Dir) ID() string { return d.id }
 
-// Permissions of others than the owner on a folder.
+// Permissions on a folder for users other than the owner.
 const (
 	othersRights = 0o007
 	groupRights  = 0o070
 )
 
-// closeToOthers removes the permissions of others from the folder, which holds keys and personal
-// data. A folder of another owner is left unchanged if others cannot read it, since the group's
-// permissions may be what lets this process in.
+// closeToOthers removes the permissions of other users from the folder, which holds keys and personal data. If the
+// folder belongs to another user and only the group can access it, it stays unchanged: the group's permissions may be
+// the ones that let this process in.
 func closeToOthers(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -116,13 +114,13 @@ func note(lock *os.File) error {
 	return nil
 }
 
-// Join returns the path of something in the folder.
+// Join returns the path of a name in the folder.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
 // Close unlocks the folder.
 func (d *Dir) Close() error { return d.lock.Close() }
 
-// Force forces a file, or the names in a folder, to disk, no matter which process wrote them.
+// Force syncs a file, or the names in a folder, to disk, regardless of the process that wrote them.
 func Force(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -131,8 +129,8 @@ func Force(name string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// Replace writes a file of mode 0600 as a whole: a crash leaves the old content or the new one, and
-// the content is on disk when it returns.
+// Replace writes a complete file with mode 0600. A crash leaves either the old content or the new one. The content is
+// on disk when Replace returns.
 func Replace(path string, content []byte) error {
 	partial := path + ".partial"
 	if err := os.WriteFile(partial, content, 0o600); err != nil {

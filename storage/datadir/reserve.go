@@ -10,28 +10,28 @@ import (
 	"syscall"
 )
 
-// Reserve is a file that occupies disk space until it is needed: on a full disk even a removal can
-// fail, because it is noted first. It belongs to one goroutine at a time.
+// Reserve is a file that occupies disk space until the space is needed. On a full disk even a removal can fail, because
+// a record of it is written first. Only one goroutine at a time may use a Reserve.
 type Reserve struct {
 	path string
 	size int64
-	held bool // by this process
+	held bool // held by this process
 }
 
-// reserveName is the file in the data folder.
+// reserveName is the name of the file in the data folder.
 const reserveName = "reserve"
 
-// NewReserve returns the reserve of a data folder, of a size in bytes. The file is as an earlier
-// process left it.
+// NewReserve returns the reserve of a data folder, with a size in bytes. It leaves the file as an earlier process left
+// it.
 func NewReserve(folder string, size int64) *Reserve {
 	return &Reserve{path: filepath.Join(folder, reserveName), size: size}
 }
 
-// Size returns how many bytes the file takes when it is held.
+// Size returns the number of bytes that the file occupies while it is held.
 func (r *Reserve) Size() uint64 { return uint64(r.size) }
 
-// Held reports whether the file occupies its space. It counts blocks, because a file can have a
-// length and occupy nothing.
+// Held reports whether the file occupies its space. It counts blocks, because a sparse file has a length but occupies
+// nothing.
 func (r *Reserve) Held() bool {
 	if r.held {
 		return true
@@ -40,12 +40,12 @@ func (r *Reserve) Held() bool {
 	if err != nil {
 		return false
 	}
-	const block = 512 // the unit of Blocks on every system
+	const block = 512 // the unit of Blocks on all systems
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Blocks*block >= r.size
 }
 
-// Hold takes the space, if it is not taken. After a failure nothing is taken.
+// Hold occupies the space unless it is held. After an error no space is occupied.
 func (r *Reserve) Hold() error {
 	if r.Held() {
 		return nil
@@ -61,7 +61,7 @@ func (r *Reserve) Hold() error {
 	return nil
 }
 
-// fill writes bytes that do not compress, because some file systems store no zeros.
+// fill writes incompressible bytes, because some file systems store no zeros.
 func (r *Reserve) fill(file *os.File) error {
 	piece := make([]byte, 1<<20)
 	_, _ = rand.Read(piece) // never fails
@@ -73,7 +73,7 @@ func (r *Reserve) fill(file *os.File) error {
 	return nil
 }
 
-// Release gives the space up, if it is taken.
+// Release frees the space if it is held.
 func (r *Reserve) Release() error {
 	r.held = false
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// taken returns the bytes that a file takes on the disk.
+// taken returns the number of bytes that a file occupies on disk.
 func taken(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -20,8 +20,8 @@ func taken(t *testing.T, path string) int64 {
 	return info.Sys().(*syscall.Stat_t).Blocks * 512
 }
 
-// TestTheReserveTakesItsSpace holds and gives up a reserve, and takes one over that an earlier
-// process left whole or cut off.
+// TestTheReserveTakesItsSpace holds and releases a reserve. It also takes over a reserve that an earlier process left
+// complete or cut off.
 func TestTheReserveTakesItsSpace(t *testing.T) {
 	dir := t.TempDir()
 	const size = 3<<20 + 4096
@@ -44,7 +44,7 @@ func TestTheReserveTakesItsSpace(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, size); err != nil { // as long, and takes nothing
+	if err := os.Truncate(path, size); err != nil { // same length, occupies nothing
 		t.Fatal(err)
 	}
 	hollow := NewReserve(dir, size)

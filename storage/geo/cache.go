@@ -2,8 +2,7 @@ package geo
 
 import "net/netip"
 
-// Cache keeps the places of recently located addresses. It belongs to one goroutine at a time: it
-// has no lock.
+// Cache caches the locations of recently located addresses. It has no lock: only one goroutine at a time may use it.
 type Cache struct {
 	db      *DB
 	half    int
@@ -11,9 +10,8 @@ type Cache struct {
 	earlier map[netip.Addr]Location
 }
 
-// NewCache returns a cache in front of db, which may be nil, that holds at most size addresses, at
-// least two. It drops an address at the earliest when size/2 other addresses came in since its last
-// use.
+// NewCache returns a cache in front of db, which may be nil. It holds at most size addresses, and at least two. It
+// drops an address only after size/2 other addresses came in since the last use of that address.
 func NewCache(db *DB, size int) *Cache {
 	return &Cache{
 		db:      db,
@@ -23,8 +21,7 @@ func NewCache(db *DB, size int) *Cache {
 	}
 }
 
-// Locate returns what the database's Locate does. A remembered answer costs no
-// allocation.
+// Locate returns the same as [DB.Locate]. A cached answer costs no allocation.
 func (c *Cache) Locate(ip netip.Addr) Location {
 	ip = ip.Unmap().WithZone("")
 	if location, ok := c.recent[ip]; ok {
@@ -42,5 +39,5 @@ func (c *Cache) Locate(ip netip.Addr) Location {
 	return location
 }
 
-// Len returns the number of addresses that are remembered.
+// Len returns the number of cached addresses.
 func (c *Cache) Len() int { return len(c.recent) + len(c.earlier) }

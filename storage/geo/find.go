@@ -6,16 +6,15 @@ import (
 	"path/filepath"
 )
 
-// CountryDBVersion is the version of the country database that the program is
-// built for. scripts/fetch-geo.sh fetches it.
+// CountryDBVersion is the version of the country database that the program is built for. scripts/fetch-geo.sh fetches
+// this version.
 const CountryDBVersion = "2.3.2026061719"
 
-// countryDBFile is the file of the database that holds both address families.
+// countryDBFile is the database file with both address families.
 const countryDBFile = "geo-whois-asn-country.mmdb"
 
-// FindCountryDB returns the path of the country database in the cache folder,
-// which SVC_CACHE_DIR names and which is otherwise svc in the user's cache
-// folder. The error says how to get the database when it is not there.
+// FindCountryDB returns the path of the country database in the cache folder. That folder is $SVC_CACHE_DIR, or svc in
+// the user's cache folder. If the database is missing, the error names the command that fetches it.
 func FindCountryDB() (string, error) {
 	folder := os.Getenv("SVC_CACHE_DIR")
 	if folder == "" {

@@ -1,6 +1,5 @@
-// Package geo locates IP addresses by databases in MMDB format. It reads files and calls no
-// service. Its answers are as old as those files, and guess the place of a network, not of a
-// person.
+// Package geo locates IP addresses with databases in MMDB format. It reads files and calls no service. Its answers are
+// as old as the files, and approximate the location of a network, not of a person.
 package geo
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// Location is the place of an address. A field is empty if the databases do not have it.
+// Location is the location of an address. A field is empty if the databases lack it.
 type Location struct {
 	Country string // ISO 3166-1 alpha-2, upper case
 	Region  string // English name of the first subdivision
@@ -25,9 +24,8 @@ type DB struct {
 	city    *maxminddb.Reader // nil without a city database
 }
 
-// Open opens the country database and the city database at the given paths. An
-// empty path stands for no database. The files are mapped into memory and must
-// not be changed in place before Close; replacing them by a new file is safe.
+// Open opens the country database and the city database at the given paths. An empty path means no database. The files
+// are mapped into memory and must not be changed in place before Close. Replacing them by new files is safe.
 func Open(countryPath, cityPath string) (*DB, error) {
 	country, err := open(countryPath)
 	if err != nil {
@@ -54,7 +52,7 @@ func open(path string) (*maxminddb.Reader, error) {
 	return reader, nil
 }
 
-// Close releases the databases. Nothing may be located afterwards.
+// Close closes the databases. The DB must not be used afterwards.
 func (db *DB) Close() error {
 	if db == nil {
 		return nil
@@ -68,11 +66,9 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Locate returns the place of an address. The city database answers where it
-// knows the country, the country database elsewhere. An IPv4 address wrapped
-// in an IPv6 one counts as the former. Addresses that do not belong to a place
-// (private, loopback, link-local, multicast, unspecified and invalid ones)
-// yield the zero Location, and so does a damaged record.
+// Locate returns the location of an address. If the city database knows the country, it answers; otherwise the country
+// database does. An IPv4 address mapped into IPv6 counts as the IPv4 address. Addresses without a location (private,
+// loopback, link-local, multicast, unspecified and invalid ones) and damaged records yield the zero Location.
 func (db *DB) Locate(ip netip.Addr) Location {
 	ip = ip.Unmap().WithZone("")
 	if db == nil || !public(ip) {
@@ -84,13 +80,12 @@ func (db *DB) Locate(ip netip.Addr) Location {
 	return lookUp(db.country, ip)
 }
 
-// public reports whether an address can belong to a place.
+// public reports whether an address can have a location.
 func public(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
 
-// record reads the layouts in use: the nested one of GeoLite2, GeoIP2 and
-// DB-IP, and the flat one of ip-location-db.
+// record decodes the layouts in use: the nested one of GeoLite2, GeoIP2 and DB-IP, and the flat one of ip-location-db.
 type record struct {
 	Country      country `maxminddb:"country"`
 	Registered   country `maxminddb:"registered_country"`
@@ -110,7 +105,7 @@ type place struct {
 	} `maxminddb:"names"`
 }
 
-// lookUp returns the entry of an address in one database, which may be nil.
+// lookUp returns the location of an address in one database. The reader may be nil.
 func lookUp(reader *maxminddb.Reader, ip netip.Addr) Location {
 	if reader == nil {
 		return Location{}
@@ -135,8 +130,8 @@ func lookUp(reader *maxminddb.Reader, ip netip.Addr) Location {
 	return location
 }
 
-// cityName reads a city, which is a name in the flat layout and a map that
-// holds a map of names by language in the nested one.
+// cityName returns the name of a city. In the flat layout the city is a name. In the nested layout it is a map with
+// names by language.
 func cityName(city any) string {
 	switch city := city.(type) {
 	case string:
@@ -149,8 +144,8 @@ func cityName(city any) string {
 	return ""
 }
 
-// countryCode returns a two-letter code in upper case, empty for anything else
-// and for codes of databases that stand for no country.
+// countryCode returns a two-letter code in upper case. It returns "" for anything else, and for database codes that
+// stand for no country.
 func countryCode(code string) string {
 	if len(code) != 2 {
 		return ""

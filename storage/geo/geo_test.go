@@ -10,7 +10,7 @@ import (
 	"svc/storage/geo"
 )
 
-// openCountry opens the real country database, which the tests need.
+// openCountry opens the real country database. The tests require it.
 func openCountry(t testing.TB, cityPath string) *geo.DB {
 	t.Helper()
 	path, err := geo.FindCountryDB()

@@ -41,7 +41,7 @@ func encode(networks map[string]document) []byte {
 		for _, record := range node {
 			switch {
 			case record == 0:
-				record = uint32(len(nodes)) // nothing known
+				record = uint32(len(nodes)) // the network is unknown
 			case record >= isData:
 				record += uint32(len(nodes)) + dataSeparator - isData
 			}

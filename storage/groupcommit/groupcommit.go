@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// Committer gathers what concurrent callers write, or ask for, into one call of its function:
-// while one call runs, later callers queue, and the next call takes all of them. There is no
-// timer; a lone caller waits for nobody.
+// Committer combines the items of concurrent callers into one call of its function. While one call runs, later callers
+// queue, and the next call takes all of them. There is no timer, so a single caller does not wait for others.
 type Committer[T any] struct {
 	write func(context.Context, []T) error
 
@@ -20,26 +19,25 @@ type Committer[T any] struct {
 	running bool      // guarded by mu
 }
 
-// group holds the callers of one write.
+// group has the callers of one write.
 type group[T any] struct {
 	items []T
 	done  chan struct{} // closed after err is set
 	err   error
 }
 
-// ErrAbandoned is returned to a caller whose context ended before the write that carries its
-// items. The write goes on, so the caller does not know whether they are stored.
+// ErrAbandoned is returned to a caller if its context ends before the write with its items. The write continues, so the
+// caller does not know whether the items are stored.
 var ErrAbandoned = errors.New("the write goes on, but its caller waits no longer")
 
-// New returns a committer that calls write with the items of one or several callers, in the
-// order in which they came. Calls do not overlap.
+// New returns a committer that calls write with the items of one or several callers, in order of arrival. Calls do not
+// overlap.
 func New[T any](write func(context.Context, []T) error) *Committer[T] {
 	return &Committer[T]{write: write}
 }
 
-// Commit returns after the write that carried items ended, with its error. The write outlives
-// every caller's context; a caller whose context ends before gets [ErrAbandoned] with the
-// error of the context.
+// Commit waits for the write that carries the items and returns its error. The write outlives every caller's context.
+// If a caller's context ends first, the caller gets [ErrAbandoned] with the error of the context.
 func (c *Committer[T]) Commit(ctx context.Context, items ...T) error {
 	c.mu.Lock()
 	if c.waiting == nil {
@@ -76,7 +74,7 @@ func (c *Committer[T]) lead(ctx context.Context) {
 	}
 }
 
-// try is write with a panic as an error, so that later groups are written.
+// try calls write and converts a panic into an error, so that later groups are still written.
 func (c *Committer[T]) try(ctx context.Context, items []T) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {

@@ -23,7 +23,7 @@ func TestCommitterOutlivesAPanic(t *testing.T) {
 	}
 }
 
-// TestCommitterLetsCallersGo has a caller give up while a write hangs, and another one write after.
+// TestCommitterLetsCallersGo lets one caller give up while a write hangs, and another one write afterwards.
 func TestCommitterLetsCallersGo(t *testing.T) {
 	release, written := make(chan struct{}), make(chan int, 3)
 	c := New(func(ctx context.Context, items []int) error {

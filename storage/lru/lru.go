@@ -1,4 +1,4 @@
-// Package lru keeps the most recently used values, up to a number of bytes.
+// Package lru caches the most recently used values, up to a number of bytes.
 package lru
 
 import (
@@ -7,18 +7,17 @@ import (
 	"sync"
 )
 
-// overhead is about how many bytes an entry takes besides its value.
+// overhead is the approximate size of an entry without its value, in bytes.
 const overhead = 200
 
-// Cache keeps values by their keys, up to a number of bytes; the least recently used ones are
-// dropped first. Its methods may be called from any number of goroutines. Callers must not change
-// values that they get.
+// Cache caches values by key, up to a number of bytes, and evicts the least recently used ones first. Its methods may
+// be called concurrently. Callers must not change the values that they get.
 type Cache[K comparable, V any] struct {
 	limit int
 
 	mu    sync.Mutex
 	used  int                 // guarded by mu
-	order *list.List          // of *entry, the last used first; guarded by mu
+	order *list.List          // values are *entry, the most recently used first; guarded by mu
 	items map[K]*list.Element // guarded by mu
 }
 
@@ -33,7 +32,7 @@ func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, order: list.New(), items: map[K]*list.Element{}}
 }
 
-// Get returns the value of a key, which counts as used.
+// Get returns the value of a key and marks it as used.
 func (c *Cache[K, V]) Get(key K) (value V, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +44,7 @@ func (c *Cache[K, V]) Get(key K) (value V, known bool) {
 	return element.Value.(*entry[K, V]).value, true
 }
 
-// Put keeps a value that takes about so many bytes, in place of the one of its key.
+// Put caches a value of approximately the given size in bytes. It replaces the previous value of the key.
 func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +58,7 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	}
 }
 
-// Has reports whether the value of a key is kept. The value does not count as used.
+// Has reports whether the value of a key is cached. It does not mark the value as used.
 func (c *Cache[K, V]) Has(key K) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,21 +66,21 @@ func (c *Cache[K, V]) Has(key K) bool {
 	return known
 }
 
-// Full reports whether the cache is filled to a percentage.
+// Full reports whether the cache is filled to at least the given percentage.
 func (c *Cache[K, V]) Full(percent int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.used >= c.limit/100*percent
 }
 
-// Used returns about how many bytes are taken.
+// Used returns the approximate number of bytes in use.
 func (c *Cache[K, V]) Used() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.used
 }
 
-// remove is called with mu held.
+// remove removes an entry. The caller holds mu.
 func (c *Cache[K, V]) remove(element *list.Element) {
 	old := element.Value.(*entry[K, V])
 	c.order.Remove(element)
@@ -89,7 +88,7 @@ func (c *Cache[K, V]) remove(element *list.Element) {
 	c.used -= old.bytes
 }
 
-// Drop drops the values whose keys a function names.
+// Drop removes the values of the keys that named selects.
 func (c *Cache[K, V]) Drop(named func(key K) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +99,7 @@ func (c *Cache[K, V]) Drop(named func(key K) bool) {
 	}
 }
 
-// All yields the values that are kept at the time of the call, the most recently used first.
+// All yields the values that are cached at the time of the call, the most recently used first.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

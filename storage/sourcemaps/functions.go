@@ -12,11 +12,11 @@ type scope struct {
 	name         string
 }
 
-// maxScopes bounds the scopes of one file.
+// maxScopes limits the scopes of one file.
 const maxScopes = 1_000_000
 
-// functionMaps reads the function maps in a map of Metro or Hermes, one per source. It leaves out an unreadable one,
-// because the places are right without it.
+// functionMaps reads the function maps in a map of Metro or Hermes, one per source. It omits an unreadable one, because
+// the positions are right without it.
 func functionMaps(raw json.RawMessage) [][]scope {
 	var sources []json.RawMessage
 	if len(raw) == 0 || json.Unmarshal(raw, &sources) != nil {
@@ -35,8 +35,8 @@ func functionMaps(raw json.RawMessage) [][]scope {
 	return out
 }
 
-// scopesOf reads the scopes of one file. A semicolon ends a group, and a comma ends a scope. A scope has the
-// differences of its column, its name and its line from the previous scope. The column starts from 0 in each group.
+// scopesOf reads the scopes of one file. A semicolon ends a group, and a comma ends a scope. The column, the name and
+// the line of a scope are encoded as differences from the previous scope. The column restarts at 0 in each group.
 func scopesOf(names []string, text string) []scope {
 	var out []scope
 	reader := mappings{text: text}
@@ -71,12 +71,12 @@ func scopesOf(names []string, text string) []scope {
 	return out
 }
 
-// compareScopes orders scopes by their place.
+// compareScopes orders scopes by position.
 func compareScopes(a, b scope) int {
 	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 }
 
-// scopeOf returns the name of the function around a place, or an empty text if it finds none.
+// scopeOf returns the name of the function around a position, or "" if it finds none.
 func (s *source) scopeOf(line, column int) string {
 	next, _ := slices.BinarySearchFunc(s.scopes, scope{line: line, column: column + 1}, compareScopes)
 	if next == 0 {

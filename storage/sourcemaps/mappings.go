@@ -5,17 +5,15 @@ import (
 	"strings"
 )
 
-// maxPlace is the greatest plausible line, column and index.
+// maxPlace is the largest plausible line, column and index.
 const maxPlace = 1<<30 - 1
 
-// mappings reads the text of a map's segments: groups of lines end with a semicolon,
-// segments with a comma, and a segment is one, four or five numbers in base 64, each the
-// difference to the one of its kind before it.
+// mappings reads the segments of a map. A semicolon ends a line of generated code, and a comma ends a segment. A
+// segment is one, four or five numbers in base 64. Each number is the difference from the previous number of its kind.
 type mappings struct {
 	text string
 	at   int
-	// line is the present line of the generated code; shift is added to the columns of the
-	// first one.
+	// line is the current line of the generated code. shift is added to the columns of the first line.
 	line, shift int
 	// column, source, fromLine, fromColumn and name are the values to which the next segment adds.
 	column, source, fromLine, fromColumn, name int
@@ -23,7 +21,7 @@ type mappings struct {
 	sourceBase, sourceCount, nameBase, nameCount int
 }
 
-// all appends every segment, or returns an error that names the one that cannot be read.
+// all appends every segment to out. Its error names the segment that cannot be read.
 func (m *mappings) all(out []segment) ([]segment, error) {
 	first, number := m.line, 0
 	for m.at < len(m.text) {
@@ -92,11 +90,11 @@ func (m *mappings) segment() (segment, error) {
 	return one, nil
 }
 
-// base64Digits are the digits of the numbers in their order.
+// base64Digits are the digits in order of their values.
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// number reads one number: digits of five bits, the least significant first, with a sixth bit that
-// is set if more follow; the least bit of the whole is the sign.
+// number reads one number: digits of five bits, the least significant first. A sixth bit is set if more digits follow.
+// The lowest bit of the number is the sign.
 func (m *mappings) number() (int, error) {
 	const fiveBits, more, maxBits = 5, 1 << 5, 35
 	value := 0

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Store keeps the source maps of applications.
+// Store stores the source maps of applications.
 type Store interface {
-	// SourceMap returns the newest map of an application under any of the keys, the
-	// first key that has one; nil where none has.
+	// SourceMap returns the newest map of an application under the first of the keys that has a map, or nil.
 	SourceMap(ctx context.Context, app string, keys []string) ([]byte, error)
 }
 
-// Place is a position in a text: line from 1, column from 1, 0 where unknown.
+// Place is a position in a text. Line and Column count from 1; 0 means unknown.
 type Place struct {
 	File, Function string
 	Line, Column   int
@@ -26,16 +25,16 @@ type Place struct {
 // Config holds the settings of Maps.
 type Config struct {
 	Store Store
-	// MaxBytes bounds the memory of parsed maps, about.
+	// MaxBytes limits the memory of parsed maps, approximately.
 	MaxBytes int
 	Now      func() time.Time
 }
 
-// absence is how long an answer that there is no map is kept: uploads may come after the first
-// errors of a release.
+// absence is how long the answer that there is no map is cached. An upload may come after the first errors of a
+// release.
 const absence = 10 * time.Second
 
-// Maps resolves places through the maps of a store. It is safe for concurrent use.
+// Maps resolves positions through the maps of a store. It is safe for concurrent use.
 type Maps struct {
 	config Config
 
@@ -45,7 +44,7 @@ type Maps struct {
 	bytes   int
 }
 
-// entry is a map in memory; err is the reason if there is none.
+// entry is a cached map. If there is no map, err is the reason.
 type entry struct {
 	key    string
 	ready  chan struct{}
@@ -55,29 +54,28 @@ type entry struct {
 	until  time.Time
 }
 
-// The reasons why a place is not resolved. Any other error is a fault of the store.
+// The reasons why a position is not resolved. Any other error comes from the store.
 var (
 	ErrNoMap     = errors.New("no source map was uploaded for it")
 	ErrNotMapped = errors.New("its source map does not know the place")
 )
 
-// BrokenError is a map that cannot be read.
+// BrokenError means that a map cannot be read.
 type BrokenError struct{ Reason error }
 
-// Error says what is wrong with the map.
+// Error describes the defect of the map.
 func (e *BrokenError) Error() string { return "its source map cannot be read: " + e.Reason.Error() }
 
-// Unwrap returns what is wrong with the map.
+// Unwrap returns the defect of the map.
 func (e *BrokenError) Unwrap() error { return e.Reason }
 
-// New returns resolvers over a store.
+// New returns a Maps over a store.
 func New(config Config) *Maps {
 	return &Maps{config: config, entries: map[string]*list.Element{}, order: list.New()}
 }
 
-// Resolve returns the original of a place in minified code. keys are those by which its map may be
-// found, the best first. It fails with ErrNoMap, ErrNotMapped, BrokenError, or an error of the
-// store; no content of a map makes it panic.
+// Resolve returns the original of a position in minified code. keys are the possible keys of its map, the best first.
+// It returns ErrNoMap, ErrNotMapped, a BrokenError, or an error of the store. No content of a map makes it panic.
 func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place) (original Place, err error) {
 	if len(keys) == 0 || at.Line < 1 || max(at.Line, at.Column) > maxPlace {
 		return Place{}, ErrNotMapped
@@ -105,15 +103,14 @@ func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place)
 	return original, nil
 }
 
-// contain turns a panic over an uploaded map into a fault of the map.
+// contain converts a panic over an uploaded map into a BrokenError.
 func contain(err *error) {
 	if fault := recover(); fault != nil {
 		*err = &BrokenError{fmt.Errorf("reading it panicked: %v", fault)}
 	}
 }
 
-// find returns the map of the keys, from memory or from the store; concurrent callers share one
-// read.
+// find returns the map of the keys, from the cache or from the store. Concurrent callers share one read.
 func (m *Maps) find(ctx context.Context, app string, keys []string) (*parsed, error) {
 	key := app + "\x00" + strings.Join(keys, "\x00")
 	m.mu.Lock()
@@ -154,7 +151,7 @@ func (m *Maps) load(ctx context.Context, app string, keys []string) (p *parsed, 
 	return p, nil
 }
 
-// read fills an entry; the answer that there is no map is kept for a while only.
+// read fills an entry. The answer that there is no usable map is cached only for the time absence.
 func (m *Maps) read(ctx context.Context, made *entry, app string, keys []string) {
 	found, err := m.load(ctx, app, keys)
 	m.mu.Lock()
@@ -165,12 +162,12 @@ func (m *Maps) read(ctx context.Context, made *entry, app string, keys []string)
 		made.parsed, made.bytes = found, found.bytes()
 	case broken || errors.Is(err, ErrNoMap):
 		made.err, made.until = err, m.config.Now().Add(absence)
-	default: // a fault of the store or the end of one caller's time says nothing of the next
+	default: // an error of the store, or the end of one caller's context, must not affect the next caller
 		made.err, made.until = err, m.config.Now()
 	}
 	close(made.ready)
 	if element := m.entries[made.key]; element == nil || element.Value != made {
-		return // it was put out meanwhile
+		return // the entry was evicted meanwhile
 	}
 	m.bytes += made.bytes
 	for m.bytes > m.config.MaxBytes && m.order.Len() > 1 {
@@ -181,7 +178,7 @@ func (m *Maps) read(ctx context.Context, made *entry, app string, keys []string)
 	}
 }
 
-// maxEntries bounds the answers that there is no map.
+// maxEntries limits the number of entries, which includes answers that there is no map.
 const maxEntries = 10_000
 
 func (m *Maps) remove(element *list.Element) {

@@ -11,12 +11,12 @@ import (
 	"svc/storage/sourcemaps"
 )
 
-// shelf is a store in memory that counts what it is asked.
+// shelf is an in-memory store that counts its reads.
 type shelf struct {
 	mu    sync.Mutex
 	maps  map[string][]byte
 	asked int
-	// failing says that the store is away.
+	// failing means that the store is unavailable.
 	failing bool
 }
 
@@ -35,7 +35,7 @@ func (s *shelf) SourceMap(_ context.Context, app string, keys []string) ([]byte,
 	return nil, nil
 }
 
-// clock is moved by hand.
+// clock is a manual clock.
 type clock struct{ now time.Time }
 
 func opened(t *testing.T, bytes int) (*sourcemaps.Maps, *shelf, *clock) {
@@ -49,7 +49,7 @@ func opened(t *testing.T, bytes int) (*sourcemaps.Maps, *shelf, *clock) {
 	return sourcemaps.New(sourcemaps.Config{Store: store, MaxBytes: bytes, Now: func() time.Time { return time0.now }}), store, time0
 }
 
-// The places are those of an error that the built file threw in Node.
+// The positions come from an error that the built file threw in Node.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	maps, store, _ := opened(t, 1<<20)

@@ -13,18 +13,18 @@ import (
 	"svc"
 )
 
-// maxSegments bounds the segments of one map, a hundred megabytes of memory.
+// maxSegments limits the segments of one map. That many take a hundred megabytes of memory.
 const maxSegments = 5_000_000
 
-// Check returns what is wrong with a source map: it must be a JSON object of version 3 whose
-// segments can all be read and refer to existing sources, names and places. A map that passes can
-// be resolved at every place. The text of the error is for the person who uploads the map.
+// Check returns the defect of a source map, or nil. The map must be a JSON object of version 3. All its segments must
+// be readable and refer to existing sources, names and positions. A map that passes can be resolved at every position.
+// The error text is for the user that uploads the map.
 func Check(content []byte) error {
 	_, err := parse(content)
 	return err
 }
 
-// decoded is a source map as its file has it; index maps have sections instead of mappings.
+// decoded is a source map in the form of its file. Index maps have sections instead of mappings.
 type decoded struct {
 	Version        int               `json:"version"`
 	SourceRoot     string            `json:"sourceRoot"`
@@ -37,7 +37,7 @@ type decoded struct {
 	Facebook json.RawMessage `json:"x_facebook_sources"`
 }
 
-// section is a part of an index map: a map of its own that begins at a place.
+// section is a part of an index map: a complete map that begins at a position.
 type section struct {
 	Offset struct {
 		Line   int `json:"line"`
@@ -47,34 +47,34 @@ type section struct {
 	Map *decoded `json:"map"`
 }
 
-// parsed is a map for concurrent reads: all its sections in one list.
+// parsed is a map for concurrent reads. All its sections are in one list.
 type parsed struct {
 	segments []segment
 	sources  []source
 	names    []string
 }
 
-// source is an original file; text is empty where the map does not hold it. scopes say which function
-// the code belongs to from a place on, in order; there are none without a function map.
+// source is an original file. text is empty if the map does not contain it. scopes are ordered by position; each names
+// the function of the code from its position on. Without a function map scopes is empty.
 type source struct {
 	file, text string
 	scopes     []scope
 }
 
-// segment maps the generated code from a place on to its origin. Lines and columns count from 0;
-// source and name are -1 if there is none.
+// segment maps the generated code from a position on to its origin. Lines and columns count from 0. source and name are
+// -1 if missing.
 type segment struct {
 	line, column       int32
 	source, name       int32
 	fromLine, fromColm int32
 }
 
-// compareSegments orders segments by their place in the generated code.
+// compareSegments orders segments by their position in the generated code.
 func compareSegments(a, b segment) int {
 	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 }
 
-// bytes is about how much memory the map takes.
+// bytes returns the approximate memory use of the map.
 func (p *parsed) bytes() int {
 	const segmentBytes, wordBytes = 24, 48
 	size := segmentBytes*len(p.segments) + wordBytes*(len(p.names)+len(p.sources))
@@ -84,11 +84,10 @@ func (p *parsed) bytes() int {
 	return size
 }
 
-// find returns the segment of a place, lines and columns from 0; nil if the map has none on the
-// place's line, or only one without an origin.
+// find returns the segment of a position; lines and columns count from 0. It returns nil if the map has no segment on
+// the line, or only one without an origin.
 func (p *parsed) find(line, column int) *segment {
-	// Of several segments at one place the last one counts: a segment that begins a section has no
-	// origin.
+	// If several segments have the same position, the last one counts: a segment that begins a section has no origin.
 	next, _ := slices.BinarySearchFunc(p.segments, segment{line: int32(line), column: int32(column) + 1}, compareSegments)
 	at := next - 1
 	if at < 0 || int(p.segments[at].line) != line || p.segments[at].source < 0 {
@@ -97,9 +96,9 @@ func (p *parsed) find(line, column int) *segment {
 	return &p.segments[at]
 }
 
-// parse reads a source map, or returns why the content is not one.
+// parse reads a source map. Its error describes why the content is not a source map.
 func parse(content []byte) (*parsed, error) {
-	// A line of noise keeps browsers from running the file as a script.
+	// Such a first line prevents browsers from running the file as a script.
 	if bytes.HasPrefix(content, []byte(")]}")) {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
@@ -137,13 +136,13 @@ func parse(content []byte) (*parsed, error) {
 	return p, nil
 }
 
-// endAt ends the segments at a place: where one section begins, the one before it ends.
+// endAt ends the segments at a position: a section ends at the beginning of the next one.
 func (p *parsed) endAt(begin segment) {
 	at, _ := slices.BinarySearchFunc(p.segments, begin, compareSegments)
 	p.segments = append(p.segments[:at], begin)
 }
 
-// add appends a map whose code begins at a line and column.
+// add appends a map with code that begins at a line and column.
 func (p *parsed) add(m *decoded, line, column int) error {
 	if m.Mappings == nil {
 		return errors.New("it has no mappings")
@@ -181,12 +180,12 @@ func (p *parsed) add(m *decoded, line, column int) error {
 	if p.segments, err = reader.all(p.segments); err != nil {
 		return err
 	}
-	// The format asks for sorted segments, and the search for a place needs them sorted.
+	// The format requires sorted segments, and the search for a position needs them sorted.
 	slices.SortStableFunc(p.segments[begin:], compareSegments)
 	return nil
 }
 
-// inRoot puts the root of a map before one of its sources, unless that is whole.
+// inRoot prepends the source root of a map to a source, unless the source is an absolute path or URL.
 func inRoot(root *url.URL, prefix, file string) string {
 	if prefix == "" || path.IsAbs(file) {
 		return file

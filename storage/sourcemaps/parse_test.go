@@ -9,7 +9,7 @@ import (
 	"svc/storage/sourcemaps"
 )
 
-// broken are files that are no source maps, with what is said of each.
+// broken has files that are not source maps, with the expected reason for each.
 var broken = map[string]struct{ content, reason string }{
 	"no JSON":                  {`{`, "no JSON"},
 	"a page":                   {`<!doctype html>`, "no JSON"},
@@ -54,7 +54,7 @@ func TestCheckRefusesWhatCannotBeResolved(t *testing.T) {
 	}
 }
 
-// TestABrokenMapFailsNobody has maps in the store that were kept before they were checked.
+// TestABrokenMapFailsNobody has a store with maps that were stored before uploads were checked.
 func TestABrokenMapFailsNobody(t *testing.T) {
 	t.Parallel()
 	store := &shelf{maps: map[string][]byte{}}
@@ -68,7 +68,7 @@ func TestABrokenMapFailsNobody(t *testing.T) {
 	}
 }
 
-// TestIndexMaps has two bundles on one line and one after them, as tools join them.
+// TestIndexMaps joins two bundles on one line and one after them, as tools do.
 func TestIndexMaps(t *testing.T) {
 	t.Parallel()
 	const index = `{"version":3,"sections":[
@@ -84,7 +84,7 @@ func TestIndexMaps(t *testing.T) {
 		{Line: 1, Column: 101}: "b.ts:1",
 		{Line: 2, Column: 1}:   "b.ts:2",
 		{Line: 3, Column: 3}:   "",
-		{Line: 3, Column: 8}:   "", // the section has begun, its first segment has not
+		{Line: 3, Column: 8}:   "", // after the start of the section, before its first segment
 		{Line: 3, Column: 11}:  "src/c.ts:3",
 		{Line: 4, Column: 1}:   "",
 	} {
@@ -99,7 +99,7 @@ func TestIndexMaps(t *testing.T) {
 	}
 }
 
-// TestAnEndedReadingIsNotBelieved has one caller give up, and another one ask at once.
+// TestAnEndedReadingIsNotBelieved lets one caller give up, and another one ask at once.
 func TestAnEndedReadingIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	maps, store, _ := opened(t, 1<<20)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// function returns the name of the innermost named function of a JavaScript or TypeScript text
-// around the place (line from 1, column from 0, both in the text's own units), empty if there is
-// none. Functions without a name are skipped.
+// function returns the name of the innermost named function around a position of a JavaScript or TypeScript text, or
+// "". Lines count from 1 and columns from 0, both in units of the text. It skips functions without a name.
 func function(source string, line, column int) string {
 	offset := offsetOf(source, line, column)
 	if offset < 0 {
@@ -21,7 +20,7 @@ func function(source string, line, column int) string {
 	return ""
 }
 
-// offsetOf returns the byte at a line and column, -1 where the text has no such line.
+// offsetOf returns the byte offset of a line and column, or -1 if the text has no such line.
 func offsetOf(source string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -38,27 +37,25 @@ func offsetOf(source string, line, column int) int {
 	return offset + min(column, end)
 }
 
-// scanner reads a text and remembers the text before each open brace.
+// scanner reads a text and records the text before each open brace.
 type scanner struct {
 	text string
 	at   int
-	// from is where the present statement begins.
+	// from is the start of the current statement.
 	from int
 	open []opening
-	// significant is the last character that was not a space, by which a division is distinguished
-	// from a regular expression.
+	// significant is the last non-space character. It distinguishes a division from a regular expression.
 	significant byte
 }
 
-// opening is an open brace or parenthesis: the text before it in its statement.
+// opening is an open brace, bracket or parenthesis. header is the text before it in its statement.
 type opening struct {
 	header string
 	from   int
 	brace  byte
 }
 
-// headers returns the texts before the braces that are open at the end of a text, the
-// innermost first.
+// headers returns the texts before the braces that are open at the end of a text, innermost first.
 func headers(text string) (out []string) {
 	s := scanner{text: text}
 	for s.at < len(s.text) {
@@ -72,7 +69,7 @@ func headers(text string) (out []string) {
 	return out
 }
 
-// step passes one token.
+// step reads one token.
 func (s *scanner) step() {
 	c := s.text[s.at]
 	switch {
@@ -107,7 +104,7 @@ func (s *scanner) step() {
 	}
 }
 
-// close ends the innermost opening of a kind; what was left open inside it ends too.
+// close ends the innermost opening of a kind. Openings inside it that are still open end too.
 func (s *scanner) close(c byte) {
 	s.at++
 	opener := map[byte]byte{'}': '{', ')': '(', ']': '['}[c]
@@ -117,7 +114,7 @@ func (s *scanner) close(c byte) {
 		}
 		ended := s.open[i]
 		s.open = s.open[:i]
-		// Braces inside parentheses, as of a default value, end no statement.
+		// Braces inside parentheses, for example of a default value, do not end a statement.
 		if c == '}' && i > 0 && s.open[i-1].brace != '{' {
 			s.from = ended.from
 		} else if c == '}' {
@@ -136,7 +133,7 @@ func (s *scanner) skipTo(end string) {
 	s.at = len(s.text)
 }
 
-// skipQuoted passes a text in quotes; a line feed ends one that is not closed.
+// skipQuoted skips a quoted text. A line feed ends an unclosed one.
 func (s *scanner) skipQuoted(quote byte) {
 	for s.at++; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {
@@ -149,7 +146,7 @@ func (s *scanner) skipQuoted(quote byte) {
 	}
 }
 
-// skipTemplate passes a template; the expressions in it may hold templates again.
+// skipTemplate skips a template literal. Its expressions may contain further templates.
 func (s *scanner) skipTemplate() {
 	for s.at++; s.at < len(s.text); {
 		switch {
@@ -170,8 +167,7 @@ func (s *scanner) skipTemplate() {
 	}
 }
 
-// beginsRegexp reports whether a slash begins a regular expression, which it does if no value can
-// precede it.
+// beginsRegexp reports whether a slash begins a regular expression. It does if the text before it cannot end a value.
 func (s *scanner) beginsRegexp() bool {
 	return s.significant == 0 || strings.IndexByte("(,=:[!&|?{};+-*%~^<>", s.significant) >= 0
 }
@@ -195,7 +191,7 @@ func (s *scanner) skipRegexp() {
 	}
 }
 
-// The forms of a function's beginning, as they stand before its brace.
+// The patterns of the text before a function's opening brace.
 var (
 	values   = regexp.MustCompile(`\{[^{}]*\}`)
 	declared = regexp.MustCompile(`\bfunction\s*\*?\s*([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*$`)
@@ -203,16 +199,15 @@ var (
 	method   = regexp.MustCompile(`(?:^|[\s*,{};])(?:(?:async|static|get|set|public|private|protected|readonly|override)\s+)*\*?\s*(#?[\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*\)\s*(?::[^{};=]*)?$`)
 )
 
-// statements are the words before a brace that do not name a function.
+// statements returns words that precede a brace or parenthesis and are not function names.
 func statements() []string {
 	return []string{"if", "for", "while", "switch", "catch", "with", "function", "return", "await", "typeof", "new"}
 }
 
-// maxHeader is how much of the text before a brace is read, in bytes.
+// maxHeader limits how much of the text before a brace is read, in bytes.
 const maxHeader = 4 << 10
 
-// headerName returns the name of the function that a header begins, empty for any
-// other header.
+// headerName returns the name of the function that a header begins, or "" for any other header.
 func headerName(header string) string {
 	header = strings.TrimSpace(header[max(0, len(header)-maxHeader):])
 	for values.MatchString(header) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The place of each case is the mark @, which is taken out.
+// The position of each case is the mark @, which the test removes.
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ source, want string }{
@@ -52,7 +52,7 @@ func TestFunctionOutsideOfTheText(t *testing.T) {
 	}
 }
 
-// Whatever the text, finding a function ends.
+// FuzzFunction checks that the search for a function ends for any text.
 func FuzzFunction(f *testing.F) {
 	f.Add("function a() { const s = `{${ g({}) }{`; /[/{]{2}/ }", 1, 40)
 	f.Fuzz(func(_ *testing.T, source string, line, column int) {

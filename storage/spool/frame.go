@@ -7,11 +7,11 @@ import (
 	"svc"
 )
 
-// A frame is one part: length of the payload, partition, checksum over both and the
-// payload, payload. Numbers are little-endian.
+// A frame holds one part: length of the payload, partition, checksum over these two and the payload, payload. Numbers
+// are little-endian.
 const frameHeader = 12
 
-// maxFrame bounds the payload of a frame; a longer one is the noise of a torn write.
+// maxFrame limits the payload of a frame. A larger length is noise from a torn write.
 const maxFrame = 64 << 20
 
 //nolint:gochecknoglobals // a table of constants
@@ -27,8 +27,8 @@ func appendFrame(out []byte, part svc.Part) []byte {
 	return append(out, part.Payload...)
 }
 
-// cutFrame reads the first part of a buffer; ok is false at the end and where a write
-// was torn. The part's payload is a piece of the buffer.
+// cutFrame reads the first part of a buffer. ok is false at the end and at a torn write. The part's payload is a slice
+// of the buffer.
 func cutFrame(in []byte) (part svc.Part, rest []byte, ok bool) {
 	if len(in) < frameHeader {
 		return svc.Part{}, nil, false

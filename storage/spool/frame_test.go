@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// Whatever stands in a file, only whole frames with a right checksum are read from it,
-// and what was written before the noise is read back.
+// FuzzCutFrame checks that only complete frames with a correct checksum are read from any file, and that frames before
+// noise are read back.
 func FuzzCutFrame(f *testing.F) {
 	f.Add([]byte("payload"), []byte{9, 0, 0, 0, 1, 0, 0, 0, 7, 7, 7, 7, 'h'}, uint16(3))
 	f.Add([]byte{}, []byte{}, uint16(0))

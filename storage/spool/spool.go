@@ -16,20 +16,20 @@ import (
 	"svc/storage/datadir"
 )
 
-// ErrFull is the refusal of a spool that has reached its size.
+// ErrFull means that the spool has reached its size limit.
 var ErrFull = errors.New("the spool is full")
 
 // Config holds the settings of a Spool.
 type Config struct {
-	// Dir is the spool's own folder; it is made where it is missing.
+	// Dir is the spool's own folder. It is created if missing.
 	Dir string
-	// MaxBytes bounds what is kept on disk.
+	// MaxBytes limits the stored bytes.
 	MaxBytes int64
 	Logger   *slog.Logger
 }
 
-// Spool is a queue on disk. Its segments are files with rising numbers, of which the
-// last is written and the others are only read.
+// Spool is a queue on disk. Its segments are files with ascending numbers. Only the last one is written; the others are
+// only read.
 type Spool struct {
 	config Config
 	// filled wakes Run after a write to an empty spool.
@@ -42,14 +42,14 @@ type Spool struct {
 	total   int64
 	scratch []byte
 
-	// forced is the place up to which everything is on disk for certain.
+	// forced is the position up to which everything is certainly on disk.
 	forced place
 
-	// force is held by the one caller that forces the file to disk.
+	// force is held by the one caller that syncs the file to disk.
 	force sync.Mutex
 }
 
-// Open opens a spool and finds what an earlier process left in it.
+// Open opens a spool. It includes the segments that an earlier process left.
 func Open(config Config) (*Spool, error) {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the spool's folder: %w", err)
@@ -75,10 +75,10 @@ func Open(config Config) (*Spool, error) {
 	return s, nil
 }
 
-// segmentBytes is the size from which a new segment is begun; a segment is read whole.
+// segmentBytes is the size after which a new segment begins. A segment is read whole.
 const segmentBytes = 16 << 20
 
-// segmentName is the form of the names of segments; they sort as their numbers do.
+// segmentName is the format of segment names. They sort like their numbers.
 const segmentName = "%012d.spool"
 
 func (s *Spool) path(number int) string {
@@ -95,15 +95,15 @@ func (s *Spool) segments() ([]string, error) {
 	return files, nil
 }
 
-// Bytes returns how many bytes wait on disk.
+// Bytes returns the number of waiting bytes on disk.
 func (s *Spool) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total
 }
 
-// Append keeps parts; they are on disk when it returns nil. It fails with ErrFull and with the
-// errors of the disk; the parts may then be kept or not. Concurrent callers share one force.
+// Append stores parts. They are on disk when it returns nil. It returns ErrFull or an error of the disk. After an error
+// of the disk the parts may or may not be stored. Concurrent callers share one sync.
 func (s *Spool) Append(parts []svc.Part) error {
 	file, at, err := s.write(parts)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Spool) Append(parts []svc.Part) error {
 	}
 	err = file.Sync()
 	if errors.Is(err, os.ErrClosed) {
-		// The caller that closed the segment forced it before, or failed to.
+		// The caller that closed the segment synced it before, or failed to.
 		if done, _ = s.reached(at); done {
 			return nil
 		}
@@ -131,13 +131,13 @@ func (s *Spool) Append(parts []svc.Part) error {
 	return nil
 }
 
-// place is a position in the spool: a segment and the bytes in it.
+// place is a position in the spool: a segment and a number of bytes in it.
 type place struct {
 	segment int
 	bytes   int64
 }
 
-// later returns the later of two places.
+// later returns the later of two positions.
 func later(a, b place) place {
 	if a.segment > b.segment || a.segment == b.segment && a.bytes > b.bytes {
 		return a
@@ -145,8 +145,7 @@ func later(a, b place) place {
 	return b
 }
 
-// reached reports whether a place is on disk for certain, and what a force that begins now
-// would reach.
+// reached reports whether a position is certainly on disk. end is the position that a sync that begins now would reach.
 func (s *Spool) reached(at place) (done bool, end place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,7 @@ func (s *Spool) reached(at place) (done bool, end place) {
 	return later(s.forced, at) == s.forced, end
 }
 
-// write appends frames to the present segment, in one write.
+// write appends frames to the current segment in one write.
 func (s *Spool) write(parts []svc.Part) (file *os.File, end place, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +206,7 @@ func (s *Spool) begin() error {
 	return nil
 }
 
-// end forces the present segment to disk and closes it, if there is one.
+// end syncs the current segment to disk and closes it, if there is one.
 func (s *Spool) end() error {
 	if s.file == nil {
 		return nil
@@ -228,20 +227,20 @@ func (s *Spool) wake() {
 	}
 }
 
-// Close ends the writing; waiting parts stay for the next process.
+// Close ends the writing. Waiting parts stay for the next process.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.end()
 }
 
-// Pauses between attempts to hand over.
+// Pauses between attempts to deliver.
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = 5 * time.Second
 )
 
-// Run hands over what waits, until ctx ends. It repeats a failed attempt after a growing pause.
+// Run delivers the waiting parts until ctx ends. It repeats a failed attempt after a growing pause.
 func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
 	pause := firstPause
 	for {
@@ -267,7 +266,7 @@ func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []
 	}
 }
 
-// drain hands every segment over, the oldest first, and removes it.
+// drain delivers and removes every segment, the oldest first.
 func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
 	s.mu.Lock()
 	err := s.end()
@@ -293,11 +292,10 @@ func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts 
 	return nil
 }
 
-// handBytes is about how much is handed over at once.
+// handBytes is the approximate size of one delivery.
 const handBytes = 1 << 20
 
-// handSegment hands one file over and removes it. A torn frame at its end was never acknowledged
-// and is left out.
+// handSegment delivers one file and removes it. It skips a torn frame at the end, which was never acknowledged.
 func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx context.Context, parts []svc.Part) error) error {
 	content, err := os.ReadFile(segment)
 	if errors.Is(err, fs.ErrNotExist) {

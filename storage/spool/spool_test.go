@@ -33,7 +33,7 @@ func part(n int) svc.Part {
 	return svc.Part{Partition: n % 4, Payload: fmt.Appendf(nil, "payload %d", n)}
 }
 
-// taker is the log: it takes parts, or refuses them.
+// taker stands for the log: it accepts or refuses parts.
 type taker struct {
 	mu    sync.Mutex
 	fail  int
@@ -59,7 +59,7 @@ func (l *taker) all() []string {
 	return slices.Clone(l.taken)
 }
 
-// expected is how the first parts look when they are handed over.
+// expected returns the first parts in the form in which they are delivered.
 func expected(count int) (out []string) {
 	for n := range count {
 		out = append(out, fmt.Sprintf("%d:payload %d", n%4, n))
@@ -125,7 +125,7 @@ func TestTheNextProcessHandsOverWhatIsLeft(t *testing.T) {
 	}
 }
 
-// drained runs a spool until a number of parts are handed over.
+// drained runs a spool until a number of parts are delivered.
 func drained(t *testing.T, s *spool.Spool, log *taker, want int) []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,8 +161,8 @@ func TestAFullSpoolRefuses(t *testing.T) {
 	}
 }
 
-// Many callers at once, while Run hands over: everything is handed over, and nothing
-// else. Every caller's own parts stay in order.
+// TestConcurrentAppends appends from many callers while Run delivers. Everything is delivered, and nothing else. Each
+// caller's own parts stay in order.
 func TestConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), 64<<20)

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// Box seals secrets for a purpose with a key that is derived for it.
+// Box seals secrets for one purpose. Its key is derived for that purpose.
 type Box struct{ aead cipher.AEAD }
 
-// ErrBroken is the refusal of a text that this box did not seal under that name.
+// ErrBroken means that this box did not seal the data under the given name.
 var ErrBroken = errors.New("the sealed secret is broken, or sealed for something else")
 
 // Box returns the box of a purpose.
@@ -30,12 +30,12 @@ func (v *Vault) Box(purpose string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// Seal encrypts a secret so that only the same box opens it, under the same name.
+// Seal encrypts a secret. Only a box of the same purpose opens it, under the same name.
 func (b *Box) Seal(name string, clear []byte) []byte {
 	return b.aead.Seal(nil, nil, clear, []byte(name))
 }
 
-// Open returns what was sealed under a name. It fails with ErrBroken.
+// Open returns the secret that was sealed under a name. Otherwise it returns ErrBroken.
 func (b *Box) Open(name string, sealed []byte) ([]byte, error) {
 	clear, err := b.aead.Open(nil, nil, sealed, []byte(name))
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package vault holds the one secret of an installation and derives from it the
-// keys that its parts need. The secret is given by configuration or kept in a
-// file of mode 0600.
+// Package vault holds the one secret of an installation and derives from it the keys that the parts of the program
+// need. The secret comes from the configuration or from a file with mode 0600.
 package vault
 
 import (
@@ -16,20 +15,19 @@ import (
 	"svc"
 )
 
-// Vault derives keys. It has no form in which it can be printed.
+// Vault derives keys. It has no printable form.
 type Vault struct{ master []byte }
 
 const (
 	// masterBytes is the length of a generated master key.
 	masterBytes = 32
-	// leastBytes is the shortest master key that is accepted.
+	// leastBytes is the minimum length of a master key.
 	leastBytes = 16
 	fileMode   = 0o600
 )
 
-// Open takes the master key from configuration where it is given, else from the
-// file, which is made where there is none. A file that others can read is
-// refused.
+// Open takes the master key from the configuration if it is set there, otherwise from the file. It creates a missing
+// file. It refuses a file that other users can read.
 func Open(configured svc.Secret, file string) (*Vault, error) {
 	if key := configured.Reveal(); key != "" {
 		if len(key) < leastBytes {
@@ -56,7 +54,7 @@ func Open(configured svc.Secret, file string) (*Vault, error) {
 	return &Vault{master: key}, nil
 }
 
-// create writes a new master key so that a crash leaves either none or all of it.
+// create writes a new master key. A crash leaves either no key or the complete key.
 func create(file string) (*Vault, error) {
 	key := make([]byte, masterBytes)
 	if _, err := rand.Read(key); err != nil {
@@ -72,8 +70,8 @@ func create(file string) (*Vault, error) {
 	return &Vault{master: key}, nil
 }
 
-// Key derives a key of 32 bytes for a purpose. The same purpose always gets the same key, and no
-// key reveals anything about another.
+// Key derives a key of 32 bytes for a purpose. The same purpose always gets the same key. No key reveals anything about
+// another.
 func (v *Vault) Key(purpose string) ([]byte, error) {
 	key, err := hkdf.Key(sha256.New, v.master, nil, "svc "+purpose, masterBytes)
 	if err != nil {
