@@ -49,7 +49,7 @@
 //	usage            environment, day, signal, fate, code         -      block.Store                              telemetry, budgets
 //	tallies          source, seq                                  -      block.Store                              new owners of partitions
 //	dead_letters     environment, id                              -      the sink                                 svc admin deadletters
-//	retentions       environment                                  -      the owner of partition 0                 the same owner, after a restart
+//	retentions       environment                                  -      the owner of partition 0                 the owner of partition 0, after a restart
 //	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, through projections
 //	latest_checks    -                                            -      no writer: it reads checks               monitors
 //	uptime           -                                            -      no writer: it reads checks               monitors

@@ -19,7 +19,7 @@ type Committer[T any] struct {
 	running bool      // guarded by mu
 }
 
-// group has the callers of one write.
+// group is the set of callers of one write.
 type group[T any] struct {
 	items []T
 	done  chan struct{} // closed after err is set
