@@ -13,16 +13,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// pastBytes bounds what the activity of past days may take in memory.
+// pastBytes limits the memory of the cached activity of past days.
 const pastBytes = 64 << 20
 
-// freshDays is how many of the last days are compared with those before by sets. Events
-// that arrive late are mostly of these days, so they leave what is kept valid.
+// freshDays is the number of latest days that are compared with earlier days through sets. Late events mostly belong to
+// these days, so they do not invalidate the cache.
 const freshDays = 2
 
-// pastKey names the activity of whole local days, [from, to) in seconds since 1970, and
-// the number of their events. Events are added, and expire by whole days, so the same number means the
-// same activity.
+// pastKey identifies the activity of whole local days, [from, to) in seconds since 1970. It includes the number of
+// their events. Events are only added, and expire by whole days, so the same number means the same activity.
 type pastKey struct {
 	environment uint64
 	bots        bool
@@ -32,26 +31,25 @@ type pastKey struct {
 	latest      bool
 }
 
-// past is the activity of whole days: the gaps between the active days of visitors, or
-// who was active last on which day.
+// past is the activity of whole days. It has either the gaps between the active days of visitors, or the last active
+// day of each visitor.
 type past struct {
 	gaps []gap
-	// visitors are ascending; days has the beginning of the last active day of each.
+	// visitors are ascending. days has the start of the last active day of each visitor.
 	visitors []uint64
 	days     []uint32
 }
 
-// gap says how many visitors were active on a day and, before it, last on another; before
-// is zero for those who were on none.
+// gap is the number of visitors that were active on day and, before that, last on before. before is zero for visitors
+// without an earlier active day.
 type gap struct {
 	day, before uint32
 	visitors    uint64
 }
 
-// ActiveUsers returns rolling uniques for every local day that a window touches. A day
-// counts as a whole, the last one up to the end of the window, and the rolling windows
-// look back to before the window. With filters the series cover the days of at most
-// svc.FilteredDays.
+// ActiveUsers returns rolling uniques for every local day that a window touches. A day counts as a whole, except that
+// the last one ends with the window. The rolling windows extend to before the window. With filters the series cover at
+// most svc.FilteredDays.
 func (db *Store) ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error) {
 	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
 		return db.activeUsers(ctx, scope)
@@ -87,7 +85,7 @@ func (db *Store) activeUsers(ctx context.Context, scope svc.AnalyticsScope) (out
 	return out, nil
 }
 
-// countGaps numbers the days so that the first one of a series is zero.
+// countGaps numbers the days so that the first day of a series is zero.
 func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
 	number := make(map[uint32]int, len(span))
 	for i, day := range span {
@@ -105,7 +103,7 @@ func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
 	return out
 }
 
-// readGaps has the engine compare the days of the scope's window.
+// readGaps lets the engine compare the days of the scope's window.
 func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source string) ([]gap, error) {
 	c, err := db.where(ctx, scope)
 	if err != nil {
@@ -122,8 +120,8 @@ func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source 
 	return gaps, err
 }
 
-// wholeGaps compares days without filters: those that are long over from memory, the
-// fresh ones with the days before them.
+// wholeGaps compares days without filters. It takes past days from the cache, and compares the fresh days with the days
+// before them.
 func (db *Store) wholeGaps(ctx context.Context, span svc.AnalyticsScope) ([]gap, error) {
 	t, err := db.readTraffic(ctx, span, []svc.Window{span.Window}, svc.Day, false)
 	if err != nil {
@@ -171,7 +169,7 @@ func (db *Store) pastKey(span svc.AnalyticsScope, from, to, events int64, latest
 	}
 }
 
-// pastGaps returns the gaps within days that are long over.
+// pastGaps returns the gaps within the days before the fresh ones.
 func (db *Store) pastGaps(ctx context.Context, span svc.AnalyticsScope, closed []cut, border int64) (*past, error) {
 	if len(closed) == 0 {
 		return &past{}, nil
@@ -199,7 +197,7 @@ func (db *Store) pastGaps(ctx context.Context, span svc.AnalyticsScope, closed [
 	return p, nil
 }
 
-// pastLatest returns who was active last on which day of a month that is over.
+// pastLatest returns the last active day of each visitor within the month before the fresh days.
 func (db *Store) pastLatest(ctx context.Context, span svc.AnalyticsScope, month []cut, from, to, events int64) (*past, error) {
 	if len(month) == 0 {
 		return &past{}, nil
@@ -230,8 +228,8 @@ func (db *Store) pastLatest(ctx context.Context, span svc.AnalyticsScope, month 
 	return p, err
 }
 
-// visitEvents returns the number of events of the visits of whole slots. Where it is
-// that of traffic, what is read of visits afterwards is of the same inserts or later ones.
+// visitEvents returns the number of events of the visits of whole slots. If it equals the number from traffic, later
+// reads of visits see the same inserts or more.
 func (db *Store) visitEvents(ctx context.Context, span svc.AnalyticsScope, from, to int64) (events int64, err error) {
 	args := environmentArguments(span).With(clickhouse.Args{"whole_from": from, "whole_to": to})
 	err = db.conn.Read(ctx, "counting the events of visits", db.queries["visits.Events"], args, func(rows driver.Rows) (bool, error) {
@@ -250,8 +248,8 @@ func shortNumbers(packed string) []uint32 {
 	return out
 }
 
-// compare returns the gaps of fresh days: to the fresh day before where the visitor was
-// active on it, else to the visitor's last day in p.
+// compare returns the gaps of fresh days. If the visitor was active on an earlier fresh day, the gap goes to that day,
+// otherwise to the visitor's last day in p.
 func (p *past) compare(fresh []time.Time, pieces []cut, visits []visit) []gap {
 	var out []gap
 	sets := make([][]uint64, len(fresh))
@@ -279,8 +277,8 @@ func (p *past) compare(fresh []time.Time, pieces []cut, visits []visit) []gap {
 	return out
 }
 
-// countLast counts the visitors of a set by the last day before on which they were
-// active: among the ascending earlier sets of fresh days, then in p.
+// countLast counts the visitors of a set by their last active day before. It looks first in the ascending earlier sets
+// of fresh days, then in p.
 func (p *past) countLast(earlier [][]uint64, fresh []time.Time, set []uint64, counts map[uint32]uint64) {
 	at := 0
 	for _, visitor := range set {

@@ -12,13 +12,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Overview returns the headline of a window and that of the window before. With filters
-// the first covers at most svc.FilteredDays of the window and the second the equally long
-// time immediately before those. Without goals there are no conversions.
+// Overview returns the headline of a window and of the window before. With filters the first covers at most
+// svc.FilteredDays of the window, and the second the equally long time immediately before. Without goals there are no
+// conversions.
 //
-// Visitors and sessions are sums over the local days of those who were active on the
-// day, the days cut at the ends of the window. Bounces and durations count at the
-// instant at which their session began.
+// Visitors and sessions are sums over local days of the ones that were active on the day. The days are cut at the ends
+// of the window. Bounces and durations count at the start of their session.
 func (db *Store) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	db.asked.Put(scope.Environment.Number, struct{}{}, 0)
 	key := "overview " + scopeKey(scope, goals)
@@ -56,8 +55,7 @@ func (db *Store) overview(ctx context.Context, scope svc.AnalyticsScope, goals [
 	return out, nil
 }
 
-// counts counts a window and the one that begins where it ends, per local day. They are
-// capped already if there are filters.
+// counts counts adjacent windows per local day. With filters the windows must be capped already.
 func (db *Store) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
 	if len(scope.Filters) == 0 {
 		return db.wholeCounts(ctx, scope, windows, true)
@@ -76,14 +74,14 @@ func (db *Store) counts(ctx context.Context, scope svc.AnalyticsScope, windows [
 	return counts, err
 }
 
-// tally holds the counts of one bucket.
+// tally has the counts of one bucket.
 type tally struct {
 	visitors, sessions, events, pageviews uint64
 }
 
-// windowCounts holds the counts of one window.
+// windowCounts has the counts of one window.
 type windowCounts struct {
-	buckets map[int64]tally // by the beginning of the bucket in seconds since 1970
+	buckets map[int64]tally // by the start of the bucket in seconds since 1970
 	unique  uint64
 	bounces int64
 	lasted  int64 // milliseconds
@@ -108,8 +106,8 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 	return h
 }
 
-// filteredCounts counts the events that pass the scope's filters, per bucket, and adds up
-// their sessions. The window is capped already.
+// filteredCounts counts the events that pass the scope's filters per bucket, and adds up their sessions. The window
+// must be capped already.
 func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
 	c, err := db.where(ctx, scope)
@@ -141,8 +139,8 @@ func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, b
 	return counts, err
 }
 
-// conversions counts the events that complete any of the goals, each once, by the
-// beginnings of buckets. The window is capped already if there are filters.
+// conversions counts the events that complete any of the goals, each event once, by the start of the bucket. With
+// filters the window must be capped already.
 func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, buckets []time.Time) (map[int64]uint64, error) {
 	if len(goals) == 0 {
 		return nil, nil
@@ -167,7 +165,7 @@ func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goal
 	return out, err
 }
 
-// scopeKey names what an analytics read is about, for sharing its execution.
+// scopeKey returns a key for an analytics scope, so that concurrent reads of it share one execution.
 func scopeKey(scope svc.AnalyticsScope, goals []svc.Matcher) string {
 	w, revision := scope.Window, int64(0)
 	if scope.Segment != nil {

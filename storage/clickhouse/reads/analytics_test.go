@@ -10,8 +10,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// scopes are windows over which the engine and the model must agree: whole days, windows
-// that begin and end at any millisecond, within one slot, over changes of the clock.
+// scopes returns windows on which the engine and the model must agree: whole days, windows with arbitrary milliseconds
+// as ends, windows within one slot, and windows over clock changes.
 func scopes(t testing.TB, rows []svc.EventRow) []svc.AnalyticsScope {
 	t.Helper()
 	environment := svc.Environment{Number: 7, Slug: "production"}
@@ -93,8 +93,8 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// TestOverviewComparesWhatIsCovered asks for more than a filtered read covers: the
-// comparison is then with the 90 days immediately before the 90 days that count.
+// TestOverviewComparesWhatIsCovered requests more than a filtered read covers. The comparison is then with the 90 days
+// immediately before the 90 days that count.
 func TestOverviewComparesWhatIsCovered(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
@@ -115,8 +115,7 @@ func TestOverviewComparesWhatIsCovered(t *testing.T) {
 	}
 }
 
-// TestOverviewFollowsInserts asks before and after every insert, so that results of days
-// that were kept meet data that changed.
+// TestOverviewFollowsInserts reads before and after every insert, so that cached days meet changed data.
 func TestOverviewFollowsInserts(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	scope := scopes(t, rows)[9]

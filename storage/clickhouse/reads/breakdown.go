@@ -13,15 +13,14 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Breakdown returns a page of the values of a dimension, those with most visitors first.
-// Everything is counted per local day, the days cut at the ends of the window, and added
-// up: visitors and sessions as in Overview, bounces with the day on which their session
-// began. A session enters and leaves every day on which it is active, by the first and
-// last page view of the day.
+// Breakdown returns a page of the values of a dimension, sorted by visitors in descending order. Everything is counted
+// per local day and added up; the days are cut at the ends of the window. Visitors and sessions count as in Overview,
+// and a bounce counts on the day on which its session began. A session enters and leaves every day on which it is
+// active, with the first and the last page view of the day.
 //
-// A filter on the dimension itself does not count. With filters, and for custom
-// properties, the read covers at most svc.FilteredDays. A row's conversions are the goals
-// that its visitors completed in the window; without goals there are none.
+// A filter on the dimension itself does not count. With filters, and for custom properties, the read covers at most
+// svc.FilteredDays. A row's conversions are the goals that its visitors completed in the window; without goals there
+// are no conversions.
 func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error) {
 	db.asked.Put(q.Environment.Number, struct{}{}, 0)
 	q.Filters = q.Filters.Without(q.Dimension)
@@ -46,7 +45,7 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	}
 	if !scans {
 		plain := q
-		plain.Masked = false // what is kept is the same for all who ask
+		plain.Masked = false // the cached data is the same for all callers
 		days, err := db.valuesOf(ctx, plain)
 		if err != nil {
 			return svc.Breakdown{}, err
@@ -65,22 +64,22 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 }
 
-// errElsewhere is returned by a way of counting that does not fit a question: the caller tries the
-// next way. For values of a dimension the ways are, in order: cached days (rankDays), which count
-// the rest of a first day by steps (restOfDay) and the present day by its new blocks (rankToday),
-// and the engine (rankEvents, for a single day readBuckets), which counts anything.
+// errElsewhere is returned by a method of counting that does not fit a query; the caller then tries the next method.
+// For values of a dimension the methods are, in order: cached days (rankDays), which count the rest of a first day in
+// steps (restOfDay) and the current day by its new blocks (rankToday); and the engine (rankEvents, for a single day
+// readBuckets), which counts anything.
 var errElsewhere = errors.New("another way counts this")
 
-// values is the source of the values of a dimension: a query for rows of (bucket, value, visitor,
-// session, viewed, times) and its arguments.
+// values is the source of the values of a dimension: a query for rows of (bucket, value, visitor, session, viewed,
+// times), and its arguments.
 type values struct {
 	rows string
-	// expression is the value of an event, as the rows have it.
+	// expression is the SQL expression for the value of an event, the same as in rows.
 	expression string
 	args       clickhouse.Args
 }
 
-// fill puts the rows in the place that a query leaves for them.
+// fill replaces the placeholder $(rows) in a query.
 func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(rows)", v.rows) }
 
 // valuesOf returns the source of the values of a query's dimension, with its filters applied.
@@ -107,7 +106,7 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 	return values{rows: bindValue(clickhouse.Bind(db.queries[rows], c), expression), expression: expression, args: c.Args().With(args)}, nil
 }
 
-// valueOf returns the expression for the value of an event in a dimension of single events, and its arguments.
+// valueOf returns the SQL expression for an event's value in a dimension of single events, and its arguments.
 func (db *Store) valueOf(dimension svc.Dimension, masked bool) (expression string, args clickhouse.Args, err error) {
 	args = clickhouse.Args{"email": clickhouse.ShapePattern}
 	if key, isProperty := dimension.Property(); isProperty {
@@ -121,7 +120,7 @@ func (db *Store) valueOf(dimension svc.Dimension, masked bool) (expression strin
 	return db.shownValue(dimension, "toString("+column+")", masked), args, nil
 }
 
-// shownValue returns the expression for a value as callers see it who may not see personal values, or as it is.
+// shownValue returns the expression for a value, masked if the caller may not see personal values.
 func (db *Store) shownValue(dimension svc.Dimension, expression string, masked bool) string {
 	query := "value.Masked"
 	if _, isProperty := dimension.Property(); isProperty {
@@ -133,12 +132,12 @@ func (db *Store) shownValue(dimension svc.Dimension, expression string, masked b
 	return strings.ReplaceAll(db.queries[query], "$(plain)", expression)
 }
 
-// bindValue puts the expression for a value in the places that a query leaves for it.
+// bindValue replaces the placeholders for the value in a query.
 func bindValue(query, expression string) string {
 	return strings.ReplaceAll(query, "$(value)", expression)
 }
 
-// rankEvents counts, ranks and cuts out a page in the engine.
+// rankEvents lets the engine count, rank and cut out a page.
 func (db *Store) rankEvents(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
 	rows = []svc.BreakdownRow{}
 	args := v.args.With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).With(clickhouse.Args{
@@ -163,7 +162,7 @@ func (db *Store) rankEvents(ctx context.Context, q svc.BreakdownQuery, v values)
 	return rows, more, err
 }
 
-// share01 returns a part of a whole as 0..1, 0 of nothing.
+// share01 returns part / whole as 0..1, and 0 if whole is 0.
 func share01(part, whole uint64) float64 {
 	if whole == 0 {
 		return 0
@@ -171,7 +170,7 @@ func share01(part, whole uint64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// rowConversions fills in the conversions of a page.
+// rowConversions sets the conversions of the rows of a page.
 func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v values, goals []svc.Matcher, rows []svc.BreakdownRow) error {
 	if len(goals) == 0 || len(rows) == 0 {
 		return nil
@@ -194,7 +193,7 @@ func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v val
 	})
 }
 
-// subWindow returns the scope with another span of time.
+// subWindow returns the scope with another time range.
 func subWindow(scope svc.AnalyticsScope, from, to time.Time) svc.AnalyticsScope {
 	scope.Window.From, scope.Window.To = from, to
 	return scope

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// rankBytes bounds what the values of past days may take in memory.
+	// rankBytes limits the memory of the cached values of past days.
 	rankBytes = 96 << 20
-	// maxGathered is the number of events that one query over whole days may gather before
-	// it tells them apart: some 300 MB in the engine.
+	// maxGathered is the maximum number of events that one query over whole days may collect before it groups them.
+	// That many take some 300 MB in the engine.
 	maxGathered = 10_000_000
-	// maxRanked is the number of values of all days above which the engine ranks.
+	// maxRanked is the maximum number of values of all days together. Beyond it the engine ranks.
 	maxRanked = 2_000_000
 )
 
-// rankKey names the sums of the values of a dimension over whole slots of one local day, in one
-// state of the store: events are added, and expire by whole days, and a bounce that is taken back
-// changes the sums of the day on which its session began.
+// rankKey identifies the sums of a dimension's values over whole slots of one local day, in one state of the store.
+// Events are added, and expire by whole days. A bounce that is taken back changes the sums of the day on which its
+// session began.
 type rankKey struct {
 	environment uint64
 	bots        bool
@@ -36,18 +36,17 @@ type rankKey struct {
 	sums        sums
 }
 
-// ranked holds the sums of one value on one day.
+// ranked has the sums of one value on one day.
 type ranked struct {
 	value                                  unique.Handle[string]
 	visitors, pageviews, sessions, bounces uint64
 }
 
-// rankedBytes is the size of a ranked with its share of the text.
+// rankedBytes is the size of a ranked, including its share of the text.
 const rankedBytes = 64
 
-// rankDays ranks the values of a dimension without filters. It takes past days from the cache if
-// they are there. It returns errElsewhere if there are too many values or events, or if a value
-// must be masked.
+// rankDays ranks the values of a dimension without filters. It takes past days from the cache if they are cached. It
+// returns errElsewhere if there are too many values or events, or if a value must be masked.
 func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
 	if !q.Window.From.Before(q.Window.To) {
 		return []svc.BreakdownRow{}, false, nil
@@ -56,7 +55,7 @@ func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (
 	if err != nil {
 		return nil, false, err
 	}
-	var events int64 // that would be counted
+	var events int64 // number of events to count
 	for _, c := range cuts {
 		if !db.ranks.Has(c.rankKey(q)) {
 			events += c.sums.events
@@ -86,8 +85,8 @@ func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (
 	return cutPage(q, total)
 }
 
-// cutDays returns the local days of a window. The one within which it begins is cut at the
-// full hour before, counted from midnight; the one within which it ends is not cut.
+// cutDays returns the local days of a window. The first day begins at the full hour before the window, counted from
+// midnight. The last day is complete, even beyond the window.
 func cutDays(w svc.Window) (cuts []cut) {
 	for _, day := range w.Buckets(svc.Day) {
 		next := svc.Day.Next(day)
@@ -129,17 +128,18 @@ func (db *Store) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cut
 	return slices.Concat(days, read), err
 }
 
-// maxDayReads is the number of reads of one breakdown that run at once.
+// maxDayReads is the maximum number of parallel reads of one breakdown.
 const maxDayReads = 4
 
-// rankKey names the values of a cut. How long its sessions lasted does not change them.
+// rankKey returns the key of the values of a cut. The duration of the sessions is not part of it, because it does not
+// change the values.
 func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
 	counted := c.sums
 	counted.lasted = 0
 	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
 }
 
-// readDays counts whole days in the engine, several at once as long as they are small.
+// readDays counts whole days in the engine, several in one query while they are small.
 func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
 	var out [][]ranked
 	for first := 0; first < len(days); {
@@ -162,10 +162,10 @@ func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, d
 	return out, nil
 }
 
-// readDaysBy counts days with one query, and caches those with as many events as the sums by which
-// they were requested; the others belong to an earlier or later insert.
+// readDaysBy counts days with one query. It caches the days with as many events as the sums that requested them; the
+// others belong to an earlier or later insert.
 func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
-	// A border after each day excludes the events that follow it.
+	// A border after each day excludes the events after it.
 	borders := make([]time.Time, 0, 2*len(days))
 	for i, c := range days {
 		if i > 0 && days[i-1].to < c.from {
@@ -189,8 +189,8 @@ func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values,
 	return out, nil
 }
 
-// readBuckets counts the values of buckets in the engine by breakdown.Buckets or
-// breakdown.Days, and the events of each.
+// readBuckets counts the values of buckets in the engine with breakdown.Buckets or breakdown.Days, and the events of
+// each bucket.
 func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time, query string) (map[int64][]ranked, map[int64]int64, error) {
 	out, events := map[int64][]ranked{}, map[int64]int64{}
 	args := v.args.With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs(buckets))
@@ -210,9 +210,8 @@ func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v va
 	return out, events, err
 }
 
-// partOfDay counts the part of a local day that lies in the window. A day that is cut at one end
-// only is counted from memory; days that are too large for it, or cut at both ends, are counted in
-// the engine for every read.
+// partOfDay counts the part of a local day that lies in the window. A day that is cut at only one end is counted
+// through the caches. A day that is too large for them, or cut at both ends, is counted in the engine for every read.
 func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	day, next := time.Unix(c.bucket, 0), time.Unix(c.to, 0)
 	begins, ends := q.Window.From.After(day), q.Window.To.Before(next)
@@ -235,7 +234,7 @@ func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return read[c.bucket], err
 }
 
-// cutPage searches, ranks and cuts out a page. It returns errElsewhere if a value must be masked.
+// cutPage applies the search, ranks the values and cuts out a page. It returns errElsewhere if a value must be masked.
 func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more bool, err error) {
 	page = []svc.BreakdownRow{}
 	word := strings.ToLower(q.Search)

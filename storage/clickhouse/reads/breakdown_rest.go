@@ -15,24 +15,23 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// restBytes bounds what the rests of days may take in memory.
+// restBytes limits the memory of the cached rests of days.
 const restBytes = 96 << 20
 
-// restHour is the hour for which the steps of a day are known while a window moves on.
+// restHour is the time range for which a cached rest has steps, so that it serves a window that moves on.
 const restHour = time.Hour
 
-// dayRest holds the sums of a dimension's values from any instant of an hour to the end of the day:
-// the sums from the end of the hour on, and the steps by which they grow with every earlier
-// instant. It is immutable.
+// dayRest has the sums of a dimension's values from any time within an hour to the end of the day. It consists of the
+// sums from the end of the hour on, and of the steps by which they grow for every earlier time. It is immutable.
 type dayRest struct {
-	// values holds the values that occur from the hour's beginning on.
+	// values has the values that occur from the start of the hour on.
 	values []ranked
-	// steps are by their instants, the last first.
+	// steps are sorted by time, the last first.
 	steps []restStep
 }
 
-// restStep is an addition to a value, which it names by its place. It counts for the instants up to
-// its own, in milliseconds.
+// restStep is an addition to a value; value is an index into the values. It counts for all times up to and including
+// at, in milliseconds.
 type restStep struct {
 	at                                     int64
 	value                                  int32
@@ -42,7 +41,7 @@ type restStep struct {
 // restStepBytes is the size of a restStep.
 const restStepBytes = 32
 
-// from returns the sums of the values from an instant on.
+// from returns the sums of the values from a time on.
 func (r *dayRest) from(at int64) []ranked {
 	sums := slices.Clone(r.values)
 	for i := range r.steps {
@@ -56,7 +55,7 @@ func (r *dayRest) from(at int64) []ranked {
 
 func (r *dayRest) size() int { return rankedBytes*len(r.values) + restStepBytes*len(r.steps) }
 
-// addTo adds a step to the sums of its value. Subtractions are unsigned numbers that wrap around.
+// addTo adds a step to the sums of its value. A subtraction is an unsigned number that wraps around.
 func (s *restStep) addTo(sum *ranked) {
 	sum.add(&ranked{visitors: uint64(s.visitors), pageviews: uint64(s.pageviews), sessions: uint64(s.sessions), bounces: uint64(s.bounces)})
 }
@@ -69,8 +68,8 @@ func (r *ranked) add(other *ranked) {
 	r.bounces += other.bounces
 }
 
-// restOfDay counts the values from the beginning of a window to the end of its local day. The cut
-// begins with the hour in which the window begins.
+// restOfDay counts the values from the start of a window to the end of its local day. The cut begins with the hour in
+// which the window begins.
 func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	from := q.Window.From.UnixMilli()
 	if known, ok := db.rests.Get(c.rankKey(q)); ok {
@@ -86,7 +85,7 @@ func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return rest.from(from), nil
 }
 
-// readRest reads the rest of a day, and returns the number of events that it was made of.
+// readRest reads the rest of a day. It also returns the number of events behind it.
 func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (rest *dayRest, events int64, err error) {
 	begin, end := time.Unix(c.from, 0), time.Unix(c.to, 0)
 	hour := begin.Add(restHour)
@@ -111,7 +110,7 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 	return counter.rest(after[hour.Unix()]), known[hour.Unix()] + counter.events, nil
 }
 
-// readRestEvents passes the events that make steps to a counter.
+// readRestEvents passes the events that produce steps to a counter.
 func (db *Store) readRestEvents(ctx context.Context, q svc.BreakdownQuery, v values, begin, end time.Time, counter *restCounter) error {
 	expression := v.expression
 	if marksSessions(q.Dimension) {
@@ -139,23 +138,22 @@ type restEvent struct {
 	viewed, bounced  bool
 }
 
-// restSpan is a span of instants in which a session shows a value: from after one instant to
-// another.
+// restSpan is a time range in which a session shows a value. It excludes after and includes to.
 type restSpan struct {
 	value string
-	// after is zero if the span has no beginning.
+	// after is zero if the span has no start.
 	after, to int64
 	began     int64
 	bounced   bool
 }
 
-// restCounter makes steps of the events of one visitor after another.
+// restCounter turns the events of one visitor after another into steps.
 type restCounter struct {
 	spans  func(session []restEvent, r *restCounter) []restSpan
 	hour   int64 // the end of the hour, in milliseconds
-	events int64 // within the hour
+	events int64 // number of events within the hour
 
-	visitor []restEvent // the events of the present one
+	visitor []restEvent // the events of the current visitor
 	places  map[string]int32
 	values  []ranked
 	steps   []restStep
@@ -183,7 +181,7 @@ func (r *restCounter) take(e restEvent) {
 	r.visitor = append(r.visitor, e)
 }
 
-// closeVisitor makes the steps of the present visitor.
+// closeVisitor adds the steps of the current visitor.
 func (r *restCounter) closeVisitor() {
 	slices.SortStableFunc(r.visitor, func(a, b restEvent) int { return cmp.Compare(a.session, b.session) })
 	var all []restSpan
@@ -206,7 +204,7 @@ func (r *restCounter) closeVisitor() {
 	r.visitor = r.visitor[:0]
 }
 
-// countVisitor counts a visitor once where spans of a value overlap.
+// countVisitor counts a visitor only once where spans of a value overlap.
 func (r *restCounter) countVisitor(spans []restSpan) {
 	slices.SortFunc(spans, func(a, b restSpan) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.after, b.after)) })
 	for first := 0; first < len(spans); {
@@ -220,7 +218,7 @@ func (r *restCounter) countVisitor(spans []restSpan) {
 	}
 }
 
-// step adds to a value for the instants after one instant up to another.
+// step adds to a value for all times after after, up to and including to.
 func (r *restCounter) step(value string, after, to int64, more restStep) {
 	if value == "" || to <= after {
 		return
@@ -234,7 +232,7 @@ func (r *restCounter) step(value string, after, to int64, more restStep) {
 	}
 }
 
-// place returns the place of a value among the values.
+// place returns the index of a value in values, and adds a missing value.
 func (r *restCounter) place(value string) int32 {
 	place, known := r.places[value]
 	if !known {
@@ -245,13 +243,13 @@ func (r *restCounter) place(value string) int32 {
 	return place
 }
 
-// rest returns the steps that were counted, with the sums of the values after the hour.
+// rest returns the counted steps and the sums of the values after the hour.
 func (r *restCounter) rest(after []ranked) *dayRest {
 	for i := range after {
 		r.values[r.place(after[i].value.Value())].add(&after[i])
 	}
 	slices.SortFunc(r.steps, func(a, b restStep) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.value, b.value)) })
-	var steps []restStep // one for each instant and value
+	var steps []restStep // one for each time and value
 	for _, step := range r.steps {
 		if last := len(steps) - 1; last >= 0 && steps[last].at == step.at && steps[last].value == step.value {
 			steps[last].visitors += step.visitors
@@ -265,8 +263,8 @@ func (r *restCounter) rest(after []ranked) *dayRest {
 	return &dayRest{values: slices.Clip(r.values), steps: slices.Clip(steps)}
 }
 
-// valueSpans are those of a session whose events show the values: up to the last event with
-// each.
+// valueSpans returns the spans of a session with events that show values. A value counts up to the last event that
+// shows it.
 func valueSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	last := map[string]int64{}
 	for _, e := range session {
@@ -281,7 +279,7 @@ func valueSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	return spans
 }
 
-// exitSpans are those of a session that shows the path of its last page view, up to that.
+// exitSpans returns the span of a session that shows the path of its last page view, up to that page view.
 func exitSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	for i := range session {
 		if e := &session[len(session)-1-i]; e.viewed {
@@ -294,8 +292,8 @@ func exitSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	return spans
 }
 
-// entrySpans are those of a session that shows the path of its first page view from an
-// instant on: each one from the page view before to its own, with those that follow.
+// entrySpans returns the spans of a session that shows the path of its first page view from a time on. The span of a
+// page view goes from the page view before to its own time. It counts this page view and all later ones.
 func entrySpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	views := int32(0)
 	for i := range session {

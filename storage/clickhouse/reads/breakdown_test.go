@@ -14,8 +14,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// valueIn returns an event's value of a dimension; the entry and exit paths are those of
-// its session on the local day, within the rows that count.
+// valueIn returns an event's value of a dimension. Entry and exit paths belong to the event's session on the local day,
+// within the rows that count.
 func valueIn(r *svc.EventRow, dimension svc.Dimension, within []*svc.EventRow, loc *time.Location) string {
 	e := &r.Event
 	switch dimension {
@@ -77,7 +77,7 @@ func (m model) breakdown(q svc.BreakdownQuery, goals []svc.Matcher) []svc.Breakd
 	plain.Filters = nil
 	within := m.matching(plain)
 	day := func(ms int64) int64 { return svc.Day.Floor(time.UnixMilli(ms).In(loc)).Unix() }
-	net := map[string]int64{} // what is left of a session's bounce
+	net := map[string]int64{} // the balance of each session's bounce
 	for _, r := range m.inScope(plain) {
 		net[sessionOf(r)] += int64(r.Bounce)
 	}
@@ -176,8 +176,8 @@ func TestBreakdown(t *testing.T) {
 	}
 }
 
-// TestBreakdownAddsUp compares the rows with the overview of the same scope, and each with
-// the overview that is filtered by it.
+// TestBreakdownAddsUp compares the rows with the overview of the same scope, and each row with the overview that is
+// filtered by its value.
 func TestBreakdownAddsUp(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
@@ -222,9 +222,8 @@ func TestBreakdownAddsUp(t *testing.T) {
 	}
 }
 
-// TestMarksEqualTheScan holds entry and exit paths, which are put together from kept days,
-// slots and ends of windows, to what the engine counts of all rows, over random windows of
-// which many are short or end on the same day.
+// TestMarksEqualTheScan compares entry and exit paths, which are combined from cached days, slots and ends of windows,
+// with the engine's counts over all rows. It uses random windows; many are short or end on the same day.
 func TestMarksEqualTheScan(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
@@ -258,7 +257,7 @@ func TestMarksEqualTheScan(t *testing.T) {
 	}
 }
 
-// TestBreakdownEqualsTheFilteredOverview holds the two reads of one population together.
+// TestBreakdownEqualsTheFilteredOverview compares two reads of the same events.
 func TestBreakdownEqualsTheFilteredOverview(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
@@ -279,8 +278,7 @@ func TestBreakdownEqualsTheFilteredOverview(t *testing.T) {
 	}
 }
 
-// TestBreakdownFollowsInserts asks before and after every insert, so that days that were
-// kept meet data that changed.
+// TestBreakdownFollowsInserts reads before and after every insert, so that cached days meet changed data.
 func TestBreakdownFollowsInserts(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	const step = 250
@@ -305,8 +303,8 @@ func TestBreakdownFollowsInserts(t *testing.T) {
 	}
 }
 
-// TestBreakdownHidesAddresses asserts that a masked caller can neither see nor confirm an
-// e-mail address, by value, search or ranking key.
+// TestBreakdownHidesAddresses checks that a masked caller can neither see nor confirm an e-mail address, by value,
+// search or ranking key.
 func TestBreakdownHidesAddresses(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)

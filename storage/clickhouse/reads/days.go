@@ -13,13 +13,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// heavyEvents is the number of events of one read above which visitors are counted in the
-// engine instead of being brought here and kept.
+// heavyEvents is the number of events of one read above which the engine counts the visitors, instead of fetching and
+// caching them here.
 const heavyEvents = 100_000_000
 
-// wholeCounts counts adjacent windows without filters, per local day, with or without
-// bounces and durations. Whole slots are taken from the cache where a day's number of
-// events is the same as when its visitors were read.
+// wholeCounts counts adjacent windows without filters per local day, with or without bounces and durations. It takes
+// whole slots from the cache if a day still has the same number of events as when its visitors were read.
 func (db *Store) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, stays bool) ([]windowCounts, error) {
 	t, err := db.readTraffic(ctx, scope, windows, svc.Day, stays)
 	if err != nil {
@@ -57,13 +56,13 @@ func (db *Store) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, wind
 	return out, err
 }
 
-// key names the piece of a cut.
+// key returns the key of a cut's piece.
 func (c *cut) key(scope svc.AnalyticsScope) pieceKey {
 	return pieceKey{environment: scope.Environment.Number, bots: scope.IncludeBots, from: c.from, to: c.to}
 }
 
-// loadPieces gives every cut its piece, from the cache or with one query per run of
-// neighbouring cuts of one kind that the cache does not know.
+// loadPieces sets the piece of every cut. Missing pieces are read with one query per run of neighbouring cuts of one
+// kind.
 func (db *Store) loadPieces(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) error {
 	for i := range cuts {
 		cuts[i].piece = db.knownPiece(cuts[i].key(scope), cuts[i].sums.events)
@@ -87,9 +86,8 @@ func (c *cut) follows(before *cut) bool {
 	return c.window == before.window && c.whole == before.whole && (c.piece == nil) == (before.piece == nil)
 }
 
-// readPieces reads the pieces of neighbouring cuts of one kind and keeps them. A piece
-// takes the number of its events from the rows that it was made of, because the sums of
-// traffic may be of an earlier or later insert.
+// readPieces reads and caches the pieces of neighbouring cuts of one kind. The event count of a piece comes from its
+// own rows, because the sums of traffic may belong to an earlier or later insert.
 func (db *Store) readPieces(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) error {
 	begins := make([]time.Time, len(cuts))
 	pieces := make(map[int64]*piece, len(cuts))
@@ -116,7 +114,7 @@ func (db *Store) readPieces(ctx context.Context, scope svc.AnalyticsScope, cuts 
 	}
 	for i := range cuts {
 		p := pieces[cuts[i].from]
-		if p == nil { // the rows are not in visits yet, or no longer
+		if p == nil { // the rows are not in visits yet, or no longer there
 			p = &piece{}
 		}
 		cuts[i].piece = p
@@ -135,8 +133,8 @@ func numbers(packed string) []uint64 {
 	return out
 }
 
-// countPieces counts the visitors and sessions of one of the windows: those of its pieces,
-// and those at its ends that are not among them.
+// countPieces counts the visitors and sessions of one window: the members of its pieces, and the ones at its ends that
+// are not in any piece.
 func (db *Store) countPieces(scope svc.AnalyticsScope, window int, t traffic, counts *windowCounts) {
 	cuts := slices.DeleteFunc(slices.Clone(t.cuts), func(c cut) bool { return c.window != window })
 	byBucket := make(map[int64]*piece, len(cuts))
@@ -167,14 +165,14 @@ func (db *Store) countPieces(scope svc.AnalyticsScope, window int, t traffic, co
 	}
 }
 
-// newcomers are the members of buckets that were counted beside the buckets' sets.
+// newcomers has the members of buckets that were counted in addition to the buckets' sets.
 type newcomers map[struct {
 	bucket int64
 	member uint64
 }]struct{}
 
-// count returns 1 for a member that is neither in an ascending set nor was counted in the
-// bucket before, else 0.
+// count returns 1 for a member that is not in the ascending set and was not counted in the bucket before. Otherwise it
+// returns 0.
 func (n newcomers) count(bucket int64, member uint64, set []uint64) uint64 {
 	key := struct {
 		bucket int64
@@ -190,9 +188,9 @@ func (n newcomers) count(bucket int64, member uint64, set []uint64) uint64 {
 	return 1
 }
 
-// uniqueVisitors returns the distinct visitors of cuts in two ascending sets, which may
-// share members: those of the days in the middle, which are kept because they change only
-// with events that arrive late and with the day, and those of the days at the ends.
+// uniqueVisitors returns the distinct visitors of cuts in two ascending sets, which may share members. settled has the
+// visitors of the days in the middle. It is cached, because it changes only with late events and at the end of a day.
+// fresh has the visitors of the days at the ends.
 func (db *Store) uniqueVisitors(scope svc.AnalyticsScope, cuts []cut) (settled, fresh []uint64) {
 	whole := slices.Clone(cuts)
 	if len(whole) > freshDays {
@@ -243,7 +241,7 @@ func unionSize(a, b []uint64) uint64 {
 	return size
 }
 
-// countInEngine counts the visitors and sessions of the scope's window in the engine.
+// countInEngine lets the engine count the visitors and sessions of the scope's window.
 func (db *Store) countInEngine(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time, counts *windowCounts) error {
 	args := scopeArguments(scope, scope.Window).With(clickhouse.BucketArgs(buckets))
 	group, ctx := errgroup.WithContext(ctx)

@@ -6,8 +6,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestUpgradeOfEventCounts stores rows as it was before they were counted, upgrades
-// twice, as a node does that died before the migration was recorded, and stores the others.
+// TestUpgradeOfEventCounts stores rows in the form before they were counted. It then upgrades twice, like a node that
+// died before the migration was recorded, and stores the other rows.
 func TestUpgradeOfEventCounts(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	exec(t, db, "DROP TABLE event_counts_of_events SYNC")

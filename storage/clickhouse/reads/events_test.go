@@ -35,13 +35,13 @@ func feed(t *testing.T, db *testDB, q svc.EventQuery) []svc.Event {
 	}
 }
 
-// withoutTie returns an event as it was sent to the store.
+// withoutTie returns an event in the form in which it was sent to the store.
 func withoutTie(e svc.Event) svc.Event {
 	e.Tie, e.VisitorNumber = 0, 0
 	return e
 }
 
-// newest returns the events of the production environment that are kept, in feed order.
+// newest returns the events of the production environment that keep selects, in feed order.
 func newest(rows []svc.EventRow, keep func(*svc.Event) bool) []svc.Event {
 	var out []svc.Event
 	for i := range rows {
@@ -59,7 +59,7 @@ func newest(rows []svc.EventRow, keep func(*svc.Event) bool) []svc.Event {
 
 func TestList(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
-	for i := range rows { // many events at one instant
+	for i := range rows { // many events at the same time
 		rows[i].Event.Ts = rows[i].Event.Ts.Truncate(24 * time.Hour)
 	}
 	store(t, db, rows, 2000)
@@ -102,8 +102,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestPagesHoldRowsOfOneTimeAndID stores items of one instant and one id, of several
-// visitors and of two blocks: every page size shows each row once.
+// TestPagesHoldRowsOfOneTimeAndID stores items with the same time and id, from several visitors and two blocks. Every
+// page size must show each row once.
 func TestPagesHoldRowsOfOneTimeAndID(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
@@ -128,7 +128,7 @@ func TestPagesHoldRowsOfOneTimeAndID(t *testing.T) {
 	}
 }
 
-// TestListKeepsEveryField stores an event in which every field is set.
+// TestListKeepsEveryField stores and reads an event with every field set.
 func TestListKeepsEveryField(t *testing.T) {
 	db, value := open(t), 12.5
 	at := time.Date(2026, 11, 20, 1, 2, 3, 456e6, time.UTC)
@@ -272,8 +272,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesMasked lists the names of those who may not see addresses: names that differ in
-// an address alone are one, by pages and with what their visitors completed.
+// TestNamesMasked lists names for a caller that may not see addresses. Names that differ only in an address are one
+// name, across pages and in the conversions of their visitors.
 func TestNamesMasked(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// saveEvery is how often the file is written. What is kept of days that are over changes about
-// once a day, so a killed process loses little.
+// saveEvery is the interval of writing the file. The cached counts of past days change about once a day, so a killed
+// process loses little.
 const saveEvery = 15 * time.Minute
 
-// File saves the counts of past days, so that the next process need not count them again.
+// File saves the counts of past days, so that the next process need not recount them.
 type File struct {
 	Store  *Store
 	Path   string
 	Logger *slog.Logger
 }
 
-// Load reads the counts that the process before this one saved. Nothing depends on them, so a file
-// that cannot be used is only logged.
+// Load reads the counts that the previous process saved. Nothing depends on them, so an unusable file is only logged.
 func (f *File) Load(ctx context.Context) {
 	file, err := os.Open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {

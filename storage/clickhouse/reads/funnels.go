@@ -12,9 +12,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FunnelResult returns how far the persons came who entered a funnel in a window, each with all visitors. Their events
-// within the funnel's hours count, also after the window. A funnel whose steps have filters covers
-// at most svc.FilteredDays. The scope's filters are ignored.
+// FunnelResult returns how far the persons that entered a funnel in a window got. A person includes all of its
+// visitors. Events within the funnel's hours count even after the window. A funnel with filters on its steps covers at
+// most svc.FilteredDays. The scope's filters are ignored.
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
@@ -37,7 +37,7 @@ func (db *Store) funnelResult(ctx context.Context, scope svc.AnalyticsScope, fun
 	return out, nil
 }
 
-// funnelRead is the reading of one funnel.
+// funnelRead is the read of one funnel.
 type funnelRead struct {
 	db     *Store
 	steps  stepSum
@@ -53,7 +53,8 @@ const (
 	stepMask = 1<<stepBits - 1
 )
 
-// funnelRead reads the persons of a funnel; named, also those by their numbers who took the first step only.
+// funnelRead returns the read of a funnel's persons. If named is set, persons that took only the first step are also
+// read by number.
 func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel, named bool) funnelRead {
 	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli(), environment: scope.Environment.Number}
 	r.args = r.steps.args.With(environmentArguments(scope)).With(clickhouse.Args{
@@ -62,12 +63,12 @@ func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel, named 
 	return r
 }
 
-// tiedPersons holds the events of persons who have two events at the same instant that take
-// different steps: their order matters and is not known yet.
+// tiedPersons has the events of persons with two events at the same time that take different steps. The order of such
+// events matters and is not known yet.
 type tiedPersons map[uint64][]svc.FunnelEvent
 
-// persons passes on everybody who entered: by number with their events in order, which are valid until add returns, or, unless
-// they are to be named, the number of those who took the first step only.
+// persons passes every person that entered to add, with its number and its events in order. The events are valid only
+// during the call. Unless the read is named, persons that took only the first step are just counted with addEntered.
 func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) error {
 	tied, err := r.paths(ctx, addEntered, add)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64)
 	return nil
 }
 
-// paths passes on the persons, except those whose events are tied.
+// paths is persons without the tied persons, which it returns.
 func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) (tiedPersons, error) {
 	tied := tiedPersons{}
 	var events []svc.FunnelEvent
@@ -112,7 +113,7 @@ func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), 
 	return tied, err
 }
 
-// unpack appends the events of a path, and reports whether any are tied.
+// unpack appends the events of a path, and reports whether any of them are tied.
 func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.FunnelEvent, ties bool) {
 	for _, number := range path {
 		event := svc.FunnelEvent{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
@@ -124,11 +125,10 @@ func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.Fun
 	return events, ties
 }
 
-// maxInstants is how many instants one read is asked for; where there are more, one read
-// of the whole window is cheaper.
+// maxInstants is the maximum number of times that one read lists. With more, one read of the whole window is cheaper.
 const maxInstants = 10_000
 
-// untie brings the events of tied persons into their order.
+// untie sorts the events of tied persons.
 func (r funnelRead) untie(ctx context.Context, tied tiedPersons) error {
 	instants := tied.instants()
 	if len(instants) == 0 {
@@ -155,7 +155,7 @@ func (r funnelRead) untie(ctx context.Context, tied tiedPersons) error {
 	})
 }
 
-// instants returns when events are tied, ascending, each once.
+// instants returns the distinct times of tied events, ascending.
 func (t tiedPersons) instants() []int64 {
 	var out []int64
 	for _, events := range t {
@@ -169,7 +169,7 @@ func (t tiedPersons) instants() []int64 {
 	return slices.Compact(out)
 }
 
-// order puts the events of a person at one instant into the order of their ids.
+// order sorts the events of a person at one time by their ids.
 func (t tiedPersons) order(person uint64, at int64, steps []uint16) {
 	events, tied := t[person]
 	if !tied {

@@ -10,8 +10,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FunnelSplit is FunnelResult with the same rows for the persons of each value of a dimension. By a custom property, it covers at most
-// svc.FilteredDays.
+// FunnelSplit is FunnelResult with additional rows for the persons of each value of a dimension. If it splits by a
+// custom property, it covers at most svc.FilteredDays.
 func (db *Store) FunnelSplit(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %q %t %s %d %q %s", split.Dimension, split.Masked, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
@@ -49,7 +49,8 @@ func (db *Store) funnelSplit(ctx context.Context, scope svc.AnalyticsScope, funn
 	return out, nil
 }
 
-// funnelValues returns the values that most persons entered a funnel with, and the place of each of these persons' values.
+// funnelValues returns the values with which most persons entered a funnel. places maps each of these persons to the
+// index of its value.
 func (db *Store) funnelValues(ctx context.Context, scope svc.AnalyticsScope, funnel *svc.Funnel, split svc.FunnelSplit) (words []string, places map[uint64]int, err error) {
 	expression, args, err := db.valueOf(split.Dimension, split.Masked)
 	if err != nil {
@@ -76,8 +77,9 @@ func (db *Store) funnelValues(ctx context.Context, scope svc.AnalyticsScope, fun
 	return words, places, err
 }
 
-// DroppedOff returns the numbers of the persons who entered a funnel in a window and went no further than a step, which counts from 1;
-// of more than svc.MaxDropOffs those who began last. A funnel whose steps have filters covers at most svc.FilteredDays.
+// DroppedOff returns the numbers of the persons that entered a funnel in a window and went no further than a step;
+// steps count from 1. If there are more than svc.MaxDropOffs, it returns the ones that began last. A funnel with
+// filters on its steps covers at most svc.FilteredDays.
 func (db *Store) DroppedOff(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, step int) ([]uint64, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("dropped %d %s %d %q %s", step, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))

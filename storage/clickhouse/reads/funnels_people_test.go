@@ -13,7 +13,7 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// byPerson returns the events in the scope of each person, in order.
+// byPerson returns the events of the scope by person, in order.
 func (m model) byPerson(scope svc.AnalyticsScope) map[string][]*svc.EventRow {
 	rows := m.inScope(scope)
 	slices.SortFunc(rows, func(a, b *svc.EventRow) int {
@@ -26,7 +26,7 @@ func (m model) byPerson(scope svc.AnalyticsScope) map[string][]*svc.EventRow {
 	return persons
 }
 
-// funnelValues counts a funnel by its definition for the persons of each value.
+// funnelValues counts a funnel by its definition, separately for the persons of each value.
 func (m model) funnelValues(scope svc.AnalyticsScope, f *svc.Funnel, split svc.FunnelSplit) []svc.FunnelValue {
 	groups, entered := map[string]model{}, map[string]int{}
 	for _, rows := range m.byPerson(scope) {
@@ -57,7 +57,7 @@ func (m model) funnelValues(scope svc.AnalyticsScope, f *svc.Funnel, split svc.F
 	return out
 }
 
-// droppedOff returns who went no further than a step, by the definition of funnels.
+// droppedOff returns the persons that went no further than a step, by the definition of funnels.
 func (m model) droppedOff(scope svc.AnalyticsScope, f *svc.Funnel, step int) []uint64 {
 	out := []uint64{}
 	for person, rows := range m.byPerson(scope) {
@@ -69,8 +69,8 @@ func (m model) droppedOff(scope svc.AnalyticsScope, f *svc.Funnel, step int) []u
 	return out
 }
 
-// TestFunnelPeople holds the values of funnels and who drops off at their steps against the definition, over random events
-// and funnels.
+// TestFunnelPeople compares the values of funnels and the drop-offs at their steps with the definition, over random
+// events and funnels.
 func TestFunnelPeople(t *testing.T) {
 	from := time.Date(2026, 10, 24, 20, 0, 0, 0, time.UTC)
 	dimensions := []svc.Dimension{svc.DimCountry, svc.DimSource, svc.DimPath, svc.DimEvent, "property.plan", "property.n", `property.pl"an`}
@@ -112,8 +112,8 @@ func TestFunnelPeople(t *testing.T) {
 	}
 }
 
-// TestFunnelByPersonalValues breaks a funnel down by properties that name persons: whoever may not see them learns one masked
-// value.
+// TestFunnelByPersonalValues splits a funnel by properties that name persons. A caller that may not see them gets one
+// masked value.
 func TestFunnelByPersonalValues(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)

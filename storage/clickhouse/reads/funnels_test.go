@@ -13,8 +13,8 @@ import (
 	"svc"
 )
 
-// shopRows generates events of persons who do things at the same instants, in two
-// environments, with properties of all types and people who were recognised.
+// shopRows generates events in two environments, with properties of all types. Persons have several events at the same
+// time, and some are recognised.
 func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps int64) []svc.EventRow {
 	r := rand.New(rand.NewPCG(seed, 9))
 	one := func(words ...string) string { return words[r.IntN(len(words))] }
@@ -36,7 +36,7 @@ func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps
 		switch person % 5 {
 		case 0:
 			e.DistinctID = ""
-		case 1: // half of the events know that two visitors are one person
+		case 1: // half of the events show that two visitors are one person
 			if r.IntN(2) == 0 {
 				e.PersonID = fmt.Sprint("per-", person/10)
 			}
@@ -50,7 +50,7 @@ func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps
 	return rows
 }
 
-// randomFunnel makes steps out of everything that a step may look at.
+// randomFunnel returns a funnel with steps that use everything that a step may use.
 func randomFunnel(r *rand.Rand) svc.Funnel {
 	matchers := []svc.Matcher{
 		{Kind: svc.MatchPath, Match: "/"},
@@ -133,8 +133,7 @@ func (m model) funnel(scope svc.AnalyticsScope, f *svc.Funnel) []svc.FunnelRow {
 	return out
 }
 
-// deepest returns, of the first one of a person's deepest attempts, the seconds of each
-// step since the one before.
+// deepest returns the seconds of each step since the step before, for the first of a person's deepest attempts.
 func deepest(w svc.Window, f *svc.Funnel, rows []*svc.EventRow) (took []float64) {
 	for i, first := range rows {
 		if !inWindow(w, first.Event.Ts) || !f.Steps[0].Takes(&first.Event) {
@@ -155,7 +154,7 @@ func deepest(w svc.Window, f *svc.Funnel, rows []*svc.EventRow) (took []float64)
 	return took
 }
 
-// TestFunnelResult holds the engine against the definition, over random events and funnels.
+// TestFunnelResult compares the engine with the definition, over random events and funnels.
 func TestFunnelResult(t *testing.T) {
 	from := time.Date(2026, 10, 24, 20, 0, 0, 0, time.UTC)
 	deep := 0
@@ -203,7 +202,7 @@ func shown(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestFunnelCapped asks for a year: a funnel with filters covers the last 90 days of it.
+// TestFunnelCapped requests a year: a funnel with filters covers the last 90 days of it.
 func TestFunnelCapped(t *testing.T) {
 	db := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -229,13 +228,13 @@ func TestFunnelCapped(t *testing.T) {
 	}
 }
 
-// TestFunnelOfManyTies has more instants with ties than one read asks for.
+// TestFunnelOfManyTies has more tied times than one read lists.
 func TestFunnelOfManyTies(t *testing.T) {
 	db := open(t)
 	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	b := db.NewBlock()
 	for i := range maxInstants + 1 {
-		for j, name := range []string{"b", "a"} { // the one with the lower id is the second step
+		for j, name := range []string{"b", "a"} { // the event with the lower id is the second step
 			at := from.Add(time.Duration(i) * time.Second)
 			e := svc.Event{ID: fmt.Sprint(j), Ts: at, ReceivedAt: at, Name: name, DistinctID: fmt.Sprint(i)}
 			if i%2 == 0 {

@@ -9,8 +9,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// stepSum is the steps of a funnel as a sum in a query: part n is 1<<n where an event takes
-// step n+1, else 0. Its values are bound under names of their own.
+// stepSum is the SQL sum of a funnel's steps. Part n is 1<<n if an event takes step n+1, otherwise 0. Its values are
+// bound under names of their own.
 type stepSum struct {
 	parts []string
 	args  clickhouse.Args
@@ -30,7 +30,7 @@ func stepsOf(steps []svc.FunnelStep) stepSum {
 	return c
 }
 
-// bindSteps puts the sum of steps in the places that a query leaves for it.
+// bindSteps replaces the placeholders for the sum of steps in a query.
 func bindSteps(query string, steps stepSum) string {
 	return strings.ReplaceAll(query, "$(steps)", "("+strings.Join(steps.parts, " + ")+")")
 }
@@ -41,7 +41,7 @@ func (c *stepSum) value(name, kind string, value any) string {
 	return "{" + name + ":" + kind + "}"
 }
 
-// matches returns the condition that an event matches.
+// matches returns the SQL condition that an event matches.
 func (c *stepSum) matches(m svc.Matcher, name string) string {
 	const isView = "name IN ('page_view', '$pageview')"
 	prefix, open := m.Prefix()
@@ -54,8 +54,7 @@ func (c *stepSum) matches(m svc.Matcher, name string) string {
 	return isView + " AND path = " + c.value(name, "String", m.Match)
 }
 
-// passes returns the condition that an event passes a valid filter, as
-// svc.StepFilter.Passes decides it.
+// passes returns the SQL condition that an event passes a valid filter. It agrees with svc.StepFilter.Passes.
 func (c *stepSum) passes(f svc.StepFilter, name string) string {
 	text := c.textOf(f, name)
 	switch f.Op {
@@ -76,7 +75,7 @@ func (c *stepSum) passes(f svc.StepFilter, name string) string {
 	return "false"
 }
 
-// equalsAny returns the condition that a property has one of a filter's values.
+// equalsAny returns the SQL condition that a property has one of a filter's values.
 func (c *stepSum) equalsAny(f svc.StepFilter, text, name string) string {
 	texts, numbers := []string{}, []float64{}
 	for _, operand := range f.Operands() {
@@ -96,7 +95,7 @@ func (c *stepSum) equalsAny(f svc.StepFilter, text, name string) string {
 	return "(" + strings.Join(either, " OR ") + ")"
 }
 
-// numberOf returns the property of a filter as a number, NULL where it reads as none.
+// numberOf returns the property of a filter as a number, or NULL if it is not a number.
 func (c *stepSum) numberOf(f svc.StepFilter, text, name string) string {
 	if f.Property == "value" {
 		return "value"
@@ -104,8 +103,8 @@ func (c *stepSum) numberOf(f svc.StepFilter, text, name string) string {
 	return "if(match(" + text + ", " + c.value(name+"_p", "String", svc.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
 }
 
-// textOf returns the property of a filter as text, empty where it is not there. Names of
-// columns come from the list of those that steps may look at and from nowhere else.
+// textOf returns the property of a filter as text, or an empty text if it is missing. Names of columns come only from
+// the list of columns that steps may use.
 func (c *stepSum) textOf(f svc.StepFilter, name string) string {
 	if key, custom := f.Key(); custom {
 		key := c.value(name+"_k", "String", key)

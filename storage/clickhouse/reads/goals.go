@@ -11,16 +11,16 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// GoalCounts returns how often each of the goals was reached in a window and by how many
-// visitors, ordered as svc.RankGoals does. With filters it covers at most svc.FilteredDays
-// and the events that pass them. A goal that was deleted counts until then.
+// GoalCounts returns how often and by how many visitors each goal was reached in a window, in the order of
+// svc.RankGoals. With filters it covers at most svc.FilteredDays and the events that pass them. A deleted goal counts
+// until its deletion.
 func (db *Store) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
 	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
 		return db.goalCounts(ctx, scope, goals)
 	})
 }
 
-// goalsKey names a read of goals.
+// goalsKey returns a key for a read of goals.
 func goalsKey(scope svc.AnalyticsScope, goals []svc.Goal) string {
 	key := []byte("goals " + scopeKey(scope, nil))
 	for i := range goals {
@@ -60,7 +60,7 @@ func (db *Store) goalCounts(ctx context.Context, scope svc.AnalyticsScope, goals
 	return out, nil
 }
 
-// goalsByName fills in the rows at places whose goals are events, no two of one name.
+// goalsByName sets the counts of the goals at places. These goals are events with distinct names.
 func (db *Store) goalsByName(ctx context.Context, scope svc.AnalyticsScope, counts []svc.GoalCount, places []int) error {
 	if len(places) == 0 {
 		return nil
@@ -88,7 +88,7 @@ const (
 	goalIsPrefix
 )
 
-// countGoals fills in the rows at places from the events themselves.
+// countGoals sets the counts of the goals at places from the raw events.
 func (db *Store) countGoals(ctx context.Context, scope svc.AnalyticsScope, counts []svc.GoalCount, places []int) error {
 	if len(places) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func goalKind(m svc.Matcher) uint8 {
 	return goalIsPath
 }
 
-// numbersOf returns bytes as numbers, because the client sends a slice of bytes as text.
+// numbersOf converts bytes to numbers, because the client sends a slice of bytes as text.
 func numbersOf(values []uint8) []uint16 {
 	out := make([]uint16, len(values))
 	for i, value := range values {
@@ -145,5 +145,5 @@ func numbersOf(values []uint8) []uint16 {
 	return out
 }
 
-// ceilMillis returns the first millisecond, since 1970, that is not before an instant.
+// ceilMillis returns the first millisecond since 1970 that is not before a time.
 func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }

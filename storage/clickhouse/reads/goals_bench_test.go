@@ -16,8 +16,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// busyShop stores events of 60 days: sessions of five page views on 200 paths, of which
-// one in five adds to the cart, one in 20 signs up and one in 50 buys.
+// busyShop stores events of 60 days: sessions of five page views on 200 paths. One in five adds to the cart, one in 20
+// signs up and one in 50 buys.
 func busyShop(b testing.TB, db *testDB, events int, end time.Time) {
 	b.Helper()
 	const perSession = 5
@@ -61,7 +61,7 @@ func benchEvents() int {
 	return 1_000_000
 }
 
-// measure runs a read and reports its percentiles and processor time.
+// measure runs a read and reports its percentiles and CPU time.
 func measure(b *testing.B, read func() error) {
 	b.Helper()
 	var took []time.Duration
@@ -83,7 +83,7 @@ func eventOf(name string) svc.Matcher { return svc.Matcher{Kind: svc.MatchEvent,
 
 func viewOf(path string) svc.Matcher { return svc.Matcher{Kind: svc.MatchPath, Match: path} }
 
-// BenchmarkGoals measures what goals add to the reads of 30 days.
+// BenchmarkGoals measures the cost that goals add to the reads of 30 days.
 func BenchmarkGoals(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)
@@ -134,8 +134,8 @@ func BenchmarkGoals(b *testing.B) {
 	}
 }
 
-// BenchmarkFunnel measures a funnel beside what one would write for the engine by hand,
-// whose steps may have the same time in any order and who tells nothing of the times.
+// BenchmarkFunnel compares a funnel with a query that one would write for the engine by hand. That query allows steps
+// at the same time in any order and reports nothing about the times.
 func BenchmarkFunnel(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)

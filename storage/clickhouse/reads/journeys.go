@@ -10,11 +10,11 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// journeyStart is the word by which the query names the start.
+// journeyStart is the value that stands for the start in the query's result.
 const journeyStart = "\x00"
 
-// Journeys returns the ways of the newest svc.JourneySessions visits that met the start, of at most
-// svc.FilteredDays. Values beyond the rows of a step stand together as others.
+// Journeys returns the paths of the newest svc.JourneySessions visits that met the start, within at most
+// svc.FilteredDays. Values beyond the rows of a step are combined as others.
 func (db *Store) Journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
 	key := fmt.Sprintf("journeys %s %s %q %q %d %d", scopeKey(q.AnalyticsScope, nil), q.Direction, q.Start.Kind, q.Start.Match, q.Steps, q.Rows)
 	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Journeys, error) { return db.journeys(ctx, q) })

@@ -10,9 +10,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// LiveVisits calls yield with every event of an environment since an instant,
-// with the number of its block, bots excluded, in no particular order, until yield
-// returns false.
+// LiveVisits calls yield with every event of an environment since a time and the number of the event's block, until
+// yield returns false. It excludes bots. The order is unspecified.
 func (db *Store) LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error {
 	args := clickhouse.Args{"environment": environment, "since": since}
 	return db.conn.Stream(ctx, "loading live visits", db.queries["live.Visits"], args, func(rows driver.Rows) (bool, error) {

@@ -12,10 +12,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// blocks are the blocks of a database.
+// blocks stores the blocks of a database.
 type blocks = block.Store
 
-// testDB is a database of a test, with what fills it.
+// testDB is a database for a test, with the store that fills it.
 type testDB struct {
 	*Store
 	*blocks
@@ -57,7 +57,7 @@ func ask[T any](t testing.TB, db *testDB, query string, args ...clickhouse.Args)
 	return clickhousetest.Ask[T](t, db.conn, query, args...)
 }
 
-// each returns how many of a test's random cases are tried: all, or every third with -short.
+// each returns the number of random cases that a test tries: all, or every third with -short.
 func each(cases int) int {
 	if testing.Short() {
 		return (cases + 2) / 3
@@ -65,8 +65,8 @@ func each(cases int) int {
 	return cases
 }
 
-// skipped reports whether a case of a table of combinations is left out: none, or five of six with -short. The
-// first of a table is always tried.
+// skipped reports whether a case of a table of combinations is skipped: no case, or five of six with -short. The first
+// case of a table is always tried.
 func skipped(number int) bool { return testing.Short() && number%6 != 0 }
 
 func exec(t testing.TB, db *testDB, statement string) {

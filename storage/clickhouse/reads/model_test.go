@@ -10,10 +10,10 @@ import (
 	"svc"
 )
 
-// model is the plain recomputation of every analytics read over rows in memory.
+// model is a plain recomputation of every analytics read over rows in memory.
 type model struct{ rows []svc.EventRow }
 
-// store inserts rows in blocks of a size.
+// store inserts rows in blocks of the given size.
 func store(t testing.TB, db *testDB, rows []svc.EventRow, size int) {
 	t.Helper()
 	for i := 0; i < len(rows); i += size {
@@ -98,7 +98,7 @@ func completes(e *svc.Event, goals []svc.Matcher) bool {
 	return slices.ContainsFunc(goals, func(g svc.Matcher) bool { return g.Matches(e.Name, e.Path) })
 }
 
-// bucketed groups the distinct answers of a question by the buckets of an interval.
+// bucketed groups the distinct results of a function by the buckets of an interval.
 func bucketed(rows []*svc.EventRow, w svc.Window, interval svc.Interval, of func(*svc.EventRow) string) map[int64]map[string]bool {
 	out := map[int64]map[string]bool{}
 	for _, r := range rows {

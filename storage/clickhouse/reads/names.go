@@ -12,10 +12,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Names returns a page of the catalogue of event names. With filters it covers at most
-// svc.FilteredDays and the events that pass them. A name's conversions are the goals that
-// its visitors completed in the window (contract 48); without goals there are none. Of a
-// masked read, names that differ only in what is hidden are one.
+// Names returns a page of the catalogue of event names. With filters it covers at most svc.FilteredDays and the events
+// that pass them. A name's conversions are the goals that its visitors completed in the window (contract 48); without
+// goals there are no conversions. In a masked read, names that differ only in their hidden parts are one name.
 func (db *Store) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	after := svc.EventNameKey{}
 	if q.After != nil {
@@ -64,7 +63,7 @@ func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 	return out, db.nameConversions(ctx, q, goals, out.Rows)
 }
 
-// named puts the name of an event, masked or not, in the places that a query leaves for it.
+// named replaces the placeholders for an event's name in a query, masked or not.
 func (db *Store) named(query string, masked bool) string {
 	name := "name"
 	if masked {
@@ -73,7 +72,7 @@ func (db *Store) named(query string, masked bool) string {
 	return strings.ReplaceAll(query, "$(name)", name)
 }
 
-// nameConversions fills in the conversions of rows.
+// nameConversions sets the conversions of rows.
 func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher, names []svc.EventName) error {
 	if len(goals) == 0 || len(names) == 0 {
 		return nil

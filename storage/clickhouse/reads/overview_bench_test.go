@@ -14,8 +14,8 @@ import (
 	"svc/storage/lru"
 )
 
-// busySite stores events of 30 days, two sessions out of three with a single visitor each
-// day, as a site with a visitor per twenty events has them.
+// busySite stores events of 30 days. Two sessions out of three have a visitor of their own each day, like a site with a
+// visitor per twenty events.
 func busySite(b testing.TB, db *testDB, events int, end time.Time) {
 	const perSession = 5
 	from := end.AddDate(0, 0, -60)

@@ -7,8 +7,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// byPerson returns the query that counts persons, and values of it: where no two visitors of the environment are one person, the one
-// that counts visitors, which reads less and answers the same.
+// byPerson returns the query that counts persons, and its values. If no two visitors of the environment are one person,
+// it returns the query that counts visitors, which reads less and gives the same answer.
 func (db *Store) byPerson(ctx context.Context, environment uint64, visitors, persons string) (string, clickhouse.Args, error) {
 	parts, args, err := db.persons.WhoIs(ctx, environment)
 	if err != nil || parts == nil {
@@ -17,7 +17,7 @@ func (db *Store) byPerson(ctx context.Context, environment uint64, visitors, per
 	return withPersons(db.queries[persons], parts), args, nil
 }
 
-// withPersons puts the queries that find who is one person in their places.
+// withPersons replaces the placeholders for the queries that map visitors to persons.
 func withPersons(query string, parts clickhouse.Queries) string {
 	for name, part := range parts {
 		query = strings.ReplaceAll(query, "$("+name+")", part)

@@ -1,24 +1,22 @@
 package reads
 
-// pieceKey names whole slots of an environment that are counted together: [from, to) in
-// seconds since 1970.
+// pieceKey identifies whole slots of an environment that are counted together: [from, to) in seconds since 1970.
 type pieceKey struct {
 	environment uint64
 	bots        bool
 	from, to    int64
-	// union marks the visitors of a whole window, beside those of a day that has the
-	// same ends.
+	// union marks the visitors of a whole window, to distinguish them from those of a day with the same ends.
 	union bool
 }
 
 // piece is the set of visitors and sessions in the slots of its key. It is immutable.
 type piece struct {
-	// events is the number of events that it was made of. Events are added, and expire by whole days;
-	// a piece with another number is read again.
+	// events is the number of events behind the piece. Events are only added, and expire by whole days. If the number
+	// differs, the piece is read again.
 	events   int64
 	visitors []uint64 // ascending
 	sessions uint64
-	// sessionSet holds the sessions, ascending, where the piece is a part of a day only.
+	// sessionSet has the sessions, ascending, if the piece covers only a part of a day.
 	sessionSet []uint64
 }
 
@@ -26,7 +24,7 @@ func (p *piece) bytes() int {
 	return 8 * (cap(p.visitors) + cap(p.sessionSet))
 }
 
-// knownPiece returns a piece if it is kept and covers exactly a number of events.
+// knownPiece returns a cached piece if it covers exactly the given number of events.
 func (db *Store) knownPiece(key pieceKey, events int64) *piece {
 	if p, known := db.pieces.Get(key); known && p.events == events {
 		return p
@@ -34,7 +32,7 @@ func (db *Store) knownPiece(key pieceKey, events int64) *piece {
 	return nil
 }
 
-// keepPiece keeps a piece in place of the one of its key.
+// keepPiece caches a piece. It replaces the previous piece of the key.
 func (db *Store) keepPiece(key pieceKey, p *piece) { db.pieces.Put(key, p, p.bytes()) }
 
 // union returns the distinct members of ascending sets, ascending.

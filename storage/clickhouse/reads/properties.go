@@ -11,8 +11,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Properties returns a page of the keys of the properties of events, counted over the newest svc.PropertyEvents
-// of the window, of which it covers at most svc.FilteredDays.
+// Properties returns a page of the keys of event properties, counted over the newest svc.PropertyEvents of the window.
+// It covers at most svc.FilteredDays.
 func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (svc.EventProperties, error) {
 	after := svc.EventPropertyKey{}
 	if q.After != nil {
@@ -61,7 +61,7 @@ func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, aft
 	return out, err
 }
 
-// shown puts keys and values, masked or not, in the places that a query leaves for them.
+// shown replaces the placeholders for keys and values in a query, masked or not.
 func (db *Store) shown(query string, masked bool) string {
 	key, value := "pair.1", "plain"
 	if masked {

@@ -12,7 +12,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestProperties counts the properties of a few events, by pages, of one name, and for those who may not see addresses.
+// TestProperties counts the properties of a few events: by pages, for one name, and for a caller that may not see
+// addresses.
 func TestProperties(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

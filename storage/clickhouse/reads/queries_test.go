@@ -48,7 +48,7 @@ func TestQueriesExplain(t *testing.T) {
 	}, func(name, text string) string { return withPersons(filled(db, c, steps, name, text), parts) })
 }
 
-// filled returns a query with samples in the places that it leaves for its caller.
+// filled returns a query with sample values for its placeholders.
 func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) string {
 	rows := db.queries["breakdown.Events"]
 	if strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.") {

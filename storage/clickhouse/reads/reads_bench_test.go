@@ -13,10 +13,9 @@ import (
 	"svc/storage/lru"
 )
 
-// BenchmarkReads measures breakdowns, rolling uniques and cohorts of 30 days. SVC_BENCH_EVENTS
-// is the number of events of the 60 days that are stored. Warm reads advance by a second
-// each; a cold one finds nothing in memory. The raw scan is the same question asked of the
-// rows of events.
+// BenchmarkReads measures breakdowns, rolling uniques and cohorts of 30 days. SVC_BENCH_EVENTS is the number of events
+// in the 60 days that are stored. Warm reads advance by a second each; a cold read finds nothing in memory. The raw
+// scan answers the same query from the rows of events.
 func BenchmarkReads(b *testing.B) {
 	events := 2_000_000
 	if n, err := strconv.Atoi(os.Getenv("SVC_BENCH_EVENTS")); err == nil {
@@ -94,7 +93,7 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-// forget empties what is kept of past days.
+// forget clears the caches of past days.
 func (db *testDB) forget() {
 	db.pieces = lru.New[pieceKey, *piece](pieceBytes)
 	db.ranks, db.rests = lru.New[rankKey, []ranked](rankBytes), lru.New[rankKey, *dayRest](restBytes)

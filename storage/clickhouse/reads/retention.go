@@ -10,11 +10,10 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Retention returns the cohorts of a window and how many of their members came back. A cohort is
-// the persons whose first-ever event, as any of their visitors, in the environment lies in the window and in the same period;
-// events before the window are read for that alone. With filters the read covers at most
-// svc.FilteredDays, and members are those with an event in their first period that passes; later
-// periods count events that pass.
+// Retention returns the cohorts of a window and how many of their members came back. A cohort has the persons with
+// their first-ever event in the environment, as any of their visitors, in the window and in the same period. Events
+// before the window are read only to find that first event. With filters the read covers at most svc.FilteredDays.
+// Members are then persons with a passing event in their first period, and later periods count passing events.
 func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
 	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
 	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Retention, error) {
@@ -54,7 +53,7 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 		if err := rows.Scan(&cohort, &period, &persons); err != nil {
 			return false, err
 		}
-		// A period before the cohort's is one in which a late event is not seen yet.
+		// A period before the cohort's means that a late event is not visible yet.
 		if from := int(cohort); int(period) >= from {
 			out.Cohorts[from].Periods[int(period)-from] = persons
 		}

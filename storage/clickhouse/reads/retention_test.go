@@ -86,7 +86,7 @@ func (m model) activeUsers(scope svc.AnalyticsScope) (out svc.ActiveUsers) {
 	return out
 }
 
-// rowFilters are the filters that look at nothing but the event itself.
+// rowFilters returns the filters that use only the event itself.
 func rowFilters() []svc.Filters {
 	return slices.DeleteFunc(filters(), func(f svc.Filters) bool {
 		return slices.ContainsFunc(f, func(f svc.Filter) bool { return f.Dimension == svc.DimEntryPath || f.Dimension == svc.DimExitPath })
@@ -167,7 +167,7 @@ func TestActiveUsers(t *testing.T) {
 			}
 			scope.Filters = f
 			want := (model{rows}).activeUsers(scope)
-			for range 2 { // the second time from memory
+			for range 2 { // the second time from the cache
 				got, err := db.ActiveUsers(deadline(t), scope)
 				if err != nil {
 					t.Fatal(err)
@@ -185,8 +185,8 @@ func TestActiveUsers(t *testing.T) {
 	}
 }
 
-// TestActiveUsersFollowInserts asks before and after every insert, so that what was kept
-// of past days meets data that changed.
+// TestActiveUsersFollowInserts reads before and after every insert, so that cached activity of past days meets changed
+// data.
 func TestActiveUsersFollowInserts(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Event.Ts.Compare(b.Event.Ts) })
@@ -212,7 +212,7 @@ func TestActiveUsersFollowInserts(t *testing.T) {
 	}
 }
 
-// TestNewcomersOfStoredEvents applies the migration to a store that has events already.
+// TestNewcomersOfStoredEvents applies the migration to a store that already has events.
 func TestNewcomersOfStoredEvents(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)

@@ -21,30 +21,29 @@ import (
 )
 
 const (
-	// savedVersion must be raised when the meaning of the saved counts changes in a way that the
-	// queries do not show.
+	// savedVersion must be incremented if the meaning of the saved counts changes without a change of the queries.
 	savedVersion = 1
-	// savedBytes bounds what is saved of visitors, of each kind, those used last first. The
-	// values of dimensions are saved as a whole; the file takes less for them than the memory.
+	// savedBytes limits the saved sets of visitors, separately for each kind. The most recently used ones come first.
+	// The values of dimensions are all saved; they take less space in the file than in memory.
 	savedBytes = 48 << 20
-	// maxSaved bounds what is loaded, with room for the encoding.
+	// maxSaved limits the size of a loaded file, with room for the encoding.
 	maxSaved = 2 * (rankBytes + 2*savedBytes)
 )
 
-// savedHeader names the store and the queries of a save.
+// savedHeader identifies the store and the queries of a save.
 type savedHeader struct {
 	Store   string
 	Queries [sha256.Size]byte
 }
 
-// saved is one cached value of a save: one of its members is set.
+// saved is one cached value of a save. Exactly one of its members is set.
 type saved struct {
 	Day  *savedDay
 	Rank *savedRank
 	Past *savedPast
 }
 
-// savedDay is a piece of the day cache.
+// savedDay is a piece of the cache of days.
 type savedDay struct {
 	Environment      uint64
 	Bots, Union      bool
@@ -53,7 +52,7 @@ type savedDay struct {
 	Visitors         []byte // eight little-endian bytes each
 }
 
-// savedRank holds the sums of a dimension's values on one day.
+// savedRank has the sums of a dimension's values on one day.
 type savedRank struct {
 	Environment                        uint64
 	Bots                               bool
@@ -72,11 +71,10 @@ type savedPast struct {
 	From, To, Events int64
 	Visitors         []byte // eight little-endian bytes each
 	Days             []uint32
-	Gaps             []uint64 // day, day before and visitors of each
+	Gaps             []uint64 // day, day before and visitors of each gap
 }
 
-// SaveDays writes the cached counts of past days, so that the first reads after a restart need not
-// count them again.
+// SaveDays writes the cached counts of past days, so that the first reads after a restart need not recount them.
 func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 	header, err := db.savedHeader(ctx)
 	if err != nil {
@@ -88,7 +86,7 @@ func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("writing the header: %w", err)
 	}
 	things := slices.Concat(savePieces(db.pieces), saveRanks(db.ranks), savePast(db.past))
-	slices.Reverse(things) // what was used last is loaded last
+	slices.Reverse(things) // the most recently used value must be loaded last
 	for _, thing := range things {
 		if err := encoder.Encode(thing); err != nil {
 			return fmt.Errorf("writing past days: %w", err)
@@ -100,9 +98,8 @@ func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// LoadDays reads what SaveDays wrote. It takes nothing and fails if a save is damaged, or is of
-// another store or of another version of the program. Every read detects what has changed in the
-// store since, as without a save.
+// LoadDays reads the output of SaveDays. It fails and loads nothing if a save is damaged, or comes from another store
+// or another version of the program. Every read detects later changes in the store, as it does without a save.
 func (db *Store) LoadDays(ctx context.Context, r io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(r, maxSaved))
 	if err != nil {
@@ -135,7 +132,7 @@ func (db *Store) LoadDays(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// savedHeader returns the header of a save of this store by this program.
+// savedHeader returns the header for saves of this store by this program.
 func (db *Store) savedHeader(ctx context.Context) (savedHeader, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%d\n", savedVersion)
@@ -156,7 +153,7 @@ func (db *Store) savedHeader(ctx context.Context) (savedHeader, error) {
 	return header, nil
 }
 
-// recall puts one value back into its cache.
+// recall puts one saved value into its cache.
 func (db *Store) recall(thing *saved) {
 	switch {
 	case thing.Day != nil:
@@ -186,8 +183,8 @@ func (db *Store) recall(thing *saved) {
 	}
 }
 
-// savePieces returns the pieces of whole days, those used last first. Parts of days are left
-// out, because their key is outdated within a quarter of an hour.
+// savePieces returns the pieces of whole days, the most recently used first. It omits parts of days, because their key
+// becomes obsolete within a quarter of an hour.
 func savePieces(m *lru.Cache[pieceKey, *piece]) (out []saved) {
 	room := savedBytes
 	for k, p := range m.All() {
@@ -237,7 +234,7 @@ func savePast(m *lru.Cache[pastKey, *past]) (out []saved) {
 	return out
 }
 
-// packed is the reverse of numbers.
+// packed is the inverse of numbers.
 func packed(members []uint64) []byte {
 	out := make([]byte, 0, 8*len(members))
 	for _, member := range members {

@@ -13,7 +13,7 @@ import (
 	"svc/storage/lru"
 )
 
-// answers asks what is kept of past days.
+// answers runs the reads that cache past days.
 func answers(t *testing.T, db *testDB, scope svc.AnalyticsScope) []any {
 	t.Helper()
 	var out []any
@@ -31,13 +31,13 @@ func answers(t *testing.T, db *testDB, scope svc.AnalyticsScope) []any {
 	return append(out, overview, active)
 }
 
-// kinds counts what is in the memory.
+// kinds counts the cached values by kind.
 func kinds(db *testDB) map[string]int {
 	return map[string]int{"days": count(db.pieces), "ranks": count(db.ranks), "past": count(db.past)}
 }
 
-// TestMemoryOutlivesTheProcess checks that everything kept is saved, that the answers
-// from it are those that were counted, and that it gives way to events that came later.
+// TestMemoryOutlivesTheProcess checks that everything cached is saved, that answers from it equal the counted ones, and
+// that later events replace it.
 func TestMemoryOutlivesTheProcess(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	half := len(rows) / 2
@@ -122,7 +122,7 @@ func TestMemoryRefusesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// count returns how many values a cache keeps.
+// count returns the number of values in a cache.
 func count[K comparable, V any](c *lru.Cache[K, V]) (n int) {
 	for range c.All() {
 		n++
@@ -130,7 +130,7 @@ func count[K comparable, V any](c *lru.Cache[K, V]) (n int) {
 	return n
 }
 
-// dropParts forgets the pieces that are a part of a day.
+// dropParts drops the pieces that cover a part of a day.
 func dropParts(db *testDB) {
 	kept := lru.New[pieceKey, *piece](pieceBytes)
 	pieces := maps.Collect(db.pieces.All())

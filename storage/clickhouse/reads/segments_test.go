@@ -10,14 +10,14 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestReadsOfASegment counts the events of the people of segments. Ada and Bob used one device, one after the other, so its
-// events belong to both of them in turn.
+// TestReadsOfASegment counts the events of the people of segments. Ada and Bob used one device, one after the other, so
+// its events belong to each of them in turn.
 func TestReadsOfASegment(t *testing.T) {
 	db := open(t)
 	start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	block := db.NewBlock()
 	for i, one := range []struct{ name, distinct, anonymous string }{
-		{svc.PageView, "", "device"}, // Ada, as she tells next
+		{svc.PageView, "", "device"}, // Ada, who identifies herself next
 		{svc.IdentifyEvent, "ada", "device"},
 		{svc.PageView, "", "device"},
 		{"order", "ada", ""},

@@ -11,10 +11,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Timeseries returns a metric of a window in buckets, quiet ones included. In hours,
-// visitors and sessions are those active in the hour; in days and longer buckets they
-// are sums over local days, so that the points add up to the overview. With filters the
-// series covers at most svc.FilteredDays.
+// Timeseries returns a metric of a window in buckets, including empty ones. In hours, visitors and sessions are the
+// ones active in the hour. In days and longer buckets they are sums over local days, so that the points add up to the
+// overview. With filters the series covers at most svc.FilteredDays.
 func (db *Store) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
 	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.Series, error) {
@@ -46,8 +45,7 @@ func (db *Store) series(ctx context.Context, scope svc.AnalyticsScope, metric sv
 	return out, nil
 }
 
-// values returns a metric by the beginnings of hours or local days; quiet ones may be
-// missing.
+// values returns a metric by the start of each hour or local day. Empty ones may be missing.
 func (db *Store) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []svc.Matcher) (map[int64]float64, error) {
 	if metric == svc.MetricConversions {
 		conversions, err := db.conversions(ctx, scope, goals, buckets)
@@ -78,7 +76,7 @@ func (db *Store) values(ctx context.Context, scope svc.AnalyticsScope, metric sv
 	return out, err
 }
 
-// measureOf returns the name of the query part that measures a metric of filtered events.
+// measureOf returns the name of the query part that computes a metric of filtered events.
 func measureOf(metric svc.Metric) string {
 	switch metric {
 	case svc.MetricVisitors:
@@ -92,8 +90,8 @@ func measureOf(metric svc.Metric) string {
 	return "measure.Events"
 }
 
-// filteredValues returns a metric of the events that pass the scope's filters by the
-// beginnings of buckets. The window is capped already.
+// filteredValues returns a metric of the events that pass the scope's filters, by the start of each bucket. The window
+// must be capped already.
 func (db *Store) filteredValues(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time) (map[int64]float64, error) {
 	c, err := db.where(ctx, scope)
 	if err != nil {
@@ -112,7 +110,7 @@ func (db *Store) filteredValues(ctx context.Context, scope svc.AnalyticsScope, m
 	return out, err
 }
 
-// bucketCounts counts at least what a metric needs, without filters.
+// bucketCounts computes at least the counts that a metric needs, without filters.
 func (db *Store) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval) (windowCounts, error) {
 	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
 	switch {

@@ -7,13 +7,11 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// slot is the step of the aggregates. Midnights and full hours of all time zones in use
-// fall on its borders.
+// slot is the granularity of the aggregates. Midnights and full hours of all time zones in use lie on its boundaries.
 const slot = 15 * time.Minute
 
-// span cuts a window into whole slots and the partial slots at its two ends: raw events
-// count in [from, headTo) and [tailFrom, to), slots in [wholeFrom, wholeTo). Any of the
-// three may be empty.
+// span divides a window into whole slots and the partial slots at its two ends. Raw events count in [from, headTo) and
+// [tailFrom, to), slots in [wholeFrom, wholeTo). Any of the three ranges may be empty.
 type span struct {
 	from, headTo       time.Time
 	wholeFrom, wholeTo time.Time
@@ -32,8 +30,7 @@ func spanOf(from, to time.Time) span {
 	return s
 }
 
-// scopeArguments returns the values that most analytics queries take, for a window that may be a
-// part of the scope's.
+// scopeArguments returns the values that most analytics queries take. The window may be a part of the scope's window.
 func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args {
 	s := spanOf(window.From, window.To)
 	return environmentArguments(scope).With(clickhouse.Args{
@@ -51,5 +48,5 @@ func environmentArguments(scope svc.AnalyticsScope) clickhouse.Args {
 	return clickhouse.Args{"environment": scope.Environment.Number, "bots": bots}
 }
 
-// localDays returns the beginnings of the local days that a window touches.
+// localDays returns the starts of the local days that a window touches.
 func localDays(w svc.Window) []time.Time { return w.Buckets(svc.Day) }

@@ -12,26 +12,25 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// pieceBytes bounds what the visitors of past days may take in memory.
+// pieceBytes limits the memory of the cached visitors of past days.
 const pieceBytes = 64 << 20
 
-// Store answers questions about events. Its methods may be called from any number of
-// goroutines at the same time.
+// Store answers queries about events. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
-	// persons tells who is one person, and who is in a segment.
+	// persons maps visitors to persons and persons to segments.
 	persons *people.Store
 	pieces  *lru.Cache[pieceKey, *piece]
 	ranks   *lru.Cache[rankKey, []ranked]
 	rests   *lru.Cache[rankKey, *dayRest]
 	past    *lru.Cache[pastKey, *past]
 	todays  *lru.Cache[todayKey, *today]
-	// asked are the environments that reads asked for, by their numbers.
+	// asked has the numbers of the environments that reads have requested.
 	asked *lru.Cache[uint64, struct{}]
 }
 
-// askedBytes bounds the environments that are known to be asked for to some 20,000.
+// askedBytes limits the number of requested environments that are remembered, to some 20,000.
 const askedBytes = 4 << 20
 
 // New returns the reads of a database.
@@ -51,15 +50,14 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	}, nil
 }
 
-// quiet returns the store for work that nobody waits for. What it counts is kept where db
-// keeps it.
+// quiet returns the store for background work. It shares the caches of db.
 func (db *Store) quiet() *Store {
 	quiet := *db
 	quiet.conn = db.conn.Quiet()
 	return &quiet
 }
 
-// Forget drops what is kept in memory of environments, whose rows were changed.
+// Forget drops the cached data of environments with changed rows.
 func (db *Store) Forget(environments []uint64) {
 	named := func(environment uint64) bool { return slices.Contains(environments, environment) }
 	db.pieces.Drop(func(key pieceKey) bool { return named(key.environment) })

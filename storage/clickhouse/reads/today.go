@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// todayBytes bounds the memory of present days.
+	// todayBytes limits the memory of the cached current days.
 	todayBytes = 160 << 20
-	// maxTodayEvents is the number of events from which a present day is not kept.
+	// maxTodayEvents is the number of events above which a current day is not cached.
 	maxTodayEvents = 5_000_000
-	// todayTries is how often the read of a day is continued until all of its events are known; a
-	// block may be stored between the two halves of a read.
+	// todayTries is how often the read of a day is repeated until all of its events are known. A block may be stored
+	// between the two halves of a read.
 	todayTries = 3
-	// overlap bounds how much earlier than the newest event of a day an event may have arrived that
-	// is stored after it. An earlier one costs a recount.
+	// overlap limits how late events may be stored: a later block may have events that arrived at most this long before
+	// the day's newest event. An earlier arrival costs a recount.
 	overlap = time.Minute
 )
 
-// todayKey names a present local day, of one dimension.
+// todayKey identifies a current local day and a dimension.
 type todayKey struct {
 	environment uint64
 	bots        bool
@@ -33,55 +33,56 @@ type todayKey struct {
 	from, to    int64
 }
 
-// today holds the sums of a dimension's values on the present local day. It grows by the blocks
-// that were stored since its last read. It is complete if it has as many events and bounces as the
-// store: the events of the present day are only added.
+// today has the sums of a dimension's values on the current local day. It grows by the blocks that were stored since
+// its last read. Events of the current day are only added, so today is complete if it has as many events and bounces as
+// the store.
 type today struct {
-	// turn holds a token while a read adds to the day.
+	// turn holds a token while a read extends the day.
 	turn    chan struct{}
 	counted todayCount
-	// events and bounces count the events that were read, and the bounces that they add up to.
+	// events is the number of events that were read, and bounces the sum of their bounces.
 	events, bounces int64
-	// blocks are those that a read may meet again, with the arrival of the latest event of each;
-	// events that arrived before since are not read again. Both are in milliseconds.
+	// blocks has the blocks that a read may meet again, with the arrival of the latest event of each. Events that
+	// arrived before since are not read again. Both are in milliseconds.
 	blocks map[uint64]int64
 	since  int64
-	// latest is the time of the latest event or beginning of a session that was counted.
+	// latest is the latest time of a counted event or session start.
 	latest int64
-	// rows and changes belong to instants that no read has reached yet.
+	// rows and changes belong to times that no read has reached yet.
 	rows    []todayRow
 	changes []todayChange
 }
 
 // todayCount adds up the values of a day.
 type todayCount interface {
-	// add counts what a block adds to a value or a session.
+	// add counts the addition of a block to a value or a session.
 	add(r *todayRow)
-	// change adds to the balance of a session that began on the day: above zero, it bounces.
+	// change adds to the balance of a session that began on the day. The session bounces while its balance is above
+	// zero.
 	change(session uint64, by int64)
 	ranked() []ranked
-	// size is about what it takes in memory.
+	// size returns the approximate memory use.
 	size() int
 }
 
-// todayRow is the addition of new blocks to a value, or to a session if values mark sessions.
+// todayRow is the addition of new blocks to a value, or to a session if the dimension marks sessions.
 type todayRow struct {
-	at                 int64 // milliseconds; zero within the window of the read
+	at                 int64 // milliseconds; zero if within the window of the read
 	value, place       string
 	views              uint64
 	visitors, sessions []uint64
 }
 
-// todayChange is the change that a block makes to the bounce of a session.
+// todayChange is the change of a session's bounce balance by a block.
 type todayChange struct {
 	began   int64
 	session uint64
 	by      int64
 }
 
-// rankToday returns the values of the local day on which a window ends, from its first instant on;
-// the cut is the day, with all that the store has of it. It returns errElsewhere if the day is too
-// large to be kept, or was already counted beyond the end of the window.
+// rankToday returns the values of the local day on which a window ends, from the start of the day. The cut is the day,
+// with the sums of everything in the store. It returns errElsewhere if the day is too large for the cache, or was
+// already counted beyond the end of the window.
 func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	if c.sums.events > maxTodayEvents {
 		return nil, errElsewhere
@@ -125,18 +126,18 @@ func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return nil, errElsewhere
 }
 
-// whole reports whether everything that the store had is counted. Events that were stored during
-// the read may be counted already.
+// whole reports whether everything that the store had is counted. Events that were stored during the read may also be
+// counted.
 func (t *today) whole(all sums) bool {
 	return t.events > all.events || t.events == all.events && t.bounces == all.bounces
 }
 
-// marksSessions reports whether a dimension's values mark sessions by one of their page views.
+// marksSessions reports whether a dimension marks a session by one of its page views.
 func marksSessions(dimension svc.Dimension) bool {
 	return dimension == svc.DimEntryPath || dimension == svc.DimExitPath
 }
 
-// newTodayCount returns the count of a day without events.
+// newTodayCount returns an empty count.
 func newTodayCount(dimension svc.Dimension) todayCount {
 	if marksSessions(dimension) {
 		return newTodayMarks(dimension == svc.DimExitPath)
@@ -144,7 +145,7 @@ func newTodayCount(dimension svc.Dimension) todayCount {
 	return newTodayValues()
 }
 
-// forget clears the day.
+// forget resets the day.
 func (t *today) forget(dimension svc.Dimension) {
 	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
 }
@@ -173,7 +174,7 @@ func (db *Store) readToday(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return nil
 }
 
-// markToday returns the query of the sessions that were marked by their Entry or Exit.
+// markToday returns the query of the sessions, marked by their Entry or Exit.
 func (db *Store) markToday(mark string) string {
 	return strings.NewReplacer("$(mark)", db.queries["mark."+mark], "$(place)", db.queries["mark."+mark+"Place"]).Replace(db.queries["today.Marks"])
 }
@@ -192,12 +193,12 @@ func (t *today) unforgotten() []uint64 {
 	return numbers
 }
 
-// todayMore holds what the store has beyond the last read.
+// todayMore has the additions to the store since the last read.
 type todayMore struct {
 	rows            []todayRow
 	changes         []todayChange
 	events, bounces int64
-	blocks          map[uint64]int64 // their arrivals
+	blocks          map[uint64]int64 // arrival of the latest event by block
 	// latest is the time of the latest event within the window.
 	latest int64
 }
@@ -227,8 +228,8 @@ func (m *todayMore) scan(rows driver.Rows) (bool, error) {
 	return true, err
 }
 
-// note remembers the blocks that were read. Blocks without a number arrived before recent, so that
-// nothing that arrived before it may be read again.
+// note records the blocks that were read. Blocks with number 0 arrived before recent, so nothing that arrived before
+// recent may be read again.
 func (t *today) note(more *todayMore, recent int64) {
 	newest := t.since + overlap.Milliseconds()
 	for block, arrived := range more.blocks {
@@ -245,7 +246,7 @@ func (t *today) note(more *todayMore, recent int64) {
 	t.bounces += more.bounces
 }
 
-// take counts the blocks that were read, up to an instant in milliseconds.
+// take counts the rows and changes that were read, up to a time in milliseconds.
 func (t *today) take(more *todayMore, to int64) {
 	t.latest = max(t.latest, more.latest)
 	t.rows, t.changes = append(t.rows, more.rows...), append(t.changes, more.changes...)

@@ -2,7 +2,7 @@ package reads
 
 import "unique"
 
-// todayValues counts the values of a dimension. A session may show several.
+// todayValues counts the values of a dimension. A session may show several values.
 type todayValues struct {
 	values   map[string]*valueToday
 	sessions map[uint64]*sessionToday
@@ -15,8 +15,7 @@ type valueToday struct {
 	views, bounces     uint64
 }
 
-// sessionToday is a session with the values that it showed. It bounces while its balance
-// is above zero.
+// sessionToday is a session with the values that it showed. It bounces while its balance is above zero.
 type sessionToday struct {
 	balance int64
 	values  []*valueToday
@@ -87,37 +86,35 @@ func (t *todayValues) ranked() []ranked {
 	return out
 }
 
-// size counts every session of a value with its visitor and its place among the values of
-// the session.
+// size counts every session of a value, with its visitor and its entry in the session's list of values.
 func (t *todayValues) size() int {
 	const perMember, perSession, perValue = 48, 80, 300
 	return perMember*t.members + perSession*len(t.sessions) + perValue*len(t.values)
 }
 
-// todayMarks counts sessions by the path of the page view at which they were entered, or
-// left where last is set.
+// todayMarks counts sessions by the path of their entry page view, or of their exit page view if last is set.
 type todayMarks struct {
 	last     bool
 	sessions map[uint64]*markToday
 	totals   map[unique.Handle[string]]*ranked
-	visitors map[visitorMark]int // the sessions of a visitor with a mark
+	visitors map[visitorMark]int // number of sessions of a visitor with a mark
 }
 
-// marked is a session with its mark, empty if it has no page view, and its page views.
+// marked is a session with its mark and its page views. The mark is empty if the session has no page view.
 type marked struct {
 	value   unique.Handle[string]
 	visitor uint64
 	viewed  uint64
 }
 
-// visitorMark is a visitor who has a session with a mark.
+// visitorMark is a visitor with a session that has a mark.
 type visitorMark struct {
 	value   unique.Handle[string]
 	visitor uint64
 }
 
-// markToday is a session with its mark, the empty one where it has no page view yet, and
-// the place of that page view among the events.
+// markToday is a session with its mark, and the position of the marking page view among the events. The mark is empty
+// if the session has no page view yet.
 type markToday struct {
 	marked
 	place   string
@@ -157,8 +154,7 @@ func (t *todayMarks) change(session uint64, by int64) {
 	t.count(s, 1)
 }
 
-// count adds a session to the sums of its mark, or subtracts it. Subtractions are unsigned numbers
-// that wrap around.
+// count adds a session to the sums of its mark, or subtracts it. A subtraction is an unsigned number that wraps around.
 func (t *todayMarks) count(s *markToday, times int) {
 	if s.value == unique.Make("") {
 		return

@@ -11,10 +11,9 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestTodayFollowsBlocks breaks a day down again and again while its blocks arrive. Some
-// reads end before events that are stored already, and some go back in time. Where blocks
-// bring their events in the order of arrival no day is counted twice; where they come long
-// after that it is.
+// TestTodayFollowsBlocks breaks a day down repeatedly while its blocks arrive. Some reads end before events that are
+// already stored, and some go back in time. If blocks bring their events in the order of arrival, no day is counted
+// twice. If they come long after that, it is.
 func TestTodayFollowsBlocks(t *testing.T) {
 	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for name, ordered := range map[string]bool{"in the order of arrival": true, "long after their arrival": false} {
@@ -54,8 +53,7 @@ func TestTodayFollowsBlocks(t *testing.T) {
 	}
 }
 
-// TestTodayKeepsZeros marks sessions of very many visitors, so that among their numbers
-// are some whose last bytes are zero.
+// TestTodayKeepsZeros marks sessions of very many visitors, so that some of their numbers end with zero bytes.
 func TestTodayKeepsZeros(t *testing.T) {
 	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	const sessions = 3000

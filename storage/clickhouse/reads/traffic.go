@@ -14,15 +14,15 @@ import (
 
 // cut is a run of whole slots within one bucket of one window.
 type cut struct {
-	window   int // which of the windows
+	window   int // index of the window
 	bucket   int64
 	from, to int64 // in seconds since 1970
-	whole    bool  // the cut is the whole bucket
+	whole    bool  // the cut covers the whole bucket
 	sums     sums
 	piece    *piece
 }
 
-// sums are the counts of traffic.
+// sums are the sums of traffic.
 type sums struct{ events, pageviews, bounces, lasted int64 }
 
 // end is a partial slot at an end of a window.
@@ -32,23 +32,22 @@ type end struct {
 	from, to time.Time
 }
 
-// visit records that a visitor was active at an end of a window, in a session.
+// visit records that a visitor was active in a session at an end of a window.
 type visit struct {
 	end              end
 	visitor, session uint64
 }
 
-// traffic holds the known sums of adjacent windows without filters: the sums of their cuts
-// that hold events, those of their ends, and who was active at the ends.
+// traffic has the sums of adjacent windows without filters: the sums of their cuts with events, the sums of their ends,
+// and the visits at the ends.
 type traffic struct {
 	cuts   []cut
 	ends   map[end]sums
 	visits []visit
 }
 
-// readTraffic reads the traffic of one window, or of one and the one that begins where it ends.
-// Buckets are those of an interval in the windows' time zone. If stays is false, the ends lack
-// bounces and durations.
+// readTraffic reads the traffic of one window, or of two adjacent windows. Buckets belong to an interval in the
+// windows' time zone. If stays is false, the ends lack bounces and durations.
 func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval, stays bool) (traffic, error) {
 	var t traffic
 	cuts, ends := cutWindows(windows, interval)
@@ -65,8 +64,7 @@ func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, wind
 	return t, err
 }
 
-// cutWindows returns the whole slots of windows, by bucket, and their partial slots, both
-// in order.
+// cutWindows returns the whole slots of windows by bucket, and their partial slots. Both are in order.
 func cutWindows(windows []svc.Window, interval svc.Interval) (cuts []cut, ends []end) {
 	for i, w := range windows {
 		s := spanOf(w.From, w.To)
@@ -89,12 +87,12 @@ func cutWindows(windows []svc.Window, interval svc.Interval) (cuts []cut, ends [
 	return cuts, ends
 }
 
-// readCuts returns the cuts that hold events, with their sums.
+// readCuts returns the cuts that have events, with their sums.
 func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) ([]cut, error) {
 	if len(cuts) == 0 {
 		return nil, nil
 	}
-	// A border where a cut ends and none begins excludes the slots after it from the cut.
+	// A border at the end of a cut, if the next cut does not begin there, excludes the slots after it from the cut.
 	var borders []time.Time
 	for i, c := range cuts {
 		if i > 0 && cuts[i-1].to < c.from {
@@ -113,8 +111,8 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 	return full, err
 }
 
-// sumTraffic adds up the whole slots of a span between borders, by the beginnings of what they cut out. The panels of a page need
-// the same at once, so the answer is shared and must not be changed.
+// sumTraffic adds up the whole slots of a span between borders, by the start of each range. The panels of a page need
+// the same sums at the same time, so callers share the answer and must not change it.
 func (db *Store) sumTraffic(ctx context.Context, scope svc.AnalyticsScope, borders []time.Time, from, to int64) (map[int64]sums, error) {
 	args := environmentArguments(scope).With(clickhouse.BucketArgs(borders)).With(clickhouse.Args{"whole_from": from, "whole_to": to})
 	key := fmt.Sprintf("traffic %v", args)
@@ -130,10 +128,10 @@ func (db *Store) sumTraffic(ctx context.Context, scope svc.AnalyticsScope, borde
 	})
 }
 
-// maxEnds is the number of partial slots that traffic.Ends takes.
+// maxEnds is the number of partial slots that traffic.Ends accepts.
 const maxEnds = 4
 
-// readEnds returns the sums of partial slots and who was active in them.
+// readEnds returns the sums of partial slots and the visits in them.
 func (db *Store) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end, stays bool) (map[end]sums, []visit, error) {
 	totals := make(map[end]sums, len(ends))
 	if len(ends) == 0 {
@@ -168,7 +166,7 @@ func (s sums) plus(other sums) sums {
 	return sums{s.events + other.events, s.pageviews + other.pageviews, s.bounces + other.bounces, s.lasted + other.lasted}
 }
 
-// endArguments returns the values of traffic.Ends for partial slots in order.
+// endArguments returns the values of traffic.Ends for partial slots, in order.
 func endArguments(ends []end) clickhouse.Args {
 	begins := make([]int64, len(ends))
 	args := clickhouse.Args{}

@@ -8,8 +8,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestUpgradeOfHashes stores rows with the tables as they were before the hashes of visitors
-// and sessions stood beside events, and reads them, and later ones, with today's.
+// TestUpgradeOfHashes stores rows with the tables as they were before they had the hashes of visitors and sessions. It
+// reads these rows, and later ones, with the current tables.
 func TestUpgradeOfHashes(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	first, err := os.ReadFile("../migrations/20261120_01_events.sql")
@@ -30,7 +30,7 @@ func TestUpgradeOfHashes(t *testing.T) {
 	clickhousetest.ExecAll(t, db.conn, string(first))
 	half := len(rows) / 2
 	store(t, db, rows[:half], half)
-	openNamed(t, db.conn.Database()) // with today's tables
+	openNamed(t, db.conn.Database()) // with the current tables
 	b := db.NewBlock()
 	for n := half; n < len(rows); n++ {
 		b.Append(&rows[n])
@@ -43,7 +43,7 @@ func TestUpgradeOfHashes(t *testing.T) {
 		}
 		for _, f := range filters() {
 			scope := scopes(t, rows)[1]
-			// The visits of bots under way at the upgrade count twice: they became visits of their own.
+			// Visits of bots that were under way at the upgrade count twice, because they became separate visits.
 			scope.Filters, scope.IncludeBots = f, false
 			got, err := db.Overview(deadline(t), scope, nil)
 			if err != nil {

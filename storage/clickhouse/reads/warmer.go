@@ -12,49 +12,46 @@ import (
 )
 
 const (
-	// warmEvery is how long a warmer rests between rounds. Within it, a day that has ended or an
-	// event that came late is noticed.
+	// warmEvery is the pause of a warmer between rounds. Within it the warmer notices a day that has ended or a late
+	// event.
 	warmEvery = 10 * time.Minute
-	// restFactor is how much longer than its statement a warmer rests after it, so that it uses a
-	// quarter of one processor at most.
+	// restFactor is the ratio of a warmer's pause after a statement to the duration of the statement. A warmer thus
+	// uses at most a quarter of one CPU.
 	restFactor = 3
-	// giveWay bounds how long a warmer waits for running reads and inserts.
+	// giveWay limits how long a warmer waits for running reads and inserts.
 	giveWay = 2 * time.Second
-	// giveWayStep is how often it checks whether they have ended.
+	// giveWayStep is how often it checks whether the reads and inserts have ended.
 	giveWayStep = 20 * time.Millisecond
-	// warmedEvents is the number of events from which a statement of a warmer counts no further
-	// day.
+	// warmedEvents is the maximum number of events of one statement of a warmer, unless it covers only one day.
 	warmedEvents = 1_000_000
-	// edgeEvents is the number of events of a day from which a warmer counts the part of it at
-	// an end of a window; fewer are read in some milliseconds.
+	// edgeEvents is the minimum number of events of a day for which a warmer counts the parts at the ends of windows.
+	// Fewer events are read in some milliseconds.
 	edgeEvents = 50_000
-	// warmedShare is the part of the cache of ranks that a warmer fills, in percent, and askedShare the
-	// same for environments that somebody asked for. The rest is left to what is asked for.
+	// warmedShare is the part of a cache that a warmer fills, in percent. askedShare is the same for environments that
+	// users have requested. The rest is left to reads.
 	warmedShare = 75
 	askedShare  = 90
 )
 
-// warmedSpans are how many days back a warmer counts for all targets before it goes on to the
-// next span.
+// warmedSpans returns numbers of days. A warmer counts that many days back for all targets before it goes on to the
+// next number.
 func warmedSpans() []int { return []int{31, 366} }
 
-// warmedWindows are the windows whose beginnings a warmer counts.
+// warmedWindows returns the windows for which a warmer counts the first day.
 func warmedWindows() []string { return []string{"24h", "7d", "14d", "30d", "90d", "12m"} }
 
-// Target is an environment whose days are counted, with the time zone of its days.
+// Target is an environment to count, with the time zone of its days.
 type Target struct {
 	Environment svc.Environment
 	Location    *time.Location
 }
 
-// Warmer counts past days for every dimension, the newest first, before anybody asks, so that no
-// read of a dashboard waits for it. It runs one statement at a time, with one thread, gives way to
-// reads and inserts, and rests three times as long as it worked. Its results are in the same caches
-// as those of reads; a day whose events have changed is counted again in the next round.
+// Warmer counts past days for every dimension in advance, the newest first, so that no read of a dashboard waits for
+// it. It runs one statement at a time with one thread, yields to reads and inserts, and rests three times as long as it
+// worked. It fills the caches that reads use. A day with changed events is counted again in the next round.
 type Warmer struct {
 	Store *Store
-	// Targets returns whose days are counted; one without events costs a small statement a
-	// round.
+	// Targets returns the targets to count. A target without events costs a small statement per round.
 	Targets func() []Target
 	// Busy reports whether inserts wait for the engine.
 	Busy func() bool
@@ -76,8 +73,8 @@ func (k *Warmer) Run(ctx context.Context) error {
 	})
 }
 
-// rounds has warm count the days of every target, span by span, round after round. A target that
-// fails is left for the next round.
+// rounds calls warm for every target, span by span, round after round. A target that fails is tried again in the next
+// round.
 func (k *Warmer) rounds(ctx context.Context, warm func(context.Context, Target, int) error) error {
 	for {
 		for _, days := range warmedSpans() {
@@ -96,8 +93,8 @@ func (k *Warmer) rounds(ctx context.Context, warm func(context.Context, Target, 
 	}
 }
 
-// inTurn yields the targets that were asked for, the last one first, and the others while the cache
-// has room for them.
+// inTurn yields the targets that users have requested, the latest first. It then yields the others while the cache has
+// room for them.
 func (k *Warmer) inTurn() iter.Seq[Target] {
 	targets := map[uint64]Target{}
 	all := k.Targets()
@@ -120,8 +117,8 @@ func (k *Warmer) inTurn() iter.Seq[Target] {
 	}
 }
 
-// pace runs a statement once no read and no insert is running, and rests after it. It returns the
-// error of ctx when that has ended.
+// pace runs a statement once no read and no insert is running, and rests after it. It returns the error of ctx if ctx
+// has ended.
 func (k *Warmer) pace(ctx context.Context, work func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -139,7 +136,7 @@ func (k *Warmer) pace(ctx context.Context, work func() error) error {
 	return err
 }
 
-// rest waits, and returns false if ctx ends.
+// rest waits. It returns false if ctx ends.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -155,7 +152,7 @@ type warming struct {
 	db     *Store
 	target Target
 	now    time.Time
-	// edge is the number of events of a day from which its parts are counted.
+	// edge is the minimum number of events of a day for which its parts are counted.
 	edge int64
 	// share is the part of the caches that may be filled, in percent.
 	share int
@@ -163,8 +160,8 @@ type warming struct {
 	pace func(context.Context, func() error) error
 }
 
-// warm computes and caches what is missing of the last days: the values of all dimensions on
-// days that are over, the edges of windows within a day, today so far, and the rolling uniques.
+// warm computes and caches missing data of the last days: the values of all dimensions on past days, the ends of
+// windows within a day, the current day so far, and the rolling uniques.
 func (k *warming) warm(ctx context.Context, days int) error {
 	today := svc.Day.Floor(k.now.In(k.target.Location))
 	scope := k.scope(svc.Day.Floor(today.AddDate(0, 0, -days)), k.now)
@@ -188,12 +185,12 @@ func (k *warming) warm(ctx context.Context, days int) error {
 	}))...)
 }
 
-// scope is the target in a window.
+// scope returns the scope of the target in a window.
 func (k *warming) scope(from, to time.Time) svc.AnalyticsScope {
 	return svc.AnalyticsScope{Environment: k.target.Environment, Window: svc.Window{From: from, To: to, Location: k.target.Location, Interval: svc.Day}}
 }
 
-// cuts returns the days of a scope that hold events.
+// cuts returns the days of a scope that have events.
 func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cut, err error) {
 	err = k.pace(ctx, func() (err error) {
 		cuts, err = k.db.readCuts(ctx, scope, cutDays(scope.Window))
@@ -202,8 +199,8 @@ func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cu
 	return cuts, err
 }
 
-// warmDimension counts the values of a dimension on the days that are not kept, the last
-// first, while there is room for them.
+// warmDimension counts the values of a dimension on the days that are not cached, the last day first, while the cache
+// has room.
 func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut) error {
 	ranks := k.db.ranks
 	v, err := k.db.valuesOf(ctx, q)
@@ -235,8 +232,8 @@ func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts 
 	return nil
 }
 
-// warmEdges counts the parts of a day at which windows begin, of those that end now or before
-// the next round, and the day as far as it has gone.
+// warmEdges counts the parts of a day at which windows begin, for windows that end now or before the next round. For
+// the current day it counts the day so far.
 func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *cut) error {
 	if !day.whole {
 		return k.warmEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.Full(k.share) })
@@ -244,7 +241,7 @@ func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *
 	var problems []error
 	for _, key := range warmedWindows() {
 		for _, now := range []time.Time{k.now, k.now.Add(warmEvery)} {
-			w, _ := svc.ParseWindow(key, now, k.target.Location) // the keys are known
+			w, _ := svc.ParseWindow(key, now, k.target.Location) // the keys are constants, so there is no error
 			if !w.From.After(time.Unix(day.from, 0)) || !w.From.Before(time.Unix(day.to, 0)) {
 				continue
 			}
@@ -261,7 +258,7 @@ func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *
 	return errors.Join(problems...)
 }
 
-// warmEdge counts a part of a day for every dimension, except where that is kept or has no room.
+// warmEdge counts a part of a day for every dimension, except where leave reports that it is cached or has no room.
 func (k *warming) warmEdge(ctx context.Context, scope svc.AnalyticsScope, c *cut, leave func(*cut, svc.BreakdownQuery) bool) error {
 	for _, dimension := range svc.Dimensions() {
 		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}

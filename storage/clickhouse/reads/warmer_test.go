@@ -18,8 +18,8 @@ import (
 	"svc/storage/lru"
 )
 
-// warmAhead counts a target as a warmer does, without resting and with the ends of windows on days
-// of so many events, and returns the number of its statements.
+// warmAhead counts a target like a warmer, but without rests. It counts the ends of windows on days with at least edge
+// events. It returns the number of its statements.
 func warmAhead(t *testing.T, db *testDB, target Target, now time.Time, edge int64) (statements int) {
 	t.Helper()
 	for _, days := range warmedSpans() {
@@ -34,28 +34,28 @@ func warmAhead(t *testing.T, db *testDB, target Target, now time.Time, edge int6
 	return statements
 }
 
-// noEdges is more events than any day has.
+// noEdges is a higher number of events than any day has.
 const noEdges = math.MaxInt64
 
-// idleRounds is the number of statements of a warmer that finds everything counted: the
-// sums of each span, and the rolling uniques.
+// idleRounds is the number of statements of a warmer if everything is already counted: the sums of each span, and the
+// rolling uniques.
 const idleRounds = 4
 
-// selected returns the number of rows that the engine reads meanwhile.
+// selected returns the number of rows that the engine reads while read runs.
 func selected(t *testing.T, db *testDB, read func()) int {
 	t.Helper()
 	rows := func() int {
 		return int(ask[uint64](t, db, "SELECT sum(value) FROM system.events WHERE event = 'SelectedRows'"))
 	}
 	idle := rows()
-	idle = rows() - idle // what the question itself reads
+	idle = rows() - idle // the rows that the question itself reads
 	before := rows()
 	read()
 	return rows() - before - idle
 }
 
-// firstReads breaks down every dimension and holds the first read of each to the rows that its
-// second one reads, and to the model.
+// firstReads breaks down every dimension. It compares the rows of each first read with the second read, and with the
+// model.
 func firstReads(t *testing.T, db *testDB, scope svc.AnalyticsScope, rows []svc.EventRow) {
 	t.Helper()
 	for _, dimension := range svc.Dimensions() {
@@ -76,9 +76,8 @@ func inBerlin(t *testing.T) Target {
 	return Target{clickhousetest.Production(), clickhousetest.Location(t, "Europe/Berlin")}
 }
 
-// TestWarmerCountsBeforeAnybodyAsks holds that the first read of every dimension scans no
-// more than those after it, also after events came late, and that nothing is counted
-// twice.
+// TestWarmerCountsBeforeAnybodyAsks checks that the first read of every dimension scans no more rows than later reads,
+// even after late events, and that nothing is counted twice.
 func TestWarmerCountsBeforeAnybodyAsks(t *testing.T) {
 	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	half := len(rows) / 2
@@ -155,7 +154,7 @@ func TestWarmerStopsWhileItCounts(t *testing.T) {
 	}
 }
 
-// TestWarmerLeavesRoom holds that the warmer drops nothing that was asked for.
+// TestWarmerLeavesRoom checks that the warmer drops nothing that reads have requested.
 func TestWarmerLeavesRoom(t *testing.T) {
 	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	store(t, db, rows, 5000)
@@ -175,8 +174,8 @@ func TestWarmerLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestWarmerGoesByWhatIsAskedFor has three targets of which two were asked for, before and after the
-// cache is full.
+// TestWarmerGoesByWhatIsAskedFor has three targets. Reads have requested two of them, before and after the cache is
+// full.
 func TestWarmerGoesByWhatIsAskedFor(t *testing.T) {
 	db, target := open(t), inBerlin(t)
 	var targets []Target
@@ -220,9 +219,8 @@ func keys[K comparable, V any](m *lru.Cache[K, V]) func(func(K) bool) {
 	}
 }
 
-// TestWarmerRounds has a warmer work for an hour of virtual time: spans go before targets, a target
-// that fails is tried in the next round, and each statement waits for others and is
-// rested from.
+// TestWarmerRounds runs a warmer for an hour of virtual time. It finishes a span for all targets before the next span,
+// retries a failed target in the next round, waits for other work before each statement, and rests after it.
 func TestWarmerRounds(t *testing.T) {
 	conn, err := clickhouse.Connect(clickhouse.Config{DSN: "http://127.0.0.1:1"})
 	if err != nil {
@@ -263,8 +261,8 @@ func TestWarmerRounds(t *testing.T) {
 				return nil
 			}))
 		})
-		// 60 ms until it sees that the others have ended, or two seconds; a second of work and
-		// three of rest.
+		// 60 ms until it sees that the others have ended, or two seconds; then a second of work and three seconds of
+		// rest.
 		const turn = 4060 * time.Millisecond
 		second := 3*turn + 2*time.Second + 4*time.Second + warmEvery
 		third := second + 4*turn + warmEvery

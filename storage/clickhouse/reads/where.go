@@ -9,8 +9,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// columnOf returns the column of events that holds a dimension. It is the only source of
-// identifiers that a request chooses.
+// columnOf returns the column of events for a dimension. It is the only source of identifiers that a request can
+// select.
 func columnOf(dimension svc.Dimension) (name string, ok bool) {
 	switch dimension {
 	case svc.DimEvent:
@@ -24,7 +24,7 @@ func columnOf(dimension svc.Dimension) (name string, ok bool) {
 	return "", false
 }
 
-// where returns the condition of a scope's filters on rows of events.
+// where returns the SQL condition of a scope's filters on rows of events.
 func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhouse.Clause, error) {
 	var c clickhouse.Clause
 	for _, filter := range scope.Filters {
