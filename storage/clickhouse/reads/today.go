@@ -42,7 +42,7 @@ type today struct {
 	counted todayCount
 	// events is the number of events that were read, and bounces the sum of their bounces.
 	events, bounces int64
-	// blocks has the blocks that a read may meet again, with the arrival of the latest event of each. Events that
+	// blocks lists the blocks that a read may meet again, with the arrival of the latest event of each. Events that
 	// arrived before since are not read again. Both are in milliseconds.
 	blocks map[uint64]int64
 	since  int64
@@ -193,7 +193,7 @@ func (t *today) unforgotten() []uint64 {
 	return numbers
 }
 
-// todayMore has the additions to the store since the last read.
+// todayMore is the part of the store that came after the last read.
 type todayMore struct {
 	rows            []todayRow
 	changes         []todayChange

@@ -1,5 +1,5 @@
--- As activity.Visits for the events that pass a filter; only one event counts where one
--- is named. Part of other queries. Key: environment, ts.
+-- Like activity.Visits, for the events that pass a filter. If an event is named, only that event counts. Part of other
+-- queries. Key: environment, ts.
 SELECT toUInt32(toUnixTimestamp(ts)) AS at, visitor, counted,
     {event:String} = '' OR name = {event:String} AS counts
 FROM events

@@ -1,7 +1,6 @@
--- How many visitors were active on a day and, before it, last on another one of the days
--- (0 where on none). Days are named by their beginnings in seconds since 1970. Key: that
--- of the rows. Rows read: one per slot and session, or the events of a filtered read;
--- returned: one per pair of days that somebody was active on.
+-- The number of visitors that were active on a day and, before that, last on another of the days (0 if on none). Days
+-- are identified by their start in seconds since 1970. Key: that of the rows. Rows read: one per slot and session, or
+-- the events of a filtered read; returned: one per pair of days with activity.
 SELECT day, before, count() AS visitors
 FROM
 (

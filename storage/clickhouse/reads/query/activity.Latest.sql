@@ -1,6 +1,6 @@
--- The visitors of whole slots, ascending, in eight little-endian bytes each, and beside
--- them the beginnings of the last days on which they were active, in four. Key:
--- environment, slot. Rows read: one per slot and session of a month; returned: one.
+-- The visitors of whole slots, ascending, in eight little-endian bytes each, and the start of each visitor's last
+-- active day, in four bytes each. Key: environment, slot. Rows read: one per slot and session of a month; returned:
+-- one.
 SELECT reinterpret(groupArray(counted), 'String') AS visitors, reinterpret(groupArray(day), 'String') AS days
 FROM
 (

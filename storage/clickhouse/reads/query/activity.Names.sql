@@ -1,5 +1,5 @@
--- As activity.Visits, where only one event counts. Part of other queries. Key:
--- environment, slot of names and environment, ts of events.
+-- Like activity.Visits, if only one event counts. Part of other queries. Key: environment, slot of names and
+-- environment, ts of events.
 SELECT toUInt32(slot) AS at, visitor, counted, name = {event:String} AS counts
 FROM names
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

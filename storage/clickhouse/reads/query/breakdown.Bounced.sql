@@ -1,5 +1,5 @@
--- The sessions that began in a window and bounced, with the bucket in which they began.
--- Part of other queries. Key: the index started.
+-- The sessions that began in a window and bounced, with the bucket in which they began. Part of other queries. Key:
+-- the index started.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(session_started)), {buckets:Array(UInt32)}) AS bucket,
     session

@@ -1,7 +1,6 @@
--- What the values of a dimension add up to, per bucket: events, distinct visitors, page views,
--- distinct sessions, and those of the sessions that began in the bucket and bounced. Key:
--- that of the rows, and the index started. Rows read: the events of the window, and those
--- that changed a bounce again; returned: one per bucket and value.
+-- The sums of the values of a dimension per bucket: events, distinct visitors, page views, distinct sessions, and the
+-- sessions that began in the bucket and bounced. Key: that of the rows, and the index started. Rows read: the events
+-- of the window, and the events that changed a bounce again; returned: one per bucket and value.
 SELECT
     bucket,
     value,

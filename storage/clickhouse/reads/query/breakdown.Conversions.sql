@@ -1,6 +1,5 @@
--- For values of a dimension, the goals completed in a window by the visitors who caused
--- an event with the value. Key: that of the rows, and environment, ts. Rows read: the
--- events of the window, twice; returned: at most one per value.
+-- For values of a dimension, the goals completed in a window by the visitors that caused an event with the value. Key:
+-- that of the rows, and environment, ts. Rows read: the events of the window, twice; returned: at most one per value.
 SELECT value, sum(completions) AS conversions
 FROM
 (

@@ -1,6 +1,5 @@
--- As breakdown.Buckets, in half of the processor time, but with 16 bytes of memory an event:
--- numbers are gathered and then told apart, instead of being looked up one by one. Key: environment,
--- ts.
+-- Like breakdown.Buckets, in half of the CPU time, but with 16 bytes of memory per event: numbers are collected first
+-- and deduplicated afterwards, instead of being looked up one by one. Key: environment, ts.
 SELECT
     bucket,
     value,

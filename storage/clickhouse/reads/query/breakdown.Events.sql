@@ -1,6 +1,5 @@
--- The events of a window that pass a filter: rows of (bucket, value, visitor, session,
--- viewed, times); the value of an event that has none is empty. Part of other queries. Key:
--- environment, ts.
+-- The events of a window that pass a filter: rows of (bucket, value, visitor, session, viewed, times). The value is
+-- empty if the event has none. Part of other queries. Key: environment, ts.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     $(value) AS value,

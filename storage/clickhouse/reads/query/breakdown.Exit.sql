@@ -1,6 +1,6 @@
--- As breakdown.Events, where the value of an event is the path of the last page view of
--- its session in the bucket (by time, then by id): a row per session that caused an event
--- which passes the filter. Part of other queries. Key: environment, ts.
+-- Like breakdown.Events. The value of an event is the path of the last page view of its session in the bucket (by
+-- time, then by id). One row per session that caused an event which passes the filter. Part of other queries. Key:
+-- environment, ts.
 SELECT bucket, $(value) AS value, who AS visitor, session, viewed, times
 FROM
 (

@@ -1,6 +1,6 @@
--- A page of the values of a dimension, ranked, with sums over the buckets of
--- breakdown.Buckets. Key: that of the rows, and the index started. Rows read: the events
--- of the window, and those that changed a bounce again; returned: at most limit.
+-- A page of the values of a dimension, ranked, with sums over the buckets of breakdown.Buckets. Key: that of the rows,
+-- and the index started. Rows read: the events of the window, and the events that changed a bounce again; returned: at
+-- most limit.
 SELECT
     value,
     sum(visitors) AS all_visitors,

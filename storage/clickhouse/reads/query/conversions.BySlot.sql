@@ -1,7 +1,6 @@
--- As conversions.Count without filters, from the aggregate. Key: environment, name, path,
--- slot of event_counts; the edges read events by environment, ts. Rows read: one per slot and
--- name that is a goal, and where a goal is a path, one per slot and path; returned: one per
--- bucket.
+-- Like conversions.Count without filters, from the aggregate. Key: environment, name, path, slot of event_counts; the
+-- edges read events by environment, ts. Rows read: one per slot and name of a goal, and, if a goal is a path, one per
+-- slot and path; returned: one per bucket.
 SELECT roundDown(at, {buckets:Array(UInt32)}) AS bucket, sum(occurred) AS conversions
 FROM
 (

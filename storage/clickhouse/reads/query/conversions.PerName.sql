@@ -1,6 +1,6 @@
--- For names of events, the goals completed in a window by the visitors who caused an event
--- of the name that passes a filter. Key: environment, ts. Rows read: the events of the
--- window, twice, four columns; returned: at most one per name.
+-- For names of events, the goals completed in a window by the visitors that caused an event of the name which passes a
+-- filter. Key: environment, ts. Rows read: the events of the window, twice, four columns; returned: at most one per
+-- name.
 SELECT word, sum(completions) AS conversions
 FROM
 (

@@ -1,7 +1,7 @@
--- As conversions.PerName without filters. Goals that are events come from the aggregate.
--- Key: environment, slot of names; environment, ts of events, for the edges and, if with_paths
--- is set, for the page views of the window. Rows read: one per slot, name and visitor, twice,
--- and the page views where goals are paths; returned: at most one per name.
+-- Like conversions.PerName without filters. Goals that are events come from the aggregate. Key: environment, slot of
+-- names; environment, ts of events, for the edges and, if with_paths is set, for the page views of the window. Rows
+-- read: one per slot, name and visitor, twice, and the page views if any goal is a path; returned: at most one per
+-- name.
 SELECT word, sum(completions) AS conversions
 FROM
 (

@@ -1,6 +1,6 @@
--- The sums and distinct counts of the events of a window that pass a filter, per bucket
--- and, in the row whose total is 1, over all. Key: environment, ts. Rows read: the events
--- of at most 90 days; returned: one per bucket and one.
+-- The sums and distinct counts of the events of a window that pass a filter, per bucket; a row with total = 1 has the
+-- values over all buckets. Key: environment, ts. Rows read: the events of at most 90 days; returned: one per bucket
+-- and one.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     toUInt8(grouping(bucket) = 0) AS single,

@@ -1,5 +1,5 @@
--- As events.Names for the events that pass a filter. Key: environment, ts. Rows read: the
--- events of at most 90 days; returned: at most limit.
+-- Like events.Names, for the events that pass a filter. Key: environment, ts. Rows read: the events of at most 90
+-- days; returned: at most limit.
 SELECT
     toString($(name)) AS word,
     count() AS total,

@@ -1,7 +1,6 @@
--- A page of the event feed, newest first. Key: environment, ts, read backwards from the
--- keyset, so that a page without other conditions touches two or three granules; with a
--- rare condition the rest of the environment is read. An id belongs to a visitor and a thread, and to a
--- block where it came again after a day. Rows returned: at most limit.
+-- A page of the event feed, newest first. Key: environment, ts, read backwards from the keyset. A page without other
+-- conditions thus touches two or three granules; with a rare condition the rest of the environment is read. An id
+-- belongs to a visitor and a thread, and also to a block if it came again after a day. Rows returned: at most limit.
 SELECT
     id, toUnixTimestamp64Milli(ts), toUnixTimestamp64Milli(received_at), name, url, path, title, referrer,
     distinct_id, anonymous_id, person_id, session_id,

@@ -1,6 +1,6 @@
--- The names of events in a window with how often, by how many visitors and when they were
--- last seen, the most frequent first. Key: environment, slot; the edges read events by
--- environment, ts. Rows read: one per slot, name and visitor; returned: at most limit.
+-- The names of events in a window with their counts, their visitors and the time they were last seen, the most
+-- frequent first. Key: environment, slot; the edges read events by environment, ts. Rows read: one per slot, name and
+-- visitor; returned: at most limit.
 SELECT
     name,
     sum(occurred) AS total,

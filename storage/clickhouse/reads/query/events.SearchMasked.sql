@@ -1,6 +1,6 @@
--- As events.Search, but blind to what callers without people.pii.read do not see: text that reads like an
--- e-mail address and the values of personal properties are taken out first, and properties with escaped
--- characters or with a list or an object as a personal value are not searched. Part of events.List.
+-- Like events.Search, without the text that is hidden from callers without people.pii.read. Text that looks like an
+-- e-mail address and the values of personal properties are removed first. Properties are not searched if they have
+-- escaped characters, or a list or an object as a personal value. Part of events.List.
 (positionCaseInsensitiveUTF8(replaceRegexpAll(toString(name), {email:String}, ' '), {search:String}) > 0
     OR positionCaseInsensitiveUTF8(replaceRegexpAll(toString(path), {email:String}, ' '), {search:String}) > 0
     OR positionCaseInsensitiveUTF8(replaceRegexpAll(url, {email:String}, ' '), {search:String}) > 0

@@ -1,6 +1,6 @@
--- The bounces and durations of the sessions that began in a window and have an event in it
--- that passes a filter. Key: the index started, and environment, ts for the filter. Rows
--- read: the events of at most 90 days, twice; returned: one.
+-- The bounces and durations of the sessions that began in a window and have an event in it that passes a filter. Key:
+-- the index started, and environment, ts for the filter. Rows read: the events of at most 90 days, twice; returned:
+-- one.
 SELECT sum(bounce_delta) AS bounced, sum(duration_delta) AS lasted
 FROM events
 PREWHERE session IN

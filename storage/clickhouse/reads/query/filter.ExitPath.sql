@@ -1,5 +1,5 @@
--- Whether the session of an event left by a path: its last page view within the window (by
--- time, then by id) has the path. Part of other queries. Key: environment, ts.
+-- Whether the session of an event left by a path: its last page view within the window (by time, then by id) has the
+-- path. Part of other queries. Key: environment, ts.
 session IN
 (
     SELECT session

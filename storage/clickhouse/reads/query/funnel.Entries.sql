@@ -1,6 +1,6 @@
--- By which values of a dimension persons entered a funnel, that of most persons first: the value of the first event of
--- each within [from, to) that takes the first step, and the persons in eight little-endian bytes each. Key: environment, ts.
--- Rows read: the events of the window; returned: at most limit.
+-- The values of a dimension with which persons entered a funnel, the value of most persons first. A person's value is
+-- that of the first event within [from, to) that takes the first step. The persons have eight little-endian bytes
+-- each. Key: environment, ts. Rows read: the events of the window; returned: at most limit.
 SELECT word, reinterpret(groupArray(person), 'String') AS persons
 FROM
 (

@@ -1,9 +1,9 @@
--- What persons did in a funnel, a 256th of them in each row: how many took the first step
--- within [from, to) and no other step, and of those who went on, in eight little-endian bytes
--- each, the person, the number of the events that are steps, and these ascending: the
--- milliseconds since origin above twelve bits, of which one is set for each step that the
--- event takes. With named, whoever took the first step only is among the latter. Key: environment, ts. Rows read: the events of the window and of the funnel's
--- hours behind it; returned: at most 256.
+-- The paths of persons through a funnel; each row has a 256th of the persons. entered is the number of persons that
+-- took the first step within [from, to) and no other step. paths has the persons that went on, in eight little-endian
+-- bytes per number: the person, the number of its events that are steps, and these events, ascending. An event is its
+-- milliseconds since origin, shifted left by twelve bits, with one bit for each step that it takes. If named is set,
+-- paths also has the persons that took only the first step. Key: environment, ts. Rows read: the events of the window
+-- and of the funnel's hours after it; returned: at most 256.
 SELECT
     countIf(NOT goes_on) AS entered,
     reinterpret(groupArrayArrayIf(arrayConcat([person, toUInt64(length(steps))], steps), goes_on), 'String') AS paths

@@ -1,5 +1,5 @@
--- As funnel.Entries, where visitors are linked. Key: environment, ts; environment of links and roots. Rows read: the events
--- of the window, and the links; returned: at most limit.
+-- Like funnel.Entries, if visitors are linked. Key: environment, ts; environment of links and roots. Rows read: the
+-- events of the window, and the links; returned: at most limit.
 SELECT word, reinterpret(groupArray(person), 'String') AS persons
 FROM
 (

@@ -1,6 +1,7 @@
--- As funnel.Paths, where visitors are linked: what visitors did is put together by person, and what shared visitors did is
--- divided by when they belonged to whom. Key: environment, ts; environment of links and roots. Rows read: the
--- events of the window and of the funnel's hours behind it, and the links; returned: at most 256.
+-- Like funnel.Paths, if visitors are linked. The events of visitors are combined by person. The events of a shared
+-- visitor are divided by the times at which the visitor belonged to each person. Key: environment, ts; environment of
+-- links and roots. Rows read: the events of the window and of the funnel's hours after it, and the links; returned: at
+-- most 256.
 SELECT
     countIf(NOT goes_on) AS entered,
     reinterpret(groupArrayArrayIf(arrayConcat([person, toUInt64(length(steps))], steps), goes_on), 'String') AS paths

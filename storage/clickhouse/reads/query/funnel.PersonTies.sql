@@ -1,5 +1,6 @@
--- As funnel.Ties, where visitors are linked. Key: environment, ts; environment of links and roots. Rows read: the events at
--- the instants, or those of the window, and the links; returned: one per person and instant with more than one event.
+-- Like funnel.Ties, if visitors are linked. Key: environment, ts; environment of links and roots. Rows read: the
+-- events at the instants, or the events of the window, and the links; returned: one per person and instant with more
+-- than one event.
 SELECT
     if(empty(l.spans), e.visitor, l.spans[greatest(1, arrayCount(span -> span.1 <= e.at, l.spans))].2) AS person, at,
     arrayMap(event -> event.2, arraySort(groupArray((id, steps)))) AS ordered

@@ -1,7 +1,6 @@
--- The order of the events of one person at one instant: the steps that they take, one bit
--- each, by the ids of the events. Instants are milliseconds since 1970; every asks for all.
--- Key: environment, ts. Rows read: the events at the instants, or those of the window;
--- returned: one per person and instant with more than one event.
+-- The order of the events of one person at one instant: the steps that they take, one bit each, sorted by the ids of
+-- the events. Instants are milliseconds since 1970; every requests all of them. Key: environment, ts. Rows read: the
+-- events at the instants, or the events of the window; returned: one per person and instant with more than one event.
 SELECT person, at, arrayMap(event -> event.2, arraySort(groupArray((id, steps)))) AS ordered
 FROM
 (

@@ -1,6 +1,5 @@
--- As goals.Count without filters for goals that are events, by the names of the events. Key:
--- environment, slot of names; the edges read events by environment, ts. Rows read: one per
--- slot, name and visitor; returned: one per name.
+-- Like goals.Count without filters, for goals that are events, by the names of the events. Key: environment, slot of
+-- names; the edges read events by environment, ts. Rows read: one per slot, name and visitor; returned: one per name.
 SELECT word, sum(occurred) AS conversions, uniqExact(day, visitor) AS visitors
 FROM
 (

@@ -1,7 +1,6 @@
--- How often goals were reached in a window and by how many visitors of each day. A goal is
--- named by its place in the lists; its kind is 0 for an event, 1 for a path and 2 for the
--- beginning of one, and it counts until an instant. Key: environment, ts. Rows read: the
--- events of the window; returned: one per goal.
+-- How often goals were reached in a window, and by how many visitors of each day. A goal is identified by its index in
+-- the lists. Its kind is 0 for an event, 1 for a path and 2 for a path prefix, and it counts until an instant. Key:
+-- environment, ts. Rows read: the events of the window; returned: one per goal.
 SELECT goal, count() AS conversions, uniqExact(day, visitor) AS visitors
 FROM
 (

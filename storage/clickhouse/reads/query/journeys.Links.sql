@@ -1,6 +1,6 @@
--- How many visits went from one page to the next, by step, from a page or event on or up to it; the word of the start is
--- a zero byte, the empty one the end of the visit. Key: environment, ts. Rows read: the events of the window twice, of
--- narrow columns; returned: at most 2000 per step.
+-- The number of visits that went from one page to the next, by step, starting or ending at a page or event. The word
+-- of the start is a zero byte; the empty word is the end of the visit. Key: environment, ts. Rows read: the events of
+-- the window twice, narrow columns; returned: at most 2000 per step.
 SELECT link.1 AS step, link.2 AS value, link.3 AS next, count() AS sessions
 FROM
 (

@@ -1,5 +1,5 @@
--- The events of one environment since an instant, as the live view counts them; bots
--- excluded. Key: environment, ts. Rows read and returned: the events of five minutes, streamed.
+-- The events of one environment since an instant for the live view, without bots. Key: environment, ts. Rows read and
+-- returned: the events of five minutes, streamed.
 SELECT toUnixTimestamp64Milli(ts) AS ms, counted, toString(name) AS name, toString(path) AS path,
     toString(source) AS source, toString(country) AS country, toString(device) AS device, block
 FROM events

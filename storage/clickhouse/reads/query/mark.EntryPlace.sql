@@ -1,2 +1,2 @@
--- The place of the event that mark.Entry names. Part of today.Marks.
+-- The position of the event that mark.Entry selects. Part of today.Marks.
 minIf($(mark.Order), name IN ('page_view', '$pageview'))

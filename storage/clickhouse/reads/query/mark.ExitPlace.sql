@@ -1,2 +1,2 @@
--- The place of the event that mark.Exit names. Part of today.Marks.
+-- The position of the event that mark.Exit selects. Part of today.Marks.
 maxIf($(mark.Order), name IN ('page_view', '$pageview'))

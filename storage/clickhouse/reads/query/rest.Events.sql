@@ -1,8 +1,7 @@
--- Every event, from a beginning to the end of its local day, of the visitors who were active before
--- an hour had passed, in the order of visitors, time and id: its value and time, whether it is
--- a page view, when its session began, and whether that bounced. Key: environment, ts, and the
--- index started. Rows read: the events from the beginning on, three times; returned: some three
--- times the events of the hour.
+-- The events from a start time to the end of its local day, of all visitors that were active within the first hour,
+-- sorted by visitor, time and id. Each row has the value and the time of the event, whether it is a page view, when
+-- its session began, and whether that session bounced. Key: environment, ts, and the index started. Rows read: the
+-- events from the start time on, three times; returned: some three times the events of the hour.
 SELECT
     counted AS visitor,
     session,

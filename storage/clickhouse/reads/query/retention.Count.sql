@@ -1,10 +1,8 @@
--- The visitors whose first-ever event fell in a period of a window and who were active in
--- it, by the periods in which they caused an event that counts; the first period counts
--- always. Periods are named by their numbers among at most 64 ascending beginnings, from 0 on.
--- Each visitor is one row of a hash table: when it was first seen, and bits for the periods. Key:
--- environment of newcomers, and that of the rows. Rows read: the visitors of the environment,
--- and one row per slot and session or the events of a filtered read; returned: one per pair of
--- periods.
+-- The visitors with their first-ever event in a period of a window and activity in that period, by the periods in
+-- which they caused an event that counts. The first period always counts. A period is its index among at most 64
+-- ascending starts, from 0 on. Each visitor is one row of a hash table: its first time, and bits for the periods. Key:
+-- environment of newcomers, and that of the rows. Rows read: the visitors of the environment, and one row per slot and
+-- session or the events of a filtered read; returned: one per pair of periods.
 SELECT cohort, period, count() AS visitors
 FROM
 (

@@ -1,7 +1,7 @@
--- As retention.Count, where visitors are linked: a person was first seen when the first of the person's visitors was, and
--- active when any of them was. What shared visitors did comes from their events, divided by when they belonged to whom. Key:
--- that of retention.Count, environment of links and roots, and the index of visitors of events. Rows read: those of retention.Count, and
--- the events of shared visitors; returned: one per pair of periods.
+-- Like retention.Count, if visitors are linked. A person was first seen when the first of its visitors was, and active
+-- when any of its visitors was. Events of a shared visitor are divided by the times at which the visitor belonged to
+-- each person. Key: that of retention.Count, environment of links and roots, and the index of visitors of events. Rows
+-- read: the rows of retention.Count, and the events of shared visitors; returned: one per pair of periods.
 SELECT cohort, period, count() AS persons
 FROM
 (

@@ -1,6 +1,6 @@
--- As today.Values, for sessions instead of values: the path that marks each with its place among
--- the events, both empty where there is none. Key: as today.Values. Rows returned: one per recent
--- block, session and instant.
+-- Like today.Values, for sessions instead of values: the path that marks each session and its position among the
+-- events, both empty without a page view. Key: that of today.Values. Rows returned: one per recent block, session and
+-- instant.
 SELECT
     if(received_at < {named_from:DateTime64(3, 'UTC')}, 0, block) AS number,
     ts >= {day_from:DateTime64(3, 'UTC')} AND ts < {day_to:DateTime64(3, 'UTC')} AS inside,

@@ -1,10 +1,9 @@
--- What blocks that were not read yet add to the values of a local day, with who stands behind
--- it: visitors and sessions in eight little-endian bytes each, and in the same form the session,
--- beginning (in milliseconds) and change (plus 128) of every change of a bounce of a session that
--- began on the day. Blocks have no number where they arrived before named_from; what happened after the
--- end of the window comes apart, by its instant (at), and so does what happened on another day
--- (inside). Key: environment, ts, and the index received. Rows read: the events that arrived
--- since; returned: one per recent block, value and instant.
+-- The additions of unread blocks to the values of a local day. Visitors and sessions have eight little-endian bytes
+-- each. In the same form, changes has three numbers for every change of a bounce of a session that began on the day:
+-- the session, its start in milliseconds, and the change plus 128. A block that arrived before named_from has the
+-- number 0. Events after the end of the window are separate rows by instant (at), and so are events on another day
+-- (inside). Key: environment, ts, and the index received. Rows read: the events that arrived since; returned: one per
+-- recent block, value and instant.
 SELECT
     if(received_at < {named_from:DateTime64(3, 'UTC')}, 0, block) AS number,
     ts >= {day_from:DateTime64(3, 'UTC')} AND ts < {day_to:DateTime64(3, 'UTC')} AS inside,

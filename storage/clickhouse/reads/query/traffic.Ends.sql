@@ -1,7 +1,6 @@
--- What happened in up to four partial slots, named by their beginnings in milliseconds:
--- rows for who was active in one, in which session, with how many events and page views.
--- Key: environment, ts. Rows read: the events of an hour at most; returned: one per slot,
--- visitor and session.
+-- The activity in up to four partial slots, which are identified by their start in milliseconds. A row has a visitor
+-- and session with their numbers of events and page views. Key: environment, ts. Rows read: the events of at most one
+-- hour; returned: one per slot, visitor and session.
 SELECT
     roundDown(toUnixTimestamp64Milli(ts), {ends:Array(Int64)}) AS at,
     if(session_deeds < 16, counted, 0) AS visitor,

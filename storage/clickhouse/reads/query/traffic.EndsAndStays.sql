@@ -1,6 +1,6 @@
--- As traffic.Ends, and a row per slot for the bounces and durations of the sessions that
--- began in it. Key: environment, ts, and the index started. Rows read: those of traffic.Ends,
--- and those of the sessions that began in the slots.
+-- Like traffic.Ends, plus a row per slot for the bounces and durations of the sessions that began in it. Key:
+-- environment, ts, and the index started. Rows read: the rows of traffic.Ends, and the events of the sessions that
+-- began in the slots.
 $(traffic.Ends)
 UNION ALL
 SELECT

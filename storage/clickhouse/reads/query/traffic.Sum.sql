@@ -1,6 +1,5 @@
--- The sums of whole slots per bucket; a bucket is named by its beginning, one of the
--- ascending ones given. Key: environment, slot. Rows read: one or two per slot; returned:
--- one per bucket.
+-- The sums of whole slots per bucket. A bucket is identified by its start, one of the given ascending ones. Key:
+-- environment, slot. Rows read: one or two per slot; returned: one per bucket.
 SELECT
     roundDown(toUInt32(slot), {buckets:Array(UInt32)}) AS bucket,
     sum(events) AS occurred,

@@ -1,2 +1,2 @@
--- A value without what svc.MaskEmails hides. Part of other queries.
+-- A value without the parts that svc.MaskEmails hides. Part of other queries.
 replaceRegexpAll($(plain), {email:String}, '***')

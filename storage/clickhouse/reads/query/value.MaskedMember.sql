@@ -1,3 +1,3 @@
--- The value of a property without what callers without people.pii.read may not see, by its key. Part of
+-- The value of a property, by its key, without the parts that are hidden from callers without people.pii.read. Part of
 -- properties.List.
 if(match(pair.1, {personal:String}), '***', replaceRegexpAll(plain, {email:String}, '***'))

@@ -1,7 +1,6 @@
--- Who was active in whole slots, per bucket: the number of events and of sessions, the
--- visitors ascending in eight little-endian bytes each, and in the same form the sessions
--- if they are wanted. Key: environment, slot. Rows read: one per slot and session;
--- returned: one per bucket.
+-- The activity in whole slots per bucket: the number of events and of sessions, the visitors ascending in eight
+-- little-endian bytes each, and, if requested, the sessions in the same form. Key: environment, slot. Rows read: one
+-- per slot and session; returned: one per bucket.
 SELECT
     roundDown(toUInt32(slot), {buckets:Array(UInt32)}) AS bucket,
     sum(events) AS occurred,

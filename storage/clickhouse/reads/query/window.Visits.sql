@@ -1,6 +1,5 @@
--- Who was active when within a window: rows of (at, visitor, counted, session), repeated ones
--- included. Part of other queries. Key: environment, slot of visits and environment, ts
--- of events.
+-- The activity within a window: rows of (at, visitor, counted, session), with repetitions. Part of other queries. Key:
+-- environment, slot of visits and environment, ts of events.
 SELECT toUInt32(slot) AS at, visitor, counted, session
 FROM visits
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
