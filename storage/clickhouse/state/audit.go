@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Append stores an audit row; it is durable when Append returns nil. Of rows of one id and instant
-// one stands; a row without an id gets one.
+// Append stores an audit row. The row is durable when Append returns nil. Rows with the same id and time count once; a
+// row without an id gets one.
 func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
 	if row.ID == "" {
 		var id [16]byte
@@ -23,7 +23,7 @@ func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
 	return db.write(ctx, Record{Key: row.ID, Audit: &row}, true)
 }
 
-// AuditRows returns a page of audit rows, the newest first, and whether more follow.
+// AuditRows returns a page of audit rows, newest first, and reports whether more follow.
 func (db *Store) AuditRows(ctx context.Context, q svc.AuditQuery) (rows []svc.AuditRow, more bool, err error) {
 	instant := func(at *time.Time, otherwise time.Time) time.Time {
 		if at == nil {

@@ -1,5 +1,4 @@
-// Package state has the tables of what actors own: entities, wake-ups, entries of ledgers and
-// audit rows, and a few facts of the whole installation. Writes go to a [Journal] first, which
-// moves them here ([Store.Move]); without one they go to the tables at once. [Store.Put] and
-// [Store.Append] return nil after what they were given is durable.
+// Package state has the tables with the state of actors, which are entities, wake-ups, ledger entries and audit rows,
+// and a few facts about the whole installation. Writes go to a [Journal] first, which moves them here ([Store.Move]).
+// Without a journal they go to the tables at once. When [Store.Put] and [Store.Append] return nil, the data is durable.
 package state

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// Each calls each with everything that the tables hold, one thing a record, until it fails: entities,
-// also the deleted ones, wake-ups, entries of ledgers and audit rows.
+// Each calls each with the whole content of the tables, one thing per record, until each returns an error. The content
+// is entities, including deleted ones, wake-ups, ledger entries and audit rows.
 func (db *Store) Each(ctx context.Context, each func(r Record) error) error {
 	for _, kind := range []struct {
 		what, query string

@@ -14,10 +14,10 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Put stores entities and wake-ups of one owner, and what they leave; all are durable when it returns nil.
-// A wake-up without a due time removes the one of its name. Wake-ups have the version of
-// the entities they come with, so a call with wake-ups needs an entity. With a journal, only the
-// owner of the partition can write. After an error anything may be stored.
+// Put stores entities and wake-ups of one owner with their trail. All of it is durable when Put returns nil. A wake-up
+// without a due time removes the wake-up of the same name. Wake-ups have the version of their entities, so a call with
+// wake-ups needs an entity. With a journal, only the owner of the partition can write. After an error some or all of it
+// may be stored.
 func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	return db.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, false)
 }
@@ -25,10 +25,10 @@ func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.W
 // Notes stores entities that any process may write.
 type Notes struct{ *Store }
 
-// Notes returns the store of entities without an owner among the processes.
+// Notes returns the store of entities that any process may write.
 func (db *Store) Notes() Notes { return Notes{db} }
 
-// Put stores entities and wake-ups as [Store.Put], whoever owns the partition.
+// Put stores entities and wake-ups like [Store.Put], regardless of the partition's owner.
 func (n Notes) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	return n.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, true)
 }
@@ -43,7 +43,7 @@ func (db *Store) put(ctx context.Context, r Record, free bool) error {
 	return db.write(ctx, r, free)
 }
 
-// write makes a record durable: in the journal, or in its tables where there is no journal.
+// write makes a record durable, in the journal or, without a journal, in its tables.
 func (db *Store) write(ctx context.Context, r Record, free bool) error {
 	if db.journal == nil {
 		if len(r.Left) > 0 {
@@ -54,9 +54,8 @@ func (db *Store) write(ctx context.Context, r Record, free bool) error {
 	return db.journal.Append(ctx, r, free)
 }
 
-// Load returns the last version of every entity of an owner. Deleted ones are among them,
-// because the next write must have a higher version. Callers that ask while a load is running
-// share the next query.
+// Load returns the last version of every entity of an owner. It includes deleted ones, because the next write must have
+// a higher version. Callers that arrive while a load is running share the next query.
 func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	wanted := &ownerLoad{owner: owner}
 	if err := clickhouse.SharedError(db.loads.Commit(ctx, wanted)); err != nil {
@@ -65,16 +64,16 @@ func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	return wanted.entities, nil
 }
 
-// ownerLoad is the question of one call of Load, and its answer.
+// ownerLoad is one call of Load and its result.
 type ownerLoad struct {
 	owner    string
 	entities []svc.Entity
 }
 
-// loadsAtOnce bounds the owners of one query.
+// loadsAtOnce limits the owners of one query.
 const loadsAtOnce = 1000
 
-// loadAll loads what several callers ask for.
+// loadAll loads the owners of several callers.
 func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.QueryTime)
 	defer cancel()
@@ -94,9 +93,8 @@ func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 	return nil
 }
 
-// load returns the entities of owners but those of some kinds. It asks the journal before the table,
-// because records only move from the journal to the table, and the table only for owners that the
-// journal does not know wholly.
+// load returns the entities of owners, except some kinds. It reads the journal before the table, because records only
+// move from the journal to the table. It reads the table only for owners that the journal does not hold completely.
 func (db *Store) load(ctx context.Context, owners, without []string) (found map[string][]svc.Entity, err error) {
 	waiting := Waiting{Loaded: func(map[string][]svc.Entity) {}}
 	if db.journal != nil {
@@ -124,10 +122,11 @@ func (db *Store) load(ctx context.Context, owners, without []string) (found map[
 	return found, nil
 }
 
-// tableTime is how long a load waits for the table where the journal can answer in its place.
+// tableTime is how long a load waits for the table if the journal can answer instead.
 const tableTime = 3 * time.Second
 
-// loadStored adds what is stored of owners to found: from the table or, while that is away, from the journal.
+// loadStored adds the stored entities of owners to found: from the table or, if the store is unavailable, from the
+// journal.
 func (db *Store) loadStored(ctx context.Context, owners, without []string, found map[string][]svc.Entity) error {
 	asking, cancel := ctx, func() {}
 	if db.journal != nil {
@@ -153,8 +152,8 @@ func (db *Store) loadStored(ctx context.Context, owners, without []string, found
 	return nil
 }
 
-// merged returns the stored entities of an owner, ordered by kind and id, merged with those
-// that wait in the journal, but for some kinds: of each entity the highest version.
+// merged merges the stored entities of an owner, sorted by kind and id, with the ones that wait in the journal, except
+// some kinds. Of each entity it returns the highest version.
 func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
 	for _, entity := range waiting {
 		if slices.Contains(without, entity.Kind) {
@@ -173,8 +172,8 @@ func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
 	return stored
 }
 
-// LoadKind returns the present entities of a kind of all owners, without the deleted
-// ones: from the table or, while that is away, from the journal.
+// LoadKind returns the current entities of a kind of all owners, without deleted ones: from the table or, if the store
+// is unavailable, from the journal.
 func (db *Store) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
 	return db.LoadKinds(ctx, []string{kind})
 }
@@ -206,7 +205,7 @@ func (db *Store) entities(ctx context.Context, query string, args clickhouse.Arg
 	return out, err
 }
 
-// entityScan hands every row of a query for entities to each.
+// entityScan passes every row of a query for entities to each.
 func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
 	return func(rows driver.Rows) (bool, error) {
 		var e svc.Entity
@@ -220,8 +219,8 @@ func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
 	}
 }
 
-// Wakeups yields all wake-ups that are in the table, with the versions of their writes. What waits in
-// the journal is left out.
+// Wakeups yields all wake-ups in the table, with the versions of their writes. It omits the ones that wait in the
+// journal.
 func (db *Store) Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error {
 	return db.conn.ReadUnflushed(ctx, "reading wake-ups", db.queries["wakeups.List"], nil, func(rows driver.Rows) (bool, error) {
 		var w svc.Wakeup
@@ -234,8 +233,7 @@ func (db *Store) Wakeups(ctx context.Context, yield func(w svc.Wakeup, version u
 	})
 }
 
-// LoadUnder returns the present entities of a kind of all owners whose names begin with
-// a prefix.
+// LoadUnder returns the current entities of a kind of all owners with a name prefix.
 func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Entity, error) {
 	return db.entities(ctx, db.queries["entities.LoadUnder"], clickhouse.Args{"prefix": prefix, "kind": kind})
 }

@@ -38,7 +38,7 @@ func load(t *testing.T, db *testDB, owner string) []svc.Entity {
 func TestHighestVersionIsPresent(t *testing.T) {
 	db := open(t)
 	keep(t, db, nil, entity("app/1", "goal", "g", 2, 5, `{"n":2}`), entity("app/1", "funnel", "f", 2, 5, "{}"))
-	keep(t, db, nil, entity("app/1", "goal", "g", 1, 9, `{"n":1}`)) // a write of an owner whose generation ended
+	keep(t, db, nil, entity("app/1", "goal", "g", 1, 9, `{"n":1}`)) // a write of a former owner
 	want := []svc.Entity{entity("app/1", "funnel", "f", 2, 5, "{}"), entity("app/1", "goal", "g", 2, 5, `{"n":2}`)}
 	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -149,8 +149,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditRowsAreRead pages through rows of two organizations, some of one instant, and
-// filters them.
+// TestAuditRowsAreRead pages through rows of two organizations, some with the same time, and filters them.
 func TestAuditRowsAreRead(t *testing.T) {
 	db := open(t)
 	at := func(n int) time.Time { return time.UnixMilli(1.78e12).Add(time.Duration(n/2) * time.Second).UTC() }
@@ -208,7 +207,7 @@ func TestAuditRowsAreRead(t *testing.T) {
 func TestDurable(t *testing.T) {
 	db := openWith(t, clickhouse.Config{Database: "durable", Durable: true}, Config{})
 	keep(t, db, nil, entity("app/1", "goal", "g", 1, 1, "{}"))
-	again := openWith(t, clickhouse.Config{Database: "durable", Durable: true}, Config{}) // applies no migration twice and finds what was stored
+	again := openWith(t, clickhouse.Config{Database: "durable", Durable: true}, Config{}) // applies no migration twice and finds the stored data
 	if got := load(t, again, "app/1"); len(got) != 1 {
 		t.Errorf("got %+v", got)
 	}

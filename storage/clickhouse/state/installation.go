@@ -9,20 +9,20 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Facts returns what is noted about the whole installation, by name.
+// Facts returns the facts about the whole installation by name.
 func (db *Store) Facts(ctx context.Context) (map[string]string, error) { return db.facts(ctx, db.conn) }
 
-// ShardFacts returns what is noted about a shard in its own tables, by name.
+// ShardFacts returns the facts about a shard from its own tables, by name.
 func (db *Store) ShardFacts(ctx context.Context, shard int) (map[string]string, error) {
 	return db.facts(ctx, db.conn.Shards()[shard])
 }
 
-// NoteShardFact notes a fact about a shard in its own tables.
+// NoteShardFact stores a fact about a shard in its own tables.
 func (db *Store) NoteShardFact(ctx context.Context, shard int, name, value string) error {
 	return db.setFact(ctx, db.conn.Shards()[shard], "installation.Append", name, value)
 }
 
-// ShardCount returns how many shards are listed.
+// ShardCount returns the number of listed shards.
 func (db *Store) ShardCount() int { return len(db.conn.Shards()) }
 
 func (db *Store) facts(ctx context.Context, conn *clickhouse.Conn) (map[string]string, error) {
@@ -36,8 +36,8 @@ func (db *Store) facts(ctx context.Context, conn *clickhouse.Conn) (map[string]s
 	return facts, err
 }
 
-// NoteFact notes a fact unless it is noted already, and returns the one that stands: of nodes
-// that note one together, all get the same.
+// NoteFact stores a fact unless it exists, and returns the one that counts. Nodes that store the same fact at the same
+// time all get the same value.
 func (db *Store) NoteFact(ctx context.Context, name, value string) (string, error) {
 	facts, err := db.Facts(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (db *Store) NoteFact(ctx context.Context, name, value string) (string, erro
 	return facts[name], err
 }
 
-// ReplaceFact replaces a fact, whatever stood before.
+// ReplaceFact replaces a fact, regardless of its previous value.
 func (db *Store) ReplaceFact(ctx context.Context, name, value string) error {
 	return db.setFact(ctx, db.conn, "installation.Replace", name, value)
 }
@@ -64,8 +64,8 @@ func (db *Store) setFact(ctx context.Context, conn *clickhouse.Conn, query, name
 	return clickhouse.WriteError("noting "+name, conn.Exec(ctx, db.queries[query], clickhouse.Args{"name": name, "value": value}))
 }
 
-// Used reports whether actors have ever written anything: a first start creates an organization
-// before anything else. It does not flush the journal, of which a new store has nothing either.
+// Used reports whether actors have ever written anything. A first start creates an organization before anything else.
+// Used does not flush the journal, which is also empty for a new store.
 func (db *Store) Used(ctx context.Context) (used bool, err error) {
 	err = db.conn.ReadUnflushed(ctx, "looking whether the store was used", db.queries["installation.Used"], nil, func(rows driver.Rows) (bool, error) {
 		var count uint64
@@ -76,7 +76,7 @@ func (db *Store) Used(ctx context.Context) (used bool, err error) {
 	return used, err
 }
 
-// Clear removes all that actors own from the tables, which a log of state fills again.
+// Clear removes the whole state of actors from the tables. A log of state then fills them again.
 func (db *Store) Clear(ctx context.Context) error {
 	for statement := range strings.SplitSeq(db.queries["tables.Clear"], ";\n") {
 		if err := db.conn.Exec(ctx, statement, nil); err != nil {

@@ -26,7 +26,7 @@ func TestFactsOfTheInstallation(t *testing.T) {
 			t.Errorf("noting %s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 	}
-	// A node that noted it at the same moment, and wrote later.
+	// A node stored the fact at the same moment, but wrote later.
 	if err := db.setFact(deadline(t), db.conn, "installation.Append", "data set", "c"); err != nil {
 		t.Fatal(err)
 	}

@@ -12,30 +12,29 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Record is one write: what an actor changed, and what the change left.
+// Record is one write: the changes of an actor, and the trail of the change.
 type Record struct {
-	// Key names the audit row and the entries that are left.
+	// Key identifies the audit row and the entries in Left.
 	Key      string       `json:"-"`
 	Entities []svc.Entity `json:",omitempty"`
 	Wakeups  []svc.Wakeup `json:",omitempty"`
-	// Version is that of wake-ups which come without the entities of their write.
+	// Version is the version of wake-ups that come without the entities of their write.
 	Version svc.Version `json:"-"`
-	// Sealed are entries of ledgers that have their places.
+	// Sealed has ledger entries that have their places.
 	Sealed []svc.Entity  `json:",omitempty"`
 	Audit  *svc.AuditRow `json:",omitempty"`
-	// Left are entries without a place. They have no table: the journal hands them to the actors of
-	// their ledgers.
+	// Left has ledger entries without a place. They have no table: the journal passes them to the actors of their
+	// ledgers.
 	Left []svc.LedgerEntry `json:",omitempty"`
 }
 
-// formerRecord is a record of the journal of earlier versions, which had entries of ledgers as its
-// entities.
+// formerRecord is a record in the journal of earlier versions, which stored ledger entries as entities.
 type formerRecord struct {
 	Record
 	Ledger bool
 }
 
-// record returns what the record means now.
+// record returns the record in the current form.
 func (f *formerRecord) record() Record {
 	if f.Ledger {
 		f.Sealed, f.Entities = f.Entities, nil
@@ -43,39 +42,38 @@ func (f *formerRecord) record() Record {
 	return f.Record
 }
 
-// Waiting holds the entities of some owners that a journal has not put into the table yet.
+// Waiting has the entities of some owners that a journal has not moved to the table yet.
 type Waiting struct {
-	// Entities are by owner.
+	// Entities has the waiting entities by owner.
 	Entities map[string][]svc.Entity
-	// Whole names the owners of which the table has nothing more.
+	// Whole has the owners for which the table has nothing more.
 	Whole map[string]bool
-	// Loaded must be called once, with what was loaded of the other owners; nil says nothing.
+	// Loaded must be called once with the loaded entities of the other owners, or with nil if there is no result.
 	Loaded func(found map[string][]svc.Entity)
 }
 
-// Journal takes writes before they are in the tables.
+// Journal accepts writes before they are in the tables.
 type Journal interface {
-	// Append makes a record durable. A free record belongs to no owner; any other is refused
-	// unless this process may write what its owner's partition holds. After an error it may
-	// be durable.
+	// Append makes a record durable. A free record belongs to no owner. Any other record is refused unless this process
+	// may write the partition of its owner. After an error the record may be durable.
 	Append(ctx context.Context, r Record, free bool) error
-	// Waiting returns what the journal knows of owners: all that was appended before the call and
-	// may not be in its table yet. Entities of some kinds may be left out.
+	// Waiting returns the data of owners in the journal: everything that was appended before the call and may not be in
+	// its table yet. It may omit entities of some kinds.
 	Waiting(ctx context.Context, owners, without []string) (Waiting, error)
-	// Recall returns the last versions of the entities that keep names, also the deleted ones, of some owners or, where
-	// these are nil, of all, as they were appended before the call. It needs no tables, and takes time.
+	// Recall returns the last versions of the entities that keep selects, including deleted ones, as of the call. It
+	// covers the given owners, or all owners if owners is nil. It needs no tables, but takes time.
 	Recall(ctx context.Context, owners []string, keep func(e *svc.Entity) bool) ([]svc.Entity, error)
-	// Seal returns once every entry that a change left before the call has its place in its ledger.
+	// Seal returns once every ledger entry that a change left before the call has its place in its ledger.
 	Seal(ctx context.Context) error
-	// Flush returns once all that was appended before the call is in its tables.
+	// Flush returns once everything that was appended before the call is in its tables.
 	Flush(ctx context.Context) error
 }
 
-// movedAtOnce bounds the records that go to their tables in one insert.
+// movedAtOnce limits the records of one insert.
 const movedAtOnce = 2000
 
-// emptyFormerJournal moves what the journal of earlier versions holds, a table of the database,
-// to the tables that it is for, and removes it. It may end at any point and be called again.
+// emptyFormerJournal moves the journal of earlier versions, a table of the database, to the current tables and removes
+// it. It may stop at any point and be called again.
 func (db *Store) emptyFormerJournal(ctx context.Context) error {
 	var there uint64
 	err := db.conn.ReadFirst(ctx, "looking for the former journal", db.queries["journal.There"], nil, func(rows driver.Rows) (bool, error) {

@@ -10,16 +10,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// refusal is a record that cannot go to its tables, as JSON.
+// refusal is a record that cannot be moved to its tables, as JSON.
 type refusal struct {
 	key     string
 	encoded []byte
 	cause   error
 }
 
-// Move stores records in their tables. Storing them again changes nothing. Where the store
-// refuses records for good, these are put aside, so that one record keeps no other from its
-// tables. A snapshot has all of them or none.
+// Move stores records in their tables. It is idempotent. If the store permanently refuses some records, Move puts these
+// aside, so that one record does not keep others from their tables. A snapshot has all of the records or none.
 func (db *Store) Move(ctx context.Context, records []Record) error {
 	return db.conn.Write(func() error {
 		for some := range slices.Chunk(records, movedAtOnce) {
@@ -35,8 +34,8 @@ func (db *Store) Move(ctx context.Context, records []Record) error {
 	})
 }
 
-// sift stores records in their tables. Where the store refuses them for good, it halves them
-// until the refused ones are alone.
+// sift stores records in their tables. If the store permanently refuses them, it halves them until the refused records
+// are isolated.
 func (t *tables) sift(ctx context.Context, records []Record) (refused []refusal, err error) {
 	err = t.write(ctx, records)
 	switch {
@@ -57,8 +56,7 @@ func (t *tables) sift(ctx context.Context, records []Record) (refused []refusal,
 	return refused, nil
 }
 
-// refuse stores records that cannot be decoded or moved in a table of their own, with the
-// reason. Nothing reads them again.
+// refuse stores records that cannot be decoded or moved in a separate table, with the reason. Nothing reads that table.
 func (db *Store) refuse(ctx context.Context, refused []refusal) error {
 	var rows clickhouse.Rows
 	for _, one := range refused {

@@ -15,8 +15,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// makeFormerJournal makes the journal of an earlier version, which holds two versions of a goal
-// with its wake-up, entries of a ledger and audit rows.
+// makeFormerJournal creates the journal of an earlier version. It has two versions of a goal with its wake-up, ledger
+// entries and audit rows.
 func makeFormerJournal(t *testing.T, db *testDB, sequences int) {
 	t.Helper()
 	exec(t, db, "CREATE TABLE journal (key String, record String) ENGINE = EmbeddedRocksDB PRIMARY KEY key")
@@ -44,7 +44,7 @@ func makeFormerJournal(t *testing.T, db *testDB, sequences int) {
 	}
 }
 
-// assertWritten holds what readers find to what makeFormerJournal and write put, up to a sequence.
+// assertWritten compares the results of reads with the writes of makeFormerJournal and write, up to a sequence.
 func assertWritten(t *testing.T, db *testDB, last uint32) {
 	t.Helper()
 	want := []svc.Entity{entity("app/1", "goal", "g", 1, last, fmt.Sprintf(`{"n":%d}`, last))}
@@ -61,8 +61,8 @@ func assertWritten(t *testing.T, db *testDB, last uint32) {
 	}
 }
 
-// TestTheFormerJournalIsMoved opens a database of an earlier version: after a kill before the
-// records were removed, again, and with a record that is none.
+// TestTheFormerJournalIsMoved opens a database of an earlier version three times: after a kill before the records were
+// removed, again, and with an invalid record.
 func TestTheFormerJournalIsMoved(t *testing.T) {
 	var skipped []svc.Entity
 	cfg := clickhouse.Config{Database: "former_journal", Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity) }}
@@ -72,7 +72,7 @@ func TestTheFormerJournalIsMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, db, "DROP TABLE journal")
-	makeFormerJournal(t, db, 3) // as if the process was killed before it removed any
+	makeFormerJournal(t, db, 3) // as if the process was killed before it removed any record
 	exec(t, db, `INSERT INTO journal VALUES ('bad', '{"Entities":')`)
 	for range 2 {
 		again := openWith(t, cfg, Config{})
@@ -88,8 +88,8 @@ func TestTheFormerJournalIsMoved(t *testing.T) {
 	assertWritten(t, db, 4)
 }
 
-// write puts one thing of every kind that the journal takes: a goal in a sequence of
-// versions with its wake-up, an entry of a ledger, an audit row.
+// write stores one thing of every kind that the journal accepts: a new version of a goal with its wake-up, a ledger
+// entry and an audit row.
 func write(t testing.TB, db *testDB, sequence uint32) {
 	t.Helper()
 	goal := entity("app/1", "goal", "g", 1, sequence, fmt.Sprintf(`{"n":%d}`, sequence))
@@ -133,7 +133,7 @@ func (j *waitingJournal) Waiting(context.Context, []string, []string) (Waiting, 
 	return Waiting{Entities: waiting, Loaded: func(map[string][]svc.Entity) {}}, nil
 }
 
-// Recall is not asked: the tables are there.
+// Recall is not called, because the tables are available.
 func (j *waitingJournal) Recall(context.Context, []string, func(*svc.Entity) bool) ([]svc.Entity, error) {
 	return nil, errors.ErrUnsupported
 }
@@ -146,7 +146,7 @@ func (j *waitingJournal) Flush(ctx context.Context) error {
 	return err
 }
 
-// TestReadsFindWhatTheJournalHolds loads beside the journal, and lists after a flush.
+// TestReadsFindWhatTheJournalHolds loads while the journal holds writes, and lists after a flush.
 func TestReadsFindWhatTheJournalHolds(t *testing.T) {
 	j := new(waitingJournal)
 	db := openWith(t, clickhouse.Config{Database: "journal_holds"}, Config{Journal: j})
@@ -172,7 +172,7 @@ func TestReadsFindWhatTheJournalHolds(t *testing.T) {
 	assertWritten(t, db, 2)
 }
 
-// TestMerged merges what the journal has with what the table has.
+// TestMerged merges the entities of the journal with those of the table.
 func TestMerged(t *testing.T) {
 	at := func(kind, id string, generation, sequence uint32) svc.Entity {
 		return entity("app/1", kind, id, generation, sequence, "{}")
@@ -192,7 +192,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestBadRecordsAreAlone moves records that their table cannot hold among those of others.
+// TestBadRecordsAreAlone moves records that their table cannot hold together with valid records.
 func TestBadRecordsAreAlone(t *testing.T) {
 	var skipped []svc.Entity
 	db := openWith(t, clickhouse.Config{Database: "journal_bad", Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity) }}, Config{})
@@ -216,7 +216,7 @@ func TestBadRecordsAreAlone(t *testing.T) {
 	}
 }
 
-// TestFailuresOfTheStorePutNothingAside holds what the store could take later.
+// TestFailuresOfTheStorePutNothingAside checks that records which the store could accept later are not put aside.
 func TestFailuresOfTheStorePutNothingAside(t *testing.T) {
 	for _, test := range []struct {
 		name string

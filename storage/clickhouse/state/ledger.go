@@ -13,8 +13,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Ledger stores the entries of ledgers as entities of an owner ledger/<organization>, with
-// their sequences as ids.
+// Ledger stores ledger entries as entities of an owner ledger/<organization>, with their sequences as ids.
 type Ledger struct{ db *Store }
 
 // Ledger returns the store of ledgers.
@@ -26,13 +25,12 @@ func orgOf(owner string) string {
 	return org
 }
 
-// kindEntry is the kind of the entities that are entries.
+// kindEntry is the kind of the entities of ledger entries.
 const kindEntry = "entry"
 
-// Load returns the last entry of an owner's ledger, none of an empty one, and the owner's other
-// entities.
+// Load returns the last entry of an owner's ledger, if there is one, and the owner's other entities.
 func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err error) {
-	// The tail is read before the table: entries only move from the one to the other.
+	// The tail is read before the table: entries only move from the tail to the table.
 	if out, err = l.db.Load(ctx, owner); err != nil {
 		return nil, err
 	}
@@ -48,8 +46,8 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 	return out, err
 }
 
-// Put stores entries, and what the ledger knows beside them; all are durable when it returns nil.
-// Ledgers have no wake-ups and leave nothing.
+// Put stores entries and other entities of the ledger. All of them are durable when Put returns nil. Ledgers have no
+// wake-ups and no trail.
 func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
 	var r Record
 	for _, entity := range entities {
@@ -62,7 +60,7 @@ func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup, 
 	return l.db.write(ctx, r, false)
 }
 
-// KnownEntries returns those of some ids of entries that an organization's ledger has.
+// KnownEntries returns the given ids that an organization's ledger has.
 func (db *Store) KnownEntries(ctx context.Context, org string, ids []string) (map[string]bool, error) {
 	known := map[string]bool{}
 	err := db.conn.ReadFirst(ctx, "looking for entries of a ledger", db.queries["ledger.Find"], clickhouse.Args{"org": org, "ids": ids}, func(rows driver.Rows) (bool, error) {
@@ -74,7 +72,7 @@ func (db *Store) KnownEntries(ctx context.Context, org string, ids []string) (ma
 	return known, err
 }
 
-// seal returns once what was changed before the call is in its ledger.
+// seal returns once every change before the call is in its ledger.
 func (db *Store) seal(ctx context.Context) error {
 	if db.journal == nil {
 		return nil
@@ -82,9 +80,8 @@ func (db *Store) seal(ctx context.Context) error {
 	return db.journal.Seal(ctx)
 }
 
-// LedgerEntries returns a page of an organization's ledger, the newest first, and whether
-// more follow. Before is the sequence that the page ends in front of, zero for the end of
-// the ledger; an empty kind asks for all.
+// LedgerEntries returns a page of an organization's ledger, newest first, and reports whether more follow. The page
+// ends before the sequence before; zero means the end of the ledger. An empty kind means all kinds.
 func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
 	if before == 0 {
 		before = math.MaxUint64
@@ -100,7 +97,7 @@ func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerK
 	return page, false, err
 }
 
-// CheckLedger goes through the whole ledger of an organization.
+// CheckLedger checks the whole ledger of an organization.
 func (db *Store) CheckLedger(ctx context.Context, org string) (check svc.LedgerCheck, err error) {
 	if err := db.seal(ctx); err != nil {
 		return check, err

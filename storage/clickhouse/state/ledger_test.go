@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// keepEntries stores a chain of entries before a head, as their actor does.
+// keepEntries stores a chain of entries that ends at a head, like the ledger's actor.
 func keepEntries(t *testing.T, db *testDB, org string, generation uint32, head svc.LedgerHead, kinds ...svc.LedgerKind) []svc.LedgerEntry {
 	t.Helper()
 	var out []svc.LedgerEntry
@@ -58,8 +58,8 @@ func TestALedgerIsReadBack(t *testing.T) {
 	}
 }
 
-// An owner whose generation ended wrote an entry that nobody was told of; the entry of
-// the owner after it stands at its place, and the ledger is intact.
+// A former owner wrote an entry that it never acknowledged. The next owner's entry takes its place, and the ledger is
+// intact.
 func TestTheLaterGenerationOfALedgerStands(t *testing.T) {
 	db := open(t)
 	first := keepEntries(t, db, "acme", 1, svc.LedgerHead{}, "app.created")
@@ -74,8 +74,8 @@ func TestTheLaterGenerationOfALedgerStands(t *testing.T) {
 	}
 }
 
-// Entries that are sealed together share a version; the ledger goes on behind the last of them, whichever order they
-// reached the table in.
+// Entries that are sealed together share a version. The ledger continues after the last of them, regardless of the
+// order in which they reached the table.
 func TestTheLastOfEntriesSealedTogetherIsTheHead(t *testing.T) {
 	db := open(t)
 	var entities []svc.Entity

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// testDB is a database of a test, with the connection under it.
+// testDB is a database for a test, with its connection.
 type testDB struct {
 	*Store
 	conn *clickhouse.Conn
@@ -22,13 +22,13 @@ func open(t testing.TB) *testDB {
 	return openWith(t, clickhouse.Config{Database: clickhousetest.Name()}, Config{})
 }
 
-// openNamed returns the database of a name.
+// openNamed opens the database with a name.
 func openNamed(t testing.TB, name string) *testDB {
 	t.Helper()
 	return openWith(t, clickhouse.Config{Database: name}, Config{})
 }
 
-// openWith returns a database with a configuration of its own.
+// openWith opens a database with the given configuration.
 func openWith(t testing.TB, cfg clickhouse.Config, owned Config) *testDB {
 	t.Helper()
 	conn := clickhousetest.OpenWith(t, cfg)

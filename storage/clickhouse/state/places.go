@@ -10,16 +10,16 @@ import (
 	"svc"
 )
 
-// placeFact begins the name of a fact that says on which shard an environment lives. What counts stands in the tables of
-// the shard that the environment's number names. The shard on which it lives says so itself, and no other does: that is for a
-// rebuild of the former.
+// placeFact begins the name of a fact with the shard of an environment. The authoritative copy is in the tables of the
+// shard that the environment's number selects. The shard with the environment also has the fact about itself, and no
+// other shard does. A rebuild of the first shard needs that copy.
 const placeFact = "moved "
 
-// NotePlace notes durably on which shard an environment lives, and has this process know it. It may be repeated.
+// NotePlace durably stores the shard of an environment, and updates this process. It is idempotent.
 func (db *Store) NotePlace(ctx context.Context, environment uint64, shard int) error {
 	name, value := placeFact+strconv.FormatUint(environment, 10), strconv.Itoa(shard)
 	shards := db.conn.Shards()
-	for _, on := range []int{db.conn.ShardOf(environment), shard, svc.ShardOf(environment)} { // the last one counts
+	for _, on := range []int{db.conn.ShardOf(environment), shard, svc.ShardOf(environment)} { // the last write takes effect
 		if on >= len(shards) {
 			return fmt.Errorf("environment %d lives on shard %d of %d", environment, on, len(shards))
 		}
@@ -31,8 +31,8 @@ func (db *Store) NotePlace(ctx context.Context, environment uint64, shard int) e
 	return nil
 }
 
-// RestorePlaces notes in the tables of shards that were lost where the environments live whose numbers name
-// them, from what the other shards say of themselves.
+// RestorePlaces stores the places of environments again in the tables of lost shards, for the environments with numbers
+// that select these shards. It takes the places from the facts of the other shards about themselves.
 func (db *Store) RestorePlaces(ctx context.Context, lost []int) error {
 	for shard, conn := range db.conn.Shards() {
 		facts, err := db.facts(ctx, conn)
@@ -59,7 +59,7 @@ func (db *Store) RestorePlaces(ctx context.Context, lost []int) error {
 	return nil
 }
 
-// LearnPlaces has this process know where the environments live whose numbers name a shard.
+// LearnPlaces loads the places of the environments with numbers that select a shard into this process.
 func (db *Store) LearnPlaces(ctx context.Context, shard int) error {
 	shards := db.conn.Shards()
 	if len(shards) == 1 {

@@ -11,7 +11,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Owned returns what the actors of a deleted application or organization store, by owner.
+// Owned returns the stored entities and wake-ups of the actors of a deleted application or organization, by owner.
 func (db *Store) Owned(ctx context.Context, deletion svc.Deletion) (owned []svc.Owned, err error) {
 	args, at := removalArgs(deletion), map[string]int{}
 	of := func(owner string) *svc.Owned {
@@ -40,8 +40,8 @@ func (db *Store) Owned(ctx context.Context, deletion svc.Deletion) (owned []svc.
 	return owned, err
 }
 
-// removalArgs returns what the identities of the actors of a deletion are or begin with. Those of an organization
-// alone are named by its slug; its applications have deletions of their own.
+// removalArgs returns the identities, and identity prefixes, of the actors of a deletion. The actors of only an
+// organization are identified by its slug; its applications have separate deletions.
 func removalArgs(deletion svc.Deletion) clickhouse.Args {
 	identities, prefixes := []string{deletion.App.Org}, []string{}
 	if deletion.App.App != "" {
@@ -55,13 +55,13 @@ func removalArgs(deletion svc.Deletion) clickhouse.Args {
 	return clickhouse.Args{"identities": identities, "prefixes": prefixes}
 }
 
-// ownersAtOnce bounds the owners of one statement.
+// ownersAtOnce limits the owners of one statement.
 const ownersAtOnce = 1000
 
-// RemoveRows removes the rows of a deletion from all tables, and what owners stored before it was deleted. The
-// ledger and the audit log stay.
+// RemoveRows removes the rows of a deletion from all tables, and the entities that the owners stored before they were
+// deleted. The ledger and the audit log stay.
 func (db *Store) RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error {
-	if err := db.Flush(ctx); err != nil { // else what is deleted comes back from the log of state
+	if err := db.Flush(ctx); err != nil { // otherwise deleted data comes back from the log of state
 		return err
 	}
 	return db.conn.Change(func() error {
@@ -74,7 +74,7 @@ func (db *Store) RemoveRows(ctx context.Context, deletion svc.Deletion, owners [
 	})
 }
 
-// removeOn is RemoveRows of one shard.
+// removeOn is RemoveRows for one shard.
 func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion svc.Deletion, owners []string) error {
 	for some := range slices.Chunk(owners, ownersAtOnce) {
 		if err := remove(ctx, shard, db.queries["removals.Entities"], clickhouse.Args{"owners": some}); err != nil {
@@ -107,7 +107,7 @@ func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion 
 	return remove(ctx, shard, db.queries["removals.Folds"], nil)
 }
 
-// remove runs a statement that removes rows, to its end.
+// remove runs a statement that removes rows, and waits for its end.
 func remove(ctx context.Context, conn *clickhouse.Conn, statement string, args clickhouse.Args) error {
 	settings := clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}
 	return clickhouse.WriteError("removing what was deleted", conn.Exec(clickhouse.WithSettings(ctx, settings), statement, args))

@@ -12,26 +12,26 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// Config says what is beside the tables.
+// Config configures a [Store].
 type Config struct {
-	// Journal takes writes before they are in the tables; nil has them go there at once.
+	// Journal accepts writes before they are in the tables. If it is nil, writes go to the tables at once.
 	Journal Journal
 }
 
-// Store stores what actors own: entities, wake-ups, ledgers and audit rows, and the facts of
-// the installation. Its methods may be called from any number of goroutines at the same time.
+// Store stores the state of actors, which is entities, wake-ups, ledgers and audit rows, and the facts about the
+// installation. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn // flushes the journal before it reads
 	queries clickhouse.Queries
 	tables  *tables
 	journal Journal
-	// inserts writes into the tables where there is no journal.
+	// inserts writes into the tables if there is no journal.
 	inserts *groupcommit.Committer[Record]
 	loads   *groupcommit.Committer[*ownerLoad]
 }
 
-// Open returns the state in a database. What the journal of an earlier version holds is in the
-// tables then, unless the store is away: see [Store.Returned].
+// Open returns the state in a database. The journal of an earlier version has then been moved to the tables, unless the
+// store is unavailable: see [Store.Returned].
 func Open(ctx context.Context, conn *clickhouse.Conn, cfg Config) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles)
 	if err != nil {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, conn *clickhouse.Conn, cfg Config) (*Store, error
 	return db, nil
 }
 
-// Returned completes the opening of a store that was away.
+// Returned completes the opening of a store that was unavailable.
 func (db *Store) Returned(ctx context.Context) error {
 	if err := db.emptyFormerJournal(ctx); err != nil {
 		return fmt.Errorf("opening the state in the database %s: %w", db.conn.Database(), err)
@@ -61,10 +61,10 @@ func (db *Store) Returned(ctx context.Context) error {
 	return nil
 }
 
-// Conn returns the connection on which reads find all that was stored before them.
+// Conn returns a connection for reads. A read on it finds everything that was stored before the read.
 func (db *Store) Conn() *clickhouse.Conn { return db.conn }
 
-// Flush returns once all that was stored before the call is in its tables.
+// Flush returns once everything that was stored before the call is in its tables.
 func (db *Store) Flush(ctx context.Context) error {
 	if db.journal == nil {
 		return nil

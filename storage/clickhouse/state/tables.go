@@ -10,21 +10,21 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// tables writes records into the tables that hold state.
+// tables writes records into the tables of state.
 type tables struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 }
 
-// writeWhole writes what callers share. A snapshot has all of it or nothing.
+// writeWhole writes the records of several callers. A snapshot has all of them or none.
 func (t *tables) writeWhole(ctx context.Context, records []Record) error {
 	return t.conn.Write(func() error { return t.write(ctx, records) })
 }
 
 // write inserts records into their tables.
 //
-// Wake-ups that call are stored before the entities and removals after them: a crash in
-// between leaves a wake-up too many, never one too few.
+// Due wake-ups are stored before the entities, and removals after them. A crash in between therefore leaves one wake-up
+// too many, never one too few.
 func (t *tables) write(ctx context.Context, records []Record) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
@@ -56,7 +56,7 @@ func (t *tables) writeEntities(ctx context.Context, records []Record) error {
 	return clickhouse.WriteError("storing entities", rows.Send())
 }
 
-// writeWakeups stores the wake-ups of records that call, or those that are removed.
+// writeWakeups stores either the wake-ups of records with a due time, or the removed ones.
 func (t *tables) writeWakeups(ctx context.Context, records []Record, removed bool) error {
 	var rows clickhouse.Rows
 	for i := range records {
@@ -77,7 +77,7 @@ func (t *tables) writeWakeups(ctx context.Context, records []Record, removed boo
 	return clickhouse.WriteError("storing wake-ups", rows.Send())
 }
 
-// version is that of the wake-ups of a record: the highest one of its entities.
+// version returns the version of a record's wake-ups: the highest version of its entities.
 func (r *Record) version() uint64 {
 	version := r.Version.Number()
 	for i := range r.Entities {

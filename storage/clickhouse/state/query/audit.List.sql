@@ -1,5 +1,5 @@
--- Audit rows before a place, the newest first. Key: org, at, where an organization is asked for. Rows: those of the time that is
--- asked for, of all organizations where none is.
+-- Audit rows before a position, newest first. Key: org, at, if an organization is given. Rows: the rows of the given
+-- time range, of all organizations if none is given.
 SELECT toUnixTimestamp64Milli(at), id, org, app, request_id, operation, method, path, status, token_id, token_kind, user_id, detail
 FROM audit_rows FINAL
 WHERE ({org:String} = '' OR org = {org:String}) AND ({app:String} = '' OR app = {app:String})

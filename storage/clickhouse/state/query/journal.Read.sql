@@ -1,4 +1,4 @@
--- Some records of the journal. Key: none, it holds what was written in the last second or so.
+-- Some records of the journal. Key: none; it holds the writes of about the last second.
 SELECT key, record
 FROM journal
 LIMIT {limit:UInt32}

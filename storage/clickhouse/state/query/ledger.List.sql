@@ -1,5 +1,5 @@
--- Entries of an organization's ledger before a sequence, the newest first. Key: org, sequence. Rows: those of the page, more
--- where a kind is asked for.
+-- Entries of an organization's ledger before a sequence, newest first. Key: org, sequence. Rows: the rows of the page,
+-- more if a kind is given.
 SELECT entry
 FROM ledger FINAL
 WHERE org = {org:String} AND sequence < {before:UInt64} AND ({kind:String} = '' OR kind = {kind:String})

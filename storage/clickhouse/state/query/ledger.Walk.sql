@@ -1,4 +1,4 @@
--- The whole ledger of an organization, in its order. Key: org. Rows: all of the organization.
+-- The whole ledger of an organization, in order. Key: org. Rows: all rows of the organization.
 SELECT entry
 FROM ledger FINAL
 WHERE org = {org:String}

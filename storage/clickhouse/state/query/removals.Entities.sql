@@ -1,2 +1,2 @@
--- Removes what actors stored before it was deleted. Key: owner.
+-- Removes the entities that actors stored before they were deleted. Key: owner.
 ALTER TABLE entities DELETE WHERE owner IN {owners:Array(String)} AND NOT deleted

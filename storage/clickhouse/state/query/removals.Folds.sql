@@ -1,2 +1,2 @@
--- Removes the data about people that is stored for quick lists. The parts do not record their environment. Key: none.
+-- Removes the folded people that are stored for fast lists. The parts do not record their environment. Key: none.
 TRUNCATE TABLE person_folds

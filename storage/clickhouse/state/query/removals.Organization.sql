@@ -1,2 +1,2 @@
--- Removes the pieces of bundles of an organization. Key: org.
+-- Removes the uploaded chunks of an organization. Key: org.
 ALTER TABLE upload_chunks DELETE WHERE org = {org:String}

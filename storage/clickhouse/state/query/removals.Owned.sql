@@ -1,6 +1,6 @@
--- What actors of an application or an organization store: the identity of the actor is the address, or begins with it or
--- with the number of an environment. Versions that a later one deletes are among them until they are removed.
--- Key: none; it is asked a few times for each deletion.
+-- The stored entities of actors of an application or an organization: the identity of the actor is the address, or
+-- begins with it or with the number of an environment. Versions that a later one deletes are included until they are
+-- removed. Key: none; it runs a few times for each deletion.
 SELECT owner, kind, id
 FROM entities
 WHERE NOT deleted AND substring(owner, 1, position(owner, '/') - 1) NOT IN ('application', 'organization', 'ledger')

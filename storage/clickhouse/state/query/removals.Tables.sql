@@ -1,4 +1,5 @@
--- The tables whose rows belong to environments or applications, but those of the audit, with the column that says so. Key: database.
+-- The tables with rows that belong to environments or applications, except the audit tables, with the column that
+-- identifies them. Key: database.
 SELECT c.table, c.name
 FROM system.columns AS c
 INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table

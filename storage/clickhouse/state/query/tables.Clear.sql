@@ -1,4 +1,4 @@
--- Removes all that actors own, for a log that holds it. Key: none, drops whole parts.
+-- Removes the whole state of actors, which a log of state also holds. Key: none, drops whole parts.
 TRUNCATE TABLE entities;
 TRUNCATE TABLE wakeups;
 TRUNCATE TABLE ledger;
