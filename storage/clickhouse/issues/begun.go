@@ -10,11 +10,11 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// maxBegun bounds the issues of one preview of a rule.
+// maxBegun limits the issues of one preview of a rule.
 const maxBegun = 5_000
 
-// BegunIssues returns what a rule about new issues would have been told of since an instant, the oldest first:
-// issues that began, and those that came back last.
+// BegunIssues returns the notifications that a rule about new issues would have received since a time, oldest first:
+// issues that began, and issues that regressed, each at its last regression.
 func (db *Store) BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]svc.Measurement, error) {
 	m, err := db.merges(ctx, environment)
 	if err != nil {

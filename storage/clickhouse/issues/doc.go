@@ -1,3 +1,3 @@
-// Package issues reads issues and their occurrences, and keeps the source maps by which their
-// frames are read. Decisions about issues are in package state.
+// Package issues reads issues and their occurrences, and stores the source maps for their frames. Decisions about
+// issues are in package state.
 package issues

@@ -12,9 +12,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FindIssue returns an issue of an environment without its sparkline. For an issue that is part of
-// another one, it returns that other one. It fails with not_found if no occurrence of the issue is
-// stored in the environment.
+// FindIssue returns an issue of an environment without its sparkline. If the issue is part of another one, it returns
+// that one. It returns not_found if no occurrence of the issue is stored in the environment.
 func (db *Store) FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error) {
 	m, err := db.merges(ctx, environment.Number)
 	if err != nil {
@@ -30,7 +29,7 @@ func (db *Store) FindIssue(ctx context.Context, environment svc.Environment, num
 	return rows[0], nil
 }
 
-// Issue returns one issue in full, as FindIssue finds it.
+// Issue returns one issue in full. It finds the issue like FindIssue.
 func (db *Store) Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDetail, error) {
 	var detail svc.IssueDetail
 	environment := scope.Environment.Number
@@ -62,7 +61,7 @@ func (db *Store) Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDeta
 	return detail, err
 }
 
-// issueState reads what was decided about an issue.
+// issueState reads the decided state of an issue.
 func (db *Store) issueState(ctx context.Context, environment, issue uint64) (svc.IssueState, error) {
 	var state svc.IssueState
 	entities, err := db.state.Load(ctx, fmt.Sprintf("issue/%d/%s", environment, svc.IssueID(issue)))
@@ -80,7 +79,7 @@ func (db *Store) issueState(ctx context.Context, environment, issue uint64) (svc
 	return state, nil
 }
 
-// issueDays returns the daily series of an issue, quiet days included.
+// issueDays returns the daily series of an issue, including empty days.
 func (db *Store) issueDays(ctx context.Context, parts clickhouse.Args, days []time.Time) ([]svc.IssueDay, error) {
 	last := len(days) - 1
 	series := make([]svc.IssueDay, last)

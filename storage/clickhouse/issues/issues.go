@@ -18,7 +18,7 @@ import (
 // merges maps issues of an environment to the issues that they were merged into.
 type merges struct{ members, roots []uint64 }
 
-// root returns the issue that counts for another: itself, or the one it is part of.
+// root returns the issue that represents an issue: itself, or the one that it was merged into.
 func (m *merges) root(issue uint64) uint64 {
 	for i, member := range m.members {
 		if member == issue {
@@ -28,7 +28,7 @@ func (m *merges) root(issue uint64) uint64 {
 	return issue
 }
 
-// parts returns issues with all that are part of them.
+// parts returns issues together with all issues that were merged into them.
 func (m *merges) parts(issues ...uint64) []uint64 {
 	wanted := make(map[uint64]bool, len(issues))
 	for _, issue := range issues {
@@ -43,7 +43,7 @@ func (m *merges) parts(issues ...uint64) []uint64 {
 	return out
 }
 
-// arguments returns the values by which queries find the issue that counts.
+// arguments returns the values with which queries map an issue to its root.
 func (m *merges) arguments() clickhouse.Args {
 	if len(m.members) == 0 { // the engine refuses empty lists; no issue has the number 0
 		return clickhouse.Args{"members": []uint64{0}, "roots": []uint64{0}}
@@ -58,7 +58,7 @@ func stateArguments(environment uint64, now time.Time) clickhouse.Args {
 	return clickhouse.Args{"owner_from": owner + "/", "owner_to": owner + "0", "now_ms": now.UnixMilli()}
 }
 
-// merges reads which issues of an environment were merged.
+// merges reads the merged issues of an environment.
 func (db *Store) merges(ctx context.Context, environment uint64) (merges, error) {
 	var m merges
 	args := stateArguments(environment, time.Time{})
@@ -71,13 +71,12 @@ func (db *Store) merges(ctx context.Context, environment uint64) (merges, error)
 	return m, err
 }
 
-// Issues returns a page of the issues of an environment, and how many there are of each
-// status.
+// Issues returns a page of the issues of an environment, and the number of issues in each status.
 func (db *Store) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
 }
 
-// issuePage is Issues without regard to inserts under way.
+// issuePage is Issues without coordination with inserts under way.
 func (db *Store) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
@@ -101,7 +100,7 @@ func (db *Store) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList
 	return list, parts.Wait()
 }
 
-// sortKey returns the query part that holds the value of an order.
+// sortKey returns the name of the query part with the sort value.
 func sortKey(sort svc.IssueSort) string {
 	switch sort {
 	case svc.SortCount:
@@ -115,7 +114,7 @@ func sortKey(sort svc.IssueSort) string {
 	return "issues.KeyLastSeen"
 }
 
-// rankIssues returns the keys of a page and whether another one follows.
+// rankIssues returns the keys of a page and reports whether another page follows.
 func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (keys []svc.IssueKey, more bool, err error) {
 	var c clickhouse.Clause
 	if q.Search != "" {
@@ -170,8 +169,7 @@ func (db *Store) countIssues(ctx context.Context, environment uint64, m merges, 
 	return counts, err
 }
 
-// issueRows returns the rows of keys, in their order. A key whose issue expired meanwhile
-// has none.
+// issueRows returns the issues of keys, in the order of keys. It omits an issue that expired meanwhile.
 func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, keys []svc.IssueKey, days []time.Time, now time.Time) ([]svc.Issue, error) {
 	if len(keys) == 0 {
 		return []svc.Issue{}, nil
@@ -200,7 +198,7 @@ func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, ke
 	return rows, nil
 }
 
-// getIssues reads what issues are and count.
+// getIssues reads the descriptions and counts of issues.
 func (db *Store) getIssues(ctx context.Context, environment uint64, m merges, numbers []uint64) (map[uint64]*svc.Issue, error) {
 	found := make(map[uint64]*svc.Issue, len(numbers))
 	args := m.arguments().With(clickhouse.Args{"environment": environment, "issues": m.parts(numbers...)})
@@ -232,7 +230,7 @@ func (db *Store) fillStatus(ctx context.Context, environment uint64, issues map[
 	})
 }
 
-// fillSparks counts the occurrences of issues on days; days ends with the end of the last one.
+// fillSparks counts the occurrences of issues per day. The last element of days is the end of the last day.
 func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, issues map[uint64]*svc.Issue, numbers []uint64, days []time.Time) error {
 	if len(days) < 2 {
 		return nil
@@ -259,8 +257,7 @@ func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, i
 	})
 }
 
-// FirstSeen returns when releases of an environment occurred for the first time in an error; a
-// release without an error is missing.
+// FirstSeen returns the time of the first error in each release of an environment. Releases without errors are missing.
 func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
 	seen := make(map[string]time.Time, len(releases))
 	args := clickhouse.Args{"environment": environment, "releases": releases}
@@ -274,8 +271,7 @@ func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []s
 	return seen, err
 }
 
-// ReleaseCounts returns the counts of errors in releases of environments; a release without an
-// error is missing.
+// ReleaseCounts returns the error counts of releases in environments. Releases without errors are missing.
 func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]svc.ReleaseCount, error) {
 	counts := make(map[string]svc.ReleaseCount, len(releases))
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
@@ -286,7 +282,7 @@ func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, relea
 			var first, last int64
 			err := rows.Scan(&release, &began, &first, &last)
 			count := svc.ReleaseCount{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
-			if other, there := counts[release]; there { // of another shard
+			if other, there := counts[release]; there { // from another shard
 				count.NewIssues += other.NewIssues
 				count.FirstSeenAt, count.LastSeenAt = earlier(count.FirstSeenAt, other.FirstSeenAt), later(count.LastSeenAt, other.LastSeenAt)
 			}
@@ -311,8 +307,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// WatchedIssues returns the states of the resolved or merged issues whose occurrences are in the
-// owned ones of the log's partitions. While the store is away, those of others are among them.
+// WatchedIssues returns the states of the issues with occurrences that their owners must see, in the owned partitions
+// of the log. If the store is unavailable, the result also has other issues of these partitions.
 func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
 	if len(owned) == 0 {
 		return nil, nil
@@ -333,8 +329,8 @@ func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int)
 	return out, err
 }
 
-// issuesOf returns the issues that members or releases ever changed, in some partitions: what [Store.WatchedIssues] looks
-// for is among them.
+// issuesOf returns all issues in some partitions that members or releases ever changed. They include the result of
+// [Store.WatchedIssues].
 func (db *Store) issuesOf(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
 	entities, err := db.state.LoadKind(ctx, "issue")
 	return slices.DeleteFunc(entities, func(e svc.Entity) bool {
@@ -343,8 +339,7 @@ func (db *Store) issuesOf(ctx context.Context, partitions int, owned []int) ([]s
 	}), err
 }
 
-// bindRank puts the value that a list is sorted by, and a condition on its groups, in the
-// places that its query leaves for them.
+// bindRank replaces the placeholders for the sort value and for a condition on the groups in a query.
 func bindRank(query, key string, c clickhouse.Clause) string {
 	return strings.NewReplacer("$(key)", key, "$(having)", c.Text()).Replace(query)
 }

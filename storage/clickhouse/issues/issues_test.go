@@ -18,7 +18,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// errorTables lists the tables that an insert of occurrences feeds.
+// errorTables lists the tables that an insert of occurrences fills.
 func errorTables() []string {
 	return []string{"occurrences", "issues", "issue_users", "issue_releases"}
 }
@@ -32,11 +32,11 @@ func storedErrors(t *testing.T, db *testDB) map[string]uint64 {
 	}
 }
 
-// errorNow is the instant of the tests, in the middle of a slot and of a day.
+// errorNow is the time of the tests, in the middle of a slot and of a day.
 func errorNow() time.Time { return time.Date(2026, 11, 20, 12, 7, 31, 0, time.UTC) }
 
-// testErrors returns n occurrences of some issues of environment 7 over forty days,
-// with one of environment 8 after every ten.
+// testErrors returns n occurrences of some issues of environment 7 over forty days. After every ten it adds one of
+// environment 8.
 func testErrors(n int) []svc.OccurrenceRow {
 	rng := rand.New(rand.NewPCG(3, 1))
 	rows := make([]svc.OccurrenceRow, n)
@@ -112,8 +112,7 @@ func TestErrorsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// TestABlockHoldsBothKinds stores events and occurrences under one token, and by the
-// way of the TCP protocol.
+// TestABlockHoldsBothKinds stores events and occurrences under one token, also over the TCP protocol.
 func TestABlockHoldsBothKinds(t *testing.T) {
 	db, rows := open(t), testErrors(50)
 	b := hourly(t, db, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), 10)
@@ -153,7 +152,7 @@ func TestRecentErrors(t *testing.T) {
 	}
 }
 
-// fold makes the issues of environment 7 out of rows, with what roots says is merged.
+// fold computes the issues of environment 7 from rows; roots has the merged issues.
 func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) map[uint64]*svc.Issue {
 	users := map[uint64]map[string]bool{}
 	issues := map[uint64]*svc.Issue{}
@@ -195,7 +194,7 @@ func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) m
 	return issues
 }
 
-// decide stores what an actor would.
+// decide stores the same state as an actor would.
 func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.IssueState, extra map[string]any) {
 	t.Helper()
 	payload, err := json.Marshal(state)
@@ -219,8 +218,8 @@ func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.Is
 	}
 }
 
-// TestIssuesAgainstAModel compares lists of every order and status, page by page, with
-// what the rows fold into, before and after two issues are merged.
+// TestIssuesAgainstAModel compares lists of every order and status, page by page, with issues that are computed from
+// the rows, before and after two issues are merged.
 func TestIssuesAgainstAModel(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
@@ -485,7 +484,7 @@ func checkOccurrence(t *testing.T, db *testDB, rows []svc.OccurrenceRow) {
 	}
 }
 
-// TestIssueTotalsAsOfABlock counts issues in all, and in the blocks after each block.
+// TestIssueTotalsAsOfABlock counts all occurrences of issues, and the occurrences in the blocks after each block.
 func TestIssueTotalsAsOfABlock(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
@@ -536,7 +535,7 @@ func TestWatchedIssues(t *testing.T) {
 	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
 		t.Errorf("got %+v (%v)", watched, err)
 	}
-	// A node loads those of its partitions alone, whatever the number of all.
+	// A node loads only the issues of its partitions, regardless of the total number.
 	const high = math.MaxUint64 // in the first of three partitions
 	decide(t, db, 1, high, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
 	for partition, want := range [][]uint64{{high, 3}, {1}, {5}} {
@@ -557,8 +556,8 @@ func TestWatchedIssues(t *testing.T) {
 	}
 }
 
-// TestManyMergedIssues reads issues of which as many are part of others as the continuation
-// of a former grouping may make.
+// TestManyMergedIssues reads issues with the maximum number of merged issues that the continuation of a former grouping
+// creates.
 func TestManyMergedIssues(t *testing.T) {
 	const many = 5000
 	db, rows := open(t), testErrors(400)
@@ -592,8 +591,8 @@ func TestManyMergedIssues(t *testing.T) {
 	}
 }
 
-// TestPagesHoldOccurrencesOfOneTimeAndID stores occurrences of one instant and one id in two
-// blocks: pages of one show each of them once.
+// TestPagesHoldOccurrencesOfOneTimeAndID stores occurrences with the same time and id in two blocks. Pages of one row
+// show each of them once.
 func TestPagesHoldOccurrencesOfOneTimeAndID(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)

@@ -15,13 +15,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// What fills a database beside the store of issues.
+// The stores that fill a database, in addition to the store of issues.
 type (
 	blocks = block.Store
 	owned  = state.Store
 )
 
-// testDB is a database of a test, with what fills it.
+// testDB is a database for a test, with the stores that fill it.
 type testDB struct {
 	*Store
 	*blocks
@@ -68,7 +68,7 @@ func insert(t testing.TB, db *testDB, token string, number uint64, b *block.Bloc
 	}
 }
 
-// hourly returns a block of n events, one per hour from an instant on.
+// hourly returns a block of n events, one per hour from a time on.
 func hourly(t testing.TB, db *testDB, from time.Time, n int) *block.Block {
 	t.Helper()
 	b := db.NewBlock()

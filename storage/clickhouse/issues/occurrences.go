@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Occurrences returns a page of summaries of the occurrences of an issue and of what is
-// part of it, newest first, and whether another one follows.
+// Occurrences returns a page of summaries of the occurrences of an issue, including merged issues, newest first. It
+// reports whether another page follows.
 func (db *Store) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
@@ -54,8 +54,8 @@ func (db *Store) occurrences(ctx context.Context, q svc.OccurrenceQuery, root ui
 	return page, more, err
 }
 
-// Occurrence returns one occurrence of an issue, or of what is part of it, in full. It fails
-// with not_found for any other combination.
+// Occurrence returns one occurrence of an issue, or of an issue merged into it, in full. For any other combination it
+// returns not_found.
 func (db *Store) Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
 	o := svc.Occurrence{Environment: environment.Slug}
 	m, err := db.merges(ctx, environment.Number)

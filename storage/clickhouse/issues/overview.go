@@ -10,13 +10,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// ErrorsOverview returns what happened in a window and in the one before. Its parts are
-// read at the same time.
+// ErrorsOverview returns the errors in a window and in the window before. Its parts are read in parallel.
 func (db *Store) ErrorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
 }
 
-// errorsOverview is ErrorsOverview without regard to inserts under way.
+// errorsOverview is ErrorsOverview without coordination with inserts under way.
 func (db *Store) errorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
 	environment := q.Environment.Number
 	m, err := db.merges(ctx, environment)
@@ -50,7 +49,7 @@ func (db *Store) errorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.Err
 	return out, parts.Wait()
 }
 
-// windowArguments say which occurrences of an environment count.
+// windowArguments returns the values that select the occurrences of an environment in a window.
 func windowArguments(environment uint64, window svc.Window) clickhouse.Args {
 	return clickhouse.Args{"environment": environment, "from": window.From, "to": window.To}
 }

@@ -10,8 +10,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FindIssues returns those of the issues that the environment has, each under the number that it was
-// asked for by: for an issue that is part of another one, that other one.
+// FindIssues returns the given issues that the environment has, each under the requested number. If an issue is part of
+// another one, the result has that one.
 func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, numbers []uint64, now time.Time) (map[uint64]svc.Issue, error) {
 	m, err := db.merges(ctx, environment.Number)
 	if err != nil {
@@ -38,7 +38,7 @@ func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, nu
 	return found, nil
 }
 
-// Releases returns a page of the releases of an environment, the last seen first, and whether more follow.
+// Releases returns a page of the releases of an environment, the last seen first, and reports whether more follow.
 func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
 	type result struct {
 		page []svc.ErrorRelease
@@ -51,7 +51,7 @@ func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page [
 	return found.page, found.more, err
 }
 
-// releasePage is Releases without regard to inserts under way.
+// releasePage is Releases without coordination with inserts under way.
 func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
@@ -83,7 +83,7 @@ func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (pag
 	return page, more, db.fillDecisions(ctx, q.Environment.Number, page)
 }
 
-// fillDecisions counts the issues that came back in releases and that are resolved by them.
+// fillDecisions counts the issues that regressed in releases and the issues that are resolved by them.
 func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []svc.ErrorRelease) error {
 	places, words := make(map[string]int, len(page)), make([]string, len(page))
 	for i := range page {
@@ -100,7 +100,7 @@ func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []s
 	})
 }
 
-// Artifacts returns a page of the source maps of an application, the newest first, and whether more follow.
+// Artifacts returns a page of the source maps of an application, newest first, and reports whether more follow.
 func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc.Artifact, more bool, err error) {
 	args := clickhouse.Args{"app": q.App, "prefix": "", "limit": q.Limit + 1, "first_page": q.After == nil, "after_ms": int64(0), "after_word": ""}
 	if q.Release != "" {
@@ -126,10 +126,10 @@ func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc
 	return page, more, err
 }
 
-// unmappedDays is how far back the occurrences lie whose frames are looked at.
+// unmappedDays is the age limit of the occurrences that Unmapped reads, in days.
 const unmappedDays = 7
 
-// Unmapped returns the frames of an environment's latest errors that no map gave the place of.
+// Unmapped returns the frames of an environment's latest errors that no source map resolved.
 func (db *Store) Unmapped(ctx context.Context, environment svc.Environment, now time.Time) (frames []svc.UnmappedFrames, err error) {
 	args := clickhouse.Args{"environment": environment.Number, "since": now.AddDate(0, 0, -unmappedDays), "sample": svc.UnmappedSample, "limit": svc.UnmappedRows}
 	err = db.conn.Read(ctx, "listing unmapped frames", db.queries["occurrences.Unmapped"], args, func(rows driver.Rows) (bool, error) {

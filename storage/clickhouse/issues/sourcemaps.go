@@ -10,8 +10,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// PutSourceMaps keeps maps of an application under every key that they may be found by;
-// they are found as soon as it returns nil. Maps without a key are left out.
+// PutSourceMaps stores maps of an application under all of their keys. They can be found as soon as it returns nil.
+// Maps without a key are skipped.
 func (db *Store) PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error {
 	var rows clickhouse.Rows
 	for i := range maps {
@@ -24,13 +24,12 @@ func (db *Store) PutSourceMaps(ctx context.Context, app string, at time.Time, ma
 	return clickhouse.WriteError("storing source maps", rows.Send())
 }
 
-// SourceMap returns the newest map of an application under the first of the keys that
-// has one, nil where none has.
+// SourceMap returns the newest map of an application under the first of the keys that has a map, or nil.
 func (db *Store) SourceMap(ctx context.Context, app string, keys []string) ([]byte, error) {
 	return db.content(ctx, "finding a source map", "sourceMaps.Find", clickhouse.Args{"app": app, "keys": keys})
 }
 
-// content reads the one text of a query, nil where it finds none.
+// content returns the one text of a query, or nil if there is none.
 func (db *Store) content(ctx context.Context, doing, query string, args clickhouse.Args) (content []byte, err error) {
 	err = db.conn.Read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		err := rows.Scan(&content)
@@ -39,12 +38,12 @@ func (db *Store) content(ctx context.Context, doing, query string, args clickhou
 	return content, err
 }
 
-// PutChunk keeps a piece of an upload for a day.
+// PutChunk stores a piece of an upload for a day.
 func (db *Store) PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error {
 	return db.putChunks(ctx, org, []string{sha1}, at, content, false)
 }
 
-// ReleaseChunks gives up pieces that were put together.
+// ReleaseChunks releases pieces that were assembled.
 func (db *Store) ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error {
 	return db.putChunks(ctx, org, sums, at, nil, true)
 }
@@ -59,17 +58,17 @@ func (db *Store) putChunks(ctx context.Context, org string, sums []string, at ti
 	return clickhouse.WriteError("storing a piece of an upload", rows.Send())
 }
 
-// ChunkBytes returns how much an organization has uploaded that was not put together.
+// ChunkBytes returns the size of an organization's uploaded pieces that were not assembled.
 func (db *Store) ChunkBytes(ctx context.Context, org string) (int64, error) {
 	return db.sumOf(ctx, "counting pieces of uploads", "uploads.Bytes", clickhouse.Args{"org": org})
 }
 
-// SourceMapBytes returns how much the source maps of an application have.
+// SourceMapBytes returns the size of an application's source maps.
 func (db *Store) SourceMapBytes(ctx context.Context, app string) (int64, error) {
 	return db.sumOf(ctx, "counting source maps", "sourceMaps.Bytes", clickhouse.Args{"app": app})
 }
 
-// sumOf reads the one number of a query.
+// sumOf returns the one number of a query.
 func (db *Store) sumOf(ctx context.Context, doing, query string, args clickhouse.Args) (int64, error) {
 	var sum uint64
 	err := db.conn.Read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
@@ -78,7 +77,7 @@ func (db *Store) sumOf(ctx context.Context, doing, query string, args clickhouse
 	return int64(sum), err
 }
 
-// MissingChunks returns those pieces of an organization's upload that are not kept.
+// MissingChunks returns the given pieces of an organization's upload that are not stored.
 func (db *Store) MissingChunks(ctx context.Context, org string, sums []string) (missing []string, err error) {
 	args := clickhouse.Args{"org": org, "sums": sums}
 	err = db.conn.Read(ctx, "looking for pieces of an upload", db.queries["uploads.Missing"], args, func(rows driver.Rows) (bool, error) {
@@ -90,7 +89,7 @@ func (db *Store) MissingChunks(ctx context.Context, org string, sums []string) (
 	return missing, err
 }
 
-// Chunk returns a piece of an organization's upload, nil where it is not kept.
+// Chunk returns a piece of an organization's upload, or nil if it is not stored.
 func (db *Store) Chunk(ctx context.Context, org, sha1 string) ([]byte, error) {
 	return db.content(ctx, "reading a piece of an upload", "uploads.Find", clickhouse.Args{"org": org, "sha1": sha1})
 }

@@ -60,7 +60,7 @@ func TestPiecesOfUploads(t *testing.T) {
 	}
 }
 
-// TestPiecesAreCounted keeps pieces that are short until they are unpacked, counts them, and gives them up.
+// TestPiecesAreCounted stores pieces that are short until they are unpacked, counts them, and releases them.
 func TestPiecesAreCounted(t *testing.T) {
 	db := open(t)
 	const size = 8 << 20

@@ -27,14 +27,14 @@ func (db *Store) FormerEnvironments(ctx context.Context) (out []uint64, err erro
 	return out, nil
 }
 
-// Merged returns how many issues of an environment are part of others.
+// Merged returns the number of issues of an environment that are merged into others.
 func (db *Store) Merged(ctx context.Context, environment uint64) (int, error) {
 	m, err := db.merges(ctx, environment)
 	return len(m.members), err
 }
 
-// IssueTotals returns how often issues of some environments occurred in all that is
-// stored; one that never did is missing.
+// IssueTotals returns the number of stored occurrences of issues in some environments. Issues without occurrences are
+// missing.
 func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, err error) {
 	err = clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
 		args := clickhouse.Args{"environments": environments, "issues": issues}
@@ -48,8 +48,8 @@ func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64)
 	return out, err
 }
 
-// OccurrencesAfter returns how often issues of some environments occurred in blocks with higher
-// numbers than one; an issue that did not is missing.
+// OccurrencesAfter returns the number of occurrences of issues in some environments, in blocks with higher numbers than
+// block. Issues without such occurrences are missing.
 func (db *Store) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, err error) {
 	err = clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
 		args := clickhouse.Args{"environments": environments, "issues": issues, "block": block}

@@ -1,4 +1,4 @@
--- How many issues were seen for the first time in a window, and how many came back in it. Key:
+-- The number of issues that were seen for the first time in a window, and the number that regressed in it. Key:
 -- environment. Rows read: one per issue; returned: one.
 SELECT
     countIf(first_seen_of >= {from:DateTime64(3, 'UTC')} AND first_seen_of < {to:DateTime64(3, 'UTC')}) AS appeared,

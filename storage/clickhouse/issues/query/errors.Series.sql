@@ -1,5 +1,5 @@
--- The occurrences and users of a window per bucket. Key: environment, ts. Rows read: one per
--- occurrence, of two narrow columns; returned: one per bucket that has any.
+-- The occurrences and users of a window per bucket. Key: environment, ts. Rows read: one per occurrence, two narrow
+-- columns; returned: one per bucket with occurrences.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     count() AS occurrences,

@@ -1,5 +1,5 @@
--- The occurrences, issues and users of a window. Key: environment, ts. Rows read: one per
--- occurrence, of two narrow columns; returned: one.
+-- The occurrences, issues and users of a window. Key: environment, ts. Rows read: one per occurrence, two narrow
+-- columns; returned: one.
 SELECT
     count() AS occurrences,
     uniqExact(transform(issue, {members:Array(UInt64)}, {roots:Array(UInt64)}, issue)) AS issues,

@@ -1,4 +1,5 @@
--- How often some issues occurred in blocks after one. Key: environment, issue. Rows: those of the issues.
+-- The number of occurrences of some issues in blocks after a block. Key: environment, issue. Rows: the occurrences of
+-- the issues.
 SELECT
     environment,
     issue,

@@ -1,5 +1,5 @@
--- The issues of an environment that began or came back since an instant, with what their latest occurrence says, the
--- oldest first. Key: environment. Rows read: one per issue and unmerged part; returned: at most limit.
+-- The issues of an environment that began or regressed since an instant, with name and message of their latest
+-- occurrence, oldest first. Key: environment. Rows read: one per issue and unmerged part; returned: at most limit.
 SELECT issue, happened_ms, regressed, name, message
 FROM
 (

@@ -1,5 +1,5 @@
--- How many issues of an environment have which status. Key: environment. Rows read: one per
--- issue and unmerged part, of two columns; returned: one per status.
+-- The number of issues of an environment by status. Key: environment. Rows read: one per issue and unmerged part, two
+-- columns; returned: one per status.
 SELECT if(states.status = '', 'open', states.status) AS now, count()
 FROM
 (

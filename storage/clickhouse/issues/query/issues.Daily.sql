@@ -1,5 +1,5 @@
--- The occurrences and users of one issue per day. Key: environment, issue, ts. Rows read: the
--- occurrences of a month, three columns of them; returned: one per day that has any.
+-- The occurrences and users of one issue per day. Key: environment, issue, ts. Rows read: the occurrences of a month,
+-- three columns; returned: one per day with occurrences.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     count() AS occurred,

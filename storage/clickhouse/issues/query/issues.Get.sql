@@ -1,4 +1,4 @@
--- What some issues are and count. Key: environment, issue. Rows: one per issue and unmerged part.
+-- The descriptions and counts of some issues. Key: environment, issue. Rows: one per issue and unmerged part.
 SELECT
     transform(issue, {members:Array(UInt64)}, {roots:Array(UInt64)}, issue) AS root,
     anyIf(fingerprint, issue = root) AS fingerprint,

@@ -1,3 +1,3 @@
--- Which issues of an environment are part of which others. Key: as issues.States. Rows
--- returned: one per merged issue, few.
+-- The merged issues of an environment with their roots. Key: that of issues.States. Rows returned: one per merged
+-- issue, few.
 SELECT issue, root FROM ($(issues.States)) WHERE root != 0 ORDER BY issue

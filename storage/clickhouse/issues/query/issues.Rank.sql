@@ -1,6 +1,6 @@
--- A page of the issues of an environment in one of their orders, the highest first: numbers
--- and sort values only. Key: environment. Rows read: one per issue and unmerged part, of the
--- columns that the order and the condition need; returned: at most limit.
+-- A page of the issues of an environment in one of their orders, the highest first: only numbers and sort values. Key:
+-- environment. Rows read: one per issue and unmerged part, the columns that the order and the condition need;
+-- returned: at most limit.
 SELECT ranked.root, ranked.value
 FROM
 (

@@ -1,5 +1,5 @@
--- The releases in which an issue occurred, the latest first. Key: environment. Rows read: one
--- per issue and release of the environment; returned: at most limit.
+-- The releases in which an issue occurred, the latest first. Key: environment. Rows read: one per issue and release of
+-- the environment; returned: at most limit.
 SELECT
     release,
     sum(events) AS occurred,

@@ -1,5 +1,5 @@
--- Whether an issue's latest name, message or culprit holds a search word in any case. Where a
--- pattern of e-mail addresses is given, what it matches is taken out first. Part of issues.Rank.
+-- Whether an issue's latest name, message or culprit contains a search word, ignoring case. If a pattern of e-mail
+-- addresses is given, text that matches it is removed first. Part of issues.Rank.
 positionCaseInsensitiveUTF8(
     if({email:String} = '',
         concat(argMaxMerge(latest).1, ': ', argMaxMerge(latest).2, '\n', argMaxMerge(latest).3),

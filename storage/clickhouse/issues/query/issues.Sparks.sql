@@ -1,5 +1,5 @@
--- The occurrences of some issues per day. Key: environment, ts. Rows read: one per occurrence
--- of a week, of three narrow columns; returned: one per issue and day that has any.
+-- The occurrences of some issues per day. Key: environment, ts. Rows read: one per occurrence of a week, three narrow
+-- columns; returned: one per issue and day with occurrences.
 SELECT
     transform(issue, {members:Array(UInt64)}, {roots:Array(UInt64)}, issue) AS root,
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,

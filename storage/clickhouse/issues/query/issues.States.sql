@@ -1,6 +1,6 @@
--- What was decided about the issues of an environment that anybody touched. Part of other
--- queries. Key: owner, whose names begin with the kind and the environment. An issue that is
--- ignored until a time is open from then on.
+-- The decided states of the issues of an environment; issues without any decision are missing. Part of other queries.
+-- Key: owner, which begins with the kind and the environment. An issue that is ignored until a time is open from then
+-- on.
 SELECT
     JSONExtract(payload, 'issue', 'UInt64') AS issue,
     multiIf(

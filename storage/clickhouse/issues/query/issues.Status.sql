@@ -1,2 +1,2 @@
--- What was decided about some issues. Key: as issues.States. Rows returned: one per touched issue.
+-- The decided states of some issues. Key: that of issues.States. Rows returned: one per issue with a decision.
 SELECT issue, status FROM ($(issues.States)) WHERE issue IN {issues:Array(UInt64)}

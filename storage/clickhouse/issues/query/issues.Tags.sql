@@ -1,6 +1,5 @@
--- How the values of tags are spread over the latest occurrences of an issue, what is known of
--- every occurrence among them. Key: environment, issue, ts. Rows read: at most sample, from the
--- end; returned: at most values per tag.
+-- The distribution of tag values over the latest occurrences of an issue, including the fields that every occurrence
+-- has. Key: environment, issue, ts. Rows read: at most sample, from the end; returned: at most values per tag.
 SELECT tag.1 AS word, tag.2 AS value, count() AS occurred
 FROM
 (

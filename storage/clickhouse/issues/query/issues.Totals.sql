@@ -1,4 +1,5 @@
--- How often some issues occurred in all, and what their latest occurrence says. Key: environment, issue. Rows: one per issue.
+-- The total number of occurrences of some issues, with name and message of their latest occurrence. Key: environment,
+-- issue. Rows: one per issue.
 SELECT
     environment,
     issue,

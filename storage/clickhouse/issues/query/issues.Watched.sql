@@ -1,6 +1,6 @@
--- The states of the issues of all environments whose occurrences their owners must see, in some partitions of the log. Key:
--- owner, whose names begin with the kind. Rows read: one per issue that anybody ever touched; returned: one per issue of the
--- partitions that is resolved or merged, or whose regression the alert rules must still hear of.
+-- The states of the issues of all environments with occurrences that their owners must see, in some partitions of the
+-- log. Key: owner, which begins with the kind. Rows read: one per issue that ever had a decision; returned: one per
+-- issue of the partitions that is resolved or merged, or has a regression that the alert rules must still receive.
 SELECT owner, payload, version
 FROM entities FINAL
 WHERE owner >= 'issue/' AND owner < 'issue0' AND kind = 'issue' AND NOT deleted

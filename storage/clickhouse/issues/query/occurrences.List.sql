@@ -1,6 +1,6 @@
--- A page of summaries of the occurrences of an issue, newest first. Key: environment, issue,
--- ts, read backwards from the keyset. An id belongs to an issue, and to a
--- block where it came again after a day. Rows returned: at most limit.
+-- A page of summaries of the occurrences of an issue, newest first. Key: environment, issue, ts, read backwards from
+-- the keyset. An id belongs to an issue, and also to a block if it came again after a day. Rows returned: at most
+-- limit.
 SELECT
     id, toUnixTimestamp64Milli(ts), level, name, message, culprit, handled, release, url,
     distinct_id, anonymous_id, session_id, browser, os, country, cityHash64(issue, block) AS tie

@@ -1,5 +1,5 @@
--- Why frames of the latest occurrences of an environment were not mapped. Key: environment; the index of times
--- leaves out older granules. Rows read: the occurrences of a week; returned: at most limit.
+-- The reasons why frames of the latest occurrences of an environment were not mapped. Key: environment; the index of
+-- times skips older granules. Rows read: the occurrences of a week; returned: at most limit.
 SELECT
     JSONExtractString(frame, 'unmapped') AS reason,
     JSONExtractString(frame, 'file') AS file,

@@ -1,6 +1,6 @@
--- How many issues of environments began with a release, and when the release occurred first and last. An
--- issue began with the release of its first occurrence. Key: environment, release, then environment, issue.
--- Rows read: one per issue of each release, and those issues; returned: one per release that occurred.
+-- The number of issues of environments that began with a release, and the first and last occurrence of the release. An
+-- issue began with the release of its first occurrence. Key: environment, release, then environment, issue. Rows read:
+-- one per issue of each release, and these issues; returned: one per release with occurrences.
 SELECT release, countIf(first = begun) AS began, toUnixTimestamp64Milli(min(first)), toUnixTimestamp64Milli(max(last))
 FROM
 (

@@ -1,6 +1,6 @@
--- How many issues of an environment came back in releases last, and how many are resolved by them. Key: owner,
--- whose names begin with the kind and the environment. Rows read: one per issue that anybody touched;
--- returned: one per release.
+-- The number of issues of an environment that last regressed in each release, and the number that are resolved by it.
+-- Key: owner, which begins with the kind and the environment. Rows read: one per issue with a decision; returned: one
+-- per release.
 SELECT decided.1 AS word, toUInt64(sum(decided.2)) AS resolved, toUInt64(sum(decided.3)) AS regressed
 FROM
 (

@@ -1,7 +1,6 @@
--- A page of the releases of an environment in which errors or sessions occurred, the last seen first. An issue
--- began with the release of its first occurrence. Key: environment, release, then environment, issue, and
--- environment, name. Rows read: one per issue of each release, one per issue, and those of one metric's
--- rollups; returned: at most limit.
+-- A page of the releases of an environment with errors or sessions, the last seen first. An issue began with the
+-- release of its first occurrence. Key: environment, release, then environment, issue, and environment, name. Rows
+-- read: one per issue of each release, one per issue, and the rollups of one metric; returned: at most limit.
 SELECT
     release,
     sum(occurred) AS events,

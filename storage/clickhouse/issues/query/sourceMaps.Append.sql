@@ -1,2 +1,2 @@
--- Source maps, one row a key. The rows follow.
+-- Source maps, one row per key. The rows follow.
 INSERT INTO source_maps (app, key, at, content, bytes)

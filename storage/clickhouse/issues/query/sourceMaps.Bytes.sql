@@ -1,4 +1,4 @@
--- How many bytes the source maps of an application have, of each key the newest. Key: app. Rows: its maps.
+-- The size in bytes of the source maps of an application, the newest of each key. Key: app. Rows: its maps.
 SELECT sum(bytes)
 FROM
 (

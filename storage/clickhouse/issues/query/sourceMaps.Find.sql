@@ -1,4 +1,4 @@
--- The newest source map of an application under the first of the keys that has one. Key: app, key. Rows: at most one
+-- The newest source map of an application under the first of the keys that has a map. Key: app, key. Rows: at most one
 -- granule of 64 for each key.
 SELECT content
 FROM source_maps

@@ -1,5 +1,5 @@
--- A page of the source maps of an application, of each key the newest, the latest first. Key: app. Rows read:
--- its maps without their content; returned: at most limit.
+-- A page of the source maps of an application, the newest of each key, the latest first. Key: app. Rows read: its maps
+-- without their content; returned: at most limit.
 SELECT key, toUnixTimestamp64Milli(max(at)) AS uploaded_ms, argMax(bytes, at) AS size
 FROM source_maps
 WHERE app = {app:String} AND ({prefix:String} = '' OR startsWith(key, {prefix:String}))

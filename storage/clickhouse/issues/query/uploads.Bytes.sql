@@ -1,5 +1,4 @@
--- How many bytes the pieces of an organization have that were not put together. Key: org. Rows: its
--- pieces of a day.
+-- The size in bytes of the pieces of an organization that were not assembled. Key: org. Rows: its pieces of a day.
 SELECT sum(bytes)
 FROM
 (

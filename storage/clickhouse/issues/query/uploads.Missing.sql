@@ -1,4 +1,4 @@
--- Those of the given pieces of an organization that are not there. Key: org, sha1.
+-- The given pieces of an organization that are not stored. Key: org, sha1.
 SELECT arrayJoin({sums:Array(String)}) AS sum
 WHERE sum NOT IN
 (
