@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// Alerting stores what alerting actors own. An actor does not load its incidents and what became of its
-// notices: the states of its rules hold the latest incident of each.
+// Alerting stores the state of alerting actors. An actor does not load its incidents and the outcomes of its notices,
+// because the states of its rules hold the latest incident of each.
 type Alerting struct{ *state.Store }
 
 // Alerting returns the store of alerting actors.
@@ -24,7 +24,7 @@ func (a Alerting) Load(ctx context.Context, owner string) ([]svc.Entity, error) 
 	return a.LoadWithout(ctx, owner, "incident", "notice")
 }
 
-// Incidents returns a page of incidents, and whether more follow.
+// Incidents returns a page of incidents, and reports whether more follow.
 func (db *Store) Incidents(ctx context.Context, q svc.IncidentQuery) (out []svc.Incident, more bool, err error) {
 	args := clickhouse.Args{
 		"owner": "alerting/" + q.App.String(), "search": string(q.Status), "environment": q.Environment, "name": q.Before, "limit": q.Limit + 1,
@@ -61,8 +61,7 @@ func (db *Store) ErrorVolumes(ctx context.Context, environment uint64, from, to 
 	return out, err
 }
 
-// SessionVolume counts the sessions of an environment in which something happened in a
-// window, bots excluded.
+// SessionVolume counts the sessions of an environment with any event in a window, without bots.
 func (db *Store) SessionVolume(ctx context.Context, environment uint64, from, to time.Time) (sessions uint64, err error) {
 	args := clickhouse.Args{"environment": environment, "since": from, "until": to}
 	err = db.conn.ReadFirst(ctx, "counting sessions for alerts", db.queries["alerts.Sessions"], args, func(rows driver.Rows) (bool, error) {

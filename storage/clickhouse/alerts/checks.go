@@ -12,40 +12,38 @@ import (
 )
 
 const (
-	// checkBatch is how many checks one insert carries at most.
+	// checkBatch is the maximum number of checks of one insert.
 	checkBatch = 100_000
-	// keptChecks bounds what waits while the store does not answer; beyond it the
-	// oldest are dropped.
+	// keptChecks limits the waiting checks while the store does not answer. Beyond it the oldest are dropped.
 	keptChecks = 1_000_000
-	// patience is how many intervals checks that passed are gathered.
+	// patience is the number of intervals for which checks that passed may wait.
 	patience = 4
-	// lastWrite bounds the attempt to store what is left at the end.
+	// lastWrite limits the attempt to store the remaining checks at the end.
 	lastWrite = 5 * time.Second
 )
 
-// CheckWriter stores checks in batches, for a batch costs more than most of its checks: those
-// that passed wait for patience intervals, others for one.
+// CheckWriter stores checks in batches, because a batch costs more than most of its checks. Checks that passed wait for
+// patience intervals, others for one.
 type CheckWriter struct {
 	Store    *Store
 	Interval time.Duration
-	// Name is in the tokens of inserts; it differs from process to process.
+	// Name is part of the tokens of inserts. It must differ from process to process.
 	Name   string
 	Logger *slog.Logger
 
-	// block is the writing goroutine's.
+	// block belongs to the goroutine that writes.
 	block checkBlock
 
 	mu      sync.Mutex
 	waiting []svc.Check
-	// spare is the memory of a batch that was stored.
+	// spare is the memory of a stored batch, for reuse.
 	spare   []svc.Check
 	dropped int
-	// urgent says that a check which did not pass waits.
+	// urgent means that a check which did not pass is waiting.
 	urgent bool
 }
 
-// Append takes a check, which is stored within about the interval, within patience intervals
-// if it passed.
+// Append queues a check. The check is stored within about one interval, or within patience intervals if it passed.
 func (w *CheckWriter) Append(check svc.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +55,7 @@ func (w *CheckWriter) Append(check svc.Check) {
 	w.urgent = w.urgent || check.State.LastStatus != svc.StatusUp
 }
 
-// Run stores what is appended until ctx ends, and then what is left.
+// Run stores the appended checks until ctx ends, and then the remaining ones.
 func (w *CheckWriter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.Interval)
 	defer ticker.Stop()
@@ -90,14 +88,14 @@ func (w *CheckWriter) Run(ctx context.Context) error {
 	}
 }
 
-// due reports whether the waiting checks must be stored after so many intervals.
+// due reports whether the waiting checks must be stored after the given number of intervals.
 func (w *CheckWriter) due(waited int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.urgent || waited >= patience || len(w.waiting) >= checkBatch
 }
 
-// recycle has the memory of a batch used again.
+// recycle makes the memory of a batch available for reuse.
 func (w *CheckWriter) recycle(batch []svc.Check) {
 	clear(batch)
 	w.mu.Lock()
@@ -107,7 +105,7 @@ func (w *CheckWriter) recycle(batch []svc.Check) {
 	}
 }
 
-// take returns what waits, up to one batch.
+// take returns the waiting checks, up to one batch.
 func (w *CheckWriter) take() []svc.Check {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +124,7 @@ func (w *CheckWriter) take() []svc.Check {
 	return batch
 }
 
-// write stores one batch; a repetition under the same number changes nothing.
+// write stores one batch. A repetition under the same number changes nothing.
 func (w *CheckWriter) write(ctx context.Context, checks []svc.Check, number int) error {
 	if len(checks) == 0 {
 		return nil

@@ -10,9 +10,8 @@ import (
 	"svc"
 )
 
-// BenchmarkChecks stores the checks of ten thousand monitors that are checked every second,
-// a batch after another, and says what one costs the process, the merging of parts
-// included.
+// BenchmarkChecks stores the checks of ten thousand monitors that are checked every second, batch after batch. It
+// reports the cost of one batch for the process, including the merging of parts.
 func BenchmarkChecks(b *testing.B) {
 	const monitors = 10_000
 	for _, size := range []int{5_000, 10_000, 20_000} {
@@ -43,7 +42,7 @@ func BenchmarkChecks(b *testing.B) {
 	}
 }
 
-// cpuTime returns the processor time of the process.
+// cpuTime returns the CPU time of the process.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -7,7 +7,7 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// checkBlock holds the columns of checks that are inserted together.
+// checkBlock has the columns of checks that are inserted together.
 type checkBlock struct {
 	app, monitor, status, wrong columns.Dictionary
 	at                          proto.ColInt64
@@ -47,7 +47,7 @@ func (b *checkBlock) encode(checks []svc.Check) []byte {
 	return columns.Encode(&b.encoded, b.columns(), len(checks))
 }
 
-// lastSecond is the last instant of a DateTime.
+// lastSecond is the largest value of a DateTime.
 const lastSecond = 1<<32 - 1
 
 // columns lists the columns in the order of the table.

@@ -15,8 +15,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// storeChecks writes checks of three monitors in batches, a part each; every fifth check found its
-// monitor down.
+// storeChecks writes checks of three monitors in batches, each a part. In every fifth check the monitor is down.
 func storeChecks(t *testing.T, db *testDB, name string, from time.Time, batches int) {
 	t.Helper()
 	w := &CheckWriter{Store: db.Store, Name: name, Logger: slog.New(slog.DiscardHandler)}
@@ -37,7 +36,7 @@ func storeChecks(t *testing.T, db *testDB, name string, from time.Time, batches 
 	}
 }
 
-// derived returns what is shown of checks, and the same counted from their rows.
+// derived returns the data that is shown about checks, and the same data counted from their rows.
 func derived(t *testing.T, db *testDB, now time.Time) (shown, counted []svc.MonitorRow) {
 	t.Helper()
 	app := svc.AppRef{Org: "acme", App: "web"}
@@ -79,7 +78,7 @@ func derived(t *testing.T, db *testDB, now time.Time) (shown, counted []svc.Moni
 	return shown, counted
 }
 
-// TestWhatIsShownOfChecksIsTheirRows stores checks while no view takes any, as where a process ends
+// TestWhatIsShownOfChecksIsTheirRows stores checks while no view receives any. The same happens if a process ends
 // between the part of the rows and the part of a view and does not repeat the insert.
 func TestWhatIsShownOfChecksIsTheirRows(t *testing.T) {
 	db := open(t)
@@ -94,7 +93,7 @@ func TestWhatIsShownOfChecksIsTheirRows(t *testing.T) {
 	}
 }
 
-// TestUpgradeOfChecks opens a database of an earlier version, in which a view missed checks.
+// TestUpgradeOfChecks opens a database of an earlier version in which a view missed checks.
 func TestUpgradeOfChecks(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Hour)
@@ -115,13 +114,13 @@ func TestUpgradeOfChecks(t *testing.T) {
 	storeChecks(t, db, "missed", now.AddDate(0, 0, -2), 2)
 	clickhousetest.Exec(t, db.conn, "ATTACH TABLE uptime_of_checks")
 	clickhousetest.Exec(t, db.conn, "ATTACH TABLE latest_checks_of_checks")
-	for range 2 { // another node migrates it as well
+	for range 2 { // another node also runs the migration
 		clickhousetest.OpenWith(t, clickhouse.Config{Database: db.conn.Database()})
 		storeChecks(t, db, "since"+now.String(), now.AddDate(0, 0, -1), 2)
 		if shown, counted := derived(t, db, now); !reflect.DeepEqual(shown, counted) || shown[0].Checks30d != 600 {
 			t.Errorf("shown %+v\nthe rows make %+v", shown, counted)
 		}
-		// An earlier version that runs at the same time reads so.
+		// An earlier version that runs at the same time reads in this way.
 		if up := ask[uint64](t, db, "SELECT sum(up) FROM uptime WHERE app = 'acme/web'"); up != 6*240 {
 			t.Errorf("%d checks found their monitors up", up)
 		}
@@ -130,7 +129,7 @@ func TestUpgradeOfChecks(t *testing.T) {
 		}
 		clickhousetest.Exec(t, db.conn, "ALTER TABLE migrations DELETE WHERE name = '20261122_50_checks_projections' SETTINGS mutations_sync = 1")
 	}
-	// Parts from before have the projections as soon as the background is done with them.
+	// Older parts have the projections once the background work has finished them.
 	for _, projection := range []string{"hours", "latest"} {
 		clickhousetest.Exec(t, db.conn, "ALTER TABLE checks MATERIALIZE PROJECTION "+projection+" SETTINGS mutations_sync = 1")
 	}
@@ -140,7 +139,7 @@ func TestUpgradeOfChecks(t *testing.T) {
 	}
 }
 
-// TestReadsOfChecksUseProjections looks at the plans of the queries over several parts.
+// TestReadsOfChecksUseProjections checks the plans of the queries over several parts.
 func TestReadsOfChecksUseProjections(t *testing.T) {
 	db := open(t)
 	clickhousetest.Exec(t, db.conn, "SYSTEM STOP MERGES checks")
@@ -149,7 +148,7 @@ func TestReadsOfChecksUseProjections(t *testing.T) {
 	expectProjections(t, db)
 }
 
-// expectProjections fails where a query about checks reads their rows.
+// expectProjections fails if a query about checks reads their rows.
 func expectProjections(t *testing.T, db *testDB) {
 	t.Helper()
 	args := clickhouse.Args{
@@ -173,7 +172,7 @@ func expectProjections(t *testing.T, db *testDB) {
 	}
 }
 
-// TestProjectionsLoseWhatExpires has the engine remove checks from a part that keeps others.
+// TestProjectionsLoseWhatExpires lets the engine remove some of the checks of a part.
 func TestProjectionsLoseWhatExpires(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Hour)

@@ -12,8 +12,7 @@ import (
 	"svc"
 )
 
-// TestChecksBecomeUptime stores checks of two monitors, one batch twice, and reads what
-// they come to.
+// TestChecksBecomeUptime stores checks of two monitors, one batch twice, and reads the resulting uptime.
 func TestChecksBecomeUptime(t *testing.T) {
 	db := open(t)
 	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
@@ -67,8 +66,7 @@ func TestChecksBecomeUptime(t *testing.T) {
 	}
 }
 
-// TestAllMonitorsComeWithTheirLatestChecks has a monitor without any check as well, and one
-// that is deleted.
+// TestAllMonitorsComeWithTheirLatestChecks also has a monitor without any check, and a deleted one.
 func TestAllMonitorsComeWithTheirLatestChecks(t *testing.T) {
 	db := open(t)
 	app, at := svc.AppRef{Org: "acme", App: "web"}, time.UnixMilli(1_795_000_000_123).UTC()
@@ -109,7 +107,7 @@ func TestAllMonitorsComeWithTheirLatestChecks(t *testing.T) {
 	}
 }
 
-// TestTheWriterStoresWhatIsLeft ends a writer right after checks were appended.
+// TestTheWriterStoresWhatIsLeft stops a writer immediately after checks were appended.
 func TestTheWriterStoresWhatIsLeft(t *testing.T) {
 	db := open(t)
 	w := &CheckWriter{Store: db.Store, Interval: time.Hour, Name: "run_2", Logger: slog.New(slog.DiscardHandler)}
@@ -171,7 +169,7 @@ func TestIncidentsArePaged(t *testing.T) {
 	}
 }
 
-// put stores one entity.
+// putOne stores one entity.
 func putOne(t *testing.T, db *testDB, owner, kind, id string, sequence uint32, value any) {
 	t.Helper()
 	payload, err := json.Marshal(value)
@@ -184,7 +182,7 @@ func putOne(t *testing.T, db *testDB, owner, kind, id string, sequence uint32, v
 	}
 }
 
-// TestChecksThatFailAreStoredSooner looks after how many intervals what waits is due.
+// TestChecksThatFailAreStoredSooner checks after how many intervals the waiting checks are due.
 func TestChecksThatFailAreStoredSooner(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

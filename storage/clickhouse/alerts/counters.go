@@ -14,9 +14,9 @@ import (
 	"svc/storage/clickhouse/metrics"
 )
 
-// AlertVolumes returns by word what counters of events, or of errors, count in their windows
-// before an instant and after it, with the blocks that hold any of it from a number on. The
-// counters differ in their words alone.
+// AlertVolumes returns by word the counts of event counters, or of error counters, in their windows before and after a
+// time. It also returns the blocks from the number recent on with any of the counted rows. The counters differ only in
+// their words.
 func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
 	return db.volumes(ctx, &counter, words, alertArguments(&counter, at, recent))
 }
@@ -54,7 +54,7 @@ func (db *Store) volumes(ctx context.Context, counter *svc.AlertCounter, words [
 	return alertWindows(slots, blocks), err
 }
 
-// AlertPoints does the same for counters of metrics. Those with labels come one by one.
+// AlertPoints is AlertVolumes for counters of metrics. Counters with labels must come one by one.
 func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
 	return db.points(ctx, &counter, words, alertArguments(&counter, at, recent))
 }
@@ -91,8 +91,8 @@ func (db *Store) points(ctx context.Context, counter *svc.AlertCounter, words []
 	return alertWindows(slots, blocks), err
 }
 
-// alertWindows gives every word the blocks of all: a block that holds one of them holds all
-// that it has of the others.
+// alertWindows assigns the blocks of all words to every word: a block with rows of one word also has all of its rows of
+// the other words.
 func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]svc.AlertWindow {
 	list := slices.Sorted(maps.Keys(blocks))
 	out := make(map[string]svc.AlertWindow, len(slots))
@@ -102,7 +102,7 @@ func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) 
 	return out
 }
 
-// alertArguments are the values that all counters have.
+// alertArguments returns the values that all counters need.
 func alertArguments(counter *svc.AlertCounter, at time.Time, recent uint64) clickhouse.Args {
 	since := time.Unix(counter.Slot(at.Add(-counter.Window()))*counter.Step(), 0)
 	return clickhouse.Args{"environment": counter.Environment, "since": since, "step": uint32(counter.Step()), "recent": recent}

@@ -1,3 +1,3 @@
-// Package alerts reads what alerting needs — incidents, and what the counters of rules count —
-// and keeps the checks of monitors.
+// Package alerts reads the data for alerting, which are incidents and the counts of rules, and stores the checks of
+// monitors.
 package alerts

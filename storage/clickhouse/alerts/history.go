@@ -13,8 +13,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// AlertHistory returns what a counter counts from an instant on, in slots of a minute or of the counter's
-// step, whichever is longer.
+// AlertHistory returns the counts of a counter since a time, in slots of a minute or of the counter's step, whichever
+// is longer.
 func (db *Store) AlertHistory(ctx context.Context, counter svc.AlertCounter, since time.Time) (svc.AlertSlots, error) {
 	step := max(60, counter.Step())
 	args := clickhouse.Args{"environment": counter.Environment, "since": since, "step": uint32(step), "recent": uint64(math.MaxUint64)}
@@ -34,8 +34,8 @@ func (db *Store) AlertHistory(ctx context.Context, counter svc.AlertCounter, sin
 	return slots, nil
 }
 
-// RateHistory returns the errors of a level and the sessions of an environment in the spans of one width
-// from an instant to another; the empty level counts all errors.
+// RateHistory returns the errors of a level and the sessions of an environment in spans of equal width within a time
+// range. The empty level counts all errors.
 func (db *Store) RateHistory(ctx context.Context, environment uint64, level string, width time.Duration, since, until time.Time) ([]svc.RateSlot, error) {
 	slots := make([]svc.RateSlot, int(until.Sub(since)/width))
 	for i := range slots {
@@ -62,7 +62,7 @@ func (db *Store) RateHistory(ctx context.Context, environment uint64, level stri
 	return slots, nil
 }
 
-// CheckHistory returns what a rule about a monitor would have been told of since an instant, the oldest first.
+// CheckHistory returns the measurements that a rule about a monitor would have received since a time, oldest first.
 func (db *Store) CheckHistory(ctx context.Context, app svc.AppRef, monitor string, since time.Time) (out []svc.Measurement, err error) {
 	args := clickhouse.Args{"app": app.String(), "monitor": monitor, "since": since}
 	err = db.conn.Read(ctx, "reading the checks of a monitor", db.queries["checks.History"], args, func(rows driver.Rows) (bool, error) {
@@ -76,8 +76,7 @@ func (db *Store) CheckHistory(ctx context.Context, app svc.AppRef, monitor strin
 	return out, err
 }
 
-// MonitorDays returns the checks of a monitor on each of some days, whose beginnings are given with the end
-// of the last one.
+// MonitorDays returns the checks of a monitor by day. days has the start of each day and the end of the last one.
 func (db *Store) MonitorDays(ctx context.Context, app svc.AppRef, monitor string, days []time.Time) ([]svc.MonitorDay, error) {
 	out := make([]svc.MonitorDay, len(days)-1)
 	places := make(map[uint32]int, len(out))
@@ -97,7 +96,7 @@ func (db *Store) MonitorDays(ctx context.Context, app svc.AppRef, monitor string
 	return out, err
 }
 
-// CheckSeries returns the checks of a monitor in buckets, whose beginnings are given, until an instant.
+// CheckSeries returns the checks of a monitor by bucket until a time. buckets has the starts.
 func (db *Store) CheckSeries(ctx context.Context, app svc.AppRef, monitor string, buckets []time.Time, until time.Time) ([]svc.CheckBucket, error) {
 	out := make([]svc.CheckBucket, len(buckets))
 	places := make(map[uint32]int, len(out))
@@ -119,7 +118,7 @@ func (db *Store) CheckSeries(ctx context.Context, app svc.AppRef, monitor string
 	return out, err
 }
 
-// FailedChecks returns a page of the checks of a monitor that failed, the newest first, and whether more follow.
+// FailedChecks returns a page of the failed checks of a monitor, newest first, and reports whether more follow.
 func (db *Store) FailedChecks(ctx context.Context, q svc.CheckQuery) (page []svc.Check, more bool, err error) {
 	args := clickhouse.Args{
 		"app": q.App.String(), "monitor": q.Monitor, "since": q.From, "until": q.To, "first_page": q.Before.IsZero(), "before": q.Before, "limit": q.Limit + 1,
@@ -142,8 +141,8 @@ func (db *Store) FailedChecks(ctx context.Context, q svc.CheckQuery) (page []svc
 	return page, more, err
 }
 
-// Incident returns one incident with what became of its notices, the oldest first. It fails with not_found
-// where the application has none of the id.
+// Incident returns one incident with the outcomes of its notices, oldest first. It returns not_found if the application
+// has no incident with this id.
 func (db *Store) Incident(ctx context.Context, app svc.AppRef, id string) (incident svc.Incident, notices []svc.NoticeRecord, err error) {
 	owner, found := "alerting/"+app.String(), false
 	args := clickhouse.Args{"owner": owner, "name": id, "prefix": id + "."}
@@ -167,7 +166,7 @@ func (db *Store) Incident(ctx context.Context, app svc.AppRef, id string) (incid
 	return incident, notices, err
 }
 
-// decodeRow reads the payload of a row.
+// decodeRow decodes the payload of a row.
 func decodeRow(rows driver.Rows, into any) error {
 	var payload []byte
 	if err := rows.Scan(&payload); err != nil {

@@ -12,10 +12,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// owned is the state of a database.
+// owned is the state store of a database.
 type owned = state.Store
 
-// testDB is a database of a test, with what actors own in it.
+// testDB is a database for a test, with its state store.
 type testDB struct {
 	*Store
 	*owned

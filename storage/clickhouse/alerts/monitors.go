@@ -15,28 +15,28 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// monitorKind is the kind of monitors' entities and the beginning of their owners' names:
+// monitorKind is the kind of monitors' entities, and the first part of their owners' names:
 // monitor/<organization>/<application>/<id>.
 const monitorKind = "monitor"
 
-// MonitorState returns what the checks of a monitor led to, the zero state without any.
-// What several callers ask for while a query is under way is found by one query.
+// MonitorState returns the state that results from the checks of a monitor, or the zero state without checks. Callers
+// that arrive while a query is under way share the next one.
 func (db *Store) MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error) {
 	wanted := &latestCheck{monitor: [2]string{app.String(), id}}
 	err := clickhouse.SharedError(db.latest.Commit(ctx, wanted))
 	return wanted.state, err
 }
 
-// monitorsAtOnce bounds the monitors of one query.
+// monitorsAtOnce limits the monitors of one query.
 const monitorsAtOnce = 1000
 
-// latestCheck is the question of one call of MonitorState, an application and an id, and its answer.
+// latestCheck is one call of MonitorState, with an application and an id, and its result.
 type latestCheck struct {
 	monitor [2]string
 	state   svc.MonitorState
 }
 
-// loadStates finds what several callers ask for.
+// loadStates loads the states for several callers.
 func (db *Store) loadStates(ctx context.Context, checks []*latestCheck) error {
 	for some := range slices.Chunk(checks, monitorsAtOnce) {
 		apps, monitors := map[string]bool{}, make([]string, 0, len(some))
@@ -71,8 +71,8 @@ func (db *Store) monitorStates(ctx context.Context, query string, args clickhous
 	return states, err
 }
 
-// Monitors returns the monitors of an application by id, with what their checks found
-// until now. An id asks for that one alone.
+// Monitors returns the monitors of an application by id, with the results of their checks until now. With an id it
+// returns only that monitor.
 func (db *Store) Monitors(ctx context.Context, app svc.AppRef, id string, now time.Time) ([]svc.MonitorRow, error) {
 	entities, err := db.state.LoadUnder(ctx, monitorKind+"/"+app.String()+"/"+id, monitorKind)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// Store keeps the checks of monitors, and reads what alerting needs: incidents, monitors and
-// what the counters of rules count. Its methods may be called from any number of goroutines at
-// the same time.
+// Store stores the checks of monitors, and reads the data for alerting: incidents, monitors and the counts of rules.
+// Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
@@ -22,7 +21,7 @@ type Store struct {
 	latest  *groupcommit.Committer[*latestCheck]
 }
 
-// New returns the alerts of a database, whose rules and monitors are in its state.
+// New returns the alert store of a database. Its rules and monitors are in the state of the database.
 func New(db *state.Store) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles, metrics.Files)
 	if err != nil {

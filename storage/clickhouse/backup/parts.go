@@ -7,8 +7,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Parts yields the parts of the tables as they are: table, its identity, name, rows, and when
-// the last of the rows expires, zero where they never do.
+// Parts yields the current parts of the tables: table, UUID of the table, name, rows, and the time at which the last
+// row expires, or zero.
 func (db *Store) Parts(ctx context.Context, yield func(table, uuid, name string, rows uint64, expires time.Time)) error {
 	return db.conn.Read(ctx, "listing the parts", db.queries["parts.List"], nil, func(rows driver.Rows) (bool, error) {
 		var table, uuid, name string

@@ -9,8 +9,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestPartsThatAreDroppedAreNotListed writes a fact, a row of an export and a person who is kept: the fact's part is listed with its rows, those of the others, which
-// are dropped while the node works, are not.
+// TestPartsThatAreDroppedAreNotListed writes a fact, a row of an export and a folded person. The part of the fact is
+// listed with its rows. The other parts are not listed, because a running node drops them.
 func TestPartsThatAreDroppedAreNotListed(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -12,22 +12,22 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Snapshot is the content of one shard at one instant, in tables of a database of its own that
-// share the files of the originals.
+// Snapshot is the content of one shard at one time. Its tables are in a separate database and share the files of the
+// originals.
 type Snapshot struct {
-	// Name is the database.
+	// Name is the name of the database.
 	Name string `json:"name"`
-	// Tables are in the database. Rows counts those whose rows stay as they were written; the
-	// others become fewer whenever the engine merges them.
+	// Tables has the tables of the database. Rows has the counts of tables with rows that never change; in the other
+	// tables merges reduce the number of rows.
 	Tables []string          `json:"tables"`
 	Rows   map[string]uint64 `json:"rows"`
-	// Definitions make what holds no rows of its own: views, and tables that feed them.
+	// Definitions create the objects without rows: views, and tables that feed them.
 	Definitions []string `json:"definitions"`
 }
 
-// Snapshots takes a snapshot of every shard under a name, all at one instant. Writes of this process wait while
-// the files are linked, so nothing is in one table and not yet in another. The caller ensures that no
-// other process writes.
+// Snapshots takes a snapshot of every shard under a name, all at the same time. Writes of this process wait while the
+// files are linked, so no write is in one table but missing in another. The caller must ensure that no other process
+// writes.
 func (db *Store) Snapshots(ctx context.Context, id string) (all []*Snapshot, err error) {
 	defer func() {
 		for shard, s := range all {
@@ -66,7 +66,7 @@ func (db *Store) Snapshots(ctx context.Context, id string) (all []*Snapshot, err
 	return all, nil
 }
 
-// at returns the backups of one shard.
+// at returns the backup store of one shard.
 func (db *Store) at(shard int) *Store {
 	return &Store{conn: db.conn.Shards()[shard], queries: db.queries, state: db.state}
 }
@@ -76,7 +76,7 @@ func (db *Store) database(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// prepareSnapshot makes the empty tables.
+// prepareSnapshot creates the empty tables.
 func (db *Store) prepareSnapshot(ctx context.Context, s *Snapshot) error {
 	if err := db.conn.Exec(ctx, db.queries["snapshot.Create"], clickhouse.Args{"snapshot": s.Name}); err != nil {
 		return clickhouse.WriteError("making a snapshot", err)
@@ -108,8 +108,8 @@ func (db *Store) prepareSnapshot(ctx context.Context, s *Snapshot) error {
 	return nil
 }
 
-// execOn runs a statement about a table of a snapshot. Its names stand in the text, since the
-// engine takes no parameters in these places.
+// execOn runs a statement about a table of a snapshot. The names are part of the text, since the engine accepts no
+// parameters there.
 func (db *Store) execOn(ctx context.Context, query, snapshot, table string) error {
 	if !plain(snapshot) || !plain(table) {
 		return fmt.Errorf("the names %q and %q are not made of letters and digits", snapshot, table)
@@ -117,12 +117,12 @@ func (db *Store) execOn(ctx context.Context, query, snapshot, table string) erro
 	return db.conn.Exec(ctx, strings.NewReplacer("$(snapshot)", snapshot, "$(table)", table).Replace(db.queries[query]), nil)
 }
 
-// plain reports whether a name may stand in a statement unquoted.
+// plain reports whether a name may appear in a statement unquoted.
 func plain(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// keptPeople is the table of what is kept of people for quick answers. It is made again, so it is empty in a snapshot.
+// keptPeople is the table of folded people for fast answers. It can be computed again, so it is empty in a snapshot.
 const keptPeople = "person_folds"
 
 // fillSnapshots links the parts of all tables of all shards while nothing is written.
@@ -164,7 +164,7 @@ func (db *Store) DropSnapshot(ctx context.Context, shard int, name string) error
 	return clickhouse.WriteError("removing a snapshot", db.at(shard).conn.Exec(context.WithoutCancel(ctx), db.queries["snapshot.Drop"], clickhouse.Args{"snapshot": name}))
 }
 
-// DropSnapshots removes the snapshots that ended processes left. Nobody else may take one.
+// DropSnapshots removes the snapshots that ended processes left. No other process may take a snapshot meanwhile.
 func (db *Store) DropSnapshots(ctx context.Context) (err error) {
 	for shard, conn := range db.conn.Shards() {
 		var left []string
@@ -181,19 +181,19 @@ func (db *Store) DropSnapshots(ctx context.Context) (err error) {
 	return err
 }
 
-// copyPause is the time between two looks at a copy in the background.
+// copyPause is the pause between two checks of a copy in the background.
 const copyPause = 100 * time.Millisecond
 
-// CopySnapshot has a shard copy its snapshot to a place, which the caller gives as the store's
-// language names it: File('/path'), Disk('name', 'path') or S3(…).
+// CopySnapshot lets a shard copy its snapshot to a place. The place has the syntax of the store: File('/path'),
+// Disk('name', 'path') or S3(…).
 func (db *Store) CopySnapshot(ctx context.Context, shard int, s *Snapshot, place, id string) error {
 	return db.at(shard).copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
 }
 
-// copying names a copy: its snapshot, its database, its place, and the id of the operation.
+// copying describes a copy: its snapshot, its database, its place, and the id of the operation.
 type copying struct{ snapshot, database, place, id string }
 
-// copyInBackground begins a copy and waits for its end.
+// copyInBackground starts a copy and waits for its end.
 func (db *Store) copyInBackground(ctx context.Context, query string, c copying) error {
 	if !plain(c.id) || !plain(c.snapshot) || c.database != "" && !plain(c.database) {
 		return fmt.Errorf("the names %q, %q and %q are not made of letters and digits", c.id, c.snapshot, c.database)
@@ -225,8 +225,8 @@ func (db *Store) copyInBackground(ctx context.Context, query string, c copying) 
 	}
 }
 
-// Restore makes the database of a snapshot that was copied to a place. It fails where the
-// database has tables, and returns the rows that are stored in each table that it made.
+// Restore creates the database of a snapshot that was copied to a place. It fails if the database has tables. It
+// returns the number of rows in each table that it created.
 func Restore(ctx context.Context, cfg clickhouse.Config, s *Snapshot, place, id string) (_ map[string]uint64, err error) {
 	name := cfg.DatabaseName()
 	cfg.Database = "default"

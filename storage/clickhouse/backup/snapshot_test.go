@@ -44,8 +44,8 @@ func ask[T any](t testing.TB, db *database.DB, query string) T {
 	return clickhousetest.Ask[T](t, db.Conn, query)
 }
 
-// write puts one thing of every kind that the journal takes: a goal in a sequence of
-// versions with its wake-up, an entry of a ledger, an audit row.
+// write stores one thing of every kind that the journal accepts: a new version of a goal with its wake-up, a ledger
+// entry and an audit row.
 func write(t testing.TB, db *database.DB, sequence uint32) {
 	t.Helper()
 	version := svc.Version{Generation: 1, Sequence: sequence}
@@ -66,9 +66,9 @@ func write(t testing.TB, db *database.DB, sequence uint32) {
 	}
 }
 
-// TestASnapshotIsOneInstant takes snapshots while blocks and changes are written, copies them,
-// and restores them: every one has whole blocks, in the aggregates as in the rows, and of every
-// change all that belongs to it.
+// TestASnapshotIsOneInstant takes snapshots while blocks and changes are written, copies them, and restores them. Each
+// must have complete blocks, in the aggregates as well as in the rows, and every change with everything that belongs to
+// it.
 func TestASnapshotIsOneInstant(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	writing, stop := context.WithCancel(deadline(t))
@@ -118,11 +118,11 @@ func TestASnapshotIsOneInstant(t *testing.T) {
 	}
 }
 
-// assertWhole restores a snapshot and holds its tables to each other.
+// assertWhole restores a snapshot and compares its tables with each other.
 func assertWhole(t *testing.T, db *database.DB, s *backup.Snapshot, place string) {
 	t.Helper()
 	name := s.Name + "_restored"
-	s.Definitions = nil // those of the other database
+	s.Definitions = nil // they belong to the other database
 	counts, err := backup.Restore(deadline(t), clickhouse.Config{Engine: clickhousetest.Engine(), Database: name}, s, place, "restore_"+s.Name)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ type Store struct {
 	state   *state.Store
 }
 
-// New returns the backups of a database with its state.
+// New returns the backup store of a database with its state.
 func New(db *state.Store) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles)
 	if err != nil {

@@ -22,40 +22,39 @@ import (
 	"svc/storage/clickhouse/telemetry"
 )
 
-// The parts of the store, under names that tell them apart where they are embedded.
+// The parts of the store, under distinct names because DB embeds them.
 type (
-	// StateStore stores what actors own.
+	// StateStore stores the state of actors.
 	StateStore = state.Store
 	// BlockStore stores blocks of rows.
 	BlockStore = block.Store
-	// ReadStore answers questions about events.
+	// ReadStore answers queries about events.
 	ReadStore = reads.Store
-	// IssueStore answers questions about issues.
+	// IssueStore answers queries about issues.
 	IssueStore = issues.Store
-	// MetricStore answers questions about metrics.
+	// MetricStore answers queries about metrics.
 	MetricStore = metrics.Store
-	// AlertStore reads what alerting needs.
+	// AlertStore reads the data for alerting.
 	AlertStore = alerts.Store
-	// PeopleStore answers questions about people.
+	// PeopleStore answers queries about people.
 	PeopleStore = people.Store
-	// TelemetryStore reads what became of items.
+	// TelemetryStore reads the fates of items.
 	TelemetryStore = telemetry.Store
-	// FlagStore answers questions about evaluations of flags.
+	// FlagStore answers queries about evaluations of flags.
 	FlagStore = flags.Store
-	// DeliveryStore keeps the log of deliveries to destinations.
+	// DeliveryStore stores the log of deliveries to destinations.
 	DeliveryStore = destinations.Store
-	// CampaignStore keeps the recipients of campaigns.
+	// CampaignStore stores the recipients of campaigns.
 	CampaignStore = campaigns.Store
 	// BackupStore takes snapshots.
 	BackupStore = backup.Store
-	// ExportStore keeps the rows of exports.
+	// ExportStore stores the rows of exports.
 	ExportStore = exports.Store
 	// MoveStore copies environments between shards.
 	MoveStore = moves.Store
 )
 
-// DB is an open database: its connection and its parts. Its methods may be called from any
-// number of goroutines at the same time.
+// DB is an open database: its connection and its parts. Its methods may be called concurrently.
 type DB struct {
 	*clickhouse.Conn
 	*StateStore
@@ -87,7 +86,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db := &DB{Conn: conn, StateStore: opened}
 	var problems [13]error
 	db.BlockStore, problems[0] = block.New(conn)
-	db.ReadStore, problems[1] = reads.New(opened.Conn()) // segments look at what members decided
+	db.ReadStore, problems[1] = reads.New(opened.Conn()) // segments read the decisions of members
 	db.MetricStore, problems[2] = metrics.New(conn)
 	db.IssueStore, problems[3] = issues.New(opened)
 	db.AlertStore, problems[4] = alerts.New(opened)
@@ -105,5 +104,5 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	return db, nil
 }
 
-// Close ends the connection. Calls that are still running fail.
+// Close closes the connection. Running calls fail.
 func (db *DB) Close() error { return db.Conn.Close() }

@@ -15,8 +15,8 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// TestAStartAltersNoTableThatIsAsItShallBe opens a database again: with the same durability no definition of
-// a table is written, with the other one those of all tables that force what is inserted are.
+// TestAStartAltersNoTableThatIsAsItShallBe opens a database again. With the same durability no table definition is
+// written. With the other one, the definitions of all tables that sync their inserts are written.
 func TestAStartAltersNoTableThatIsAsItShallBe(t *testing.T) {
 	name := clickhousetest.Name()
 	before := definitions(t, openDurable(t, name, true))
@@ -33,7 +33,7 @@ func TestAStartAltersNoTableThatIsAsItShallBe(t *testing.T) {
 			t.Errorf("the second start altered %s", table)
 		}
 	}
-	if forced := definitions(t, openDurable(t, name, false)); len(forced) != 1 { // installation is forced in every case
+	if forced := definitions(t, openDurable(t, name, false)); len(forced) != 1 { // installation is synced in every case
 		t.Errorf("after a start without durability these are forced to disk: %v", forced)
 	}
 	if forced := definitions(t, openDurable(t, name, true)); len(forced) != len(before) {
@@ -51,7 +51,7 @@ func openDurable(t *testing.T, name string, durable bool) *database.DB {
 	return db
 }
 
-// definitions returns when the definitions of the tables that force what is inserted were last written.
+// definitions returns the time of the last definition of each table that syncs its inserts.
 func definitions(t *testing.T, db *database.DB) map[string]time.Time {
 	t.Helper()
 	changed := map[string]time.Time{}

@@ -21,7 +21,7 @@ func open(t testing.TB) *database.DB {
 	return openNamed(t, clickhousetest.Name())
 }
 
-// openNamed returns the database of a name. It is closed with the test.
+// openNamed opens the database with a name. It is closed with the test.
 func openNamed(t testing.TB, name string) *database.DB {
 	t.Helper()
 	db, err := database.Open(deadline(t), clickhouse.Config{Engine: clickhousetest.Engine(), Database: name}, state.Config{})
@@ -51,7 +51,7 @@ func exec(t testing.TB, db *database.DB, statement string) {
 	clickhousetest.Exec(t, db.Conn, statement)
 }
 
-// insert stores a block under one token, which all blocks of a test have.
+// insert stores a block. All blocks of a test have the same token.
 func insert(t testing.TB, db *database.DB, b *block.Block) {
 	t.Helper()
 	if err := db.Insert(deadline(t), "t1", 1, b); err != nil {
@@ -59,7 +59,7 @@ func insert(t testing.TB, db *database.DB, b *block.Block) {
 	}
 }
 
-// hourly returns a block of n events, one per hour from an instant on.
+// hourly returns a block of n events, one per hour from a time on.
 func hourly(t testing.TB, db *database.DB, from time.Time, n int) *block.Block {
 	t.Helper()
 	b := db.NewBlock()

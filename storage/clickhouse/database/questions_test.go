@@ -25,8 +25,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestQuestionsHoldUpNoWrites lets more questions run than there are connections; none ends
-// before it is cancelled. What the service writes, and reads for itself, goes on beside them.
+// TestQuestionsHoldUpNoWrites runs more user queries than there are connections; none ends before it is cancelled.
+// Meanwhile the writes and internal reads of the service continue.
 func TestQuestionsHoldUpNoWrites(t *testing.T) {
 	db := open(t)
 	ctx, cancel := context.WithCancel(t.Context())

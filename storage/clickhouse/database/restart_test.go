@@ -19,8 +19,8 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// countedTargets has, for each target of a view, a query for a number that grows when a block
-// is folded into it again. Targets that only keep least, greatest and any values have none.
+// countedTargets returns, for each target of a view, a query for a number that grows if a block is folded into the
+// target again. Targets with only minimum, maximum and any values have none.
 func countedTargets() map[string]string {
 	return map[string]string{
 		"traffic":        "SELECT toUInt64(sum(events)) FROM traffic",
@@ -38,8 +38,7 @@ func countedTargets() map[string]string {
 	}
 }
 
-// countTargets asks for the numbers of countedTargets, and fails where a view writes into a table
-// that is not among them.
+// countTargets reads the numbers of countedTargets. It fails if a view writes into another table.
 func countTargets(t *testing.T, db *database.DB) map[string]uint64 {
 	t.Helper()
 	targets := countedTargets()
@@ -58,12 +57,12 @@ func countTargets(t *testing.T, db *database.DB) map[string]uint64 {
 	return counted
 }
 
-// TestViewsFollowWhatIsInsertedAgain asserts that materialized views read only tables whose writer
-// repeats an interrupted insert under its token until it is whole, even after a crash: the insert of blocks.
-// What is derived of other tables is a projection, or is made when it is read.
+// TestViewsFollowWhatIsInsertedAgain checks that materialized views read only tables with a writer that repeats an
+// interrupted insert under its token until it is complete, even after a crash. Only the insert of blocks does. Data
+// that is derived from other tables is a projection, or is computed by the read.
 func TestViewsFollowWhatIsInsertedAgain(t *testing.T) {
 	db := open(t)
-	repeated := []string{"events", "occurrences", "metric_points", "metric_seen", "metric_totals"} // the last is itself fed by a view
+	repeated := []string{"events", "occurrences", "metric_points", "metric_seen", "metric_totals"} // a view fills the last table
 	const query = "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND arrayExists(d -> d IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'), dependencies_table)"
 	for _, table := range ask[[]string](t, db, query) {
 		if !slices.Contains(repeated, table) {
@@ -117,7 +116,7 @@ func TestTokensOutliveUpgrades(t *testing.T) {
 	}
 }
 
-// TestTokensOutliveRestarts inserts one block, and again in every later life of the engine.
+// TestTokensOutliveRestarts inserts one block, and inserts it again after every restart of the engine.
 func TestTokensOutliveRestarts(t *testing.T) {
 	const name = "restarted"
 	var want map[string]uint64
@@ -145,7 +144,7 @@ func TestTokensOutliveRestarts(t *testing.T) {
 	}
 }
 
-// TestMigrationsReplaceViews finds a view that is altered: see 20261122_10_repeated_blocks.
+// TestMigrationsReplaceViews finds views that a migration alters instead of replacing: see 20261122_10_repeated_blocks.
 func TestMigrationsReplaceViews(t *testing.T) {
 	files, err := filepath.Glob("../migrations/*.sql")
 	if err != nil {
@@ -162,8 +161,8 @@ func TestMigrationsReplaceViews(t *testing.T) {
 	}
 }
 
-// TestUpgradeOfRepeatedBlocks has a block twice in names and visits and another one not at all,
-// as an interrupted insert leaves them, and opens the database with today's program.
+// TestUpgradeOfRepeatedBlocks stores one block twice in names and visits and another one not at all, as interrupted
+// inserts do. It then opens the database with the current program.
 func TestUpgradeOfRepeatedBlocks(t *testing.T) {
 	const name = "repeated"
 	db := openNamed(t, name)
@@ -187,8 +186,8 @@ func TestUpgradeOfRepeatedBlocks(t *testing.T) {
 	}
 }
 
-// TestAStoreOfANewerVersionIsRefused opens a database that has unknown migrations: the start is refused and names
-// them, and nothing is migrated. Migrations of early versions that have no file are known.
+// TestAStoreOfANewerVersionIsRefused opens a database with unknown migrations. The start fails with an error that names
+// them, and nothing is migrated. Migrations of early versions without a file are known.
 func TestAStoreOfANewerVersionIsRefused(t *testing.T) {
 	const name = "newer"
 	db := openNamed(t, name)

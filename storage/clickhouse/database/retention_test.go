@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse/database"
 )
 
-// aged returns a block with an event, an occurrence and a point a day over the last days of two
-// environments, stored to be kept for some days.
+// aged returns a block with one event, occurrence and point per day over the last days of two environments, with a
+// retention in days.
 func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
 	b := db.NewBlock()
 	for _, environment := range []uint64{7, 8} {
@@ -35,7 +35,7 @@ func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
 	return b
 }
 
-// expose stores an exposure to a flag, a recipient with its outcome and a delivery a day, as aged does events.
+// expose stores an exposure to a flag, a recipient with its outcome and a delivery per day, like aged does for events.
 func expose(t *testing.T, db *database.DB, now time.Time, back, retention int) {
 	t.Helper()
 	for _, environment := range []int{7, 8} {
@@ -52,7 +52,7 @@ func expose(t *testing.T, db *database.DB, now time.Time, back, retention int) {
 	}
 }
 
-// keptTables are the tables whose rows expire with the data of their environment.
+// keptTables returns the tables with rows that expire with the data of their environment.
 func keptTables(t *testing.T, db *database.DB) []string {
 	t.Helper()
 	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters', 'usage', 'tallies', 'export_rows', 'deliveries')")
@@ -64,8 +64,8 @@ func rowsOf(t *testing.T, db *database.DB, table string, environment uint64) uin
 	return ask[uint64](t, db, fmt.Sprintf("SELECT count() FROM %s WHERE environment = %d", table, environment))
 }
 
-// TestRetentionIsLowered has everything of an environment end at once that a shorter retention
-// ends, and the rest later; another environment stays as it is.
+// TestRetentionIsLowered checks that all data of an environment beyond a shorter retention ends at once, and the rest
+// later. Another environment stays unchanged.
 func TestRetentionIsLowered(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -92,7 +92,7 @@ func TestRetentionIsLowered(t *testing.T) {
 		}
 	}
 	const kept = 10                                     // today and nine days
-	expiring := append(keptTables(t, db), "deliveries") // which are kept for 30 days at most
+	expiring := append(keptTables(t, db), "deliveries") // deliveries stay for at most 30 days
 	for _, table := range expiring {
 		if got := rowsOf(t, db, table, 7); table != "newcomers" && got != kept {
 			t.Errorf("%s has %d rows, want %d", table, got, kept)
@@ -112,14 +112,14 @@ func TestRetentionIsLowered(t *testing.T) {
 	}
 }
 
-// TestRetentionIsRaised keeps rows that would be gone with the next merge.
+// TestRetentionIsRaised preserves rows that the next merge would remove.
 func TestRetentionIsRaised(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, table := range keptTables(t, db) {
 		exec(t, db, "SYSTEM STOP TTL MERGES "+table)
 	}
-	insert(t, db, aged(db, now, 5, 5)) // none has expired
+	insert(t, db, aged(db, now, 5, 5)) // no row has expired
 	expose(t, db, now, 5, 5)
 	if err := db.SetRetention(deadline(t), 7, 365, now); err != nil {
 		t.Fatal(err)

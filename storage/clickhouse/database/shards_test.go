@@ -13,7 +13,7 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// shardedDB is a database of two shards, with the connection of the second.
+// shardedDB is a database of two shards, with the connection of the second shard.
 type shardedDB struct {
 	*database.DB
 	second *clickhouse.Conn
@@ -43,10 +43,10 @@ func environments() [2]svc.Environment {
 	}
 }
 
-// shardTime is the instant of the rows.
+// shardTime is the time of the rows.
 func shardTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// shardRows returns rows of every kind of the environments, of the second twice as many.
+// shardRows returns rows of every kind for both environments, twice as many for the second.
 func shardRows() *svc.Rows {
 	rows := &svc.Rows{}
 	for shard, environment := range environments() {
@@ -71,8 +71,8 @@ func shardRows() *svc.Rows {
 	return rows
 }
 
-// TestABlockIsDividedByShards inserts a block of two shards, twice, and holds each shard to the rows of
-// its environment, once.
+// TestABlockIsDividedByShards inserts a block of two shards twice. Each shard must have the rows of its environment
+// once.
 func TestABlockIsDividedByShards(t *testing.T) {
 	db := openShards(t)
 	b := db.NewBlock()
@@ -104,14 +104,13 @@ func TestABlockIsDividedByShards(t *testing.T) {
 	}
 }
 
-// TestRowsLeaveABlockOfShards takes rows out by their places among all, and holds what stays to being
-// the others.
+// TestRowsLeaveABlockOfShards removes rows by their index among all rows. The other rows must stay.
 func TestRowsLeaveABlockOfShards(t *testing.T) {
 	db := openShards(t)
 	b := db.NewBlock()
 	b.Add(shardRows())
-	b.Without(svc.LetterEvent, []int{0, 10, 29}) // the first of each shard, and the last
-	b.Without(svc.LetterEvent, []int{9})         // the first that is left of the second
+	b.Without(svc.LetterEvent, []int{0, 10, 29}) // the first row of each shard, and the last
+	b.Without(svc.LetterEvent, []int{9})         // the first remaining row of the second shard
 	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +122,7 @@ func TestRowsLeaveABlockOfShards(t *testing.T) {
 	}
 }
 
-// TestASiftNamesRowsOfShards has one shard refuse a row, and holds the sift to its place among all rows.
+// TestASiftNamesRowsOfShards makes one shard refuse a row. The sift must return the index of the row among all rows.
 func TestASiftNamesRowsOfShards(t *testing.T) {
 	db := openShards(t)
 	clickhousetest.Exec(t, db.second, "ALTER TABLE events ADD CONSTRAINT few CHECK id != 'e3'")
@@ -135,7 +134,7 @@ func TestASiftNamesRowsOfShards(t *testing.T) {
 	}
 }
 
-// TestReadsAskTheirShard reads of both environments through one store.
+// TestReadsAskTheirShard reads both environments through one store.
 func TestReadsAskTheirShard(t *testing.T) {
 	db := openShards(t)
 	b := db.NewBlock()
@@ -163,14 +162,15 @@ func TestReadsAskTheirShard(t *testing.T) {
 	}
 	ids := map[[2]uint64]bool{}
 	err = db.RecentIDs(deadline(t), shardTime().Add(-time.Hour), 0, 1000, func(_ uint64, key [2]uint64) { ids[key] = true })
-	// The rows are from before threads existed: each is looked for in the thread of its visitor and in that of its session.
+	// The rows are older than threads, so each is looked up in the thread of its visitor and in the thread of its
+	// session.
 	if err != nil || len(ids) != 2*30 {
 		t.Errorf("%d ids are recent, want 60: %v", len(ids), err)
 	}
 }
 
-// TestAShardFindsWhatMembersDecided decides about an issue on shard 1, again and again, and reads its
-// status there: the state is on shard 0.
+// TestAShardFindsWhatMembersDecided decides repeatedly about an issue on shard 1 and reads its status there. The state
+// is on shard 0.
 func TestAShardFindsWhatMembersDecided(t *testing.T) {
 	db := openShards(t)
 	b := db.NewBlock()
@@ -201,8 +201,8 @@ func TestAShardFindsWhatMembersDecided(t *testing.T) {
 	}
 }
 
-// TestDeliveriesOfAShardLeaveTheFirst erases a visitor and shortens the retention of an environment on the second shard, whose
-// deliveries are on the first.
+// TestDeliveriesOfAShardLeaveTheFirst erases a visitor and shortens the retention of an environment on the second
+// shard. Its deliveries are on the first shard.
 func TestDeliveriesOfAShardLeaveTheFirst(t *testing.T) {
 	db, now := openShards(t), time.Now().UTC()
 	environment := environments()[1].Number

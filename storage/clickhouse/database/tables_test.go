@@ -13,8 +13,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// documented returns the tables of storage/doc.go with what they are ordered by and whether they
-// have a part for each month.
+// documented returns the tables of storage/doc.go, with their order and their parts.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../doc.go")
@@ -39,7 +38,7 @@ func documented(t *testing.T) map[string]string {
 	return tables
 }
 
-// TestTheTableOfTablesIsTrue holds storage/doc.go to the schema.
+// TestTheTableOfTablesIsTrue compares storage/doc.go with the schema.
 func TestTheTableOfTablesIsTrue(t *testing.T) {
 	db := open(t)
 	const query = `SELECT groupArray(format('{}={} | {}', name, if(sorting_key = '', '-', sorting_key), multiIf(partition_key = '', '-', partition_key IN ('file', 'number'), partition_key, 'month')))
@@ -62,8 +61,8 @@ func TestTheTableOfTablesIsTrue(t *testing.T) {
 	}
 }
 
-// TestAKilledReplacementLeavesNothing repeats the migration that makes tables again, after a kill that left the copies it was making, and
-// compares the rows.
+// TestAKilledReplacementLeavesNothing repeats the migration that recreates tables, after a kill that left its
+// unfinished copies, and compares the rows.
 func TestAKilledReplacementLeavesNothing(t *testing.T) {
 	db := open(t)
 	b, at := hourly(t, db, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 30), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -88,7 +87,7 @@ func TestAKilledReplacementLeavesNothing(t *testing.T) {
 	if got := ask[[]uint64](t, db, rows); !slices.Equal(got, want) || got[2] != 5 || got[3] != 2 {
 		t.Errorf("after the second migration the rows are %d, want %d", got, want)
 	}
-	// What is inserted later is in the tables that were made again.
+	// Later inserts must reach the recreated tables.
 	later := db.NewBlock()
 	later.Append(clickhousetest.Row(7, at, "later", "u9", "s31"))
 	if err := db.Insert(deadline(t), "t2", 2, later); err != nil {

@@ -9,8 +9,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestWhatTheFeedShowsIsCounted inserts blocks of many rows, two of them of a visitor of its own,
-// and asks for the overview as soon as the feed shows these two.
+// TestWhatTheFeedShowsIsCounted inserts blocks of many rows. Two of the rows belong to a visitor of their own. It reads
+// the overview as soon as the feed shows these two.
 func TestWhatTheFeedShowsIsCounted(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)

@@ -29,7 +29,7 @@ func (db *Store) SourceMap(ctx context.Context, app string, keys []string) ([]by
 	return db.content(ctx, "finding a source map", "sourceMaps.Find", clickhouse.Args{"app": app, "keys": keys})
 }
 
-// content returns the one text of a query, or nil if there is none.
+// content returns the one text of a query, or nil without one.
 func (db *Store) content(ctx context.Context, doing, query string, args clickhouse.Args) (content []byte, err error) {
 	err = db.conn.Read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		err := rows.Scan(&content)

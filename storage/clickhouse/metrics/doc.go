@@ -1,3 +1,3 @@
-// Package metrics reads the catalogue of metrics and their series: points of the last hours,
-// rollups and totals of longer windows.
+// Package metrics reads the catalogue of metrics and their series, from points for the last hours and from rollups and
+// totals for longer windows.
 package metrics

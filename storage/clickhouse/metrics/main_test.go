@@ -11,10 +11,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// blocks are the blocks of a database.
+// blocks stores the blocks of a database.
 type blocks = block.Store
 
-// testDB is a database of a test, with what fills it.
+// testDB is a database for a test, with the store that fills it.
 type testDB struct {
 	*Store
 	*blocks

@@ -30,13 +30,12 @@ func (db *Store) MetricNames(ctx context.Context, environment svc.Environment) (
 	return names, err
 }
 
-// MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
-// sent is quiet all the time.
+// MetricSeries returns a metric in buckets, including empty ones. For an unknown metric all buckets are empty.
 func (db *Store) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(query.Environment.Number), func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
 }
 
-// metricSeries is MetricSeries without regard to inserts under way.
+// metricSeries is MetricSeries without coordination with inserts under way.
 func (db *Store) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
 	var out svc.MetricSeries
 	group, ctx := errgroup.WithContext(ctx)
@@ -54,9 +53,9 @@ func (db *Store) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.M
 	return out, group.Wait()
 }
 
-// metricGroups ranks the groups by their value of the whole window and returns the first
-// with their points, and how many there are. Where they are few, one scan finds values and points
-// of all; where they are many, one finds the values and another the points of the first.
+// metricGroups ranks the groups by their value in the whole window, and returns the first groups with their points and
+// the number of all groups. If there are few groups, one scan reads the values and points of all. Otherwise one scan
+// reads the values and another the points of the first groups.
 func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (groups []svc.MetricGroup, count int, err error) {
 	buckets := query.Window.Buckets()
 	most, err := db.metricGroupCount(ctx, query)
@@ -93,8 +92,8 @@ func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (group
 	return groups, count, nil
 }
 
-// metricGroupCount returns how many values of a label the series of a metric have, those
-// without data in the window among them.
+// metricGroupCount returns the number of values of a label in the series of a metric, including values without data in
+// the window.
 func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (count uint64, err error) {
 	args := LabelArgs(query.Labels).With(clickhouse.Args{"environment": query.Environment.Number, "name": query.Name, "group_by": query.GroupBy})
 	err = db.conn.Read(ctx, "counting groups of a metric", db.queries["metrics.GroupCount"], args, func(rows driver.Rows) (bool, error) {
@@ -103,14 +102,14 @@ func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (c
 	return count, err
 }
 
-// metricBucket holds the totals of one bucket.
+// metricBucket has the totals of one bucket.
 type metricBucket struct {
 	svc.MetricTotals
-	// quantiles are svc.Percentiles: of points the values, of rollups the bins of sketches.
+	// quantiles has svc.Percentiles: the values for points, the bins of sketches for rollups.
 	quantiles []float64
 }
 
-// value returns what the query asks for of a bucket.
+// value returns the aggregation of the query for the bucket.
 func (b *metricBucket) value(query svc.MetricQuery) *float64 {
 	at, percentile := query.Agg.Percentile()
 	switch {
@@ -124,11 +123,11 @@ func (b *metricBucket) value(query svc.MetricQuery) *float64 {
 	return &b.quantiles[at]
 }
 
-// metricBuckets are buckets by their beginnings, in seconds since 1970.
+// metricBuckets has buckets by their start in seconds since 1970.
 type metricBuckets map[int64]*metricBucket
 
-// whole returns the bucket of the whole window: that was asked for, or the sum of all, which
-// has no percentiles.
+// whole returns the bucket of the whole window if it was requested, otherwise the sum of all buckets, which has no
+// percentiles.
 func (m metricBuckets) whole() *metricBucket {
 	if whole := m[wholeWindow]; whole != nil {
 		return whole
@@ -140,7 +139,7 @@ func (m metricBuckets) whole() *metricBucket {
 	return &sum
 }
 
-// points returns the dense points and the totals of the buckets.
+// points returns the points of all buckets, including empty ones, and their totals.
 func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.MetricTotals) {
 	var summary svc.MetricTotals
 	buckets := query.Window.Buckets()
@@ -156,21 +155,20 @@ func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.Met
 	return points, summary
 }
 
-// metricParting says by what a metric is divided.
+// metricParting describes how a metric is divided.
 type metricParting struct {
 	buckets []time.Time
-	// label is empty where it is not divided by one; no parts mean all of its values.
+	// label is empty if the metric is not divided by a label. Without parts, all values of the label count.
 	label string
 	parts []string
-	// whole asks for the whole window beside the buckets, under wholeWindow.
+	// whole requests the whole window in addition to the buckets, under wholeWindow.
 	whole bool
 }
 
-// wholeWindow is the beginning that the bucket of a whole window has.
+// wholeWindow is the start time that stands for the bucket of a whole window.
 const wholeWindow = 0
 
-// metricParts reads the buckets of a query by the values of a label, all under the
-// empty one without a label.
+// metricParts reads the buckets of a query by the values of a label. Without a label they are all under "".
 func (db *Store) metricParts(ctx context.Context, query svc.MetricQuery, by metricParting) (map[string]metricBuckets, error) {
 	args := LabelArgs(query.Labels).With(clickhouse.BucketArgs(by.buckets)).With(clickhouse.Args{
 		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
@@ -193,7 +191,7 @@ func (db *Store) metricParts(ctx context.Context, query svc.MetricQuery, by metr
 	return found, err
 }
 
-// metricQuery returns the cheapest query that answers.
+// metricQuery returns the cheapest query that answers a metric query.
 func (db *Store) metricQuery(query svc.MetricQuery, by metricParting) string {
 	name, quantiles, totals, grouping := "metrics.Totals", "metrics.Inexact", "metric_totals", "bucket, part"
 	_, percentile := query.Agg.Percentile()
@@ -222,13 +220,13 @@ func (db *Store) metricQuery(query svc.MetricQuery, by metricParting) string {
 	return strings.NewReplacer("$(totals)", totals, "$(quantiles)", db.queries[quantiles], "$(grouping)", grouping).Replace(db.queries[name])
 }
 
-// wholeHours tells whether a window and all its buckets begin with an hour of UTC, so that
-// sums of hours say the same as those of five minutes.
+// wholeHours reports whether a window and all its buckets begin with an hour of UTC. Sums of hours then equal sums of
+// five minutes.
 func wholeHours(from time.Time, buckets []time.Time) bool {
 	return !slices.ContainsFunc(append([]time.Time{from}, buckets...), func(t time.Time) bool { return !t.Equal(t.Truncate(time.Hour)) })
 }
 
-// LabelArgs are the values of metrics.Matching.
+// LabelArgs returns the values of metrics.Matching.
 func LabelArgs(labels []svc.Label) clickhouse.Args {
 	keys, wanted := []string{}, []string{}
 	for _, label := range labels {

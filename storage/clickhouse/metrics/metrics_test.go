@@ -15,10 +15,10 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// metricNow is when the tests of metrics read.
+// metricNow is the time of the reads in the tests of metrics.
 var metricNow = time.Date(2026, 11, 20, 12, 7, 31, 0, time.UTC)
 
-// observations makes points of a metric with random values over some days.
+// observations returns points of a metric with random values over some days.
 func observations(seed uint64, count int) []svc.MetricRow {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	rows := make([]svc.MetricRow, count)
@@ -89,7 +89,7 @@ func reckon(agg svc.Agg, rows []svc.MetricRow) *float64 {
 	return &value
 }
 
-// near compares values: sums up to rounding, percentiles of rollups up to the bound.
+// near compares values: sums up to rounding, percentiles of rollups up to the tolerance.
 func near(got, want *float64, tolerance float64) bool {
 	if got == nil || want == nil {
 		return got == want
@@ -97,8 +97,7 @@ func near(got, want *float64, tolerance float64) bool {
 	return math.Abs(*got-*want) <= tolerance*math.Abs(*want)+1e-6
 }
 
-// TestMetricSeries compares every aggregation, range and interval with what the points
-// themselves say.
+// TestMetricSeries compares every aggregation, range and interval with a computation from the points.
 func TestMetricSeries(t *testing.T) {
 	db := open(t)
 	rows := observations(1, 4000)
@@ -113,7 +112,7 @@ func TestMetricSeries(t *testing.T) {
 			}
 		}
 	}
-	// Days of Kathmandu begin at 18:15 UTC, so hours cannot be added up to them.
+	// Days of Kathmandu begin at 18:15 UTC, so hours do not add up to days.
 	zones := []string{"Asia/Kathmandu", "Europe/Berlin"}
 	if testing.Short() {
 		zones = zones[:1]
@@ -180,7 +179,7 @@ func compareMetric(t *testing.T, db *testDB, rows []svc.MetricRow, query svc.Met
 	}
 }
 
-// inBuckets divides rows by the buckets that they lie in.
+// inBuckets groups rows by their bucket.
 func inBuckets(buckets []time.Time, rows []svc.MetricRow) [][]svc.MetricRow {
 	inside := make([][]svc.MetricRow, len(buckets))
 	for _, row := range rows {
@@ -244,7 +243,7 @@ func show(value *float64) any {
 	return *value
 }
 
-// TestMetricState reads back what a beginning owner of a partition must know.
+// TestMetricState reads the state that a new owner of a partition needs.
 func TestMetricState(t *testing.T) {
 	db := open(t)
 	ctx := deadline(t)

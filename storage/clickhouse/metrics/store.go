@@ -6,16 +6,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Files hold the queries of this package, for packages whose queries refer to them.
+// Files has the queries of this package, for packages with queries that refer to them.
 //
 //go:embed query/*.sql
 var Files embed.FS
 
-// exactRows bounds the groups of a metric of which all points are read, in rows.
+// exactRows is the maximum number of rows for which all groups of a metric are read with their points.
 const exactRows = 50_000
 
-// Store answers questions about metrics. Its methods may be called from any number of
-// goroutines at the same time.
+// Store answers queries about metrics. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries

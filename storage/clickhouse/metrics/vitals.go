@@ -9,8 +9,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Vitals returns a page of paths or kinds of devices with their web vitals, those with the most observations first,
-// whether more follow, and the vitals of all together. The window counts in whole slots of five minutes.
+// Vitals returns a page of paths or device kinds with their web vitals, sorted by observations in descending order. It
+// also reports whether more follow, and returns the vitals of all of them together. The window counts in whole slots of
+// five minutes.
 func (db *Store) Vitals(ctx context.Context, q svc.VitalsQuery) (page []svc.VitalGroup, more bool, all svc.VitalGroup, err error) {
 	args := clickhouse.Args{
 		"environment": q.Environment.Number, "vitals": svc.Vitals(), "since": q.Window.From, "until": q.Window.To, "group_by": q.By,

@@ -10,24 +10,27 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// clockSlack is by how much the clocks may differ that number blocks.
+// clockSlack is the maximum difference between the clocks that number blocks.
 const clockSlack = 10 * time.Minute
 
 // Copy is a copy of an environment under way.
 //
-//  1. Link, while nothing is stored of the shard: the tables are linked as they are.
-//  2. Fill copies what was linked into tables beside those of the other shard, and adds these to them: past the
-//     views, whose tables are copied as the others.
-//  3. List, while nothing is stored: which blocks came since. Add copies their rows, and the views make the rest.
-//  4. Finish, while nothing is stored or written: the last blocks and the tables that are copied whole.
+// 1. Link, while nothing is stored on the shard: it links the current tables. 2. Fill copies the linked rows into
+// staging tables of the other shard, and attaches these to its tables. This bypasses the
+//
+//	views; the tables of the views are copied like the others.
+//
+// 3. List, while nothing is stored: it lists the blocks that came since. Add copies their rows, and the views derive
+// the rest. 4. Finish, while nothing is stored or written: it copies the last blocks and the tables that are copied
+// whole.
 type Copy struct {
 	db          *Store
 	environment uint64
 	from, to    *clickhouse.Conn
-	// bulk are the tables that are linked.
+	// bulk has the tables that are linked.
 	bulk []string
-	// since is a number below those of all blocks that come after Link; seen are the blocks from there
-	// on that are copied, listed those that are to be copied.
+	// since is a number below all blocks that come after Link. seen has the copied blocks from there on, and listed the
+	// blocks to copy.
 	since  uint64
 	seen   map[uint64]bool
 	listed []uint64
@@ -58,7 +61,7 @@ func (db *Store) CopyOf(ctx context.Context, environment uint64, to int) (*Copy,
 	return c, nil
 }
 
-// Link links the tables as they are. blockAt returns the least number of a block that is stored at an instant.
+// Link links the current tables. blockAt returns the lowest number of a block that is stored at a time.
 func (c *Copy) Link(ctx context.Context, now time.Time, blockAt func(time.Time) uint64) error {
 	c.since = blockAt(now.Add(-clockSlack))
 	if err := c.List(ctx); err != nil {
@@ -76,7 +79,7 @@ func (c *Copy) Link(ctx context.Context, now time.Time, blockAt func(time.Time) 
 	return nil
 }
 
-// Fill copies what was linked.
+// Fill copies the linked rows.
 func (c *Copy) Fill(ctx context.Context) error {
 	source, target := databaseOf(c.from, c.environment), databaseOf(c.to, c.environment)
 	for _, table := range c.bulk {
@@ -85,7 +88,7 @@ func (c *Copy) Fill(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.db.drop(ctx, c.from, c.environment); err != nil { // what is linked cannot be removed by merges
+	if err := c.db.drop(ctx, c.from, c.environment); err != nil { // merges cannot remove linked parts
 		return err
 	}
 	for _, table := range c.bulk {
@@ -96,7 +99,7 @@ func (c *Copy) Fill(ctx context.Context) error {
 	return c.db.drop(ctx, c.to, c.environment)
 }
 
-// List looks which blocks have come.
+// List adds the new blocks to the list.
 func (c *Copy) List(ctx context.Context) error {
 	args := clickhouse.Args{"environment": c.environment, "since": c.since}
 	return c.from.All().Stream(ctx, "listing new blocks of an environment", c.db.queries["moves.Blocks"], args, func(rows driver.Rows) (bool, error) {
@@ -109,10 +112,10 @@ func (c *Copy) List(ctx context.Context) error {
 	})
 }
 
-// blocksAtOnce bounds the blocks of one statement.
+// blocksAtOnce limits the blocks of one statement.
 const blocksAtOnce = 500
 
-// Add copies the rows of the blocks that were listed.
+// Add copies the rows of the listed blocks.
 func (c *Copy) Add(ctx context.Context) error {
 	for blocks := range slices.Chunk(c.listed, blocksAtOnce) {
 		for _, table := range blockTables() {
@@ -129,7 +132,7 @@ func (c *Copy) Add(ctx context.Context) error {
 	return nil
 }
 
-// Finish copies what is left, and fails where the copy is not the environment.
+// Finish copies the rest. It returns an error if the copy differs from the environment.
 func (c *Copy) Finish(ctx context.Context) error {
 	if err := c.List(ctx); err != nil {
 		return err
@@ -154,7 +157,7 @@ func (c *Copy) Finish(ctx context.Context) error {
 	return err
 }
 
-// sums returns a text that tells the rows of the environment on a shard from others.
+// sums returns a checksum text of the environment's rows on a shard.
 func (c *Copy) sums(ctx context.Context, shard *clickhouse.Conn) (sums string, err error) {
 	args := clickhouse.Args{"environment": c.environment}
 	err = shard.All().Stream(ctx, "comparing a copy", c.db.queries["moves.Sums"], args, func(rows driver.Rows) (bool, error) {

@@ -7,7 +7,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// TestEveryTableOfACopyIsNamed has the texts of all queries about tables name one, and nothing left to replace.
+// TestEveryTableOfACopyIsNamed checks that every query about tables names a table and has no placeholder left.
 func TestEveryTableOfACopyIsNamed(t *testing.T) {
 	db, err := New(&clickhouse.Conn{})
 	if err != nil {

@@ -24,7 +24,7 @@ type Store struct {
 	queries clickhouse.Queries
 }
 
-// New returns the copies of a database.
+// New returns the store of moves for a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles)
 	if err != nil {
@@ -33,22 +33,21 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	return &Store{conn: conn, queries: queries}, nil
 }
 
-// homeTables name environments in rows that are on shard 0, wherever these live.
+// homeTables have rows that name environments, but are always on shard 0.
 func homeTables() []string { return []string{"dead_letters", "deliveries", "retentions"} }
 
-// wholeTables are copied whole once nothing is written: they have little of each environment, are written beside
-// blocks, or their rows do not tell in which block they came.
+// wholeTables are copied whole once nothing is written. They have little data per environment, are written
+// independently of blocks, or their rows lack the number of their block.
 func wholeTables() []string {
 	return []string{
 		"activations", "aliases", "billing", "campaign_outcomes", "campaign_recipients", "flag_counts", "flag_exposures", "metric_series", "roots", "usage",
 	}
 }
 
-// blockTables have rows that tell in which block they came; what views make of them is made again of the rows
-// that are copied.
+// blockTables have rows with the number of their block. The views derive their data again from the copied rows.
 func blockTables() []string { return []string{"events", "occurrences", "metric_points"} }
 
-// tables returns the tables whose rows live with environments.
+// tables returns the tables with rows that live with environments.
 func (db *Store) tables(ctx context.Context, shard *clickhouse.Conn) (tables []string, err error) {
 	err = shard.ReadFirst(ctx, "listing the tables with environments", db.queries["moves.Tables"], nil, func(rows driver.Rows) (bool, error) {
 		var table string
@@ -61,18 +60,18 @@ func (db *Store) tables(ctx context.Context, shard *clickhouse.Conn) (tables []s
 	return tables, err
 }
 
-// text returns a query about a table of a database; without one, of the service's own.
+// text returns a query about a table of a database. The empty database is the service's own.
 func (db *Store) text(query, database, table string) string {
 	return strings.NewReplacer("$(database)", database, "$(table)", table).Replace(db.queries[query])
 }
 
-// databaseOf is the database in which the rows of an environment are gathered.
+// databaseOf returns the name of the database in which the rows of an environment are collected.
 func databaseOf(conn *clickhouse.Conn, environment uint64) string {
 	return conn.Database() + "_move_" + strconv.FormatUint(environment, 10)
 }
 
-// ClearMoved removes what a shard has of an environment that does not live there: rows, and what a copy left. Reads
-// that began there are awaited first, for as long as any may take.
+// ClearMoved removes the data of an environment from a shard on which it does not live: its rows, and the rest of a
+// copy. It first waits for reads of this process on that shard, at most for the maximum time of a read.
 func (db *Store) ClearMoved(ctx context.Context, environment uint64, shard int) error {
 	if db.conn.ShardOf(environment) == shard {
 		return fmt.Errorf("environment %d lives on shard %d", environment, shard)
@@ -105,11 +104,10 @@ func (db *Store) ClearMoved(ctx context.Context, environment uint64, shard int) 
 	return nil
 }
 
-// readPause is the time between two looks at what is being read.
+// readPause is the pause between two checks of running reads.
 const readPause = 20 * time.Millisecond
 
-// awaitReads returns once no question of this process runs on a shard that began before, or after the longest
-// that one may take.
+// awaitReads returns once no read of this process is running on a shard, or after the maximum time of a read.
 func (db *Store) awaitReads(ctx context.Context, conn *clickhouse.Conn) error {
 	deadline := time.After(clickhouse.QueryTime)
 	for conn.Reading() {
@@ -136,7 +134,7 @@ func (db *Store) filled(ctx context.Context, conn *clickhouse.Conn, environment 
 	return filled, err
 }
 
-// drop removes what an earlier copy left beside the tables.
+// drop removes the staging database of an earlier copy.
 func (db *Store) drop(ctx context.Context, conn *clickhouse.Conn, environment uint64) error {
 	args := clickhouse.Args{"database": databaseOf(conn, environment)}
 	return clickhouse.WriteError("removing a copy", conn.Exec(ctx, db.queries["moves.Drop"], args))
@@ -158,5 +156,5 @@ func (db *Store) send(ctx context.Context, from, to *clickhouse.Conn, query, tab
 	return clickhouse.WriteError("copying an environment into "+table, err)
 }
 
-// errSums is why a copy is not taken for the environment.
+// errSums means that a copy differs from the environment.
 var errSums = svc.Errorf(svc.CodeInternal, "The copy has other rows than the environment; nothing was moved. Repeat the command.")

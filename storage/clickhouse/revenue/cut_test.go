@@ -23,18 +23,19 @@ import (
 	"svc/storage/clickhouse/revenue"
 )
 
-// cutter passes questions on to the engine, and answers back in small blocks until it may not.
+// cutter forwards queries to the engine. It returns the answers in small blocks until it cuts the connection.
 type cutter struct {
 	engine http.RoundTripper
-	// left is how many bytes of answers are passed before a connection is cut.
+	// left is the number of answer bytes that still pass before a connection is cut.
 	left atomic.Int64
-	// hold stops the answers with items once instead: it is told that the beginning of one was passed, and passes the rest when it is closed.
+	// hold stops an answer with items once, instead of cutting it. It signals that the start of the answer has passed,
+	// and passes the rest after resume is closed.
 	hold atomic.Pointer[hold]
-	// resumed counts the questions that went on after a place.
+	// resumed counts the queries that continued after a position.
 	resumed atomic.Int64
 }
 
-// hold is where an answer stops.
+// hold is the point at which an answer stops.
 type hold struct {
 	after         int64
 	begun, resume chan struct{}
@@ -96,14 +97,14 @@ func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.pass(r.Context(), w, answer.Body, holding)
 }
 
-// pass copies an answer as far as it may.
+// pass copies an answer as far as allowed.
 func (c *cutter) pass(ctx context.Context, w http.ResponseWriter, from io.Reader, holding *hold) {
 	buffer, passed := make([]byte, 512), int64(0)
 	for {
 		n, err := from.Read(buffer)
 		allowed := c.left.Add(-int64(n)) >= 0
 		if allowed {
-			_, _ = w.Write(buffer[:n]) // whoever has left asks for no more
+			_, _ = w.Write(buffer[:n]) // a client that has left reads no more
 			_ = http.NewResponseController(w).Flush()
 		}
 		passed += int64(n)
@@ -154,7 +155,7 @@ func blocksOf(t *testing.T, conn *clickhouse.Conn) *block.Store {
 	return blocks
 }
 
-// store stores a block of items of subjects that have items, and of others.
+// store stores a block of items, for subjects that already have items and for new ones.
 func (f *filled) store(t *testing.T, items int, into *block.Store) {
 	t.Helper()
 	b := into.NewBlock()
@@ -176,7 +177,7 @@ func (f *filled) erase() {
 	f.erased.Store(svc.NewErasedVisitors(f.erasures))
 }
 
-// open returns a store that keeps nothing yet.
+// open returns a store with empty caches.
 func (f *filled) open(t *testing.T, conn *clickhouse.Conn) *revenue.Store {
 	t.Helper()
 	store, err := revenue.New(conn, f.erased.Load)
@@ -186,14 +187,15 @@ func (f *filled) open(t *testing.T, conn *clickhouse.Conn) *revenue.Store {
 	return store
 }
 
-// whole returns what a ledger says that is made of all items at once.
+// whole returns the text of a ledger that is made from all items at once.
 func (f *filled) whole(t *testing.T) string {
 	t.Helper()
 	return shown(t, f.open(t, f.conn))
 }
 
-// TestAFirstReadingIsCutOff cuts connections to the store anywhere while several ask for a ledger, and stores, merges and erases in between. An
-// answer is the whole ledger or an error, and the first reading goes on where it was cut off.
+// TestAFirstReadingIsCutOff cuts connections to the store at arbitrary points while several callers request a ledger.
+// In between it stores, merges and erases. An answer is the whole ledger or an error, and the first read continues
+// where it was cut off.
 func TestAFirstReadingIsCutOff(t *testing.T) {
 	var failed, resumed int64
 	for seed := range uint64(3) {
@@ -245,7 +247,8 @@ func TestAFirstReadingIsCutOff(t *testing.T) {
 	}
 }
 
-// TestAFirstReadingOutlivesItsCaller has one of two callers leave in the middle of the first reading, and a third one come after another block.
+// TestAFirstReadingOutlivesItsCaller lets one of two callers leave in the middle of the first read. A third caller
+// comes after another block.
 func TestAFirstReadingOutlivesItsCaller(t *testing.T) {
 	f := newFilled(t, 1)
 	cut, conn := newCutter(t, f.conn.Database())
@@ -269,7 +272,7 @@ func TestAFirstReadingOutlivesItsCaller(t *testing.T) {
 	<-middle.begun
 	leave()
 	cut.hold.Store(nil)
-	f.store(t, 50, blocksOf(t, conn)) // through the same connection, whose readings are others from now on
+	f.store(t, 50, blocksOf(t, conn)) // through the same connection, so that its later reads see the change
 	ask(clickhousetest.Deadline(t), &late)
 	close(middle.resume)
 	wg.Wait()
@@ -285,14 +288,15 @@ func TestAFirstReadingOutlivesItsCaller(t *testing.T) {
 	}
 }
 
-// TestAFirstReadingTakesLongerThanARead has the time of readings end in their middle: each says how far it came, and goes on from there.
+// TestAFirstReadingTakesLongerThanARead ends the time of reads in their middle. Each reports its progress, and the next
+// continues there.
 func TestAFirstReadingTakesLongerThanARead(t *testing.T) {
 	f := newFilled(t, 2)
 	cut, conn := newCutter(t, f.conn.Database())
 	store := f.open(t, conn)
 	store.Chunk(20)
 	read, known, ended := store.Reading(environment, "USD"), 0, timed{}
-	for grown := 0; grown < 3; { // what of an answer is taken over at the moment differs, and may be nothing
+	for grown := 0; grown < 3; { // the part of an answer that is applied at that moment varies, and may be empty
 		middle := newHold(12_000)
 		cut.hold.Store(middle)
 		ended = timed{clickhousetest.Deadline(t), make(chan struct{})}
@@ -325,7 +329,7 @@ func TestAFirstReadingTakesLongerThanARead(t *testing.T) {
 	}
 }
 
-// timed is a context whose time is over when its channel is closed.
+// timed is a context with a deadline that passes when its channel is closed.
 type timed struct {
 	context.Context //nolint:containedctx // it is one
 	done            chan struct{}

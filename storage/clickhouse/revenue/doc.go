@@ -1,2 +1,2 @@
-// Package revenue reads what billing systems said, and keeps the ledgers that are made of it.
+// Package revenue reads the items of billing systems, and caches the ledgers that are computed from them.
 package revenue

@@ -15,39 +15,39 @@ import (
 const (
 	// chunkItems is the usual chunk of a store.
 	chunkItems = 20_000
-	// chunkBlocks and chunkSubjects bound the lists in one query.
+	// chunkBlocks and chunkSubjects limit the lists in one query.
 	chunkBlocks, chunkSubjects = 1_000, 5_000
-	// blockBytes is about how much memory the number of a block takes.
+	// blockBytes is the approximate memory of a block's number.
 	blockBytes = 40
-	// itemBytes is about how much memory an item takes while the first ledger is made.
+	// itemBytes is the approximate memory of an item while the first ledger is computed.
 	itemBytes = 200
 )
 
-// kept is a ledger and what of the store is in it.
+// kept is a cached ledger, with the part of the store that it covers.
 type kept struct {
 	users int // guarded by the store's mutex
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the following fields
 	key    ledgerKey
 	book   *svc.LedgerBook
 	ledger *svc.Ledger
-	// blocks are those whose items are in the book; spans is the state of the store at that.
+	// blocks has the blocks with items in the book. spans is the state of the store at that time.
 	blocks map[uint64]bool
 	spans  map[uint64]span
 	erased int
-	// load is where the first reading is.
+	// load is the progress of the first read.
 	load loading
 	// words has one copy of each text that many items share.
 	words map[string]string
 }
 
-// span tells of the blocks of some hours whether any came or went.
+// span summarizes the blocks of some hours. It changes if any of them comes or goes.
 type span struct{ items, sum uint64 }
 
-// loading is how far the first reading came.
+// loading is the progress of the first read.
 type loading struct {
 	begun, ended  bool
-	kind, subject string // the last one that is in the book
+	kind, subject string // the last subject in the book
 	items, all    uint64
 }
 
@@ -57,13 +57,13 @@ func newKept(key ledgerKey) *kept {
 	return k
 }
 
-// reset forgets all items.
+// reset drops all items.
 func (k *kept) reset() {
 	k.book, k.ledger, k.spans, k.load = svc.NewLedgerBook(k.key.currency), nil, nil, loading{}
 	k.blocks, k.words = map[uint64]bool{}, map[string]string{}
 }
 
-// bytes returns about how much memory is taken.
+// bytes returns the approximate memory use.
 func (k *kept) bytes() int {
 	if k.ledger == nil {
 		return len(k.blocks)*blockBytes + int(k.load.items)*itemBytes
@@ -71,8 +71,8 @@ func (k *kept) bytes() int {
 	return len(k.blocks)*blockBytes + k.ledger.Bytes()
 }
 
-// follow brings a ledger to the present state of the store. Where the first reading takes longer than the caller's time, the answer is
-// svc.CodeUnavailable, whether the caller read or waited for another one.
+// follow updates a ledger to the current state of the store. If the first read takes longer than the caller's time, it
+// returns svc.CodeUnavailable, even if the caller only waited for the read of another caller.
 func (db *Store) follow(ctx context.Context, k *kept, erased *svc.ErasedVisitors) (*svc.Ledger, error) {
 	ledger, err := db.bring(ctx, k, erased)
 	if !k.load.ended && svc.CodeOf(err) == svc.CodeQueryTimeout {
@@ -81,7 +81,7 @@ func (db *Store) follow(ctx context.Context, k *kept, erased *svc.ErasedVisitors
 	return ledger, err
 }
 
-// bring reads whatever came since, all items at first.
+// bring reads the items that came since; the first time it reads all items.
 func (db *Store) bring(ctx context.Context, k *kept, erased *svc.ErasedVisitors) (*svc.Ledger, error) {
 	count := erased.Count(k.key.environment)
 	spans, err := db.spans(ctx, k.key.environment)
@@ -112,12 +112,12 @@ func (db *Store) bring(ctx context.Context, k *kept, erased *svc.ErasedVisitors)
 	return k.ledger, nil
 }
 
-// same reports whether the store has the blocks that are in the book.
+// same reports whether the store has exactly the blocks that are in the book.
 func (k *kept) same(spans map[uint64]span) bool {
 	return len(k.changed(spans)) == 0
 }
 
-// changed returns the spans that are others than before.
+// changed returns the spans that differ from the last state.
 func (k *kept) changed(spans map[uint64]span) (numbers []uint64) {
 	for number, now := range spans {
 		if k.spans[number] != now {
@@ -127,7 +127,7 @@ func (k *kept) changed(spans map[uint64]span) (numbers []uint64) {
 	return numbers
 }
 
-// first reads all items. It goes on where an earlier call ended.
+// first reads all items. It continues where an earlier call stopped.
 func (db *Store) first(ctx context.Context, k *kept, spans map[uint64]span, erased *svc.ErasedVisitors) error {
 	if !k.load.begun {
 		blocks, err := db.blocks(ctx, k.key.environment, spanNumbers(spans))
@@ -159,7 +159,7 @@ func spanNumbers(spans map[uint64]span) []uint64 {
 	return numbers
 }
 
-// newBlocks takes over whatever items came since, with all others of their subscriptions and payments.
+// newBlocks applies the items that came since, with all other items of the same subscriptions and payments.
 func (db *Store) newBlocks(ctx context.Context, k *kept, spans map[uint64]span, erased *svc.ErasedVisitors) error {
 	changed := k.changed(spans)
 	if len(changed) == 0 {
@@ -181,7 +181,7 @@ func (db *Store) newBlocks(ctx context.Context, k *kept, spans map[uint64]span, 
 	return nil
 }
 
-// newErasures reads the subscriptions again whose customers were erased.
+// newErasures reads the subscriptions of erased customers again.
 func (db *Store) newErasures(ctx context.Context, k *kept, erased *svc.ErasedVisitors) error {
 	ids := k.book.Subscribed(func(customer string) bool {
 		return !erased.ErasedAt(k.key.environment, city.CH64([]byte(customer))).IsZero()
@@ -194,7 +194,7 @@ func (db *Store) newErasures(ctx context.Context, k *kept, erased *svc.ErasedVis
 	return nil
 }
 
-// items takes over the items that a query returns by their subjects, those of each subject at once.
+// items applies the items that a query returns by subject. It applies the items of one subject together.
 func (db *Store) items(ctx context.Context, k *kept, query string, args clickhouse.Args, erased *svc.ErasedVisitors) error {
 	chunk := make([]svc.BillingRow, 0, db.chunk)
 	take := func() {
@@ -222,7 +222,7 @@ func (db *Store) items(ctx context.Context, k *kept, query string, args clickhou
 		return true, nil
 	})
 	if err != nil {
-		return err // what is in the chunk may lack items of its last subject
+		return err // the chunk may lack items of its last subject
 	}
 	take()
 	return nil
@@ -244,7 +244,7 @@ func (k *kept) scan(rows driver.Rows) (svc.BillingRow, error) {
 	return row, err
 }
 
-// maxWords bounds the texts of which there is one copy.
+// maxWords limits the number of shared texts.
 const maxWords = 10_000
 
 func (k *kept) word(text string) string {
@@ -257,7 +257,7 @@ func (k *kept) word(text string) string {
 	return text
 }
 
-// spans returns what tells whether items were stored since.
+// spans returns the spans of an environment, which change if items were stored since.
 func (db *Store) spans(ctx context.Context, environment uint64) (map[uint64]span, error) {
 	spans := map[uint64]span{}
 	args := clickhouse.Args{"environment": environment}

@@ -16,29 +16,29 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// ledgerBytes bounds the ledgers that a process keeps. One that takes more is made again for each answer.
+// ledgerBytes limits the cached ledgers of a process. A larger ledger is computed again for each answer.
 const ledgerBytes = 256 << 20
 
-// Store makes ledgers. Its methods may be called from any number of goroutines at the same time.
+// Store computes ledgers. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 	erased  func() *svc.ErasedVisitors
 	ledgers *lru.Cache[ledgerKey, *kept]
-	// chunk is about how many items are taken over at a time.
+	// chunk is the approximate number of items that are applied at a time.
 	chunk int
-	// making has the ledgers that are being made or changed; guarded by mu.
+	// making has the ledgers that are being computed or changed; guarded by mu.
 	mu     sync.Mutex
 	making map[ledgerKey]*kept
 }
 
-// ledgerKey names a ledger: those of other reporting currencies are others.
+// ledgerKey identifies a ledger. Each reporting currency has a separate ledger.
 type ledgerKey struct {
 	environment uint64
 	currency    string
 }
 
-// New returns the revenue of a database. erased says whose customers are not named any more.
+// New returns the revenue store of a database. erased returns the erased visitors, whose names must no longer appear.
 func New(conn *clickhouse.Conn, erased func() *svc.ErasedVisitors) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(files)
 	if err != nil {
@@ -47,9 +47,10 @@ func New(conn *clickhouse.Conn, erased func() *svc.ErasedVisitors) (*Store, erro
 	return &Store{conn: conn, queries: queries, chunk: chunkItems, ledgers: lru.New[ledgerKey, *kept](ledgerBytes), making: map[ledgerKey]*kept{}, erased: erased}, nil
 }
 
-// RevenueLedger returns the ledger of an environment in a currency; without one, in that of its first item. What is kept of it follows
-// what was stored since; the first one is made of all items. Where that takes longer than a read may, the answer is
-// svc.CodeUnavailable and says how far it came, and the next call goes on from there.
+// RevenueLedger returns the ledger of an environment in a currency. Without a currency it uses the currency of the
+// first item. The cached ledger is updated with newer items; the first one is computed from all items. If that takes
+// longer than a read may take, the error is svc.CodeUnavailable with the progress, and the next call continues from
+// there.
 func (db *Store) RevenueLedger(ctx context.Context, environment uint64, currency string) (*svc.Ledger, error) {
 	key, erased := ledgerKey{environment, currency}, db.erased()
 	name := fmt.Sprintf("ledger %d %s %d", environment, currency, erased.Count(environment))
@@ -62,7 +63,7 @@ func (db *Store) RevenueLedger(ctx context.Context, environment uint64, currency
 	})
 }
 
-// take returns what is kept of a ledger. Callers of one ledger at the same time have the same.
+// take returns the cached state of a ledger. Concurrent callers of one ledger share it.
 func (db *Store) take(key ledgerKey) *kept {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -77,7 +78,7 @@ func (db *Store) take(key ledgerKey) *kept {
 	return of
 }
 
-// give keeps a ledger as it is at present. After an error it lacks what the next call reads again.
+// give caches a ledger in its current state. After an error it lacks items, which the next call reads again.
 func (db *Store) give(key ledgerKey, of *kept) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -87,7 +88,8 @@ func (db *Store) give(key ledgerKey, of *kept) {
 	db.ledgers.Put(key, of, of.bytes())
 }
 
-// hideCustomer has a row name no customer who was erased after the row arrived. What is stored follows in the erasure's own time.
+// hideCustomer replaces the customer of a row if that customer was erased after the row arrived. The erasure updates
+// the stored rows later.
 func hideCustomer(row *svc.BillingRow, erased *svc.ErasedVisitors) {
 	if row.Customer == "" || !erased.Any(row.Environment) {
 		return

@@ -22,7 +22,8 @@ const environment = 7
 
 func day(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n) }
 
-// item returns a random billing item that arrived as the n-th one: of a subscription, a payment, a refund or a rate that may be known.
+// item returns a random billing item that arrives as the n-th one: of a subscription, a payment, a refund or a rate.
+// Its subject may already have items.
 func item(random *rand.Rand, n int) svc.BillingRow {
 	row := svc.BillingRow{
 		Environment: environment, ID: fmt.Sprint("item-", n), Ts: day(random.IntN(300)).Add(time.Duration(n) * time.Second), ReceivedAt: day(300).Add(time.Duration(n) * time.Second),
@@ -43,7 +44,7 @@ func item(random *rand.Rand, n int) svc.BillingRow {
 	return row
 }
 
-// shown returns what a ledger says of the year.
+// shown returns the text of a ledger for the year.
 func shown(t *testing.T, store *revenue.Store) string {
 	t.Helper()
 	ledger, err := store.RevenueLedger(clickhousetest.Deadline(t), environment, "USD")
@@ -54,15 +55,15 @@ func shown(t *testing.T, store *revenue.Store) string {
 	return said(ledger)
 }
 
-// said returns the same of a ledger.
+// said returns the same text for a given ledger.
 func said(ledger *svc.Ledger) string {
 	window := svc.Window{From: day(0), To: day(365), Interval: svc.Month, Location: time.UTC}
 	movements, _ := ledger.Movements(window, day(365), "", nil, 10_000)
 	return fmt.Sprintf("%v %+v %+v", ledger.Any, ledger.Overview(window, day(365)), movements)
 }
 
-// TestALedgerFollowsTheStore stores random blocks, has the engine merge them, erases customers, and compares a ledger that followed all of
-// it with one that is made of what is stored.
+// TestALedgerFollowsTheStore stores random blocks, lets the engine merge them, and erases customers. It compares a
+// ledger that followed all of this with one that is computed from the stored items.
 func TestALedgerFollowsTheStore(t *testing.T) {
 	conn := clickhousetest.Open(t)
 	blocks, err := block.New(conn)
@@ -103,7 +104,7 @@ func TestALedgerFollowsTheStore(t *testing.T) {
 			erasures = append(erasures, svc.Erasure{EnvironmentNumber: environment, Visitors: []uint64{gone}, At: day(300).Add(time.Duration(items) * time.Second), Life: random.Uint64()})
 			erased = svc.NewErasedVisitors(erasures)
 		case 2:
-			continue // the next reading finds several blocks
+			continue // the next read finds several blocks
 		}
 		var wg sync.WaitGroup
 		var got [3]string

@@ -1,6 +1,6 @@
--- What rules count of an environment's events since an instant, by name and slot, bots excluded, with the blocks of it from a
--- number on. The empty name asks for all. Key: environment, ts. Rows read: the events of the window; returned: one per name
--- and slot that has any.
+-- The counts of an environment's events for rules since an instant, by name and slot, without bots, with the blocks of
+-- these events from a number on. The empty name requests all names. Key: environment, ts. Rows read: the events of the
+-- window; returned: one per name and slot with events.
 SELECT toString(name) AS word, toInt64(intDiv(toUnixTimestamp(ts), {step:UInt32})) AS slot, count() AS found,
     groupUniqArrayIf(block, block >= {recent:UInt64}) AS blocks
 FROM events

@@ -1,5 +1,5 @@
--- What rules count of metrics since an instant, by name and slot, with the blocks of it from a number on. Key: environment,
--- name, ts. Rows read: one per point; returned: one per name and slot that has any.
+-- The counts of metrics for rules since an instant, by name and slot, with the blocks of these points from a number
+-- on. Key: environment, name, ts. Rows read: one per point; returned: one per name and slot with points.
 SELECT word, slot, observations, total, lowest, highest, bin_keys, bin_counts, bin_lows, bin_highs, blocks
 FROM
 (

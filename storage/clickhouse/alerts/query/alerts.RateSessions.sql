@@ -1,5 +1,5 @@
--- The sessions of an environment in spans of one width since an instant, bots excluded: exact up to some thousands and within
--- 1 % beyond. Key: environment, ts. Rows read: the events since then; returned: one per span that has any.
+-- The sessions of an environment in spans of one width since an instant, without bots. Exact up to some thousands, and
+-- within 1 % beyond. Key: environment, ts. Rows read: the events since then; returned: one per span with sessions.
 SELECT
     toInt64(intDiv(toUnixTimestamp(ts) - toUnixTimestamp({since:DateTime64(3, 'UTC')}), {width:UInt32})) AS span,
     uniqCombined64(12)(session) AS found

@@ -1,4 +1,4 @@
--- A page of the checks of a monitor that failed, the newest first. Key: app, monitor, at, read backwards. Rows returned: at
+-- A page of the failed checks of a monitor, newest first. Key: app, monitor, at, read backwards. Rows returned: at
 -- most limit.
 SELECT at, toString(status) AS status, code, toString(error) AS error, dns, connect, tls, first_byte, total, failures
 FROM checks

@@ -1,5 +1,5 @@
--- How many checks of a monitor had failed in a row after each since an instant, 0 where it was not down. Key: app, monitor,
--- at. Rows read and returned: its checks since then, at most one each 30 s.
+-- For each check of a monitor since an instant, the number of consecutive failures, 0 if it was not down. Key: app,
+-- monitor, at. Rows read and returned: its checks since then, at most one per 30 s.
 SELECT at, if(status = 'down', failures, 0) AS down
 FROM checks
 WHERE app = {app:String} AND monitor = {monitor:String} AND at >= {since:DateTime64(3, 'UTC')}

@@ -1,5 +1,5 @@
--- The checks of a monitor per bucket, how many failed, and how long they took in microseconds. Key: app, monitor, at. Rows
--- read: its checks since an instant; returned: one per bucket that has any.
+-- The checks of a monitor per bucket, the failures, and the durations in microseconds. Key: app, monitor, at. Rows
+-- read: its checks since an instant; returned: one per bucket with checks.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(at)), {buckets:Array(UInt32)}) AS bucket,
     count() AS checked,

@@ -1,5 +1,5 @@
--- Incidents of an owner before an id, the newest first; ids sort by the time of their start. Key: owner, kind, id. Rows read:
--- those of the owner.
+-- Incidents of an owner before an id, newest first; ids sort by the time of their start. Key: owner, kind, id. Rows
+-- read: the incidents of the owner.
 SELECT payload
 FROM entities FINAL
 WHERE owner = {owner:String} AND kind = 'incident' AND NOT deleted AND ({name:String} = '' OR id < {name:String})

@@ -1,5 +1,5 @@
--- What became of the notices of an incident, whose records' ids begin with its id. Key: owner, kind, id. Rows: those of the
--- incident.
+-- The outcomes of the notices of an incident; the ids of their records begin with the incident's id. Key: owner, kind,
+-- id. Rows: the records of the incident.
 SELECT payload
 FROM entities FINAL
 WHERE owner = {owner:String} AND kind = 'notice' AND startsWith(id, {prefix:String}) AND NOT deleted

@@ -1,4 +1,4 @@
--- The rows of every table of a database as they are stored. Key: none, one row for each part.
+-- The number of stored rows of every table of a database. Key: none, one row for each part.
 SELECT table, sum(rows)
 FROM system.parts
 WHERE database = {database:String} AND active

@@ -1,2 +1,2 @@
--- Makes the database of a snapshot. No table is read.
+-- Creates the database of a snapshot. No table is read.
 CREATE DATABASE {snapshot:Identifier}

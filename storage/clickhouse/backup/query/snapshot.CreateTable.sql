@@ -1,2 +1,2 @@
--- Makes an empty table of a snapshot. No table is read.
+-- Creates an empty table of a snapshot. No table is read.
 CREATE TABLE $(snapshot).$(table) AS $(table)

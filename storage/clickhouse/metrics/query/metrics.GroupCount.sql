@@ -1,3 +1,2 @@
--- How many values of a label the series of a metric have. Key: environment, name. Rows read: one
--- per series.
+-- The number of values of a label in the series of a metric. Key: environment, name. Rows read: one per series.
 SELECT uniqExact(part) FROM ($(metrics.Parted))

@@ -1,2 +1,2 @@
--- No percentiles, where none is asked for. Part of metrics.Points and others.
+-- No percentiles, for queries without them. Part of metrics.Points and others.
 CAST([], 'Array(Float64)')

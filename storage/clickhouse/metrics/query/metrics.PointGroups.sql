@@ -1,4 +1,4 @@
--- As metrics.Points, parted by a label; no parts means all of them. Key: environment, name, ts.
+-- Like metrics.Points, divided by a label; without parts, all of them. Key: environment, name, ts.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(t.ts)), {buckets:Array(UInt32)}) AS bucket,
     parted.part AS part,

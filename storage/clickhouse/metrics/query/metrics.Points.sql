@@ -1,5 +1,5 @@
--- A metric per bucket, of its points. Key: environment, name, ts. Rows read: one per point;
--- returned: one per bucket that has any.
+-- A metric per bucket, from its points. Key: environment, name, ts. Rows read: one per point; returned: one per bucket
+-- with points.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(t.ts)), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,

@@ -1,5 +1,4 @@
--- As metrics.Rollups, parted by a label; no parts means all of them. Key: environment, name, series,
--- slot.
+-- Like metrics.Rollups, divided by a label; without parts, all of them. Key: environment, name, series, slot.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     parted.part AS part,

@@ -1,5 +1,5 @@
--- As metrics.Totals, of some series. Key: environment, name, series, slot. Rows read: one per
--- series and five minutes.
+-- Like metrics.Totals, for some series. Key: environment, name, series, slot. Rows read: one per series and five
+-- minutes.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,

@@ -1,5 +1,5 @@
--- A metric per bucket, of the rollups over all its series, those of hours or of five minutes. Key:
--- environment, name, slot. Rows read: one per slot; returned: one per bucket that has any.
+-- A metric per bucket, from the rollups over all its series, per hour or per five minutes. Key: environment, name,
+-- slot. Rows read: one per slot; returned: one per bucket with data.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,

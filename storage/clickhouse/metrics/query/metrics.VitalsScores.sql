@@ -1,5 +1,5 @@
--- The observations of the web vitals by value of a label, in bins; no parts means all of them together. Key: environment,
--- name, slot. Rows read: the rollups of five metrics in the window; returned: five per part.
+-- The observations of the web vitals by value of a label, in bins; without parts, all of them together. Key:
+-- environment, name, slot. Rows read: the rollups of five metrics in the window; returned: five per part.
 SELECT
     if({all:Bool}, '', parted.part) AS value,
     toString(t.name) AS vital,

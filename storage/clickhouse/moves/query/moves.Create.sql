@@ -1,2 +1,2 @@
--- Makes the database of a copy. No table is read.
+-- Creates the database of a copy. No table is read.
 CREATE DATABASE IF NOT EXISTS {database:Identifier}

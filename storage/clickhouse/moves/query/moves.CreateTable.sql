@@ -1,2 +1,2 @@
--- Makes an empty table of a copy. No table is read.
+-- Creates an empty table of a copy. No table is read.
 CREATE TABLE $(database).$(table) AS $(table)

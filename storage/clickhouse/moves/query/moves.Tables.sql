@@ -1,4 +1,4 @@
--- The tables whose rows belong to environments. Key: database.
+-- The tables with rows that belong to environments. Key: database.
 SELECT c.table
 FROM system.columns AS c
 INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table

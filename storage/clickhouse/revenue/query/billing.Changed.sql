@@ -1,5 +1,5 @@
--- All billing items of whatever is named by an item of some blocks, by their subjects. Key: environment, kind, subject. Rows read: the
--- numbers of the blocks of all items, and what is near to what is returned.
+-- All billing items of the subjects that an item of some blocks names, sorted by subject. Key: environment, kind,
+-- subject. Rows read: the numbers of the blocks of all items, and the granules around the returned rows.
 SELECT
     toString(kind), subject, id, ts, received_at, seq, customer, toString(plan), toString(status), toString(currency), cents,
     change_ms, change_cents, trial_end, ended, toString(target), rate

@@ -1,4 +1,5 @@
--- All billing items of some subscriptions. Key: environment, kind, subject. Rows read: those near to what is returned.
+-- All billing items of some subscriptions. Key: environment, kind, subject. Rows read: the granules around the
+-- returned rows.
 SELECT
     toString(kind), subject, id, ts, received_at, seq, customer, toString(plan), toString(status), toString(currency), cents,
     change_ms, change_cents, trial_end, ended, toString(target), rate
