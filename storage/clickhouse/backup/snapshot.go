@@ -184,8 +184,8 @@ func (db *Store) DropSnapshots(ctx context.Context) (err error) {
 // copyPause is the pause between two checks of a copy in the background.
 const copyPause = 100 * time.Millisecond
 
-// CopySnapshot lets a shard copy its snapshot to a place. The place has the syntax of the store: File('/path'),
-// Disk('name', 'path') or S3(…).
+// CopySnapshot makes a shard copy its snapshot. The syntax of place is the store's: File('/path'), Disk('name', 'path')
+// or S3(…).
 func (db *Store) CopySnapshot(ctx context.Context, shard int, s *Snapshot, place, id string) error {
 	return db.at(shard).copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
 }

@@ -195,7 +195,7 @@ func (f *filled) whole(t *testing.T) string {
 
 // TestAFirstReadingIsCutOff cuts connections to the store at arbitrary points while several callers request a ledger.
 // In between it stores, merges and erases. An answer is the whole ledger or an error, and the first read continues
-// where it was cut off.
+// after the cut.
 func TestAFirstReadingIsCutOff(t *testing.T) {
 	var failed, resumed int64
 	for seed := range uint64(3) {

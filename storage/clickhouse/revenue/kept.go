@@ -127,7 +127,7 @@ func (k *kept) changed(spans map[uint64]span) (numbers []uint64) {
 	return numbers
 }
 
-// first reads all items. It continues where an earlier call stopped.
+// first reads all items. It continues after the last item of an earlier call.
 func (db *Store) first(ctx context.Context, k *kept, spans map[uint64]span, erased *svc.ErasedVisitors) error {
 	if !k.load.begun {
 		blocks, err := db.blocks(ctx, k.key.environment, spanNumbers(spans))
