@@ -30,7 +30,7 @@ func TestQueriesExplain(t *testing.T) {
 	visitors := rank.fold(visitorsAlone)
 	rank.text("", db.queries, true) // names the facts
 	args := rank.values(7).With(members{1: {{0, 2}, {5, 1}}}.args()).With(clickhouse.Args{"owners": []string{"x"}}).With(clickhouse.Args{
-		"nodes": []uint64{1}, "devices": true, "late": uint64(1), "since": int64(1), "limit": 1, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
+		"nodes": []uint64{1}, "devices": true, "late": uint64(1), "since": int64(1), "limit": 1, "segment_visitors": []uint64{1}, "segment_shared": []uint64{1}, "segment_since": [][]int64{{0}}, "segment_meets": [][]bool{{true}}, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
 		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1), "words": []string{"x"}, "conversations": "c", "inboxes": "d",
 		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x", "phones": []string{"phone"}, "never": int64(1),

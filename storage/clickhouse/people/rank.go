@@ -28,6 +28,8 @@ type rankQuery struct {
 	of members
 	// sharers are the visitors that several persons used; nil leaves them to the engine.
 	sharers members
+	// tied says that sharers are all visitors that are no persons by themselves.
+	tied bool
 	// given are the spans of visitors that the engine cannot find by itself, where sharers is nil.
 	given members
 	// kept has everybody who did not change since read from person_folds, where whole is set: each fact is a column of a person then. facts are those that
@@ -184,7 +186,7 @@ func soughtVisitor(visitors int) string {
 // links returns the query that maps visitors to persons.
 func (q *rankQuery) links(parts clickhouse.Queries) string {
 	switch {
-	case q.of != nil, q.alone:
+	case q.of != nil, q.alone, q.tied:
 		return parts["persons.Given"]
 	case q.sharers != nil:
 		return parts["persons.LinksFew"]

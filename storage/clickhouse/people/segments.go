@@ -240,22 +240,3 @@ func (q *rankQuery) holdsMember(segment *svc.Segment, of members, now time.Time)
 	}
 	return q.inSegment(&held, now)
 }
-
-// visitorsAlone are the visitors of a person that no other person shares.
-const visitorsAlone = "groupUniqArrayIf(visitor, alone)"
-
-// EventsOf returns the condition that an event is one of a person who is in a segment, with its values.
-func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args, error) {
-	rank := newConditions("segment_")
-	shared, err := db.divides(ctx, environment, rank)
-	if err != nil {
-		return "", nil, err
-	}
-	rank.keep(rank.inSegment(segment, now))
-	name := "segment.Events"
-	if !shared {
-		name = "segment.Alone"
-	}
-	query := strings.ReplaceAll(db.queries[name], "$(visitors)", rank.fold(visitorsAlone))
-	return rank.text(query, db.queries, shared), rank.values(environment), nil
-}

@@ -3,6 +3,7 @@ package people
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -80,16 +81,40 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 
 // tiesOf reads the links of visitors, their roots, and those of whom they were identified as.
 func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint64) (ties, error) {
-	ties := ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}, splits: map[uint64][]split{}}
 	if len(visitors) == 0 {
-		return ties, nil
+		return newTies(), nil
 	}
-	args := clickhouse.Args{"environment": environment, "only": visitors}
-	err := db.conn.Read(ctx, "finding the persons of visitors", db.queries["persons.Ties"], args, func(rows driver.Rows) (bool, error) {
+	ties, _, err := db.readTies(ctx, "persons.Ties", clickhouse.Args{"environment": environment, "only": visitors})
+	return ties, err
+}
+
+// everyTie returns the spans of all visitors of an environment that are no persons by themselves. It reports false if they have more
+// ties than a page looks at.
+func (db *Store) everyTie(ctx context.Context, environment uint64) (spans members, few bool, err error) {
+	ties, rows, err := db.readTies(ctx, "persons.EveryTie", clickhouse.Args{"environment": environment, "limit": max(db.bounds.most, 0) + 1})
+	if err != nil || rows > db.bounds.most {
+		return nil, false, err
+	}
+	spans = members{}
+	for _, visitors := range []iter.Seq[uint64]{maps.Keys(ties.links), maps.Keys(ties.roots), maps.Keys(ties.splits)} {
+		for visitor := range visitors {
+			if of := ties.spans(visitor); of != nil {
+				spans[visitor] = of
+			}
+		}
+	}
+	return spans, true, nil
+}
+
+// readTies reads what a query says of visitors, and how many rows that are.
+func (db *Store) readTies(ctx context.Context, query string, args clickhouse.Args) (ties ties, count int, err error) {
+	ties = newTies()
+	err = db.conn.Read(ctx, "finding the persons of visitors", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var visitor, root uint64
 		var one link
 		var atMs int64
 		err := rows.Scan(&visitor, &one.known, &one.sinceMs, &root, &atMs)
+		count++
 		switch {
 		case atMs != 0:
 			ties.splits[visitor] = append(ties.splits[visitor], split{atMs: atMs, sinceMs: one.sinceMs, late: one.known})
@@ -106,7 +131,7 @@ func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint
 			delete(ties.splits, visitor)
 		}
 	}
-	return ties, err
+	return ties, count, err
 }
 
 // link is a known id that a visitor was identified as, and when that was first so.
@@ -121,6 +146,10 @@ type ties struct {
 	links  map[uint64][]link
 	roots  map[uint64]uint64
 	splits map[uint64][]split
+}
+
+func newTies() ties {
+	return ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}, splits: map[uint64][]split{}}
 }
 
 // spans returns to whom a visitor belongs as persons.Links does, nil where it is a person by itself. A test compares the two.

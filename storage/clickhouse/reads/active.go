@@ -51,7 +51,7 @@ type gap struct {
 // the last one ends with the window. The rolling windows extend to before the window. With filters the series cover at
 // most svc.FilteredDays.
 func (db *Store) ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error) {
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
+	return share(ctx, db, scope.Environment, "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
 		return db.activeUsers(ctx, scope)
 	})
 }

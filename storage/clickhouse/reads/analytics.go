@@ -21,7 +21,7 @@ import (
 func (db *Store) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	db.asked.Put(scope.Environment.Number, struct{}{}, 0)
 	key := "overview " + scopeKey(scope, goals)
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.Overview, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.Overview, error) {
 		return db.overview(ctx, scope, goals)
 	})
 }

@@ -28,7 +28,7 @@ func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	if q.After != nil {
 		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
 	}
-	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Breakdown, error) {
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Breakdown, error) {
 		return db.breakdown(ctx, q, goals)
 	})
 }

@@ -18,7 +18,7 @@ import (
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.FunnelResult, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.FunnelResult, error) {
 		return db.funnelResult(ctx, scope, &funnel)
 	})
 }

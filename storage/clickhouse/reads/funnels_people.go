@@ -15,7 +15,7 @@ import (
 func (db *Store) FunnelSplit(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %q %t %s %d %q %s", split.Dimension, split.Masked, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.FunnelResult, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.FunnelResult, error) {
 		return db.funnelSplit(ctx, scope, &funnel, split)
 	})
 }
@@ -83,7 +83,7 @@ func (db *Store) funnelValues(ctx context.Context, scope svc.AnalyticsScope, fun
 func (db *Store) DroppedOff(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, step int) ([]uint64, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("dropped %d %s %d %q %s", step, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) ([]uint64, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) ([]uint64, error) {
 		if funnel.Filtered() {
 			scope.Window, _ = scope.Window.Capped()
 		}

@@ -15,7 +15,7 @@ import (
 // svc.RankGoals. With filters it covers at most svc.FilteredDays and the events that pass them. A deleted goal counts
 // until its deletion.
 func (db *Store) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
+	return share(ctx, db, scope.Environment, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
 		return db.goalCounts(ctx, scope, goals)
 	})
 }

@@ -17,7 +17,7 @@ const journeyStart = "\x00"
 // svc.FilteredDays. Values beyond the rows of a step are combined as others.
 func (db *Store) Journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
 	key := fmt.Sprintf("journeys %s %s %q %q %d %d", scopeKey(q.AnalyticsScope, nil), q.Direction, q.Start.Kind, q.Start.Match, q.Steps, q.Rows)
-	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Journeys, error) { return db.journeys(ctx, q) })
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Journeys, error) { return db.journeys(ctx, q) })
 }
 
 func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {

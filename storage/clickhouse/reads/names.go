@@ -21,7 +21,7 @@ func (db *Store) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 		after = *q.After
 	}
 	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
-	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.EventNames, error) {
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.EventNames, error) {
 		return db.names(ctx, q, goals)
 	})
 }

@@ -19,7 +19,7 @@ func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (sv
 		after = *q.After
 	}
 	key := fmt.Sprintf("properties %s %q %q %t %t %d %q %d", scopeKey(q.AnalyticsScope, nil), q.Name, q.Search, q.Masked, q.After != nil, after.Count, after.Key, q.Limit)
-	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.EventProperties, error) {
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.EventProperties, error) {
 		return db.properties(ctx, q, after)
 	})
 }

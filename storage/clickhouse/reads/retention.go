@@ -16,7 +16,7 @@ import (
 // Members are then persons with a passing event in their first period, and later periods count passing events.
 func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
 	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
-	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.Retention, error) {
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Retention, error) {
 		return db.retention(ctx, q)
 	})
 }

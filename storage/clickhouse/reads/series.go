@@ -16,7 +16,7 @@ import (
 // overview. With filters the series covers at most svc.FilteredDays.
 func (db *Store) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
-	return clickhouse.Share(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (svc.Series, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.Series, error) {
 		return db.series(ctx, scope, metric, interval, goals)
 	})
 }

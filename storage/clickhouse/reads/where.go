@@ -37,11 +37,14 @@ func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhous
 		case filter.Dimension == svc.DimExitPath:
 			c.Add(db.queries["filter.ExitPath"], "exit_path", filter.Value)
 		case filter.Dimension == svc.DimSegment && scope.Segment != nil:
-			condition, args, err := db.persons.EventsOf(ctx, scope.Environment.Number, scope.Segment, scope.AsOf)
+			condition, err := segmentOf(ctx).find(func() (clause, error) {
+				text, args, err := db.persons.EventsOf(ctx, scope.Environment.Number, scope.Segment, scope.AsOf)
+				return clause{text, args}, err
+			})
 			if err != nil {
 				return clickhouse.Clause{}, err
 			}
-			c.AddAll(condition, args)
+			c.AddAll(condition.text, condition.args)
 		default:
 			return clickhouse.Clause{}, svc.Invalid(svc.UnknownDimension("filter", string(filter.Dimension)))
 		}
