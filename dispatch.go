@@ -23,6 +23,9 @@ func (DispatchStatus) Values() []DispatchStatus {
 	return []DispatchStatus{DispatchAccepted, DispatchRetrying, DispatchFailed, DispatchParked}
 }
 
+// OlderThanRestore is why a message to a chat is not sent after a restore: the installation before may have sent it.
+const OlderThanRestore = "older_than_restore"
+
 const (
 	// DispatchTime limits one attempt.
 	DispatchTime = 10 * time.Second

@@ -3,6 +3,7 @@ package alerting
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,10 +36,18 @@ type Notifier interface {
 type SealedSender struct {
 	Notifier Notifier
 	Sealer   Sealer
+	// Restored returns the time of the last restore or rebuild, and the zero time if there was none.
+	Restored func() time.Time
 }
+
+// errOlderThanRestore ends a notice to a chat, which has no id by which a receiver tells a repetition.
+var errOlderThanRestore = errors.New(svc.OlderThanRestore)
 
 // Send decrypts the channel's target and sends the notice there.
 func (s SealedSender) Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error) {
+	if channel.Kind == svc.ChannelSlack && delivery.CreatedAt.Before(s.Restored()) {
+		return false, errOlderThanRestore
+	}
 	clear, err := s.Sealer.Open(channel.ID, channel.Sealed)
 	if err != nil {
 		return false, fmt.Errorf("opening the channel %s: %w", channel.ID, err)
@@ -145,7 +154,7 @@ func (c *Channels) TestChannel(ctx context.Context, ref svc.AppRef, id string) (
 		ctx, cancel := context.WithTimeout(ctx, testTime)
 		defer cancel()
 		notice := svc.Notice{Event: svc.NoticeTest, App: ref, Incident: svc.TestIncident(c.Random.NewID(ctx, "inc_"), channel.Name, c.Now())}
-		if _, err := c.Sender.Send(ctx, channel, svc.Delivery{ID: c.Random.NewID(ctx, "dlv_"), ChannelID: id, Notice: notice}); err != nil {
+		if _, err := c.Sender.Send(ctx, channel, svc.Delivery{ID: c.Random.NewID(ctx, "dlv_"), ChannelID: id, Notice: notice, CreatedAt: c.Now()}); err != nil {
 			return err.Error(), nil
 		}
 		return "", nil

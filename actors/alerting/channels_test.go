@@ -46,7 +46,7 @@ func TestChannelsAreMadeAndTested(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		post := &street{}
 		o.alerts.Random.Bytes = func(n int) []byte { return make([]byte, n) }
-		channels := &Channels{Alerts: o.alerts, Targets: post, Sealer: post, Sender: SealedSender{Notifier: post, Sealer: post}, Now: time.Now}
+		channels := &Channels{Alerts: o.alerts, Targets: post, Sealer: post, Sender: SealedSender{Notifier: post, Sealer: post, Restored: func() time.Time { return time.Time{} }}, Now: time.Now}
 		if _, _, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Inner", Kind: svc.ChannelWebhook, URL: "https://inner.example/"}); svc.CodeOf(err) != svc.CodeInvalidRequest {
 			t.Errorf("a channel to an inner address: %v", err)
 		}
@@ -112,4 +112,28 @@ func TestRulesNameMonitorsThatExist(t *testing.T) {
 			t.Errorf("synced %v, want %v", synced, want)
 		}
 	})
+}
+
+// TestAChatHearsNothingFromBeforeARestore sends notices that are older than a restore, and one that is not. A webhook and
+// a mailbox know a repeated notice by its id.
+func TestAChatHearsNothingFromBeforeARestore(t *testing.T) {
+	restored := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		kind    svc.ChannelKind
+		made    time.Time
+		problem string
+		sent    int
+	}{
+		{svc.ChannelSlack, restored.Add(-time.Second), svc.OlderThanRestore, 0},
+		{svc.ChannelSlack, restored, "", 1},
+		{svc.ChannelWebhook, restored.Add(-time.Second), "", 1},
+		{svc.ChannelEmail, restored.Add(-time.Second), "", 1},
+	} {
+		post := &street{}
+		sender := SealedSender{Notifier: post, Sealer: post, Restored: func() time.Time { return restored }}
+		_, err := sender.Send(t.Context(), svc.Channel{ID: "chn", Kind: test.kind, Sealed: []byte("chn {}")}, svc.Delivery{ID: "dlv", CreatedAt: test.made})
+		if answerOf(err) != test.problem || len(post.sent) != test.sent {
+			t.Errorf("a notice of %v to a %s: %v, %d sent", test.made, test.kind, err, len(post.sent))
+		}
+	}
 }

@@ -27,6 +27,8 @@ type Ports struct {
 	// Life says what makes another number of the number of an id for a row that arrived at an instant: a
 	// change since the conversion arrived means that the person was erased.
 	Life func(environment uint64, id string, receivedMs int64) uint64
+	// Restored returns the time of the last restore or rebuild, and the zero time if there was none.
+	Restored func() time.Time
 	// Slots bounds the attempts of all dispatchers of the node that are made at a time.
 	Slots  chan struct{}
 	Logger *slog.Logger
@@ -193,7 +195,7 @@ func (d *dispatcher) pump(c actor.Context) {
 		case d.erased(&first.Conversion, now):
 			d.drop(c, first)
 			continue
-		case first.Surplus || !definition.Enabled:
+		case first.Surplus || !definition.Enabled || d.repeated(definition, first):
 			d.park(c, definition, first)
 			continue
 		}
@@ -208,6 +210,13 @@ func (d *dispatcher) pump(c actor.Context) {
 // erased reports whether the person of a conversion was erased since it arrived.
 func (d *dispatcher) erased(conversion *svc.Conversion, now time.Time) bool {
 	return d.ports.Life(conversion.EnvironmentNumber, conversion.Subject(), now.UnixMilli()) != conversion.Life
+}
+
+// repeated reports whether the installation before a restore may have sent a message already. A chat has no id by which
+// a receiver tells a repetition.
+func (d *dispatcher) repeated(definition *svc.Destination, item *entry) bool {
+	restored := d.ports.Restored()
+	return definition.Kind == svc.DestinationSlack && item.ReceivedAt.Before(restored) && item.Replayed.Before(restored)
 }
 
 // forget drops what waits for people who were erased. A destination that is down must not keep them.
@@ -282,7 +291,7 @@ func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *
 		if more == nil {
 			break
 		}
-		if more.Surplus {
+		if more.Surplus || d.repeated(definition, more) {
 			d.core.requeue(more)
 			break
 		}

@@ -127,7 +127,8 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 		w.Host = actorstest.NewHostOf(t, func(c *cluster.Cluster) []cluster.Kind {
 			w.ports = &Ports{
 				Actors: c, Index: NewIndex(), Sender: w, Opener: w, Contacts: w, Log: w, Slots: make(chan struct{}, Slots), Logger: slog.New(slog.DiscardHandler),
-				Life: func(uint64, string, int64) uint64 { w.mu.Lock(); defer w.mu.Unlock(); return w.life },
+				Life:     func(uint64, string, int64) uint64 { w.mu.Lock(); defer w.mu.Unlock(); return w.life },
+				Restored: func() time.Time { return time.Time{} },
 			}
 			return Kinds(node, w.ports)
 		})

@@ -65,6 +65,8 @@ type entry struct {
 	Next     time.Time `json:"next,omitzero"`
 	// Surplus says that the queue was full: the delivery is parked without an attempt.
 	Surplus bool `json:"surplus,omitempty"`
+	// Replayed is when a member had the delivery sent again, zero if nobody did.
+	Replayed time.Time `json:"replayed,omitzero"`
 
 	batch *batch
 	order int64
@@ -194,6 +196,9 @@ func (q *queue) onOffer(now time.Time, m offer) (grain.Outcome[offered], error) 
 	known := q.relevant(m.Block)
 	for i := range m.Items {
 		item := &entry{Conversion: m.Items[i], Next: now, Surplus: len(q.entries) >= maxQueued}
+		if m.Block == 0 {
+			item.Replayed = now
+		}
 		hash := conversionHash(item.EventID)
 		queued := q.entries[item.EventID]
 		if queued != nil && queued.place < 0 && m.Block == 0 {

@@ -28,8 +28,11 @@ func (d *dispatcher) outcome(item *svc.DispatchItem, of turn, outcome *svc.Dispa
 // park records a delivery that is not sent as one that can be replayed.
 func (d *dispatcher) park(c actor.Context, definition *svc.Destination, item *entry) {
 	problem := "queue_full"
-	if !definition.Enabled {
+	switch {
+	case !definition.Enabled:
 		problem = "destination_disabled"
+	case d.repeated(definition, item):
+		problem = svc.OlderThanRestore
 	}
 	d.sending[item.EventID] = true
 	now := d.node.Now()

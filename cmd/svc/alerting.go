@@ -84,7 +84,7 @@ func (n *node) wireMonitoring() error {
 	}}
 	dialer := outbound.NewDialer(n.config.MonitorAllow)
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
-	sender := alerting.SealedSender{Notifier: outbound.NewNotifier(dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), Sealer: box}
+	sender := alerting.SealedSender{Notifier: outbound.NewNotifier(dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), Sealer: box, Restored: n.restoredAt}
 	limits := svc.MonitorRules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
 	m.ports = &alerting.Ports{
 		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: alerting.StoredMeasures{Store: n.db}, Sender: sender, Rules: n.rules,

@@ -71,7 +71,7 @@ func (n *node) wireDestinations() error {
 	f.log = &deliverystore.Writer{Store: n.db.DeliveryStore, Interval: deliveriesEvery, Name: n.random.ID("run_"), Logger: n.logger}
 	f.ports = &destinations.Ports{
 		Actors: n.cluster, Index: f.index, Sender: sender, Opener: box, Contacts: n.db.PeopleStore, Log: f.log, Life: n.erased.Life,
-		Slots: make(chan struct{}, destinations.Slots), Logger: n.logger,
+		Restored: n.restoredAt, Slots: make(chan struct{}, destinations.Slots), Logger: n.logger,
 	}
 	f.destinations = &destinations.Destinations{
 		Actors: n.cluster, Random: n.random, Allowed: n.config.MonitorAllow, Targets: dialer, Sealer: box, Sender: sender, Log: f.log, Now: n.now, Sync: n.syncSnapshot,

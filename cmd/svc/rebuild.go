@@ -89,6 +89,9 @@ func rebuild(ctx context.Context, config settings.Config, logger *slog.Logger, s
 	if err := integrity.NoteShards(ctx, n.db, lost); err != nil {
 		return err
 	}
+	if err := integrity.NoteRestored(ctx, n.db, n.now()); err != nil {
+		return err
+	}
 	if lost[0] == 0 {
 		if err := n.db.ReplaceFact(ctx, integrity.RebuildFact, "done"); err != nil {
 			return err

@@ -341,11 +341,14 @@ func (r *restore) produce(ctx context.Context) (err error) {
 	return err
 }
 
-// note records in the store the log that it belongs to.
+// note records in the store the log that it belongs to, and the time of the restore.
 func (r *restore) note(ctx context.Context) error {
 	id, err := r.node.topic.ClusterID(ctx)
 	if err != nil {
 		return err
 	}
-	return r.node.db.ReplaceFact(ctx, integrity.LogFact, id)
+	if err := r.node.db.ReplaceFact(ctx, integrity.LogFact, id); err != nil {
+		return err
+	}
+	return integrity.NoteRestored(ctx, r.node.db, r.node.now())
 }

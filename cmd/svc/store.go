@@ -135,6 +135,9 @@ func (n *node) checkIdentity(ctx context.Context) error {
 	return n.belongs.Check(ctx)
 }
 
+// restoredAt returns the time of the last restore or rebuild. It is called once the node serves.
+func (n *node) restoredAt() time.Time { return n.belongs.Restored() }
+
 // returned completes the opening of a store that was unavailable.
 func (n *node) returned(ctx context.Context, shard int) error {
 	if shard == 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"svc/storage/kafka"
 )
@@ -20,6 +22,8 @@ const (
 	RebuildFact = "rebuild"
 	// RebuildUnderWay is its value until then.
 	RebuildUnderWay = "under way"
+	// RestoredFact is the time at which the data set was last restored from a backup or rebuilt from the log.
+	RestoredFact = "restored"
 	// dataSetFact is the random id of the whole data set.
 	dataSetFact = "data set"
 	// shardsFact is the number of shards. shardFact is the shard's own number, in the tables of every shard after the
@@ -52,6 +56,21 @@ type Identity struct {
 
 	set   string // the id of the data set, once Check knows it
 	known known
+	// restored is the time of the RestoredFact. Unlike known, it may be read at any time.
+	restored atomic.Pointer[time.Time]
+}
+
+// NoteRestored records the time of a restore or a rebuild.
+func NoteRestored(ctx context.Context, store Store, now time.Time) error {
+	return store.ReplaceFact(ctx, RestoredFact, now.UTC().Format(time.RFC3339Nano))
+}
+
+// Restored returns the time of the last restore or rebuild after a successful Check, and the zero time if there was none.
+func (i *Identity) Restored() time.Time {
+	if at := i.restored.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // Store holds the facts of an installation.
@@ -142,7 +161,7 @@ func (i *Identity) check(ctx context.Context) error {
 		return err
 	}
 	_, shown := facts[FirstStartFact]
-	return i.note(ctx, shown || used && !known)
+	return i.note(ctx, shown || used && !known, facts[RestoredFact])
 }
 
 // checkKey compares the master key with the key that sealed the stored secrets.

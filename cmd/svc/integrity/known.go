@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"svc/storage/datadir"
 )
@@ -20,6 +21,8 @@ type known struct {
 	Shards int    `json:"shards"`
 	// FirstStart says that the secrets of the first start were shown.
 	FirstStart bool `json:"firstStart"`
+	// Restored is the RestoredFact.
+	Restored string `json:"restored,omitempty"`
 }
 
 // checkKnown compares the log, the key and the list of shards with the node's notes, and leaves the store for
@@ -33,7 +36,7 @@ func (i *Identity) checkKnown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own.Set, own.FirstStart = noted.Set, noted.FirstStart
+	own.Set, own.FirstStart, own.Restored = noted.Set, noted.FirstStart, noted.Restored
 	if noted.Set == "" || own != noted {
 		return i.Admit(ctx, 0)
 	}
@@ -43,7 +46,8 @@ func (i *Identity) checkKnown(ctx context.Context) error {
 	if err := i.Inspection.Verdict(); err != nil {
 		return err
 	}
-	i.set, i.known = noted.Set, noted
+	i.set = noted.Set
+	i.keep(noted)
 	for shard := 1; shard < noted.Shards; shard++ {
 		if i.Store.Away(shard) {
 			continue
@@ -79,14 +83,22 @@ func (i *Identity) present(ctx context.Context) (now known, err error) {
 }
 
 // note records a successful comparison.
-func (i *Identity) note(ctx context.Context, firstStart bool) error {
+func (i *Identity) note(ctx context.Context, firstStart bool, restored string) error {
 	now, err := i.present(ctx)
 	if err != nil {
 		return err
 	}
-	now.Set, now.FirstStart = i.set, firstStart
-	i.known = now
+	now.Set, now.FirstStart, now.Restored = i.set, firstStart, restored
+	i.keep(now)
 	return i.writeKnown()
+}
+
+// keep remembers the values of a successful comparison.
+func (i *Identity) keep(now known) {
+	i.known = now
+	if at, err := time.Parse(time.RFC3339Nano, now.Restored); err == nil {
+		i.restored.Store(&at)
+	}
 }
 
 // FirstStarted reports whether it is certain that the secrets of the first start were shown.
