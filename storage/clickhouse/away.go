@@ -14,27 +14,28 @@ import (
 	"svc"
 )
 
-// lookTime bounds the look whether a store answers before it is opened.
+// lookTime limits the check whether a store answers.
 const lookTime = 5 * time.Second
 
-// gate is the driver of a shard whose store was away when the connection was opened. While it is closed, all
-// statements fail as if the store did not answer: its tables may lack migrations, and nobody has seen whose they are.
+// gate is the driver of a shard with a store that was unavailable when the connection was opened. While the gate is
+// closed, all statements fail as if the store did not answer: its tables may lack migrations, and its owner has not
+// been checked.
 type gate struct {
 	driver.Conn
 	queries Queries
 	// admitting is held while the store is opened.
 	admitting sync.Mutex
-	// closed has the reason, nil once the gate is open.
+	// closed has the reason why the gate is closed. It is nil once the gate is open.
 	closed atomic.Pointer[error]
 }
 
-// admission is the key of contexts whose statements pass a closed gate.
+// admission is the context key of statements that pass a closed gate.
 type admission struct{}
 
-// errAway is why a gate is closed at first.
+// errAway is the initial reason of a closed gate.
 var errAway = errors.New("the store was away at the start and has not been opened yet")
 
-// pass returns why a statement may not pass, or nil.
+// pass returns the reason why a statement may not pass, or nil.
 func (g *gate) pass(ctx context.Context) error {
 	reason := g.closed.Load()
 	if reason == nil || ctx.Value(admission{}) != nil {
@@ -91,7 +92,7 @@ func (g *gate) Ping(ctx context.Context) error {
 	return g.Conn.Ping(ctx)
 }
 
-// answers returns svc.CodeUnavailable where a store does not answer within lookTime.
+// answers returns svc.CodeUnavailable if a store does not answer within lookTime.
 func answers(ctx context.Context, cfg Config) error {
 	cfg.Database = "default"
 	conn, err := Connect(cfg)
@@ -103,9 +104,10 @@ func answers(ctx context.Context, cfg Config) error {
 	return errors.Join(conn.Ping(ctx), conn.Close())
 }
 
-// watch follows a read. A server that stopped or is paused takes connections and does not answer, and no error comes
-// before the time of the read is over. So the watch asks the server every lookTime over a connection of its own, and
-// ends the read if it does not answer. ended takes the result of the read and returns it, or that the store is away.
+// watch monitors a read. A server that is stopped or paused accepts connections but does not answer, and the read gets
+// no error before its time is over. Therefore watch pings the server every lookTime over a separate connection, and
+// ends the read if the server does not answer. ended takes the error of the read. It returns that error, or that the
+// store is unavailable.
 func (l *link) watch(ctx context.Context, what string) (watched context.Context, ended func(error) error) {
 	watched, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -120,7 +122,7 @@ func (l *link) watch(ctx context.Context, what string) (watched context.Context,
 			case <-ticker.C:
 			}
 			if err := answers(watched, l.config); svc.CodeOf(err) == svc.CodeUnavailable {
-				cancel(err) // without effect if the read has ended
+				cancel(err) // no effect if the read has ended
 				return
 			}
 		}
@@ -136,10 +138,11 @@ func (l *link) watch(ctx context.Context, what string) (watched context.Context,
 	}
 }
 
-// openLate opens the store of one shard, behind a gate where it may be away and is.
+// openLate opens the store of one shard. If the store may be unavailable and is, it opens the store behind a closed
+// gate.
 func openLate(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
 	if !cfg.Late || cfg.Engine != nil || svc.CodeOf(answers(ctx, cfg)) != svc.CodeUnavailable || ctx.Err() != nil {
-		return openOne(ctx, cfg, queries) // which tells why a store refuses
+		return openOne(ctx, cfg, queries) // its error names the reason why a store refuses
 	}
 	conn, err := Connect(cfg)
 	if err != nil {
@@ -151,14 +154,14 @@ func openLate(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
 	return conn, nil
 }
 
-// Away reports whether the store of a shard was away at the opening and was not admitted since.
+// Away reports whether the store of a shard was unavailable at the opening and has not been admitted since.
 func (c *Conn) Away(shard int) bool {
 	g, late := c.Shards()[shard].driver.(*gate)
 	return late && g.closed.Load() != nil
 }
 
-// Admit opens the store of a shard that was away, and lets statements pass once look has returned nil. Those with
-// the context of look pass before. Where the store was not away, or was admitted, it does nothing.
+// Admit opens the store of a shard that was unavailable. Statements pass once look has returned nil; statements with
+// the context of look pass before. If the store was available, or was already admitted, Admit does nothing.
 func (c *Conn) Admit(ctx context.Context, shard int, look func(ctx context.Context) error) error {
 	one := c.Shards()[shard]
 	g, late := one.driver.(*gate)
@@ -179,7 +182,7 @@ func (c *Conn) Admit(ctx context.Context, shard int, look func(ctx context.Conte
 	return nil
 }
 
-// admit opens the store behind a gate and has look see it.
+// admit opens the store behind a gate and calls look.
 func (c *Conn) admit(ctx context.Context, g *gate, look func(ctx context.Context) error) error {
 	if err := answers(ctx, c.config); err != nil {
 		return err

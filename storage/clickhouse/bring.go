@@ -10,31 +10,31 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Queries about an environment join what members decided about its issues and people. That is state and
-// stored on shard 0. Before such a query runs on another shard, what it joins is brought to the table of
-// the same name there: so each query runs on one shard, and a shard that is away delays no save. What is
-// brought twice, or late, is the same or an earlier version, which the table replaces.
+// Queries about an environment join the decisions of members about its issues and people. These decisions are state,
+// which is stored on shard 0. Before such a query runs on another shard, the joined rows are copied to the table of the
+// same name there. Each query thus runs on one shard, and an unavailable shard delays no save. A row that is copied
+// twice, or late, is the same or an earlier version, which the table replaces.
 
-// brought is what a shard has of the state on shard 0.
+// brought is the part of shard 0's state that a shard has.
 type brought struct {
-	// queries are those of the copies, nil on shard 0.
+	// queries are the queries for the copies. They are nil on shard 0.
 	queries Queries
-	// copying is held while rows are brought.
+	// copying is held while rows are copied.
 	copying sync.Mutex
 
 	mu sync.Mutex
-	// known is a digest of the rows of shard 0 that were brought last, by the first of their owners.
+	// known has a digest of the rows of shard 0 that were copied last, by the first of their owners.
 	known map[string]digest
 }
 
-// digest tells whether rows are others than they were.
+// digest changes if rows change.
 type digest struct{ rows, sum uint64 }
 
-// errOwners is why a query that joins state cannot run on a shard.
+// errOwners means that a query that joins state cannot run on a shard.
 var errOwners = errors.New("the query joins state of owners that its arguments do not name")
 
-// bring copies the issues and people of the owners in a query's arguments from shard 0 to this one,
-// where it lacks them or has earlier versions.
+// bring copies the issues and people of the owners in a query's arguments from shard 0 to this shard, if the shard
+// lacks them or has earlier versions.
 func (c *Conn) bring(ctx context.Context, args Args) error {
 	condition, owners := "owner IN {owners:Array(String)}", Args{"owners": args["owners"]}
 	from, ranged := args["owner_from"].(string)
@@ -61,7 +61,7 @@ func (c *Conn) bring(ctx context.Context, args Args) error {
 	return nil
 }
 
-// is reports whether the rows of a digest were brought.
+// is reports whether the rows of a digest were copied.
 func (b *brought) is(owners string, now digest) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *brought) is(owners string, now digest) bool {
 	return there && known == now || now.rows == 0
 }
 
-// note notes that the rows of a digest were brought.
+// note records that the rows of a digest were copied.
 func (b *brought) note(owners string, now digest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

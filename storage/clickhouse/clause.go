@@ -6,8 +6,8 @@ import (
 	"svc"
 )
 
-// Clause is a condition that is composed of fixed parts. Its values are bound under names of their
-// own. The zero value is true.
+// Clause is a condition that is composed of fixed parts. Its values are bound under separate names. The zero value is
+// true.
 type Clause struct {
 	parts []string
 	args  Args
@@ -43,14 +43,14 @@ func (c *Clause) Equals(column, value string) {
 	c.Add(column+" = {f_"+column+":String}", "f_"+column, value)
 }
 
-// Bind puts a condition in the place $(where) of a query.
+// Bind replaces the placeholder $(where) in a query by a condition.
 func Bind(query string, c Clause) string {
 	return strings.ReplaceAll(query, "$(where)", c.Text())
 }
 
-// ShapePattern matches at least the texts that svc.MaskShapes hides: addresses with an @ in any writing, runs of digits that
-// are long enough for telephone, card and account numbers and national ids, credentials, and the values of parameters and
-// path segments.
+// ShapePattern matches at least the texts that svc.MaskShapes hides: addresses with an @ in any notation, credentials,
+// and the values of parameters and path segments. It also matches runs of digits that are long enough for telephone,
+// card and account numbers and national ids.
 const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%(25)*ef%(25)*bc%(25)*a0))[\p{L}\p{N}\p{M}-][\p{L}\p{N}\p{M}.．。-]*[.．。][\p{L}\p{N}\p{M}.．。-]*` +
 	`|(?i:\+|%2b)[1-9][0-9 ()./%-]{6,}|\b00[1-9][0-9 ()./-]{7,}` +
 	`|\b0[1-9][0-9]{1,3}[ /-]+[0-9][0-9 /-]{4,}|\(?\b[2-9][0-9]{2}[) .-]+[0-9]{3}[ .-]+[0-9]{4}\b` +
@@ -60,15 +60,15 @@ const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%
 	`|\b(eyJ|[srw][kh](sec)?_|sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|xapp-|A[KS]IA|AIza|SG\.|npm_|pypi-|ya29\.|shp[a-z]+_|dop_v1_)[A-Za-z0-9_.-]{8,}` +
 	`|(^|[?&;#])[^?&;#=\s]*(?i:` + parameterPattern + `)[^?&;#=\s]*=[^&;#\s"'<>]+|(?i:/[^/?&=# ]*(` + segmentPattern + `)/)[^/?&#; ]*`
 
-// parameterPattern matches within the names of the parameters that svc.IsPersonal and svc.IsSecretName find.
+// parameterPattern matches parts of the parameter names that svc.IsPersonal and svc.IsSecretName find.
 const parameterPattern = `mail|name|login|phone|mobil|whats|tel|cel|fax|addr|adres|street|stra|house|photo|avatar|picture|selfie|ip|dob|birth|ssn|sin|nino|iban|bic|swift|account|tax|vat|tin|` +
 	`pass|national|number|licen|card|pan|cv|cid|clid|braid|fbc|fbp|lifat|epik|igsh|mce|mkt|hsenc|sess|device|ad|idf|gaid|im[es]i|mac|token|sid|secret|key|auth|cred|csrf|xsrf|cookie|pw|` +
 	`code|jwt|pin|otp|bearer|sign|handy|gebur|anschrift|steuer|prenom|prénom|téléphone|portable|courriel|nais|nombre|apellido|mó?vil|correo|direcc|nac|dni|nie|curp|rfc|nome|indirizzo|fiscal|` +
 	`nasc|endere|cpf|geboorte|bsn|imi|nazwisko|pesel|henkilo|aadhaar|氏|名|電話|住所|姓|电话|手机|邮箱|地址|身份|имя|фамилия|почта`
 
-// segmentPattern matches the ends of the path segments before personal data and credentials.
+// segmentPattern matches the ends of path segments that precede personal data and credentials.
 const segmentPattern = `reset|token|password|ssn|phone|tel|mobile|fax|mail|iban|card|passport|id|dob|birthda[a-z]+|cpf|dni|pesel|bsn|ip|recover[a-z]*|forgot|verify|verification|` +
 	`confirm|confirmation|activat[a-z]+|invit[a-z]+|join|magic|link|login|signin|autologin|sso|unsubscribe|optout|auth|session|secret|key|otp|code`
 
-// PersonalPattern matches the names of members whose values svc.IsPersonal has hidden, in any case and spelling.
+// PersonalPattern matches the names of members with values that svc.IsPersonal hides, in any case and spelling.
 func PersonalPattern() string { return "(" + svc.PersonalNames() + ")" }

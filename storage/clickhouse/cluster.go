@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// With a cluster every shard is a group of replicas: definitions go to all of them, tables are replicated by the
-// servers, an insert is acknowledged once most replicas have it, and a read finds every insert that was
-// acknowledged. Engines have their default path in Keeper, which is made of the table's own id.
+// With a cluster every shard is a group of replicas. Definitions go to all of them, and the servers replicate the
+// tables. An insert is acknowledged once most replicas have it, and a read finds every acknowledged insert. Engines
+// have their default path in Keeper, which is derived from the table's UUID.
 
-// definitions makes of the statements of migrations what the replicas of a cluster take.
+// definitions converts the statements of migrations into statements for the replicas of a cluster.
 type definitions struct {
 	cluster              string
 	name, engine, window *regexp.Regexp
 }
 
-// newDefinitions returns nil without a cluster: statements stay as they are.
+// newDefinitions returns nil without a cluster: statements then stay unchanged.
 func newDefinitions(cluster string) *definitions {
 	if cluster == "" {
 		return nil
@@ -28,8 +28,9 @@ func newDefinitions(cluster string) *definitions {
 	}
 }
 
-// of returns a statement for the replicas. One that defines nothing stays as it is: the servers replicate what it does.
-// A token is known for a week, longer than any block is repeated, beside the number of tokens.
+// of returns a statement for the replicas. A statement that defines nothing stays unchanged, because the servers
+// replicate its effect. A deduplication token is remembered for a week, in addition to the limit on their number. No
+// block is repeated for that long.
 func (d *definitions) of(statement string) string {
 	if d == nil {
 		return statement
@@ -39,13 +40,13 @@ func (d *definitions) of(statement string) string {
 	return d.window.ReplaceAllString(statement, "replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 604800")
 }
 
-// replicaSettings are the settings of every connection to replicas. Inserts into one table wait for each other, since
-// only then a read can know what most replicas have.
+// replicaSettings returns the settings of every connection to replicas. Inserts into one table wait for each other.
+// Only then can a read know which rows most replicas have.
 func replicaSettings() Settings {
 	return Settings{"insert_quorum": "auto", "insert_quorum_parallel": 0, "select_sequential_consistency": 1}
 }
 
-// ValidCluster reports whether a word can be the name of a cluster.
+// ValidCluster reports whether a word is a valid name of a cluster.
 func ValidCluster(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 	return name != "" && len(name) <= 100 && strings.Trim(name, letters) == ""

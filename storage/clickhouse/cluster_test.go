@@ -12,9 +12,9 @@ import (
 // updateGolden rewrites the golden files.
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
-// TestTheDefinitionsOfACluster holds what the replicas of a cluster are sent to a golden file, for some migrations that
-// have every form of definition, and that of all migrations to being of every replica. What one server is sent are
-// the migrations as they are.
+// TestTheDefinitionsOfACluster compares the statements for the replicas of a cluster with a golden file, for some
+// migrations that cover every form of definition. The statements of all migrations must apply to every replica. A
+// single server gets the migrations unchanged.
 func TestTheDefinitionsOfACluster(t *testing.T) {
 	queries, err := LoadQueries(queryFiles)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestTheDefinitionsOfACluster(t *testing.T) {
 	checkDefinitions(t, all.String())
 }
 
-// checkDefinitions finds what would be of one replica only.
+// checkDefinitions finds statements that would apply to only one replica.
 func checkDefinitions(t *testing.T, text string) {
 	t.Helper()
 	for one := range statements(text) {

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// QueryTime bounds a read; the caller's deadline may be sooner.
+	// QueryTime limits a read. The caller's deadline may be earlier.
 	QueryTime = 30 * time.Second
-	// WriteTime bounds a write that callers share.
+	// WriteTime limits a write that callers share.
 	WriteTime = 30 * time.Second
-	// queryMemory bounds what one read may allocate in the engine, in bytes.
+	// queryMemory limits the memory of one read in the engine, in bytes.
 	queryMemory = 2 << 30
-	// quietMemory is the same bound for a read in the background.
+	// quietMemory is the same limit for a read in the background.
 	quietMemory = 1 << 30
-	// MaxConnections is the number of statements that one node runs at once.
+	// MaxConnections is the maximum number of concurrent statements of one node.
 	MaxConnections = 32
-	// QuestionPlaces is how many of MaxConnections questions may take; the rest is kept for
-	// writes and for the reads that writes wait for.
+	// QuestionPlaces is the number of MaxConnections that calls of Read may take. The rest is reserved for writes and
+	// for the reads that writes wait for.
 	QuestionPlaces = 24
-	// defaultDatabase is used where the configuration names none.
+	// defaultDatabase is used if the configuration names no database.
 	defaultDatabase = "svc"
 )
 
@@ -40,29 +40,28 @@ type Dialer interface {
 	DialContext(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Config names the engine. Exactly one of DSN and Engine is set.
+// Config configures a connection. Exactly one of DSN and Engine is set.
 type Config struct {
-	// DSN names a server, for example http://user:password@host:8123/ or
-	// clickhouse://host:9000/. A database in it is ignored in favour of Database.
+	// DSN names a server, for example http://user:password@host:8123/ or clickhouse://host:9000/. A database in it is
+	// ignored in favour of Database.
 	DSN    string
 	Engine Dialer
-	// Others are the stores of the shards after the first, in the order of their numbers. Of them only
-	// the place and the database count.
+	// Others are the stores of the shards after the first, in the order of their numbers. Only their DSN or engine and
+	// their database count.
 	Others []Config
-	// Late has servers be away at the opening: their statements fail until [Conn.Admit] has opened them.
+	// Late allows servers to be unavailable at the opening. Their statements fail until [Conn.Admit] has opened them.
 	Late bool
-	// Database is created if it does not exist; empty means svc.
+	// Database is created if it does not exist. Empty means svc.
 	Database string
-	// Cluster is the name by which the servers know the replicas of a shard; empty means one server without
-	// replicas. All shards have it.
+	// Cluster is the name under which the servers know the replicas of a shard. Empty means one server without
+	// replicas. All shards use the same name.
 	Cluster string
-	// Durable forces inserts to disk before they are acknowledged.
+	// Durable syncs inserts to disk before they are acknowledged.
 	Durable bool
-	// Skipped is called for every entity that a read of many owners left out because it cannot
-	// be decoded. It may be nil. For a record of the journal, the entity has the record's key
-	// as its id and no owner.
+	// Skipped is called for every entity that a read of many owners skipped because it cannot be decoded. It may be
+	// nil. For a record of the journal, the entity has the record's key as its id and no owner.
 	Skipped func(entity svc.Entity, err error)
-	// Damaged is called for every read that met files which do not match their checksums. It may be nil.
+	// Damaged is called for every read that met files with wrong checksums. It may be nil.
 	Damaged func(err error)
 }
 
@@ -74,23 +73,21 @@ func (cfg *Config) DatabaseName() string {
 	return cfg.Database
 }
 
-// Conn is a connection to one database. Its methods may be called from any number of
-// goroutines at the same time.
+// Conn is a connection to one database. Its methods may be called concurrently.
 type Conn struct {
 	*link
-	// shards are the links of all shards by their numbers, nil where there is one or where this is the
-	// connection of one of them; home is the link of shard 0.
+	// shards has the links of all shards by number. It is nil if there is only one shard, or if this is the connection
+	// of one shard. home is the link of shard 0.
 	shards []*link
 	home   *link
 	// quiet limits reads to one thread and less memory.
 	quiet bool
-	// all reads hidden rows as well.
+	// all means that reads include hidden rows.
 	all bool
-	// flush moves the journal's records to their tables; nil on a connection that may not
-	// read these tables.
+	// flush moves the journal's records to their tables. It is nil on a connection that may not read these tables.
 	flush func(context.Context) error
-	// places says which environments do not live where their numbers say; limits are conditions that the
-	// rows of tables must meet for this form of the connection.
+	// places lists the environments on another shard than the one of their number. limits has conditions for the rows
+	// that this form of the connection reads, by table.
 	places *places
 	limits map[string]string
 }
@@ -99,25 +96,25 @@ type Conn struct {
 type link struct {
 	config Config
 	driver driver.Conn
-	// server is set if the other end is a server and not the engine of this process; native, if it
-	// is reached over ClickHouse's TCP protocol.
+	// server is set if the other end is a server, instead of the engine of this process. native is set if it is reached
+	// over ClickHouse's TCP protocol.
 	server, native bool
-	reading        atomic.Int64 // reads that are running
-	// questions holds one element for each running question.
+	reading        atomic.Int64 // number of running reads
+	// questions has one element for each running call of Read.
 	questions chan struct{}
 	flight    singleflight.Group
 	inserts   blocksUnderWay
-	// hidden has the conditions that rows must meet to be read; nil where nothing is hidden.
+	// hidden has the conditions for readable rows. It is nil if no row is hidden.
 	hidden atomic.Pointer[hiddenRows]
-	// writes is read-locked while a write is in some of its tables and not yet in all, and
-	// locked while a snapshot is taken. All shards share it.
+	// writes is read-locked while a write has reached some of its tables but not all, and locked while a snapshot is
+	// taken. All shards share it.
 	writes *sync.RWMutex
-	// brought is what a shard has of the state that its queries join.
+	// brought is the state for joins that this shard has.
 	brought brought
 }
 
-// Open connects, creates the database and applies the migrations that it lacks, on every shard. Nodes
-// may open the same database at the same time.
+// Open connects, creates the database and applies missing migrations, on every shard. Nodes may open the same database
+// concurrently.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	queries, err := LoadQueries(queryFiles)
 	if err != nil {
@@ -150,8 +147,8 @@ func openOne(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
 	return conn, nil
 }
 
-// create makes the database over a connection of its own: a server refuses connections to a
-// database that does not exist.
+// create creates the database over a separate connection, because a server refuses connections to a database that does
+// not exist.
 func create(ctx context.Context, cfg Config, queries Queries) error {
 	name := cfg.DatabaseName()
 	cfg.Database = "default"
@@ -166,7 +163,7 @@ func create(ctx context.Context, cfg Config, queries Queries) error {
 	return nil
 }
 
-// Connect returns a connection to a database that exists, and applies no migrations.
+// Connect returns a connection to an existing database. It applies no migrations.
 func Connect(cfg Config) (*Conn, error) {
 	options, err := cfg.options()
 	if err != nil {
@@ -187,31 +184,29 @@ func Connect(cfg Config) (*Conn, error) {
 	return &Conn{link: made, home: made, places: &places{}}, nil
 }
 
-// Beside returns a connection to another database at the same place, for one statement at a
-// time.
+// Beside returns a connection to another database on the same server or engine, for one statement at a time.
 func (c *Conn) Beside(database string) (*Conn, error) {
 	cfg := c.config
 	cfg.Database = database
 	return Connect(cfg)
 }
 
-// Quiet returns the connection for work in the background: its reads have one thread and less
-// memory.
+// Quiet returns the connection for background work: its reads have one thread and less memory.
 func (c *Conn) Quiet() *Conn {
 	quiet := *c
 	quiet.quiet = true
 	return &quiet
 }
 
-// All returns the connection for reads of rows that [Conn.Hide] keeps from others.
+// All returns the connection for reads that include the rows hidden by [Conn.Hide].
 func (c *Conn) All() *Conn {
 	all := *c
 	all.all = true
 	return &all
 }
 
-// Hide keeps rows from all reads that begin after it: of each table only those are read that meet its
-// condition. It replaces what was hidden before.
+// Hide hides rows from all reads that begin after it: of each table only rows that meet its condition are read. It
+// replaces the previous conditions.
 func (c *Conn) Hide(conditions map[string]string) {
 	if len(conditions) == 0 {
 		c.each(func(l *link) { l.hidden.Store(nil) })
@@ -221,8 +216,8 @@ func (c *Conn) Hide(conditions map[string]string) {
 	c.each(func(l *link) { l.hidden.Store(hidden) })
 }
 
-// Flushing returns the connection for reads of the tables whose rows come through the
-// journal: it calls flush before each. Connections without it refuse such reads.
+// Flushing returns the connection for reads of the tables that the journal fills: it calls flush before each such read.
+// Other connections refuse these reads.
 func (c *Conn) Flushing(flush func(context.Context) error) *Conn {
 	flushing := *c
 	flushing.flush = flush
@@ -232,16 +227,17 @@ func (c *Conn) Flushing(flush func(context.Context) error) *Conn {
 // Database returns the name of the database.
 func (c *Conn) Database() string { return c.config.DatabaseName() }
 
-// Durable reports whether inserts are forced to disk before they are acknowledged.
+// Durable reports whether inserts are synced to disk before they are acknowledged.
 func (c *Conn) Durable() bool { return c.config.Durable }
 
-// Replicated reports whether a shard is several servers.
+// Replicated reports whether a shard consists of several servers.
 func (c *Conn) Replicated() bool { return c.config.Cluster != "" }
 
-// Served reports whether the store is a server, which others may use too, and not the engine of this process.
+// Served reports whether the store is a server, which other clients may also use, instead of the engine of this
+// process.
 func (c *Conn) Served() bool { return c.server }
 
-// Skipped reports an entity that a read left out because it cannot be decoded.
+// Skipped reports an entity that a read skipped because it cannot be decoded.
 func (c *Conn) Skipped(entity svc.Entity, err error) { c.config.Skipped(entity, err) }
 
 // Reading reports whether reads are running.
@@ -250,14 +246,14 @@ func (c *Conn) Reading() (reading bool) {
 	return reading
 }
 
-// Questions returns how many calls of Read are running.
+// Questions returns the number of running calls of Read.
 func (c *Conn) Questions() (running int) {
 	c.each(func(l *link) { running += len(l.questions) })
 	return running
 }
 
-// CheckDSN returns why a DSN cannot be used, or nil; only that of a cluster may name several servers. Its errors
-// repeat nothing of the DSN, which may hold a password.
+// CheckDSN returns an error if a DSN cannot be used. Only the DSN of a cluster may name several servers. The error
+// repeats no part of the DSN, which may contain a password.
 func CheckDSN(dsn, cluster string) error {
 	options, err := clickhouse.ParseDSN(dsn)
 	switch {
@@ -297,7 +293,7 @@ func (cfg *Config) options() (*clickhouse.Options, error) {
 	return options, nil
 }
 
-// Close ends the connection. Calls that are still running fail.
+// Close closes the connection. Running calls fail.
 func (c *Conn) Close() (err error) {
 	c.each(func(l *link) {
 		if closing := l.driver.Close(); closing != nil {
@@ -307,7 +303,7 @@ func (c *Conn) Close() (err error) {
 	return err
 }
 
-// Ping returns svc.CodeUnavailable while the store does not answer; with shards, while shard 0 does not.
+// Ping returns svc.CodeUnavailable if the store does not answer. With shards it checks only shard 0.
 func (c *Conn) Ping(ctx context.Context) error {
 	if err := c.driver.Ping(ctx); err != nil {
 		return unavailable(err)

@@ -18,10 +18,10 @@ const (
 	codeMemoryLimitExceeded = 241
 )
 
-// storeRetry is when a caller may try again while the store does not answer.
+// storeRetry is the retry delay for a caller while the store does not answer.
 const storeRetry = 5 * time.Second
 
-// unavailableError is svc.CodeUnavailable for callers and keeps the cause for the log.
+// unavailableError is svc.CodeUnavailable for callers, with the cause for the log.
 type unavailableError struct {
 	shown error
 	cause error
@@ -30,8 +30,8 @@ type unavailableError struct {
 func (e *unavailableError) Error() string   { return e.shown.Error() + " " + e.cause.Error() }
 func (e *unavailableError) Unwrap() []error { return []error{e.shown, e.cause} }
 
-// unavailable returns an error that tells callers that the store does not answer, or has no space,
-// unless it answered with another exception or the caller gave up.
+// unavailable converts an error into one that says that the store does not answer, or has no space. Other exceptions of
+// the store, and cancellations by the caller, stay unchanged.
 func unavailable(err error) error {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)
 	if answered && exception.Code != codeNotEnoughSpace || errors.Is(err, context.Canceled) {
@@ -40,8 +40,7 @@ func unavailable(err error) error {
 	return &unavailableError{shown: svc.Unavailable("The store", storeRetry), cause: err}
 }
 
-// ReadError translates the failure of a read; what says what was being read, as a
-// gerund with its object.
+// ReadError converts the error of a read. what describes the read, as a gerund with its object.
 func ReadError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -57,7 +56,7 @@ func ReadError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, unavailable(err))
 }
 
-// WriteError translates the failure of a write.
+// WriteError converts the error of a write.
 func WriteError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -65,8 +64,8 @@ func WriteError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, unavailable(err))
 }
 
-// SharedError returns the error of a write or read that callers shared. For a caller whose time
-// ended before, the store does not answer.
+// SharedError returns the error of a write or read that callers shared. If the caller's time ended first, the error
+// says that the store does not answer.
 func SharedError(err error) error {
 	if errors.Is(err, groupcommit.ErrAbandoned) {
 		return unavailable(err)

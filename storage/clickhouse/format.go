@@ -7,9 +7,9 @@ import (
 	"svc"
 )
 
-// Format runs a query and returns its result in a format of the engine; it takes as long as it needs. Times
-// are of ISO 8601, and what is absent from CSV is empty. The caller closes it. Over
-// ClickHouse's TCP protocol there are no formats: it fails with not_available.
+// Format runs a query and returns its result in a format of the engine, without a time limit. Times are in ISO 8601,
+// and missing values are empty in CSV. The caller closes the result. ClickHouse's TCP protocol has no formats: Format
+// then returns not_available.
 func (c *Conn) Format(ctx context.Context, what, format, query string, args Args) (io.ReadCloser, error) {
 	c = c.routed(args)
 	if c.native {
@@ -25,7 +25,7 @@ func (c *Conn) Format(ctx context.Context, what, format, query string, args Args
 	return output, nil
 }
 
-// errFormats is why there are no formats.
+// errFormats returns the error of a connection without formats.
 func errFormats() error {
 	return svc.Errorf(svc.CodeNotAvailable, "The store is reached over a protocol without formats; have SVC_CLICKHOUSE_DSN name its HTTP port.")
 }

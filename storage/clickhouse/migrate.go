@@ -19,9 +19,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrate applies the migrations that are not recorded, in the order of their names.
-// Every statement of a migration may be repeated without harm, so a node that starts
-// beside another one, or that died half-way, does what is missing.
+// migrate applies the migrations that are not recorded, in the order of their names. Every statement of a migration is
+// idempotent. A node that starts at the same time as another one, or that died half-way, therefore completes the
+// missing ones.
 func (c *Conn) migrate(ctx context.Context, queries Queries) error {
 	defined := newDefinitions(c.config.Cluster)
 	if err := c.Exec(ctx, defined.of(queries["migrations.Create"]), nil); err != nil {
@@ -56,14 +56,14 @@ func (c *Conn) migrate(ctx context.Context, queries Queries) error {
 	return c.setDurable(ctx, queries)
 }
 
-// formerMigrations are migrations of early versions that have no file any more.
+// formerMigrations returns migrations of early versions that no longer have a file.
 func formerMigrations() []string { return []string{"20261120_05_occurrences"} }
 
-// shownMigrations is the number of unknown migrations that an error names.
+// shownMigrations is the maximum number of unknown migrations that an error names.
 const shownMigrations = 3
 
-// rejectUnknown returns an error if a newer version has migrated the store: this version does not know the
-// tables that it would write to.
+// rejectUnknown returns an error if a newer version has migrated the store. This version does not know the tables that
+// it would write to.
 func rejectUnknown(applied map[string]bool, files []string) error {
 	known := formerMigrations()
 	for _, file := range files {
@@ -88,8 +88,8 @@ func rejectUnknown(applied map[string]bool, files []string) error {
 // ErrNewer reports a store that a newer version of the program has migrated.
 var ErrNewer = errors.New("the store was migrated by a newer version of svc than this one")
 
-// applyTries is how often a migration is begun. Its statements may be repeated, and of two nodes that apply it at
-// the same time one may miss what the other has removed.
+// applyTries is the number of attempts to apply a migration. Its statements may be repeated. If two nodes apply it at
+// the same time, one may miss an object that the other has removed.
 const applyTries = 3
 
 // apply runs one migration and records it.
@@ -116,8 +116,9 @@ func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) er
 	return nil
 }
 
-// dropLeftovers removes what a replacement that was killed left beside the table or view that it was to replace: a copy would keep rows that
-// erasures do not know, and a view would write everything twice. Where another node replaces at this moment, that one tries again.
+// dropLeftovers removes the temporary table or view that a killed replacement left. A copied table would retain rows
+// that erasures do not know, and a view would write everything twice. If another node is replacing at this moment, that
+// node tries again.
 func (c *Conn) dropLeftovers(ctx context.Context, queries Queries) error {
 	var names []string
 	err := c.ReadFirst(ctx, "looking for interrupted replacements", queries["migrations.Leftovers"], nil, func(rows driver.Rows) (bool, error) {
@@ -137,7 +138,7 @@ func (c *Conn) dropLeftovers(ctx context.Context, queries Queries) error {
 	return nil
 }
 
-// execAll runs statements that are separated by a semicolon at the end of a line.
+// execAll runs statements that end with a semicolon at the end of a line.
 func (c *Conn) execAll(ctx context.Context, text string) error {
 	for statement := range statements(text) {
 		if err := c.Exec(ctx, statement, nil); err != nil {
@@ -147,7 +148,7 @@ func (c *Conn) execAll(ctx context.Context, text string) error {
 	return nil
 }
 
-// statements yields the statements of a text, which a semicolon at the end of a line separates.
+// statements yields the statements of a text. A semicolon at the end of a line ends a statement.
 func statements(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for statement := range strings.SplitSeq(text, ";\n") {
@@ -159,14 +160,14 @@ func statements(text string) iter.Seq[string] {
 	}
 }
 
-// fixed lists the tables that setDurable leaves as they were made: the installation is forced to disk always;
-// checks of monitors, which go on, and chunks of uploads, which the client sends again where they are missing, never.
+// fixed lists the tables that setDurable does not change. The table installation is always synced to disk. Two tables
+// are never synced: checks of monitors, because later checks follow, and chunks of uploads, because the client sends
+// missing ones again.
 func fixed() []string { return []string{"installation", "checks", "upload_chunks"} }
 
-// setDurable decides whether the tables force what is inserted to disk. It is a setting
-// of the tables, so the node that was opened last decides for all. Tables that have the setting
-// already are left alone: to alter one rewrites a file and forces it to disk. A table that another node replaces meanwhile
-// is not there for a moment, so the tables are looked at again.
+// setDurable sets whether the tables sync inserts to disk. This is a setting of the tables, so the node that was opened
+// last decides for all. It skips tables that already have the setting, because a change rewrites a file and syncs it. A
+// table that another node replaces is missing for a moment, so setDurable checks the tables again.
 func (c *Conn) setDurable(ctx context.Context, queries Queries) (err error) {
 	for range durableRounds {
 		err = c.alterDurable(ctx, queries)
@@ -178,7 +179,8 @@ func (c *Conn) setDurable(ctx context.Context, queries Queries) (err error) {
 	return err
 }
 
-// durableRounds is how often setDurable looks at the tables: as many replace tables at a start, and some more.
+// durableRounds is the maximum number of rounds of setDurable. It exceeds the number of nodes that may replace tables
+// at a start.
 const durableRounds = 10
 
 // alterDurable is one round of setDurable.
@@ -209,7 +211,7 @@ func (c *Conn) alterDurable(ctx context.Context, queries Queries) error {
 	return nil
 }
 
-// hasSettings reports whether the definition of a table's engine holds every one of some settings.
+// hasSettings reports whether the definition of a table's engine contains every one of some settings.
 func hasSettings(engine, settings string) bool {
 	_, present, _ := strings.Cut(engine, " SETTINGS ")
 	for setting := range strings.SplitSeq(settings, ", ") {

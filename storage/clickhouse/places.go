@@ -12,22 +12,21 @@ import (
 	"svc"
 )
 
-// places are where environments live that do not live where their numbers say. All forms of a connection
-// share them.
+// places lists the environments on another shard than the one of their number. All forms of a connection share it.
 type places struct {
-	// moved has the shards of the environments that were moved.
+	// moved has the shards of the moved environments.
 	moved atomic.Pointer[map[uint64]int]
 	// noting is held while moved is replaced.
 	noting sync.Mutex
-	// rows is read-locked while rows of environments are written beside blocks, and locked while one of them
+	// rows is read-locked while rows of environments are written outside of blocks, and locked while an environment
 	// changes its place.
 	rows sync.RWMutex
-	// changes is read-locked while stored rows are changed or removed, and locked while those of an
-	// environment are copied.
+	// changes is read-locked while stored rows are changed or removed, and locked while the rows of an environment are
+	// copied.
 	changes sync.RWMutex
 }
 
-// Place has an environment live on a shard from here on, on this connection and all of its forms.
+// Place sets the shard of an environment, on this connection and all of its forms.
 func (c *Conn) Place(environment uint64, shard int) {
 	c.places.noting.Lock()
 	defer c.places.noting.Unlock()
@@ -39,7 +38,7 @@ func (c *Conn) Place(environment uint64, shard int) {
 	c.places.moved.Store(&moved)
 }
 
-// all returns the environments that were moved, with their shards. The caller does not change it.
+// all returns the moved environments with their shards. The caller must not change the map.
 func (p *places) all() map[uint64]int {
 	if moved := p.moved.Load(); moved != nil {
 		return *moved
@@ -47,15 +46,15 @@ func (p *places) all() map[uint64]int {
 	return nil
 }
 
-// WriteOf runs a write of rows of an environment, in one table or several, on the connection of its shard.
-// It waits while the environment changes its place.
+// WriteOf writes rows of an environment, in one or several tables, on the connection of its shard. It waits while an
+// environment changes its place.
 func (c *Conn) WriteOf(environment uint64, write func(c *Conn) error) error {
 	c.places.rows.RLock()
 	defer c.places.rows.RUnlock()
 	return c.Write(func() error { return write(c.Of(environment)) })
 }
 
-// SplitWrite is [Split] for writes: they wait while an environment changes its place.
+// SplitWrite is [Split] for writes. They wait while an environment changes its place.
 func SplitWrite[T any](c *Conn, items []T, of func(T) uint64, write func(c *Conn, items []T) error) error {
 	c.places.rows.RLock()
 	defer c.places.rows.RUnlock()
@@ -64,33 +63,33 @@ func SplitWrite[T any](c *Conn, items []T, of func(T) uint64, write func(c *Conn
 	})
 }
 
-// Change runs what changes or removes stored rows, however long that takes. It waits while an environment
-// is copied to another shard, so that the copy is of rows that stay as they are.
+// Change runs a function that changes or removes stored rows, without a time limit. It waits while an environment is
+// copied to another shard, so that the copied rows do not change.
 func (c *Conn) Change(change func() error) error {
 	c.places.changes.RLock()
 	defer c.places.changes.RUnlock()
 	return change()
 }
 
-// WithoutChanges runs a function while no stored row of any environment is changed; rows may be added.
+// WithoutChanges runs a function while no stored row of any environment is changed. Rows may be added.
 func (c *Conn) WithoutChanges(run func() error) error {
 	c.places.changes.Lock()
 	defer c.places.changes.Unlock()
 	return run()
 }
 
-// WithoutRows runs a function while nothing is written of environments but blocks.
+// WithoutRows runs a function while only blocks write rows of environments.
 func (c *Conn) WithoutRows(run func() error) error {
 	c.places.rows.Lock()
 	defer c.places.rows.Unlock()
 	return run()
 }
 
-// homeOf is the shard that the number of an environment names, in the words of the engine; see [svc.ShardOf].
+// homeOf is the engine's expression for the shard of an environment's number; see [svc.ShardOf].
 const homeOf = "if(environment % 2 = 1, 0, bitAnd(bitShiftRight(environment, 1), 63))"
 
-// HomedOn returns the connections to the rows of the environments whose numbers name a shard, for reads of
-// some tables: to that shard, and to those to which some of them were moved.
+// HomedOn returns the connections to the rows of the environments with numbers that select a shard, for reads of some
+// tables. These are the connection to that shard, and the connections to the shards of the moved ones.
 func (c *Conn) HomedOn(home int, tables ...string) []*Conn {
 	if c.shards == nil {
 		return []*Conn{c}
@@ -116,7 +115,7 @@ func (c *Conn) HomedOn(home int, tables ...string) []*Conn {
 	return conns
 }
 
-// only returns the connection for reads of some tables that find only the rows that meet a condition.
+// only returns the connection for reads of some tables, limited to the rows that meet a condition.
 func (c *Conn) only(condition string, tables []string) *Conn {
 	limited := *c
 	limited.limits = map[string]string{}
@@ -126,8 +125,8 @@ func (c *Conn) only(condition string, tables []string) *Conn {
 	return &limited
 }
 
-// filters returns the conditions that rows must meet to be read, by table, as a literal map of the engine;
-// empty where there are none.
+// filters returns the conditions for readable rows, by table, as a map literal of the engine. It is empty without
+// conditions.
 func (c *Conn) filters() string {
 	hidden := c.hidden.Load()
 	if hidden == nil || c.all {
@@ -146,13 +145,13 @@ func (c *Conn) filters() string {
 	return filterMap(conditions)
 }
 
-// hiddenRows are conditions that rows must meet to be read, by table, and as a literal map of the engine.
+// hiddenRows has conditions for readable rows, by table and as a map literal of the engine.
 type hiddenRows struct {
 	conditions map[string]string
 	text       string
 }
 
-// filterMap returns conditions by table as a literal map of the engine.
+// filterMap returns conditions by table as a map literal of the engine.
 func filterMap(conditions map[string]string) string {
 	var text strings.Builder
 	for i, table := range slices.Sorted(maps.Keys(conditions)) {

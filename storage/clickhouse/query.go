@@ -21,9 +21,8 @@ var queryFiles embed.FS
 // Queries are the texts of statements by name: noun.Verb.
 type Queries map[string]string
 
-// LoadQueries reads the files query/noun.Verb.sql of some folders. "$(noun.Verb)" in a query
-// stands for the text of another of them; other places of this form, such as $(where), stay
-// for the caller to fill.
+// LoadQueries reads the files query/noun.Verb.sql of some folders. "$(noun.Verb)" in a query is replaced by the text of
+// that query. Other placeholders of this form, such as $(where), stay for the caller to replace.
 func LoadQueries(folders ...fs.FS) (Queries, error) {
 	queries := Queries{}
 	for _, folder := range folders {
@@ -46,8 +45,7 @@ func LoadQueries(folders ...fs.FS) (Queries, error) {
 	return expanded, nil
 }
 
-// expand returns a query with the texts of the files that it refers to. Files refer to
-// each other without a circle.
+// expand returns a query with the texts of the files that it refers to. The references of files have no cycles.
 func (q Queries) expand(name string) string {
 	text := q[name]
 	for part := range q {
@@ -58,7 +56,7 @@ func (q Queries) expand(name string) string {
 	return text
 }
 
-// statement is the text of a file without its comment lines.
+// statement returns the text of a file without its comment lines.
 func statement(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -69,14 +67,14 @@ func statement(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Args are the values of a statement's parameters by name. Times have milliseconds.
+// Args are the values of a statement's parameters by name. Times have millisecond precision.
 type Args map[string]any
 
 func (a Args) list() []any {
 	list := make([]any, 0, len(a))
 	for name, value := range a {
 		if instant, ok := value.(time.Time); ok {
-			if instant.IsZero() { // the client refuses it
+			if instant.IsZero() { // the client refuses the zero time
 				instant = time.UnixMilli(0)
 			}
 			list = append(list, clickhouse.DateNamed(name, instant, clickhouse.MilliSeconds))
@@ -87,7 +85,7 @@ func (a Args) list() []any {
 	return list
 }
 
-// With returns the arguments with those of other added.
+// With returns the arguments together with those of other.
 func (a Args) With(other Args) Args {
 	sum := make(Args, len(a)+len(other))
 	maps.Copy(sum, a)
@@ -95,8 +93,7 @@ func (a Args) With(other Args) Args {
 	return sum
 }
 
-// BucketArgs are the beginnings of buckets, in seconds since 1970, to which roundDown assigns
-// instants.
+// BucketArgs returns the starts of buckets, in seconds since 1970, to which roundDown assigns times.
 func BucketArgs(buckets []time.Time) Args {
 	beginnings := make([]uint32, len(buckets))
 	for i, t := range buckets {
@@ -108,15 +105,15 @@ func BucketArgs(buckets []time.Time) Args {
 // Settings are settings of the engine for one statement.
 type Settings = clickhouse.Settings
 
-// WithSettings returns a context whose statement runs with settings of its own.
+// WithSettings returns a context for a statement with its own settings.
 func WithSettings(ctx context.Context, settings Settings) context.Context {
 	return clickhouse.Context(ctx, clickhouse.WithSettings(settings))
 }
 
-// Scan takes one row of an answer and reports whether it wants another.
+// Scan reads one row of an answer and reports whether it wants another.
 type Scan func(driver.Rows) (more bool, err error)
 
-// readSettings bound a read and, on a server, keep it from changing anything.
+// readSettings returns settings that limit a read and, on a server, prevent it from changing anything.
 func (c *Conn) readSettings() Settings {
 	settings := Settings{
 		"max_execution_time": int(QueryTime.Seconds()),
@@ -137,10 +134,9 @@ func (c *Conn) readSettings() Settings {
 	return settings
 }
 
-// Read answers a question: it runs a query and calls scan for every row until scan returns
-// false. The rows arrive as the engine produces them. what names the read in errors, as a
-// gerund with its object. Only QuestionPlaces questions run at once; others wait within their
-// time. The question goes to the shard of the environment that its arguments name, as all reads.
+// Read runs a query for a user and calls scan for every row until scan returns false. The rows arrive as the engine
+// produces them. what describes the read in errors, as a gerund with its object. At most QuestionPlaces calls run at
+// once; others wait within their time. Like all reads, it runs on the shard of the environment that its arguments name.
 func (c *Conn) Read(ctx context.Context, what, query string, args Args, scan Scan) error {
 	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
@@ -157,15 +153,15 @@ func (c *Conn) Read(ctx context.Context, what, query string, args Args, scan Sca
 	return c.rows(ctx, what, query, args, nil, scan)
 }
 
-// ReadFirst is Read for what the service itself needs to go on: what actors own, and what
-// writes wait for. It does not wait for questions.
+// ReadFirst is Read for data that the service itself needs: the state of actors, and data that writes wait for. It does
+// not wait for calls of Read.
 func (c *Conn) ReadFirst(ctx context.Context, what, query string, args Args, scan Scan) error {
 	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
 	return c.Stream(ctx, what, query, args, scan)
 }
 
-// Stream is ReadFirst without a bound on the time, for reads as large as the store.
+// Stream is ReadFirst without a time limit, for reads as large as the store.
 func (c *Conn) Stream(ctx context.Context, what, query string, args Args, scan Scan) error {
 	c = c.routed(args)
 	if err := c.flushFor(ctx, query, args); err != nil {
@@ -174,22 +170,22 @@ func (c *Conn) Stream(ctx context.Context, what, query string, args Args, scan S
 	return c.rows(ctx, what, query, args, first(), scan)
 }
 
-// ReadUnflushed is ReadFirst without flushing the journal; the caller has looked into it.
+// ReadUnflushed is ReadFirst without flushing the journal. The caller has already read the journal.
 func (c *Conn) ReadUnflushed(ctx context.Context, what, query string, args Args, scan Scan) error {
 	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
 	return c.routed(args).rows(ctx, what, query, args, first(), scan)
 }
 
-// first are the settings of a read that runs before others: the embedded engine gives it one
-// of the places of writes, and a server runs it before what has a lower priority.
+// first returns the settings of a read with priority. The embedded engine gives it a slot of the writes, and a server
+// runs it before statements with a lower priority.
 func first() Settings { return Settings{"priority": 1} }
 
-// errUnflushed is why a read of a journalled table is refused.
+// errUnflushed is the error of a refused read of a table that the journal fills.
 var errUnflushed = errors.New("this connection does not flush the journal, whose records the query would miss")
 
-// flushFor flushes the journal where a query reads one of its tables, and brings to the shard what the
-// query reads of it there.
+// flushFor flushes the journal if a query reads one of its tables. On another shard than 0, it copies the rows that the
+// query joins.
 func (c *Conn) flushFor(ctx context.Context, query string, args Args) error {
 	if !readsJournal(query) {
 		return nil
@@ -203,7 +199,7 @@ func (c *Conn) flushFor(ctx context.Context, query string, args Args) error {
 	return c.bring(ctx, args)
 }
 
-// readsJournal reports whether a query reads a table whose rows come through the journal.
+// readsJournal reports whether a query reads a table that the journal fills.
 func readsJournal(query string) bool {
 	before := ""
 	for word := range strings.FieldsSeq(query) {
@@ -218,7 +214,7 @@ func readsJournal(query string) bool {
 	return false
 }
 
-// rows runs a query with settings of its own.
+// rows runs a query with the given settings.
 func (c *Conn) rows(ctx context.Context, what, query string, args Args, own Settings, scan Scan) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -243,7 +239,7 @@ func (c *Conn) rows(ctx context.Context, what, query string, args Args, own Sett
 		more, err := scan(rows)
 		if err != nil || !more {
 			cancel()
-			_ = rows.Close() // reports the cancellation that was just asked for
+			_ = rows.Close() // its error only reports this cancellation
 			return ReadError(what, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestNoStatementsInGo keeps statements in files of their own.
+// TestNoStatementsInGo checks that statements are in separate files.
 func TestNoStatementsInGo(t *testing.T) {
 	statement := regexp.MustCompile(`\b(SELECT|INSERT INTO|CREATE|ALTER|DROP|FROM|GROUP BY|ORDER BY|WHERE)\s`)
 	for _, name := range files(t, "*.go", "*/*.go") {
@@ -32,7 +32,7 @@ func TestNoStatementsInGo(t *testing.T) {
 	}
 }
 
-// TestQueriesSayWhatTheyAre asserts that every file of a query begins with a comment.
+// TestQueriesSayWhatTheyAre checks that every query file begins with a comment.
 func TestQueriesSayWhatTheyAre(t *testing.T) {
 	key := regexp.MustCompile(`Key:\s`)
 	for _, name := range files(t, "query/*.sql", "*/query/*.sql") {
@@ -49,7 +49,7 @@ func TestQueriesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// environmentTables are the tables that have rows of environments: those of a shard.
+// environmentTables returns the tables with rows of environments, which live on shards.
 func environmentTables(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	made := regexp.MustCompile(`CREATE TABLE IF NOT EXISTS (\w+)\s*\(\s*environment\s+UInt64`)
@@ -69,23 +69,23 @@ func environmentTables(t *testing.T) *regexp.Regexp {
 	return regexp.MustCompile(`\b(FROM|JOIN|UPDATE|TABLE)\s+(` + strings.Join(tables, "|") + `)\b`)
 }
 
-// acrossShards are the queries that ask several environments. Those who run them ask every shard, or they
-// read what is on shard 0 for all.
+// acrossShards returns the queries about several environments. Their callers run them on every shard, or read data that
+// is on shard 0 for all.
 func acrossShards() map[string]bool {
 	return map[string]bool{
-		// Intakes after a restart, retentions and what is left of visitors: every shard.
+		// Intakes after a restart, retentions and the remains of visitors: every shard.
 		"state.Arrivals": true, "state.RecentIDs": true, "state.RecentErrors": true, "state.ErrorArrivals": true, "state.RecentMetrics": true,
 		"state.MetricArrivals": true, "state.Cumulatives": true, "state.Series": true, "state.Sessions": true, "state.EndedSessions": true,
 		"state.BlockRows": true, "people.Forget": true, "aliases.Environments": true, "issues.Former": true, "links.Second": true,
-		// Lists of environments: each shard its own.
+		// Lists of environments: each shard for its own environments.
 		"issues.Totals": true, "issues.After": true, "releases.Counts": true, "usage.Stored": true, "usage.Pulses": true,
 		// Shard 0.
 		"retentions.List": true, "letters.Count": true, "letters.Get": true,
 	}
 }
 
-// TestQueriesNameTheirEnvironment holds every query of an environment's rows to naming it by the parameter
-// that finds the shard, and what such a query joins of the state to what is brought to shards.
+// TestQueriesNameTheirEnvironment checks that every query of an environment's rows names it by the parameter that
+// selects the shard. It also checks that the state which such a query joins is copied to shards.
 func TestQueriesNameTheirEnvironment(t *testing.T) {
 	rows, kind := environmentTables(t), regexp.MustCompile(`kind = '(\w+)'`)
 	folders, err := filepath.Glob("*/query")
@@ -120,7 +120,7 @@ func TestQueriesNameTheirEnvironment(t *testing.T) {
 	}
 }
 
-// TestWholeReadsAreOfOneShard holds reads that wait for inserts to naming the shard whose inserts they are.
+// TestWholeReadsAreOfOneShard checks that reads that wait for inserts name the shard of these inserts.
 func TestWholeReadsAreOfOneShard(t *testing.T) {
 	bare := regexp.MustCompile(`clickhouse\.(Share|Whole|Besides)\(ctx, [\w.]*conn,`)
 	for _, name := range files(t, "*/*.go") {
@@ -134,7 +134,7 @@ func TestWholeReadsAreOfOneShard(t *testing.T) {
 	}
 }
 
-// files returns the files that match one of some patterns; it finds some for each.
+// files returns the files that match any of some patterns. Each pattern must match some files.
 func files(t *testing.T, patterns ...string) (names []string) {
 	t.Helper()
 	for _, pattern := range patterns {
@@ -147,7 +147,7 @@ func files(t *testing.T, patterns ...string) (names []string) {
 	return names
 }
 
-// TestReadsOfTheJournalsTables asserts which queries need the journal to be flushed.
+// TestReadsOfTheJournalsTables checks which queries need a flush of the journal.
 func TestReadsOfTheJournalsTables(t *testing.T) {
 	queries, err := LoadQueries(os.DirFS("state"), os.DirFS("issues"), os.DirFS("alerts"), os.DirFS("reads"), os.DirFS("metrics"))
 	if err != nil {
@@ -163,8 +163,8 @@ func TestReadsOfTheJournalsTables(t *testing.T) {
 	}
 }
 
-// TestReadsMissNothingOfTheJournal has a connection that does not flush the journal refuse the
-// queries that need it.
+// TestReadsMissNothingOfTheJournal checks that a connection which does not flush the journal refuses queries that need
+// a flush.
 func TestReadsMissNothingOfTheJournal(t *testing.T) {
 	c := &Conn{link: &link{}}
 	if err := c.Stream(t.Context(), "reading", "SELECT 1 FROM entities", nil, nil); err == nil {

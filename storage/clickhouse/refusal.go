@@ -11,8 +11,8 @@ import (
 	"svc"
 )
 
-// Exception codes of ClickHouse that do not concern the rows of an insert: the same rows may be
-// accepted later, or after an operator has repaired the cause.
+// ClickHouse exception codes that do not concern the rows of an insert: the same rows may be accepted later, or after
+// an operator has repaired the cause.
 const (
 	codeNetworkTimeout       = 209
 	codeNetworkError         = 210
@@ -47,7 +47,7 @@ const (
 	codeKeeperException      = 999
 )
 
-// Exception codes of ClickHouse about files and folders.
+// ClickHouse exception codes about files and folders.
 const (
 	codeChecksumMismatch      = 40
 	codeCannotReadFile        = 74
@@ -71,8 +71,8 @@ const (
 	codeCannotAppend          = 641
 )
 
-// diskCodes lists the exception codes of a failing disk: a file or folder of the store could not be
-// read, written, forced or renamed. The rows of an insert do not cause them.
+// diskCodes lists the exception codes of a failing disk: a file or folder of the store could not be read, written,
+// synced or renamed. The rows of an insert do not cause them.
 func diskCodes() []int32 {
 	return []int32{
 		codeCannotReadFile, codeCannotWriteFile, codeCannotOpenFile, codeCannotCloseFile, codeDirectoryDoesNotExist, codeCannotSeek,
@@ -81,11 +81,11 @@ func diskCodes() []int32 {
 	}
 }
 
-// manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
+// manyMonths is part of the message of codeTooManyParts if the rows cause the exception.
 const manyMonths = "single INSERT block"
 
-// Refused reports whether the rows that were sent may have caused an exception. It may report true
-// too often: suspected rows are tried before anything is done about them.
+// Refused reports whether the sent rows may have caused an exception. It may return true too often: suspected rows are
+// tried again before anything is done about them.
 func Refused(err error) bool {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)
 	if !answered {
@@ -109,12 +109,12 @@ func Refusal(err error) (reason string, refused bool) {
 	if !Refused(err) {
 		return "", false
 	}
-	exception, _ := errors.AsType[*clickhouse.Exception](err) // it is one
+	exception, _ := errors.AsType[*clickhouse.Exception](err) // Refused has checked the type
 	return fmt.Sprintf("code %d: %s", exception.Code, exception.Message), true
 }
 
-// InsertError is WriteError for the insert of a block: it returns [svc.ErrRefused] if the rows may
-// have caused the failure.
+// InsertError is WriteError for the insert of a block. It returns [svc.ErrRefused] if the rows may have caused the
+// failure.
 func InsertError(what string, err error) error {
 	if Refused(err) {
 		return errors.Join(svc.ErrRefused, WriteError(what, err))

@@ -12,15 +12,14 @@ import (
 	"svc"
 )
 
-// A connection may lead to several stores, its shards. The rows of an environment are in the tables of
-// one shard, which its number names unless it was moved (places.go); everything else is in those of
-// shard 0. All shards have all tables.
+// A connection may lead to several stores, its shards. The rows of an environment are in the tables of one shard. The
+// environment's number selects the shard, unless the environment was moved (places.go). All other data is on shard 0.
+// All shards have all tables.
 //
-// A statement runs on one shard: that of the environment which its argument "environment" names by its
-// number, else shard 0. Statements about several environments are run for each shard, by [Split] or
-// [Conn.Shards].
+// A statement runs on one shard: the shard of the environment in its argument "environment", a number, and otherwise
+// shard 0. Statements about several environments run on each shard, through [Split] or [Conn.Shards].
 
-// ListDSN returns the DSNs of a list, which spaces separate, or commas before the scheme of the next.
+// ListDSN returns the DSNs of a list. They are separated by spaces, or by commas before the scheme of the next DSN.
 func ListDSN(list string) (all []string) {
 	for _, field := range strings.Fields(list) {
 		from := 0
@@ -42,8 +41,8 @@ func scheme(text string) bool {
 	return found && !strings.ContainsAny(before, ",/@: ")
 }
 
-// CheckShards returns why DSNs cannot be the shards of one installation, or nil. Its errors name the DSN by
-// its place and repeat nothing of it, which may hold a password. With a cluster each may name its replicas.
+// CheckShards returns an error if DSNs cannot be the shards of one installation. The error names a DSN by its position
+// and repeats no part of it, because it may contain a password. With a cluster each DSN may name its replicas.
 func CheckShards(all []string, cluster string) error {
 	if len(all) == 0 || len(all) > svc.MaxShards {
 		return fmt.Errorf("it lists %d servers, and can list from 1 to %d", len(all), svc.MaxShards)
@@ -106,7 +105,7 @@ func (c *Conn) PingShards(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// Shards returns the connections of the shards, by their numbers; without shards the connection itself.
+// Shards returns the connections of the shards by number. Without shards it returns the connection itself.
 func (c *Conn) Shards() []*Conn {
 	if c.shards == nil {
 		return []*Conn{c}
@@ -118,7 +117,7 @@ func (c *Conn) Shards() []*Conn {
 	return all
 }
 
-// Home returns the connection of shard 0, whatever environment a statement names.
+// Home returns the connection of shard 0, regardless of the environment that a statement names.
 func (c *Conn) Home() *Conn {
 	if c.shards == nil {
 		return c
@@ -134,8 +133,8 @@ func (c *Conn) Of(environment uint64) *Conn {
 	return c.at(c.ShardOf(environment))
 }
 
-// ShardOf returns the number of the shard on which an environment lives among those that are listed. A start
-// refuses to list fewer than there were, so that only a number which nobody made names another.
+// ShardOf returns the number of the listed shard on which an environment lives. A start refuses to list fewer shards
+// than before, so only an invalid environment number can select an unlisted one.
 func (c *Conn) ShardOf(environment uint64) int {
 	shard, moved := c.places.all()[environment]
 	if !moved {
@@ -154,7 +153,7 @@ func (c *Conn) at(shard int) *Conn {
 	return &one
 }
 
-// routed returns the connection on which a statement with some arguments runs.
+// routed returns the connection for a statement with the given arguments.
 func (c *Conn) routed(args Args) *Conn {
 	if c.shards == nil {
 		return c
@@ -175,8 +174,8 @@ func (c *Conn) each(do func(*link)) {
 	}
 }
 
-// Split calls do for each shard with those of some items that belong to its environments, and the
-// connection of the shard. Shards without an item are left out.
+// Split calls do for each shard, with the connection of the shard and the items of its environments. It skips shards
+// without items.
 func Split[T any](c *Conn, items []T, of func(T) uint64, do func(c *Conn, items []T) error) error {
 	if c.shards == nil {
 		return do(c, items)
@@ -195,5 +194,5 @@ func Split[T any](c *Conn, items []T, of func(T) uint64, do func(c *Conn, items 
 	return errors.Join(problems...)
 }
 
-// Environment is the of of [Split] for numbers of environments.
+// Environment is the argument of of [Split] for numbers of environments.
 func Environment(number uint64) uint64 { return number }

@@ -7,23 +7,22 @@ import (
 )
 
 const (
-	// restTime bounds how long a read waits for a running insert before it begins.
+	// restTime limits how long a read waits for a running insert before it begins.
 	restTime = 200 * time.Millisecond
-	// quickTime bounds the duration of a read that is repeated because an insert began meanwhile.
+	// quickTime is the maximum duration of a read that is repeated because an insert began meanwhile.
 	quickTime = 100 * time.Millisecond
-	// wholeTries bounds how often a read is done until no insert began meanwhile.
+	// wholeTries limits the number of attempts of a read without an insert meanwhile.
 	wholeTries = 3
 )
 
-// blocksUnderWay tracks the running inserts of this process. An insert becomes visible table by
-// table, so reads of several tables wait for it, and reads of rows leave its block out until it has
-// ended. The zero value has none.
+// blocksUnderWay tracks the running inserts of this process. An insert becomes visible table by table. Reads of several
+// tables therefore wait for it, and reads of rows omit its block until it has ended. The zero value has no inserts.
 type blocksUnderWay struct {
 	mu sync.Mutex
-	// hidden holds the blocks that are not complete: those of running inserts, and of one that
-	// failed until it is repeated or another block is stored in its place.
+	// hidden has the incomplete blocks: the blocks of running inserts, and the block of a failed insert until it is
+	// repeated or another block is stored instead.
 	hidden map[uint64]bool
-	// running counts inserts; rest is closed when the last of them ends.
+	// running is the number of running inserts. rest is closed when the last of them ends.
 	running int
 	rest    chan struct{}
 	// begun and ended count inserts.
@@ -66,7 +65,7 @@ func (u *blocksUnderWay) end(block uint64, stored bool) {
 	u.ended++
 }
 
-// wait returns when no insert runs, after restTime at the latest.
+// wait returns when no insert is running, or after restTime.
 func (u *blocksUnderWay) wait(ctx context.Context) {
 	u.mu.Lock()
 	running, rest := u.running, u.rest
@@ -83,14 +82,14 @@ func (u *blocksUnderWay) wait(ctx context.Context) {
 	}
 }
 
-// counts returns how many inserts have begun and ended.
+// counts returns the number of inserts that have begun and ended.
 func (u *blocksUnderWay) counts() (begun, ended uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.begun, u.ended
 }
 
-// blocks returns the blocks that are not complete, and how many inserts have begun.
+// blocks returns the incomplete blocks, and the number of inserts that have begun.
 func (u *blocksUnderWay) blocks() (numbers []uint64, begun uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -101,10 +100,9 @@ func (u *blocksUnderWay) blocks() (numbers []uint64, begun uint64) {
 	return numbers, u.begun
 }
 
-// Whole runs a read of several tables so that it finds each block of this process in all of them or
-// in none: it begins while no insert runs, and a quick one is repeated if an insert began
-// meanwhile. A read that begins after the end of an insert finds its block in all tables in any
-// case.
+// Whole runs a read of several tables so that it finds each block of this process in all of them or in none. It begins
+// while no insert runs. A quick read is repeated if an insert began meanwhile. A read that begins after the end of an
+// insert always finds its block in all tables.
 func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, error)) (value T, err error) {
 	for range wholeTries {
 		c.inserts.wait(ctx)
@@ -119,8 +117,8 @@ func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, e
 	return value, err
 }
 
-// Besides runs a read of rows that leaves some blocks out, so that it finds no row of an incomplete
-// block. If inserts keep beginning during the read, it continues after they end, within restTime.
+// Besides runs a read of rows that omits the given blocks, so that it finds no row of an incomplete block. If inserts
+// keep beginning during the read, it returns after they end, but waits at most restTime.
 func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) error {
 	// Reads of sums see the first tables of a running insert, so the rows wait for its end.
 	c.inserts.wait(ctx)
@@ -140,7 +138,7 @@ func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) err
 	}
 }
 
-// passed returns a function that reports true, once, after a time has passed.
+// passed returns a function that returns true, once, after a time has passed.
 func passed(after time.Duration) func() bool {
 	timer := time.NewTimer(after)
 	return func() bool {

@@ -20,7 +20,7 @@ func TestReadsBeginBesideNoInsert(t *testing.T) {
 		}()
 		began, reads := time.Now(), 0
 		read := func(context.Context) (int, error) {
-			if reads++; reads == 1 { // an insert comes between
+			if reads++; reads == 1 { // an insert runs in between
 				u.begin(2)
 				u.end(2, true)
 			}
@@ -30,7 +30,7 @@ func TestReadsBeginBesideNoInsert(t *testing.T) {
 			t.Errorf("%d reads after %s, %v", got, time.Since(began), err)
 		}
 
-		u.begin(3) // never ends
+		u.begin(3) // this insert never ends
 		began, reads = time.Now(), 1
 		if got, _ := Whole(t.Context(), c, read); got != 2 || time.Since(began) != restTime {
 			t.Errorf("%d reads after %s beside an insert that does not end", got, time.Since(began))
@@ -49,8 +49,8 @@ func TestReadsBeginBesideNoInsert(t *testing.T) {
 	})
 }
 
-// TestRowsWaitForAnInsert reads rows while an insert runs: they have its block if it ends soon, as sums of other tables
-// do that were read before, and leave it out if it does not (F6).
+// TestRowsWaitForAnInsert reads rows while an insert runs. If the insert ends soon, the rows include its block, like
+// earlier reads of sums from other tables. Otherwise they omit it (F6).
 func TestRowsWaitForAnInsert(t *testing.T) {
 	for name, one := range map[string]struct {
 		takes time.Duration

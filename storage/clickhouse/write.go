@@ -17,12 +17,12 @@ import (
 // Column is the name and the type of a column.
 type Column = clickhouse.ColumnNameAndType
 
-// Exec runs a statement without a result, on the shard of the environment that its arguments name.
+// Exec runs a statement without a result on the shard of the environment that its arguments name.
 func (c *Conn) Exec(ctx context.Context, statement string, args Args) error {
 	return c.routed(args).driver.Exec(ctx, statement, args.list()...)
 }
 
-// Derive runs an INSERT of what a query reads, with settings of its own. It reads what questions read: no hidden rows.
+// Derive runs an INSERT of the result of a query, with the given settings. Like calls of Read, it reads no hidden rows.
 func (c *Conn) Derive(ctx context.Context, statement string, own Settings, args Args) error {
 	settings := c.readSettings()
 	delete(settings, "readonly")
@@ -31,7 +31,7 @@ func (c *Conn) Derive(ctx context.Context, statement string, own Settings, args 
 	return c.Exec(WithSettings(ctx, settings), statement, args)
 }
 
-// Write runs a write of several tables. A snapshot has all of it or nothing.
+// Write runs a write of several tables. A snapshot has all of it or none.
 func (c *Conn) Write(write func() error) error {
 	c.writes.RLock()
 	defer c.writes.RUnlock()
@@ -45,8 +45,7 @@ func (c *Conn) WithoutWrites(run func() error) error {
 	return run()
 }
 
-// InsertEncoded sends a block of columns, in the Native form of revision 0, with an insert
-// statement.
+// InsertEncoded sends a block of columns with an insert statement. The block has the Native format of revision 0.
 func (c *Conn) InsertEncoded(ctx context.Context, statement string, encoded []byte) error {
 	if c.native {
 		return c.InsertBatch(ctx, statement, encoded)
@@ -55,7 +54,7 @@ func (c *Conn) InsertEncoded(ctx context.Context, statement string, encoded []by
 }
 
 // InsertNative inserts the rows of a result in the Native format, as [Conn.Format] returns it. Over ClickHouse's TCP
-// protocol it fails with not_available.
+// protocol it returns not_available.
 func (c *Conn) InsertNative(ctx context.Context, statement string, rows io.Reader) error {
 	if c.native {
 		return errFormats()
@@ -63,8 +62,8 @@ func (c *Conn) InsertNative(ctx context.Context, statement string, rows io.Reade
 	return c.driver.InsertFormat(ctx, "Native", statement, rows)
 }
 
-// InsertBatch is InsertEncoded over ClickHouse's TCP protocol, which takes rows only
-// through a batch of the client: its columns are filled by decoding.
+// InsertBatch is InsertEncoded over ClickHouse's TCP protocol, which accepts rows only through a batch of the client.
+// It decodes the block into the columns of the batch.
 func (c *Conn) InsertBatch(ctx context.Context, statement string, encoded []byte) error {
 	batch, err := c.driver.PrepareBatch(ctx, statement)
 	if err != nil {
@@ -77,10 +76,10 @@ func (c *Conn) InsertBatch(ctx context.Context, statement string, encoded []byte
 	return batch.Send()
 }
 
-// ErrRow is the failure of a row that was not sent because its table cannot hold it.
+// ErrRow means that a row was not sent because its table cannot hold it.
 var ErrRow = errors.New("the row does not fit its table")
 
-// RowError marks the failure of a row that was not sent with [ErrRow].
+// RowError wraps the error of an unsent row with [ErrRow].
 func RowError(err error) error {
 	if err == nil {
 		return nil
@@ -88,10 +87,10 @@ func RowError(err error) error {
 	return fmt.Errorf("%w: %w", ErrRow, err)
 }
 
-// Rows is an insert of few rows that begins with its first row. The zero value has no rows.
+// Rows is an insert of a few rows. It begins with the first row. The zero value has no rows.
 type Rows struct{ batch driver.Batch }
 
-// Append adds a row of an insert statement. The columns save a question to the engine.
+// Append adds a row to an insert statement. The columns save a query for the table's columns.
 func (r *Rows) Append(ctx context.Context, conn *Conn, statement string, columns []Column, values ...any) (err error) {
 	if r.batch == nil {
 		ctx = clickhouse.Context(ctx, clickhouse.WithColumnNamesAndTypes(columns))
@@ -100,12 +99,12 @@ func (r *Rows) Append(ctx context.Context, conn *Conn, statement string, columns
 		}
 	}
 	if err = r.batch.Append(values...); err != nil {
-		_ = r.batch.Close() // the row is refused already
+		_ = r.batch.Close() // the row is already refused
 	}
 	return RowError(err)
 }
 
-// Send ends the insert; without a row it does nothing.
+// Send ends the insert. Without rows it does nothing.
 func (r *Rows) Send() error {
 	if r.batch == nil {
 		return nil
@@ -113,8 +112,7 @@ func (r *Rows) Send() error {
 	return r.batch.Send()
 }
 
-// InsertBlock runs the insert of a block, during which reads leave the block out or wait, so
-// that they see all of it or nothing.
+// InsertBlock runs the insert of a block. Meanwhile reads omit the block or wait, so that they see all of it or none.
 func (c *Conn) InsertBlock(block uint64, insert func() error) error {
 	return c.Write(func() error { return c.inserts.insert(block, insert) })
 }

@@ -1,2 +1,2 @@
-// Package campaigns keeps the recipients of campaigns, and what became of them.
+// Package campaigns stores the recipients of campaigns and the outcome for each of them.
 package campaigns

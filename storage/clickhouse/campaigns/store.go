@@ -16,13 +16,13 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// Store keeps recipients and outcomes. Its methods may be called from any number of goroutines at the same time.
+// Store stores recipients and outcomes. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 }
 
-// New returns the campaigns of a database.
+// New returns the campaign store of a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(files)
 	if err != nil {
@@ -31,7 +31,7 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	return &Store{conn: conn, queries: queries}, nil
 }
 
-// expiry is the day on which the rows of a campaign leave.
+// expiry returns the day on which the rows of a campaign expire.
 func expiry(campaign *svc.Mailing) time.Time {
 	return campaign.StartedAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, campaign.RetentionDays+1)
 }
@@ -81,8 +81,8 @@ func recipientColumns() []clickhouse.Column {
 	}
 }
 
-// Recipients returns recipients from a number on by their numbers, and which of them have the address of an earlier one. Only
-// rows of the given pages count.
+// Recipients returns recipients in the order of their numbers, from a number on. duplicates has the recipients with the
+// address of an earlier one. Only rows of the given pages count.
 func (db *Store) Recipients(ctx context.Context, campaign *svc.Mailing, batches []uint64, first uint32, count int) (recipients []svc.CampaignRecipient, duplicates map[uint32]bool, err error) {
 	args := clickhouse.Args{"environment": campaign.EnvironmentNumber, "campaign": campaign.ID, "batches": batches, "first": first, "end": first + uint32(count)}
 	duplicates = map[uint32]bool{}
@@ -99,7 +99,7 @@ func (db *Store) Recipients(ctx context.Context, campaign *svc.Mailing, batches 
 	return recipients, duplicates, err
 }
 
-// AppendOutcomes adds what became of recipients. To repeat it under the same first number changes nothing.
+// AppendOutcomes adds outcomes of recipients. A repetition with the same first number changes nothing.
 func (db *Store) AppendOutcomes(ctx context.Context, campaign *svc.Mailing, outcomes []svc.CampaignOutcome) error {
 	if len(outcomes) == 0 {
 		return nil

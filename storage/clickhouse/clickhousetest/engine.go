@@ -1,5 +1,4 @@
-// Package clickhousetest gives tests databases of their own in one embedded engine, and rows to
-// store in them.
+// Package clickhousetest gives each test its own database in one embedded engine, and rows to store in it.
 package clickhousetest
 
 import (
@@ -37,7 +36,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder of the system's temporary ones
+	defer func() { _ = os.RemoveAll(dir) }() // a folder in the system's temporary folder
 	shared.dir = dir
 	if err := shared.start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -70,7 +69,7 @@ func Engine() *chdb.Engine { return shared.engine }
 // Dir returns the folder of the engine.
 func Dir() string { return shared.dir }
 
-// Restart closes the engine, in which no database may be open, and opens it again.
+// Restart closes the engine and opens it again. No database in it may be open.
 func Restart(t testing.TB) {
 	t.Helper()
 	if err := shared.engine.Close(); err != nil {
@@ -81,13 +80,13 @@ func Restart(t testing.TB) {
 	}
 }
 
-// namePrefix begins the names that [Name] returns.
+// namePrefix is the prefix of the names that [Name] returns.
 const namePrefix = "own_of_test_"
 
-// Name returns the name of a database that no other test has.
+// Name returns a unique database name.
 func Name() string { return fmt.Sprintf("%s%d", namePrefix, shared.databases.Add(1)) }
 
-// Open returns a connection to a database of its own.
+// Open returns a connection to a new database.
 func Open(t testing.TB) *clickhouse.Conn {
 	t.Helper()
 	return OpenWith(t, clickhouse.Config{Database: Name()})
@@ -115,7 +114,7 @@ func OpenWith(t testing.TB, cfg clickhouse.Config) *clickhouse.Conn {
 	return conn
 }
 
-// Deadline returns a context that fails a test which hangs.
+// Deadline returns a context that makes a hanging test fail.
 func Deadline(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -123,7 +122,7 @@ func Deadline(t testing.TB) context.Context {
 	return ctx
 }
 
-// Ask returns the only value of a query, which finds what the tables hold.
+// Ask returns the only value of a query. The query reads the current content of the tables.
 func Ask[T any](t testing.TB, conn *clickhouse.Conn, query string, args ...clickhouse.Args) T {
 	t.Helper()
 	var value T
@@ -162,10 +161,9 @@ func Statement(text string) string {
 	return strings.Join(lines, "")
 }
 
-// Explain has the engine plan every query on empty tables. fill puts texts into the places that
-// a query leaves for its caller; it returns no text for parts that are no query by themselves.
-// args are the values of all parameters, by the noun in the query's name; those of the empty
-// noun are for all.
+// Explain lets the engine plan every query on empty tables. fill replaces the placeholders of a query; it returns no
+// text for parts that are not complete queries. args has the values of all parameters by the noun in the query's name;
+// the values of the empty noun apply to all queries.
 func Explain(t *testing.T, conn *clickhouse.Conn, queries clickhouse.Queries, args map[string]clickhouse.Args, fill func(name, text string) string) {
 	t.Helper()
 	for name, text := range queries {

@@ -37,15 +37,15 @@ func Row(environment uint64, ts time.Time, id, visitor, session string) *svc.Eve
 	}
 }
 
-// site generates the events of visitors of one environment: sessions with page views and
-// other events, bots among them, cut as svc.Session cuts them.
+// site generates the events of visitors of one environment: sessions with page views and other events, including bots.
+// It divides them into sessions like svc.Session.
 type site struct {
 	random      *rand.Rand
 	environment uint64
 	rows        []svc.EventRow
 }
 
-// visitor generates the sessions of one visitor between two instants.
+// visitor generates the sessions of one visitor between two times.
 func (s *site) visitor(n int, from, to time.Time) {
 	r := s.random
 	distinctID, anonymousID := fmt.Sprintf("user-%d", n), fmt.Sprintf("anon-%d", n)
@@ -85,7 +85,7 @@ func (s *site) visitor(n int, from, to time.Time) {
 	}
 }
 
-// Generate makes the rows of a number of visitors and a neighbour environment.
+// Generate returns the rows of a number of visitors, and rows of a second environment.
 func Generate(seed uint64, visitors int, from, to time.Time) []svc.EventRow {
 	s := &site{random: rand.New(rand.NewPCG(seed, 1)), environment: 7}
 	for n := range visitors {
@@ -112,8 +112,8 @@ func browsers() []browser {
 	}
 }
 
-// Reference makes rows like the reference event of the performance notes: 10,000 users,
-// 200 paths, 5 user agents, random ids.
+// Reference generates rows like the reference event of the performance notes: 10,000 users, 200 paths, 5 user agents,
+// random ids.
 type Reference struct {
 	random   *rand.Rand
 	browsers []browser
@@ -122,7 +122,7 @@ type Reference struct {
 	users    int
 }
 
-// NewReference returns a generator of the rows of a number of users.
+// NewReference returns a generator for rows of a number of users.
 func NewReference(users int) *Reference {
 	r := &Reference{random: rand.New(rand.NewPCG(1, 2)), browsers: browsers(), users: users}
 	r.event = svc.Event{
@@ -137,7 +137,7 @@ func NewReference(users int) *Reference {
 	return r
 }
 
-// Next returns a row at an instant, which is valid until the next call.
+// Next returns a row with a time. The row is valid until the next call.
 func (r *Reference) Next(at time.Time) *svc.EventRow {
 	user, path, b := r.random.IntN(r.users), r.random.IntN(200), r.browsers[r.random.IntN(5)]
 	e := &r.row.Event
@@ -161,7 +161,7 @@ func uuid(random *rand.Rand) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// CPU is the processor time that the process used so far.
+// CPU returns the CPU time that the process has used.
 func CPU() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

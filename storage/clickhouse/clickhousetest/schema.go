@@ -12,15 +12,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// schema holds the definitions that all migrations together make. Migrations are most of what a database of a
-// test costs, so all but the first of a process are made of the definitions of the first.
+// schema has the definitions that result from all migrations. Migrations are most of the cost of a test's database.
+// Only the first database of a process runs them; the others are created from the definitions of the first.
 type schema struct {
 	mu sync.Mutex
-	// from is the database that the definitions are of, empty before they are known. Its table of migrations
-	// is copied too.
+	// from is the database that has the definitions. It is empty until they are known. Its table of migrations is
+	// copied too.
 	from        string
 	definitions []string
-	// opened are the databases that were opened before: they have their tables.
+	// opened has the databases that were opened before, which have their tables.
 	opened map[string]bool
 }
 
@@ -49,12 +49,13 @@ func (s *schema) learn(ctx context.Context, conn *clickhouse.Conn, cfg clickhous
 	return nil
 }
 
-// definitionsQuery lists what a database is made of: tables, then views of them, then what fills tables.
+// definitionsQuery lists the definitions of a database: tables, then the views of them, then the views that fill
+// tables.
 const definitionsQuery = `SELECT create_table_query FROM system.tables WHERE database = currentDatabase()
 ORDER BY engine = 'MaterializedView', engine = 'View', name`
 
-// copyInto makes the tables of a new database with a name of [Name]. It does nothing before the definitions are
-// known, and for a database that was opened before or is forced to disk.
+// copyInto creates the tables of a new database with a name from [Name]. It does nothing before the definitions are
+// known, and for databases that were opened before or are synced to disk.
 func (s *schema) copyInto(ctx context.Context, cfg clickhouse.Config) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

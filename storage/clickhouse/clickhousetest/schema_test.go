@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// TestACopiedDatabaseIsAMigratedOne compares a database that was made of the definitions of another one with one
-// that the migrations made: the tables, their rows, and the migrations that are recorded.
+// TestACopiedDatabaseIsAMigratedOne compares a database that was created from the definitions of another one with a
+// database that the migrations created: the tables, their rows, and the recorded migrations.
 func TestACopiedDatabaseIsAMigratedOne(t *testing.T) {
 	describe := func(conn *clickhouse.Conn) (lines []string) {
 		const query = "SELECT arraySort(groupArray(concat(name, ' ', toString(total_rows), ' ', create_table_query))) FROM system.tables WHERE database = currentDatabase()"

@@ -1,5 +1,5 @@
-// Package columns encodes rows, column by column, in ClickHouse's Native form of revision 0:
-// the form of inserts over HTTP.
+// Package columns encodes rows, column by column, in ClickHouse's Native format of revision 0. Inserts over HTTP use
+// this format.
 package columns
 
 import (
@@ -17,14 +17,14 @@ type Column struct {
 	Data interface{ EncodeColumn(b *proto.Buffer) }
 }
 
-// Types that most tables have.
+// Types of columns that most tables have.
 const (
 	String = proto.ColumnTypeString
 	Word   = proto.ColumnType("LowCardinality(String)")
 	Time   = proto.ColumnType("DateTime64(3, 'UTC')")
 )
 
-// Reset empties columns and keeps their memory.
+// Reset empties columns and retains their memory.
 func Reset(columns []Column) {
 	for _, c := range columns {
 		switch data := c.Data.(type) {
@@ -36,8 +36,8 @@ func Reset(columns []Column) {
 	}
 }
 
-// Encode writes columns of so many rows as one block. The result is valid until the next use
-// of the buffer.
+// Encode writes columns with the given number of rows as one block. The result is valid until the next use of the
+// buffer.
 func Encode(into *proto.Buffer, columns []Column, rows int) []byte {
 	into.Reset()
 	into.PutUVarInt(uint64(len(columns)))
@@ -50,7 +50,7 @@ func Encode(into *proto.Buffer, columns []Column, rows int) []byte {
 	return into.Buf
 }
 
-// Fill decodes a block into the columns of a batch of the client, which are the same.
+// Fill decodes a block into the columns of a client's batch. The columns must be the same.
 func Fill(batch []column.Interface, encoded []byte) error {
 	reader := proto.NewReader(bytes.NewReader(encoded))
 	count, err := reader.UVarInt()
@@ -74,7 +74,7 @@ func Fill(batch []column.Interface, encoded []byte) error {
 
 // fillColumn decodes the next column of a block.
 func fillColumn(c column.Interface, reader *proto.Reader, rows int) error {
-	for range 2 { // the column's name and type
+	for range 2 { // skip the column's name and type
 		if _, err := reader.Str(); err != nil {
 			return err
 		}

@@ -6,15 +6,15 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// Parts of the Native form of a LowCardinality column.
+// Parts of the Native format of a LowCardinality column.
 const (
 	dictionaryVersion = 1
-	// dictionaryFlags say that the dictionary travels with the block.
+	// dictionaryFlags mean that the block contains the dictionary.
 	dictionaryFlags = 1<<9 | 1<<10
 )
 
-// Dictionary is a LowCardinality(String) column under construction. The strings are
-// kept by reference until the next reset. The zero value is ready for use.
+// Dictionary is a LowCardinality(String) column under construction. It refers to the strings until the next reset. The
+// zero value is ready for use.
 type Dictionary struct {
 	index   map[string]uint32
 	values  proto.ColStr
@@ -23,7 +23,7 @@ type Dictionary struct {
 	lastKey uint32
 }
 
-// Append adds a row. Empty strings and repetitions of the row before need no look-up.
+// Append adds a row. Empty strings and repetitions of the previous row need no look-up.
 func (d *Dictionary) Append(s string) {
 	if s == "" {
 		d.keys = append(d.keys, 0)
@@ -35,7 +35,7 @@ func (d *Dictionary) Append(s string) {
 	d.keys = append(d.keys, d.lastKey)
 }
 
-// key returns the number of a string; number 0 is the empty one.
+// key returns the number of a string. The empty string has the number 0.
 func (d *Dictionary) key(s string) uint32 {
 	if key, known := d.index[s]; known {
 		return key
@@ -59,7 +59,7 @@ func (d *Dictionary) reset() {
 	d.last, d.lastKey = "", 0
 }
 
-// EncodeColumn writes the column in the Native form of revision 0.
+// EncodeColumn writes the column in the Native format of revision 0.
 func (d *Dictionary) EncodeColumn(b *proto.Buffer) {
 	if d.values.Rows() == 0 {
 		d.values.Append("")

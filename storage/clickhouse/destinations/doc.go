@@ -1,2 +1,2 @@
-// Package destinations keeps the log of deliveries to destinations.
+// Package destinations stores the log of deliveries to destinations.
 package destinations

@@ -16,14 +16,13 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// Store writes and reads the delivery log. Its methods may be called from any number of goroutines
-// at the same time.
+// Store writes and reads the delivery log. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 }
 
-// New returns the deliveries of a database.
+// New returns the delivery store of a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(files)
 	if err != nil {
@@ -32,10 +31,10 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	return &Store{conn: conn, queries: queries}, nil
 }
 
-// logDays is how long deliveries are listed, unless the application keeps its data for less.
+// logDays is the number of days for which deliveries are listed, unless the application has a shorter retention.
 const logDays = 30
 
-// expiry is the day on which a record leaves.
+// expiry returns the day on which a record expires.
 func expiry(record *svc.Dispatch) time.Time {
 	days := logDays
 	if kept := int(record.Conversion.RetentionDays); kept > 0 {
@@ -44,7 +43,7 @@ func expiry(record *svc.Dispatch) time.Time {
 	return record.CreatedAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, days+1)
 }
 
-// write stores records; to repeat it under the same token changes nothing.
+// write stores records. A repetition under the same token changes nothing.
 func (db *Store) write(ctx context.Context, token string, records []svc.Dispatch) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
@@ -103,7 +102,7 @@ func deliveryColumns() []clickhouse.Column {
 	}
 }
 
-// Dispatches returns a page of the deliveries of a destination, the newest first.
+// Dispatches returns a page of the deliveries of a destination, newest first.
 func (db *Store) Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
 	args := clickhouse.Args{
 		"app": q.App.String(), "destination": q.DestinationID, "status": string(q.Status), "id": q.ID, "limit": uint32(q.Limit),
@@ -115,8 +114,8 @@ func (db *Store) Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dis
 	return db.read(ctx, "deliveries.List", q.App, q.DestinationID, args)
 }
 
-// Parked returns parked deliveries with their conversions, the oldest first, from a place on; one where an id is
-// given.
+// Parked returns parked deliveries with their conversions, oldest first, from a position on. If id is set, it returns
+// only that delivery.
 func (db *Store) Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error) {
 	args := clickhouse.Args{
 		"app": ref.String(), "destination": destination, "id": id, "limit": uint32(limit), "since": time.Now().Add(-svc.ParkedFor).UTC(),
@@ -128,7 +127,7 @@ func (db *Store) Parked(ctx context.Context, ref svc.AppRef, destination, id str
 	return db.read(ctx, "deliveries.Parked", ref, destination, args)
 }
 
-// read reads records. Those without a payload have no conversion.
+// read reads records. Records without a payload have no conversion.
 func (db *Store) read(ctx context.Context, query string, ref svc.AppRef, destination string, args clickhouse.Args) (records []svc.Dispatch, err error) {
 	err = db.conn.Read(ctx, "reading deliveries", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		r := svc.Dispatch{App: ref, DestinationID: destination}

@@ -15,7 +15,7 @@ import (
 type Writer struct {
 	*Store
 	Interval time.Duration
-	// Name is in the tokens of inserts; it differs from process to process.
+	// Name is part of the tokens of inserts. It must differ from process to process.
 	Name   string
 	Logger *slog.Logger
 
@@ -23,18 +23,18 @@ type Writer struct {
 	open *openBatch
 }
 
-// openBatch is records that are stored together.
+// openBatch is a set of records that are stored together.
 type openBatch struct {
 	records []svc.Dispatch
-	// stored is closed once they are.
+	// stored is closed once they are stored.
 	stored chan struct{}
 }
 
-// lastWrite bounds the attempt to store what is left at the end.
+// lastWrite limits the attempt to store the remaining records at the end.
 const lastWrite = 5 * time.Second
 
-// Append returns once records are stored. To repeat it changes nothing: the record of a later attempt replaces
-// that of an earlier one.
+// Append returns once records are stored. A repetition changes nothing: the record of a later attempt replaces the
+// record of an earlier one.
 func (w *Writer) Append(ctx context.Context, records []svc.Dispatch) error {
 	w.mu.Lock()
 	if w.open == nil {
@@ -51,7 +51,7 @@ func (w *Writer) Append(ctx context.Context, records []svc.Dispatch) error {
 	}
 }
 
-// take returns the open batch, nil where there is none.
+// take returns the open batch, or nil.
 func (w *Writer) take() *openBatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +60,7 @@ func (w *Writer) take() *openBatch {
 	return batch
 }
 
-// Run stores what is appended until ctx ends, and then what is left.
+// Run stores the appended records until ctx ends, and then the remaining ones.
 func (w *Writer) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.Interval)
 	defer ticker.Stop()
@@ -89,7 +89,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	}
 }
 
-// store stores a batch and tells those who wait for it.
+// store stores a batch and notifies its waiting callers.
 func (w *Writer) store(ctx context.Context, batch *openBatch, number int) error {
 	if batch == nil {
 		return nil

@@ -1,2 +1,2 @@
-// Package exports keeps the rows of exports, as lines of JSON, and has the engine write files of them.
+// Package exports stores the rows of exports as lines of JSON, and lets the engine write files from them.
 package exports

@@ -19,13 +19,13 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// Store keeps the rows of exports. Its methods may be called from any number of goroutines at the same time.
+// Store stores the rows of exports. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 }
 
-// New returns the exports of a database.
+// New returns the export store of a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(files)
 	if err != nil {
@@ -59,7 +59,7 @@ func lineColumns() []clickhouse.Column {
 	}
 }
 
-// DropExport removes a file; it may be repeated.
+// DropExport removes a file. It is idempotent.
 func (db *Store) DropExport(ctx context.Context, file string) error {
 	if file == "" || strings.Trim(file, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		return fmt.Errorf("the name %q of a file is not made of letters and digits", file)
@@ -68,7 +68,7 @@ func (db *Store) DropExport(ctx context.Context, file string) error {
 	return clickhouse.WriteError("removing an export", db.conn.Exec(ctx, statement, nil))
 }
 
-// ExportFiles returns the files of which anything is stored, and when the last of it was.
+// ExportFiles returns the files with stored lines, and the time of the last stored line of each.
 func (db *Store) ExportFiles(ctx context.Context) (map[string]time.Time, error) {
 	found := map[string]time.Time{}
 	err := db.conn.Read(ctx, "listing the files of exports", db.queries["files.List"], nil, func(rows driver.Rows) (bool, error) {
@@ -81,7 +81,8 @@ func (db *Store) ExportFiles(ctx context.Context) (map[string]time.Time, error) 
 	return found, err
 }
 
-// OpenExport returns the file of an export that is ready, written in its format as it is read. The caller closes it.
+// OpenExport returns the file of a finished export in its format. The file is produced while it is read. The caller
+// closes it.
 func (db *Store) OpenExport(ctx context.Context, export *svc.Export) (io.ReadCloser, error) {
 	query, format := string(export.Kind)+".Rows", map[svc.ExportFormat]string{svc.ExportCSV: "CSVWithNames", svc.ExportParquet: "Parquet"}[export.Format]
 	if export.Format == svc.ExportNDJSON {
@@ -94,14 +95,14 @@ func (db *Store) OpenExport(ctx context.Context, export *svc.Export) (io.ReadClo
 	return db.conn.Format(ctx, "writing an export", format, text, clickhouse.Args{"file": export.File(), "pieces": export.Pieces})
 }
 
-// textColumn matches a column of a file that holds text: times are read first, and numbers are in numberColumns.
+// textColumn matches a text column of a file. Times have been read before, and numbers are in numberColumns.
 var textColumn = regexp.MustCompile(`row\.(\w+) AS (\w+)`)
 
-// numberColumns hold no text.
+// numberColumns are the columns without text.
 var numberColumns = []string{"value", "isBot", "sessions", "events", "pageviews"} //nolint:gochecknoglobals // never changed
 
-// withoutFormulas returns a query of rows in which a spreadsheet finds no formulas: a text that begins like one begins with
-// an apostrophe. A text that is a number stays.
+// withoutFormulas returns a query of rows in which a spreadsheet finds no formulas. A text that begins like a formula
+// gets an apostrophe in front. A text that is a number stays unchanged.
 func withoutFormulas(query string) string {
 	return textColumn.ReplaceAllStringFunc(query, func(column string) string {
 		name := textColumn.FindStringSubmatch(column)[1]

@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// event is a row of the feed in the form of its lines.
+// event is a row of the feed in the format of export lines.
 const event = `{"id":"e%06d","ts":"2026-11-20T10:00:00.123Z","receivedAt":"2026-11-20T10:00:01.000Z","name":"order","url":null,"path":"/a,b","title":"Say \"hi\"\n","distinctId":"+cmd|' /C calc'!A0","referrer":"=1+1","utmTerm":"@SUM(A1)","source":"-5.25","medium":"-2+3","release":"\tx","clickIds":{"gclid":"g"},"value":1.5,"properties":{"items":[1,2]},"isBot":false,"environment":"production"}`
 
-// TestTheEngineWritesEachFormatOnce keeps more rows than the engine sends at a time and reads them back in each format: in order,
-// with one head and one foot, and without a piece that was not noted.
+// TestTheEngineWritesEachFormatOnce stores more rows than the engine sends at a time and reads them back in each
+// format. They must be in order, with one header and one footer, and without a piece that was not recorded.
 func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	conn := clickhousetest.Open(t)
 	store, err := exports.New(conn)
@@ -82,7 +82,7 @@ func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	dropped(t, store, &export)
 }
 
-// dropped removes a file and expects nothing of it to be left.
+// dropped removes a file and checks that no line of it is left.
 func dropped(t *testing.T, store *exports.Store, export *svc.Export) {
 	t.Helper()
 	for range 2 {
@@ -117,7 +117,7 @@ func read(t *testing.T, store *exports.Store, export *svc.Export) []byte {
 	return content
 }
 
-// TestQueriesExplain has the engine plan every query.
+// TestQueriesExplain lets the engine plan every query.
 func TestQueriesExplain(t *testing.T) {
 	conn := clickhousetest.Open(t)
 	queries, err := clickhouse.LoadQueries(os.DirFS("."))

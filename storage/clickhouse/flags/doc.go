@@ -1,2 +1,2 @@
-// Package flags keeps how often flags were evaluated and who was served which variant, and answers what became of them.
+// Package flags stores evaluations of flags and the variants that persons were served, and computes the results.
 package flags

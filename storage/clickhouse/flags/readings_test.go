@@ -7,11 +7,11 @@ import (
 	"svc"
 )
 
-// TestStaleFlags stores evaluations of flags on days before today, and reads which of the flags are stale and why.
+// TestStaleFlags stores evaluations of flags on days before today, and reads which flags are stale, with the reasons.
 func TestStaleFlags(t *testing.T) {
 	store, _ := open(t)
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	type served map[int][]string // variants by how many days ago
+	type served map[int][]string // variants by number of days ago
 	days := func(first, last int, variants ...string) served {
 		all := served{}
 		for ago := last; ago <= first; ago++ {
@@ -65,7 +65,7 @@ func TestStaleFlags(t *testing.T) {
 	}
 }
 
-// TestCountsAreAddedOnce repeats a write under its token, and adds another.
+// TestCountsAreAddedOnce repeats a write under its token, and then adds another write.
 func TestCountsAreAddedOnce(t *testing.T) {
 	store, _ := open(t)
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)

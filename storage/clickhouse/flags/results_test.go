@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// TestResultsOfASharedDevice has a device that is Ada's until Bert is identified on it, and was served a variant before: what happens on it
-// counts for whose it is at the time.
+// TestResultsOfASharedDevice has a device that belongs to Ada until Bert identifies himself on it, and that was served
+// a variant before. An event on it counts for its owner at the time.
 func TestResultsOfASharedDevice(t *testing.T) {
 	store, conn := open(t)
 	at := func(clock string) time.Time {

@@ -17,15 +17,14 @@ import (
 //go:embed query/*.sql
 var files embed.FS
 
-// Store answers questions about evaluations of flags. Its methods may be called from any number of goroutines at the
-// same time.
+// Store answers queries about evaluations of flags. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 	people  *people.Store
 }
 
-// New returns the evaluations of a database.
+// New returns the flag store of a database.
 func New(db *state.Store) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(people.Files, files)
 	if err != nil {
@@ -35,7 +34,7 @@ func New(db *state.Store) (*Store, error) {
 	return &Store{conn: db.Conn(), queries: queries, people: persons}, err
 }
 
-// AppendFlagCounts adds evaluations; to repeat it under the same token changes nothing.
+// AppendFlagCounts adds evaluations. A repetition under the same token changes nothing.
 func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []svc.FlagCount) error {
 	err := insert(ctx, db, word, "counts.Append", countColumns(), counts, func(c *svc.FlagCount) []any {
 		return []any{c.Environment, c.Flag, c.Variant, c.Day, c.Count}
@@ -53,7 +52,7 @@ func countColumns() []clickhouse.Column {
 	}
 }
 
-// AppendFlagExposures adds first sights of variants; to repeat it changes nothing.
+// AppendFlagExposures adds first exposures to variants. It is idempotent.
 func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures []svc.FlagExposure) error {
 	err := insert(ctx, db, word, "exposures.Append", exposureColumns(), exposures, func(e *svc.FlagExposure) []any {
 		return []any{e.Environment, e.Flag, e.Visitor, e.Variant, e.At, e.Expires}
@@ -72,8 +71,8 @@ func exposureColumns() []clickhouse.Column {
 	}
 }
 
-// insert stores items as rows of the shards of their environments, which their first columns name, once
-// under a token however often it is repeated.
+// insert stores items as rows on the shards of their environments; the first column names the environment. Repetitions
+// under the same token change nothing.
 func insert[T any](ctx context.Context, db *Store, token, statement string, columns []clickhouse.Column, items []T, values func(*T) []any) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
@@ -92,7 +91,7 @@ func insert[T any](ctx context.Context, db *Store, token, statement string, colu
 
 const day = 24 * time.Hour
 
-// FlagReadings returns what was counted of the flags of an environment in the last 30 days, by key.
+// FlagReadings returns the counts of the flags of an environment in the last 30 days, by key.
 func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error) {
 	today := now.UTC().Truncate(day)
 	readings := map[string]svc.FlagReading{}
@@ -123,7 +122,8 @@ func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.
 	return readings, err
 }
 
-// FlagResults returns who was served the variants of a flag in a window, and who of them reached the goals afterwards.
+// FlagResults returns how many persons were served the variants of a flag in a window, and how many of them reached the
+// goals afterwards.
 func (db *Store) FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(q.Environment), func(ctx context.Context) (svc.FlagTotals, error) { return db.results(ctx, q) })
 }

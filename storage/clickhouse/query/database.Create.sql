@@ -1,2 +1,2 @@
--- Makes the database of the service. No table is read.
+-- Creates the database of the service. No table is read.
 CREATE DATABASE IF NOT EXISTS {database:Identifier}

@@ -1,5 +1,5 @@
--- Makes the table of the migrations that were applied. Applying one twice is harmless,
--- so two nodes that start at once may both record it.
+-- Creates the table of the applied migrations. It is harmless to apply a migration twice, so two nodes that start at
+-- the same time may both record it.
 CREATE TABLE IF NOT EXISTS migrations
 (
     name    String,

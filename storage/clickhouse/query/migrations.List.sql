@@ -1,4 +1,4 @@
--- The names of the migrations that were applied. Reads the whole table, a few rows.
+-- The names of the applied migrations. Reads the whole table, a few rows.
 SELECT name
 FROM migrations
 GROUP BY name

@@ -1,5 +1,5 @@
--- How many versions of issues and people some owners have, and a sum that tells them from others. Key: owner. Rows read:
--- those of the owners, without their contents.
+-- The number of versions of issues and people of some owners, and a checksum of them. Key: owner. Rows read: the rows
+-- of the owners, without their contents.
 SELECT count(), sum(cityHash64(owner, kind, id, version))
 FROM entities
 WHERE $(owned) AND kind IN ('issue', 'person')

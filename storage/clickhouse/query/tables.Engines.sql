@@ -1,6 +1,6 @@
--- The tables that keep rows, with the definitions of their engines, which end with their settings. What another node's
--- migration is about to replace a table by is gone when it has. Key: none. Rows read: none of a table; returned: one for
--- each.
+-- The tables with rows, with the definitions of their engines, which end with their settings. The query omits
+-- temporary tables of another node's migration, which disappear after the replacement. Key: none. Rows read: no rows
+-- of tables; returned: one for each.
 SELECT name, engine_full
 FROM system.tables
 WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND NOT startsWith(name, '_tmp_replace_')

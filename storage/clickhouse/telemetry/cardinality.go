@@ -11,7 +11,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// MetricCardinality returns the metrics with most series and the labels that make them.
+// MetricCardinality returns the metrics with the most series, and the labels that cause them.
 func (db *Store) MetricCardinality(ctx context.Context, q svc.CardinalityQuery) (svc.MetricCardinality, error) {
 	key := fmt.Sprintf("metric cardinality %d %d", q.Environment.Number, q.Since.UnixMilli())
 	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.MetricCardinality, error) {
@@ -77,7 +77,7 @@ func (db *Store) labelWidths(ctx context.Context, q svc.CardinalityQuery, metric
 	})
 }
 
-// PropertyCardinality returns the properties with most values among the newest events.
+// PropertyCardinality returns the properties with the most values among the newest events.
 func (db *Store) PropertyCardinality(ctx context.Context, q svc.CardinalityQuery) (svc.PropertyCardinality, error) {
 	key := fmt.Sprintf("property cardinality %d %d %t", q.Environment.Number, q.Since.UnixMilli(), q.Masked)
 	return clickhouse.Share(ctx, db.conn.Of(q.Environment.Number), key, func(ctx context.Context) (svc.PropertyCardinality, error) {
@@ -115,7 +115,7 @@ func (db *Store) propertyWidths(ctx context.Context, q svc.CardinalityQuery) (sv
 	return out, err
 }
 
-// scanPropertyWidth reads a property, without e-mail addresses in its names where they are masked.
+// scanPropertyWidth reads a property. If masked is set, it removes e-mail addresses from the names.
 func scanPropertyWidth(rows driver.Rows, masked bool) (row svc.PropertyWidth, keys int64, err error) {
 	var types []string
 	var values, all uint64

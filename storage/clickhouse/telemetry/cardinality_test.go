@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// seen puts series of a metric into the catalogue: those of numbers, each with a value of its own for the label id.
+// seen adds series of a metric to the catalogue, each with its own value for the label id.
 func seen(t testing.TB, conn *clickhouse.Conn, environment uint64, name string, numbers int, at time.Time) {
 	t.Helper()
 	clickhousetest.Exec(t, conn, fmt.Sprintf(`INSERT INTO metric_seen
@@ -22,7 +22,7 @@ func seen(t testing.TB, conn *clickhouse.Conn, environment uint64, name string, 
 		FROM numbers(%d)`, environment, name, name, at.UTC().Format("2006-01-02 15:04:05"), numbers))
 }
 
-// happened stores events of one name whose properties are an expression over number.
+// happened stores events of one name. properties is an SQL expression over number.
 func happened(t testing.TB, conn *clickhouse.Conn, environment uint64, name, properties string, numbers int, at time.Time) {
 	t.Helper()
 	clickhousetest.Exec(t, conn, fmt.Sprintf(`INSERT INTO events (environment, ts, received_at, id, name, properties, expires)
@@ -30,12 +30,12 @@ func happened(t testing.TB, conn *clickhouse.Conn, environment uint64, name, pro
 		environment, at.UTC().Format("2006-01-02 15:04:05"), name, name, properties, numbers))
 }
 
-// TestMetricCardinality counts series over a time, of one environment, and names the labels that make them.
+// TestMetricCardinality counts the series of one environment since a time, and names the labels that cause them.
 func TestMetricCardinality(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen(t, conn, 7, "requests", 3000, now)
-	seen(t, conn, 7, "requests", 3000, now) // seen again, and not merged yet
+	seen(t, conn, 7, "requests", 3000, now) // seen again, but not merged yet
 	seen(t, conn, 7, "latency", 3, now)
 	seen(t, conn, 7, "forgotten", 9, now.AddDate(0, 0, -8))
 	seen(t, conn, 8, "of.others", 9, now)
@@ -62,7 +62,7 @@ func TestMetricCardinality(t *testing.T) {
 	}
 }
 
-// TestMetricCardinalitySaysWhatItLeavesOut has more metrics than are listed.
+// TestMetricCardinalitySaysWhatItLeavesOut has more metrics than the limit of the list.
 func TestMetricCardinalitySaysWhatItLeavesOut(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -74,8 +74,8 @@ func TestMetricCardinalitySaysWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// TestLabelsOfManySeriesAreOfAPart has more series than are looked at: of a wide metric a part of about the right size counts, of a narrow one
-// everything, and the answer says that it left some out.
+// TestLabelsOfManySeriesAreOfAPart has more series than the limit. Of a wide metric a part of about the right size
+// counts; of a narrow one all series count. The answer reports that it omits some.
 func TestLabelsOfManySeriesAreOfAPart(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -124,7 +124,7 @@ func TestPropertyCardinality(t *testing.T) {
 	}
 }
 
-// TestPropertyCardinalityIsBounded has a loop name its properties by numbers, so that no two events share one.
+// TestPropertyCardinalityIsBounded has properties that a loop named by numbers, so that no two events share one.
 func TestPropertyCardinalityIsBounded(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -133,13 +133,14 @@ func TestPropertyCardinalityIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The engine counts the bound by blocks, so somewhat more are told apart.
+	// The engine applies the limit per block, so it distinguishes somewhat more keys.
 	if got.Events != svc.CardinalityEvents || got.Keys < svc.CardinalityKeys || got.Keys >= svc.CardinalityEvents || len(got.Properties) != svc.CardinalityProperties || !got.Truncated {
 		t.Errorf("%d properties of %d keys in %d events, truncated %t", len(got.Properties), got.Keys, got.Events, got.Truncated)
 	}
 }
 
-// BenchmarkMetricCardinality asks for the widest of a million series. The goal is that 95 of 100 answers take 300 ms at most.
+// BenchmarkMetricCardinality reads the widest metrics of a million series. The goal is that 95 of 100 answers take at
+// most 300 ms.
 func BenchmarkMetricCardinality(b *testing.B) {
 	store, conn := open(b)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -160,7 +161,7 @@ func BenchmarkMetricCardinality(b *testing.B) {
 	b.ReportMetric(float64(p95)/float64(300*time.Millisecond), "p95/goal")
 }
 
-// BenchmarkPropertyCardinality asks for the widest properties of as many events as are looked at.
+// BenchmarkPropertyCardinality reads the widest properties of the maximum number of events.
 func BenchmarkPropertyCardinality(b *testing.B) {
 	store, conn := open(b)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// arrive stores counts of one fate whose last items arrived at some times, as blocks bring them.
+// arrive stores counts of one fate with last arrivals at the given times, like blocks do.
 func arrive(t testing.TB, conn *clickhouse.Conn, environment uint64, signal svc.Signal, fate svc.Fate, at ...time.Time) {
 	t.Helper()
 	for _, one := range at {

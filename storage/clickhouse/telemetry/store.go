@@ -1,4 +1,4 @@
-// Package telemetry reads what became of the items that environments sent.
+// Package telemetry reads the fates of the items that environments sent.
 package telemetry
 
 import (
@@ -12,18 +12,18 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Files hold the queries of this package.
+// Files has the queries of this package.
 //
 //go:embed query/*.sql
 var Files embed.FS
 
-// Store reads counts. Its methods may be called from any number of goroutines at the same time.
+// Store reads counts. Its methods may be called concurrently.
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
 }
 
-// New returns the telemetry of a database.
+// New returns the telemetry store of a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(Files)
 	if err != nil {
@@ -48,7 +48,7 @@ func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time)
 	return counts, err
 }
 
-// StoredSince returns what some environments stored since a UTC day, by signal.
+// StoredSince returns the number of items that some environments stored since a UTC day, by signal.
 func (db *Store) StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error) {
 	stored := map[uint64]map[svc.Signal]int64{}
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
@@ -68,7 +68,7 @@ func (db *Store) StoredSince(ctx context.Context, environments []uint64, since t
 	return stored, err
 }
 
-// Pulses says when items of some environments arrived since a UTC day, by signal.
+// Pulses returns the arrivals of items of some environments since a UTC day, by signal.
 func (db *Store) Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
 	pulses := map[uint64]map[svc.Signal]svc.SignalPulse{}
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {

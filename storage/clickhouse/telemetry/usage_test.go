@@ -10,8 +10,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// count stores counts of the 30 days before a time in so many environments: each signal with three fates, and four codes of
-// what was invalid. parts is in how many inserts they come, as blocks bring them.
+// count stores counts of the 30 days before a time in a number of environments: each signal with three fates, and four
+// codes of invalid items. parts is the number of inserts, like the inserts of blocks.
 func count(t testing.TB, conn *clickhouse.Conn, environments, parts int, now time.Time) {
 	t.Helper()
 	for range parts {
@@ -23,7 +23,7 @@ func count(t testing.TB, conn *clickhouse.Conn, environments, parts int, now tim
 	}
 }
 
-// TestUsageAddsUpWhatIsNotMerged reads the counts of one environment, which came in several inserts.
+// TestUsageAddsUpWhatIsNotMerged reads the counts of one environment that arrived in several inserts.
 func TestUsageAddsUpWhatIsNotMerged(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -1,5 +1,5 @@
--- Recipients of a campaign by their numbers, and the first number that has the same address. Key: environment, campaign, number;
--- of all recipients of the campaign, number and hash are read. Rows returned: end - first at most.
+-- Recipients of a campaign by number, with the first number that has the same address. Key: environment, campaign,
+-- number; of all recipients of the campaign, number and hash are read. Rows returned: at most end - first.
 WITH page AS
 (
     SELECT number, visitor, address, name, hash

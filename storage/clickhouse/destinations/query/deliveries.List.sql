@@ -1,5 +1,5 @@
--- A page of the deliveries of a destination, newest first. Key: app, destination, created, id, read backwards from
--- the keyset; with a status or an id, those before it that have another one are read too. Rows returned: at most limit.
+-- A page of the deliveries of a destination, newest first. Key: app, destination, created, id, read backwards from the
+-- keyset. With a status or an id, the newer deliveries that do not match are read too. Rows returned: at most limit.
 SELECT id, created, at, event_id, event, source_event, status, attempts, next, code, latency, test, error, request, response, ''
 FROM deliveries FINAL
 WHERE app = {app:String} AND destination = {destination:String}

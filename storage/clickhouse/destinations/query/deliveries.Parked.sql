@@ -1,5 +1,5 @@
--- Parked deliveries of a destination that can be replayed, the oldest first. Key: app, destination, created, id, from
--- the keyset on; rows of the days in which deliveries stay parked. Rows returned: at most limit.
+-- Parked deliveries of a destination that can be replayed, oldest first. Key: app, destination, created, id, from the
+-- keyset on; the rows of the days for which deliveries stay parked. Rows returned: at most limit.
 SELECT id, created, at, event_id, event, source_event, status, attempts, next, code, latency, test, error, request, response, payload
 FROM deliveries FINAL
 WHERE app = {app:String} AND destination = {destination:String} AND status = 'parked' AND payload != '' AND at >= {since:DateTime64(3, 'UTC')}

@@ -1,4 +1,4 @@
--- The rows of a file of events, in their order. Key: file, piece.
+-- The rows of a file of events, in order. Key: file, piece.
 SELECT
     row.id AS id, parseDateTime64BestEffort(row.ts, 3, 'UTC') AS ts, parseDateTime64BestEffort(row.receivedAt, 3, 'UTC') AS receivedAt, row.name AS name, row.url AS url,
     row.path AS path, row.title AS title, row.referrer AS referrer, row.referrerDomain AS referrerDomain, row.distinctId AS distinctId, row.anonymousId AS anonymousId,

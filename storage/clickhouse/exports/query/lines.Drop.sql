@@ -1,2 +1,2 @@
--- Removes a file: a partition. Its name stands in the text, since the engine takes no parameter there.
+-- Removes a file, which is a partition. Its name is part of the text, since the engine accepts no parameter there.
 ALTER TABLE export_rows DROP PARTITION '$(file)'

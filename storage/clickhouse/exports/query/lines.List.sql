@@ -1,4 +1,4 @@
--- The lines of a file, in their order. Key: file, piece.
+-- The lines of a file, in order. Key: file, piece.
 SELECT line
 FROM export_rows
 WHERE file = {file:String} AND piece IN {pieces:Array(UInt64)}

@@ -1,4 +1,4 @@
--- The rows of a file of people, in their order. Lists and objects are JSON. Key: file, piece.
+-- The rows of a file of people, in order. Lists and objects are JSON. Key: file, piece.
 SELECT
     row.id AS id, row.distinctId AS distinctId, row.distinctIds AS distinctIds, row.email AS email, row.name AS name, row.company AS company, row.traits AS traits,
     row.firstSource AS firstSource, row.firstMedium AS firstMedium, row.firstCampaign AS firstCampaign, row.firstReferrer AS firstReferrer, row.firstUrl AS firstUrl,

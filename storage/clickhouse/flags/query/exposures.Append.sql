@@ -1,2 +1,2 @@
--- Adds first sights of variants. Key: none; an insert.
+-- Adds first exposures to variants. Key: none; an insert.
 INSERT INTO flag_exposures (environment, flag, visitor, variant, first, expires)

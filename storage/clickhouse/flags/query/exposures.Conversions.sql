@@ -1,6 +1,6 @@
--- How many persons who were served a variant reached each goal afterwards. Goals are lists of equal length: whether it
--- is a path, its text, whether any end fits. Key: environment, time of events; see exposures.Persons. Rows read: the events of
--- the window; returned: variants x goals.
+-- The number of persons that were served a variant and reached each goal afterwards. Goals are lists of equal length:
+-- whether the goal is a path, its text, and whether any suffix matches. Key: environment, time of events; see
+-- exposures.Persons. Rows read: the events of the window; returned: variants x goals.
 SELECT variant, goal, uniqExact(person) AS persons
 FROM
 (

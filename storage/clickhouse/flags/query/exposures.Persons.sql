@@ -1,6 +1,7 @@
--- The persons who were served a flag within a window, each with the variant and the time of their first sight, and of
--- how many variants they were. What a shared device was served belongs to whose device it was then. Key: environment, flag of exposures;
--- environment of links and roots. Rows read: one per visitor and variant; returned: one per person. Part of other queries.
+-- The persons that were served a flag within a window, each with the variant and the time of the first exposure, and
+-- the number of different variants. An exposure of a shared device belongs to the owner of the device at the time.
+-- Key: environment, flag of exposures; environment of links and roots. Rows read: one per visitor and variant;
+-- returned: one per person. Part of other queries.
 SELECT person, argMin(shown, sight) AS variant, min(sight) AS since, uniqExact(shown) AS variants
 FROM
 (

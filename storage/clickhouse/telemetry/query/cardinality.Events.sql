@@ -1,5 +1,5 @@
--- How many events cardinality.Properties looks at, and one more where there are more. Key: environment, ts. Rows read: the
--- newest {events} of the window; returned: one.
+-- The number of events that cardinality.Properties reads, plus one if there are more. Key: environment, ts. Rows read:
+-- the newest {events} of the window; returned: one.
 SELECT count()
 FROM
 (

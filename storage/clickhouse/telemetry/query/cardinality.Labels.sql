@@ -1,6 +1,7 @@
--- The widest labels of some metrics, with some of their values. Most metrics have one set of keys, so values are counted by
--- set first. Key: environment, name. Rows read: one per series; of metrics that are not narrow, the labels of one in {share}, which are the first ones, since
--- series are hashes and stand in their order: what follows them is not read. Returned: at most {labels} of a metric.
+-- The widest labels of some metrics, with some of their values. Most metrics have one set of keys, so values are
+-- counted by set first. Key: environment, name. Rows read: one per series. Of metrics that are not narrow, the query
+-- reads the labels of only one in {share} series. These are the first ones, since series are hashes in sort order, so
+-- the rest is not read. Returned: at most {labels} of a metric.
 SELECT name, key, uniqCombinedMerge(state) AS number, groupUniqArrayArray(5)(values) AS some
 FROM
 (

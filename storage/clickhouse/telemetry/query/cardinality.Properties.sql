@@ -1,5 +1,5 @@
--- The properties of the newest events of a window, by event, the one with most values first, and how many there are. Key: environment, ts.
--- Rows read: the newest {events}; returned: at most limit.
+-- The properties of the newest events of a window, by event, the one with the most values first, and the number of all
+-- properties. Key: environment, ts. Rows read: the newest {events}; returned: at most limit.
 SELECT
     event,
     key,

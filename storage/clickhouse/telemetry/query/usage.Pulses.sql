@@ -1,6 +1,6 @@
--- When items of some environments arrived since a UTC day, by signal: first and last, in how many minutes, and the two longest
--- pauses in minutes. What says nothing of arrivals is left out. Key: environment, day. Rows read: some per signal, fate and code of
--- each day; returned: one for each environment and signal.
+-- The arrivals of items of some environments since a UTC day, by signal: first and last, the number of minutes with
+-- arrivals, and the two longest pauses in minutes. Rows without arrivals are omitted. Key: environment, day. Rows
+-- read: some per signal, fate and code of each day; returned: one for each environment and signal.
 SELECT
     environment,
     signal,
