@@ -1,5 +1,5 @@
--- Every accepted event, once. One insert is one block of the intake, recognised by its
--- insert_deduplication_token. The feed and filtered reads come from here.
+-- Every accepted event, once. One insert is one block of the intake, and insert_deduplication_token identifies it. The
+-- feed and filtered reads use this table.
 CREATE TABLE IF NOT EXISTS events
 (
     environment      UInt64 CODEC(ZSTD(1)),
@@ -54,13 +54,12 @@ PARTITION BY toYYYYMM(ts)
 PRIMARY KEY (environment, ts)
 ORDER BY (environment, ts, id)
 TTL expires
--- A wide part has some 150 files, and to make them costs more than to write their bytes.
--- So parts as large as one insert stay compact, and merged ones become wide.
+-- A wide part has about 150 files, and creating them costs more than writing their bytes. Parts up to the size of one
+-- insert therefore stay compact, and merged parts become wide.
 SETTINGS non_replicated_deduplication_window = 10000, min_bytes_for_wide_part = 268435456;
 
--- Sums per quarter of an hour, the finest step between the midnights of all time zones.
--- Page views and events count in the slot of the event, bounces and durations in the slot
--- in which the session began.
+-- Sums per quarter of an hour, the finest step between the midnights of all time zones. Page views and events count in
+-- the slot of the event. Bounces and durations count in the slot in which the session began.
 CREATE TABLE IF NOT EXISTS traffic
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -106,9 +105,9 @@ FROM
 ARRAY JOIN [(active, occurred, viewed, toInt64(0), toInt64(0)), (began, toInt64(0), toInt64(0), bounced, lasted)] AS part
 GROUP BY environment, slot, is_bot;
 
--- Who was active in which slot, in which session, with how many events. Visitors and
--- sessions are 64-bit hashes; a session's hash covers its visitor. The events tell a reader
--- which state of traffic a read of this table belongs to.
+-- The visitors and sessions that were active in a slot, with the number of their events. Visitors and sessions are
+-- 64-bit hashes, and the hash of a session includes its visitor. The events show a reader which state of traffic a
+-- read of this table belongs to.
 CREATE TABLE IF NOT EXISTS visits
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -138,7 +137,7 @@ SELECT
 FROM events
 GROUP BY environment, slot, is_bot, visitor, session;
 
--- How often each visitor did what, per slot.
+-- The number of events by visitor, name and slot.
 CREATE TABLE IF NOT EXISTS names
 (
     environment UInt64 CODEC(ZSTD(1)),

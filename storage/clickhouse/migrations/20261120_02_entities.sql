@@ -1,5 +1,5 @@
--- What actors own. The row with the highest version of a key is the present one; deleted
--- rows stay, so that an older write that arrives late cannot bring an entity back.
+-- The entities of actors. The row with the highest version of a key is the current one. Deleted rows stay, so an older
+-- write that arrives late cannot restore an entity.
 CREATE TABLE IF NOT EXISTS entities
 (
     owner   String CODEC(ZSTD(1)),
@@ -14,7 +14,7 @@ ENGINE = ReplacingMergeTree(version)
 ORDER BY (owner, kind, id)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0;
 
--- When actors wish to be called. The row with the highest version is the present wish.
+-- The times at which actors want to be called. The row with the highest version is the current one.
 CREATE TABLE IF NOT EXISTS wakeups
 (
     kind     LowCardinality(String) CODEC(ZSTD(1)),

@@ -1,13 +1,12 @@
--- Visitors and sessions of events as the numbers that visits knows them by, so that reads
--- neither compare nor count strings. Parts from before compute them when they are read.
+-- The visitors and sessions of events, as the numbers in visits. Reads then neither compare nor count strings. Older
+-- parts compute the numbers at each read.
 ALTER TABLE events
     ADD COLUMN IF NOT EXISTS visitor UInt64
         MATERIALIZED cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) CODEC(LZ4) AFTER session_id,
     ADD COLUMN IF NOT EXISTS session UInt64
         MATERIALIZED cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) CODEC(LZ4) AFTER visitor;
 
--- LZ4 reads twice as fast as ZSTD and takes a quarter more. These are the columns that
--- filtered reads go through from end to end.
+-- LZ4 reads twice as fast as ZSTD and needs a quarter more space. Filtered reads scan these columns completely.
 ALTER TABLE events
     MODIFY COLUMN environment CODEC(LZ4),
     MODIFY COLUMN ts CODEC(Delta, LZ4),
@@ -44,7 +43,7 @@ ALTER TABLE visits
     MODIFY COLUMN session CODEC(LZ4),
     MODIFY COLUMN events CODEC(T64, LZ4);
 
--- A view is replaced, never altered: see 20261122_10_repeated_blocks.
+-- Views are replaced and never altered, see 20261122_10_repeated_blocks.
 CREATE OR REPLACE MATERIALIZED VIEW visits_of_events TO visits AS
 SELECT
     environment,

@@ -1,5 +1,5 @@
--- How often which name occurred per slot, page views by path: what goals match, whoever the
--- visitor was. The path of other events is empty.
+-- The number of events by name and slot, and of page views also by path. Goals use these counts because they match
+-- events of any visitor. The path of other events is empty.
 CREATE TABLE IF NOT EXISTS event_counts
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -16,8 +16,8 @@ ORDER BY (environment, name, path, slot, is_bot)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000;
 
--- What was stored before. The view is made last, so that nothing counts twice where this
--- migration is repeated; while it runs, no other node may store events.
+-- Adds the rows from before this migration. The view is created last, so nothing counts twice if the migration is
+-- repeated. While it runs, no other node may store events.
 TRUNCATE TABLE event_counts;
 
 INSERT INTO event_counts

@@ -1,5 +1,5 @@
--- When each visitor was first seen, by bots and others apart. A row lives as long as any
--- event of its visitor, so who returns within the retention is not taken for new.
+-- The time at which each visitor was first seen, with bots and others apart. A row lives as long as any event of its
+-- visitor, so a visitor who returns within the retention does not count as new.
 CREATE TABLE IF NOT EXISTS newcomers
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -23,8 +23,8 @@ SELECT
 FROM events
 GROUP BY environment, is_bot, visitor;
 
--- The visitors of the events that were stored before the table was. Least and greatest
--- values take no harm from events that are folded twice.
+-- Adds the visitors of events from before this table. Events may be folded twice without harm, because the columns are
+-- minimums and maximums.
 INSERT INTO newcomers
 SELECT
     environment,

@@ -1,7 +1,6 @@
--- Every accepted error, once. Errors come in the same blocks as events, under the same
--- tokens. An issue is a 64-bit number made of its environment and fingerprint. The lists of
--- an occurrence are JSON: frames and breadcrumbs are lists, tags and extra are objects, each
--- empty where nothing was sent.
+-- Every accepted error, once. Errors are inserted in the same blocks as events, under the same tokens. issue is a
+-- 64-bit number, computed from the environment and the fingerprint. frames and breadcrumbs are JSON lists, and tags
+-- and extra are JSON objects. Each of them is empty if nothing was sent.
 CREATE TABLE IF NOT EXISTS occurrences
 (
     environment     UInt64 CODEC(ZSTD(1)),
@@ -51,12 +50,11 @@ PARTITION BY toYYYYMM(ts)
 PRIMARY KEY (environment, issue, ts)
 ORDER BY (environment, issue, ts, id)
 TTL expires
--- A row has some 8 KiB, so granules are bounded by their bytes, and a page of summaries reads
--- few of them.
+-- A row has about 8 KiB, so the number of bytes limits the granules, and a page of summaries reads few of them.
 SETTINGS non_replicated_deduplication_window = 10000, min_bytes_for_wide_part = 268435456, index_granularity = 1024;
 
--- What an issue is and how often it occurred, for as long as any of its occurrences is kept.
--- The count of users is exact up to some thousands and within 1 % beyond, in bounded memory.
+-- The description of an issue and the number of its occurrences, until its last occurrence expires. The number of
+-- users is exact up to some thousands and within 1 % beyond that, in bounded memory.
 CREATE TABLE IF NOT EXISTS issues
 (
     environment   UInt64 CODEC(ZSTD(1)),
@@ -66,7 +64,7 @@ CREATE TABLE IF NOT EXISTS issues
     last_seen     SimpleAggregateFunction(max, DateTime64(3, 'UTC')) CODEC(ZSTD(1)),
     events        SimpleAggregateFunction(sum, UInt64) CODEC(ZSTD(1)),
     users         AggregateFunction(uniqCombined64If(17), UInt64, UInt8) CODEC(ZSTD(1)),
-    -- Of the latest occurrence: name, beginning of the message, culprit, level.
+    -- The name, the start of the message, the culprit and the level of the latest occurrence.
     latest        AggregateFunction(argMax, Tuple(String, String, String, String), Tuple(DateTime64(3, 'UTC'), String)) CODEC(ZSTD(1)),
     release_first AggregateFunction(argMinIf, String, Tuple(DateTime64(3, 'UTC'), String), UInt8) CODEC(ZSTD(1)),
     release_last  AggregateFunction(argMaxIf, String, Tuple(DateTime64(3, 'UTC'), String), UInt8) CODEC(ZSTD(1)),
@@ -93,8 +91,8 @@ SELECT
 FROM occurrences AS o
 GROUP BY environment, issue;
 
--- Who met which issue when: one narrow row per occurrence in the order of time, for windows
--- of any length. A user is a 64-bit hash, 0 where nobody is named.
+-- The user, the issue and the time of each occurrence, in narrow rows in time order, for windows of any length. A user
+-- is a 64-bit hash, or 0 if the occurrence names no user.
 CREATE TABLE IF NOT EXISTS issue_users
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -118,7 +116,7 @@ SELECT
     expires
 FROM occurrences;
 
--- In which releases an issue occurred.
+-- The releases in which an issue occurred.
 CREATE TABLE IF NOT EXISTS issue_releases
 (
     environment UInt64 CODEC(ZSTD(1)),

@@ -1,5 +1,4 @@
--- Source maps of applications. A map stands under each key that it may be found by; the
--- newest upload of a key wins.
+-- Source maps of applications. A map has a row for each key that may find it. The newest upload of a key counts.
 CREATE TABLE IF NOT EXISTS source_maps
 (
     app     String CODEC(ZSTD(1)),
@@ -11,7 +10,7 @@ ENGINE = ReplacingMergeTree(at)
 ORDER BY (app, key)
 SETTINGS index_granularity = 64, non_replicated_deduplication_window = 0;
 
--- Pieces of uploads, by the SHA-1 of their content, until they are put together.
+-- Chunks of uploads by the SHA-1 of their content, until the upload is assembled.
 CREATE TABLE IF NOT EXISTS upload_chunks
 (
     org     String CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- Ledgers of organizations, for ever. An entry is written once; where two owners wrote the
--- same sequence, the one of the later generation stands.
+-- Ledgers of organizations, for ever. An entry is written once. If two owners wrote the same sequence number, the
+-- entry of the later generation counts.
 CREATE TABLE IF NOT EXISTS ledger
 (
     org      String CODEC(ZSTD(1)),

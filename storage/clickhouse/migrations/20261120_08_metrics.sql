@@ -1,7 +1,6 @@
--- Every accepted data point of a metric. Points come in the same blocks as events, under the
--- same tokens. A point holds count observations; where they are more than one, or not all alike,
--- values holds them with their weights. What a cumulative series had reached is its state, which
--- a new owner of the partition reads back.
+-- Every accepted data point of a metric. Points are inserted in the same blocks as events, under the same tokens. A
+-- point has count observations. If there are several, values has them and weights has their weights. state is the
+-- state that a cumulative series had reached. A new owner of the partition reads it back.
 CREATE TABLE IF NOT EXISTS metric_points
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -29,8 +28,8 @@ ORDER BY (environment, name, ts, series)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, min_bytes_for_wide_part = 268435456;
 
--- The catalogue: each series with its labels, keys and values in turn. Blocks bring one row for
--- each of their series; repetitions change nothing.
+-- The catalogue of all series with their labels. label_keys and label_values have the same order. Blocks add one row
+-- for each of their series, and repeated rows change nothing.
 CREATE TABLE IF NOT EXISTS metric_series
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -49,7 +48,7 @@ ORDER BY (environment, name, series)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- What the blocks bring; nothing is kept here.
+-- Blocks insert their series here. This table stores nothing.
 CREATE TABLE IF NOT EXISTS metric_seen
 (
     environment  UInt64,
@@ -78,9 +77,9 @@ SELECT
 FROM metric_seen AS s
 GROUP BY environment, name, series;
 
--- Five-minute sums of a series. The sketch counts observations in bins that grow by
--- ln((1 + a) / (1 - a)) = 0.020000666706669543 in the logarithm, with a = 0.01 the relative error
--- of a percentile; svc.SketchKey computes the same. Sketches merge by adding counts.
+-- Five-minute sums of a series. The sketch counts observations in bins that grow by ln((1 + a) / (1 - a)) =
+-- 0.020000666706669543 in the logarithm. a = 0.01 is the relative error of a percentile. svc.SketchKey computes the
+-- same bins. Sketches merge by adding counts.
 CREATE TABLE IF NOT EXISTS metric_rollups
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -120,8 +119,8 @@ FROM metric_points AS p
 WHERE p.count > 0
 GROUP BY environment, name, series, slot;
 
--- The same over all series of a metric, so that reads without labels cost the same however many
--- series there are.
+-- The same sums over all series of a metric, so the cost of reads without labels does not depend on the number of
+-- series.
 CREATE TABLE IF NOT EXISTS metric_totals
 (
     environment UInt64 CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- The checks of monitors, for 90 days. A row holds what the check found and what it led
--- to, so the latest row of a monitor is its state.
+-- The checks of monitors, for 90 days. A row has the result of the check and the state after it, so the latest row of
+-- a monitor is its state.
 CREATE TABLE IF NOT EXISTS checks
 (
     app               LowCardinality(String) CODEC(ZSTD(1)),
@@ -22,7 +22,7 @@ ORDER BY (app, monitor, at)
 TTL toDate(at) + INTERVAL 90 DAY
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- How many checks there were in each hour, and after how many the monitor was not down.
+-- The number of checks per hour, and the number of checks after which the monitor was not down.
 CREATE TABLE IF NOT EXISTS uptime
 (
     app     LowCardinality(String) CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- The five-minute sums over all series of a metric by the hour: a month of a histogram has a
--- twelfth of the rows, and as much fewer bins as the same values come again.
+-- The sums over all series of a metric per hour, from the five-minute sums. A month of a histogram then has a twelfth
+-- of the rows. It also has fewer bins if the same values occur again within an hour.
 CREATE TABLE IF NOT EXISTS metric_hours
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -18,8 +18,8 @@ ORDER BY (environment, name, slot)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- What was stored before. The view is made last, so that nothing counts twice where this
--- migration is repeated; while it runs, no other node may store points.
+-- Adds the rows from before this migration. The view is created last, so nothing counts twice if the migration is
+-- repeated. While it runs, no other node may store points.
 TRUNCATE TABLE metric_hours;
 
 INSERT INTO metric_hours

@@ -1,5 +1,5 @@
--- What was accepted and could not be folded or stored, as it was accepted, for 30 days. The row of
--- the highest version is the present one: 0 while the letter waits, later once it was replayed or
+-- Items that were accepted but could not be folded or stored, in the accepted form, for 30 days. The row with the
+-- highest version is the current one. The version is 0 while the letter waits and higher after it was replayed or
 -- dropped.
 CREATE TABLE IF NOT EXISTS dead_letters
 (

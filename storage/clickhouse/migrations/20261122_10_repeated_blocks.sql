@@ -1,8 +1,7 @@
--- Views are changed by CREATE OR REPLACE, never by ALTER … MODIFY QUERY. What a view writes
--- is recognised when it comes again by the token of the insert and by the name of the view, as the
--- engine has it in memory. After an ALTER that name is another one than after the making and the
--- loading of a view, so a token from before the next start is not known after it. CREATE OR REPLACE
--- keeps all tokens. These two were altered where a store was made by an earlier version.
+-- Migrations change views with CREATE OR REPLACE and never with ALTER … MODIFY QUERY. The engine recognises a repeated
+-- write of a view by the token of the insert and by the name of the view in memory. After an ALTER, this name differs
+-- from the name after the view was created or loaded. After the next start, the engine then no longer knows the tokens
+-- from before. CREATE OR REPLACE preserves all tokens. An earlier version altered these two views.
 CREATE OR REPLACE MATERIALIZED VIEW visits_of_events TO visits AS
 SELECT
     environment,
@@ -28,9 +27,9 @@ SELECT
 FROM events
 GROUP BY environment, slot, is_bot, name, visitor;
 
--- Takes back what names and visits counted twice: a block that was interrupted by the first
--- restart of a store. The rows are in events once. A sum of 64 bits goes down by what is added
--- modulo 2^64. Nothing is added where rows are missing: their block comes again.
+-- Removes the events that names and visits counted twice, from a block that the first restart of a store interrupted.
+-- The table events has these rows once. A 64-bit sum wraps around at 2^64, so adding a suitable number decreases it.
+-- Nothing is added if rows are missing, because their block arrives again.
 INSERT INTO names (environment, slot, is_bot, name, visitor, events, last_seen, expires)
 SELECT environment, slot, is_bot, name, visitor, sum(kept) - sum(counted) AS events, max(seen) AS last_seen, max(until) AS expires
 FROM

@@ -1,5 +1,4 @@
--- Records of the journal that no table takes: what they were, and why. Nobody reads them but the
--- operator.
+-- Records of the journal that no table accepts, with the reason. Only the operator reads them.
 CREATE TABLE IF NOT EXISTS refused_records
 (
     at     DateTime64(3, 'UTC') DEFAULT now64(3) CODEC(ZSTD(1)),

@@ -1,5 +1,4 @@
--- For how many days the rows of an environment are kept, where that was ever changed. The newest row
--- of an environment holds.
+-- The retention of an environment in days, if it was ever changed. The newest row of an environment counts.
 CREATE TABLE IF NOT EXISTS retentions
 (
     environment UInt64 CODEC(ZSTD(1)),

@@ -1,15 +1,14 @@
--- What a row carries of its session as of its event, so that the state of a session is read
--- from the latest rows of it: how long before session_started its first event was, how long
--- after the row's event its last one, what was engaged so far, and the bits of
--- svc.SessionDeeds. Rows from before have zeros.
+-- The state of the session at the time of the event, so reads find the state of a session in its latest rows.
+-- session_before is the time from the first event of the session to session_started. session_after is the time from
+-- the event of the row to the last event. session_engaged is the engaged time so far, and session_deeds are the bits
+-- of svc.SessionDeeds. Older rows have zeros.
 ALTER TABLE events
     ADD COLUMN IF NOT EXISTS session_before Int64 CODEC(T64, ZSTD(1)) AFTER session_started,
     ADD COLUMN IF NOT EXISTS session_after Int64 CODEC(T64, ZSTD(1)) AFTER session_before,
     ADD COLUMN IF NOT EXISTS session_engaged Int64 CODEC(T64, ZSTD(1)) AFTER session_after,
     ADD COLUMN IF NOT EXISTS session_deeds UInt8 CODEC(ZSTD(1)) AFTER session_engaged;
 
--- The bots that call themselves a visitor make visits of their own, also where a client gives
--- both the same session.
+-- Bots with the id of a visitor have separate visits, even if the client sends the same session id for both.
 ALTER TABLE events
     MODIFY COLUMN session UInt64
         MATERIALIZED if(is_bot,

@@ -1,6 +1,6 @@
--- Facts about the whole installation: which data set this is, which key sealed its secrets,
--- whether the secrets of its first start were shown. Of one fact the row of the highest
--- edition stands, of equal ones the oldest, so nodes that note one together agree.
+-- Facts about the whole installation: the identity of the data set, the key that sealed its secrets, and whether the
+-- secrets of its first start were shown. The row with the highest edition of a fact counts. Among several rows with
+-- this edition, the oldest one counts, so nodes that write a fact at the same time agree.
 CREATE TABLE IF NOT EXISTS installation
 (
     name    String,

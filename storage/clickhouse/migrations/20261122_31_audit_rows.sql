@@ -1,5 +1,6 @@
--- Every management write, for ever. A crash between the tables and the journal, or two nodes that
--- settle it at once, bring a row again: rows of one id are one, here and in what is read with FINAL.
+-- Every management write, for ever. A row may be inserted twice after a crash between the tables and the journal, or
+-- by two nodes that settle the journal at the same time. Merges of parts and reads with FINAL reduce rows of the same
+-- id to one.
 CREATE TABLE IF NOT EXISTS audit_rows
 (
     org        LowCardinality(String) CODEC(ZSTD(1)),
@@ -21,10 +22,10 @@ PARTITION BY toYYYYMM(at)
 ORDER BY (org, at, id)
 SETTINGS non_replicated_deduplication_window = 0;
 
--- The table of before may be gone where this was interrupted.
+-- The old table may be missing if this migration was interrupted.
 CREATE TABLE IF NOT EXISTS audit AS audit_rows;
 
--- Rows from before they had ids are told apart by their request.
+-- Rows without an id get an id from their request.
 INSERT INTO audit_rows
 SELECT org, at, if(id = '', concat('request ', request_id, ' ', operation), id), app, request_id, operation, method, path, status, token_id, token_kind, user_id, detail
 FROM audit

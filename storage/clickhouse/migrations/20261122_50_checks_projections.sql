@@ -1,7 +1,7 @@
--- What is derived of checks is part of their parts: projections are stored with the rows that they
--- sum up, so no crash leaves one without the other. Tables that materialized views fill cannot promise that
--- to a writer that does not repeat an interrupted insert. uptime and latest_checks stay as
--- names for reading, which an earlier version that runs at the same time uses as well.
+-- The data that is derived from checks is stored in the parts of checks. A projection is stored with the rows that it
+-- sums up, so no crash leaves one without the other. Tables of materialized views cannot guarantee this if the writer
+-- does not repeat an interrupted insert. uptime and latest_checks remain as views for reads. An earlier version that
+-- runs at the same time reads them as well.
 ALTER TABLE checks
     ADD PROJECTION IF NOT EXISTS hours
     (
@@ -17,7 +17,7 @@ ALTER TABLE checks
 DROP VIEW IF EXISTS uptime_of_checks;
 DROP VIEW IF EXISTS latest_checks_of_checks;
 
--- How many checks there were in each hour, and after how many the monitor was not down.
+-- The number of checks per hour, and the number of checks after which the monitor was not down.
 CREATE OR REPLACE VIEW uptime AS
 SELECT app, monitor, toStartOfHour(at) AS hour, count() AS checks, countIf(status != 'down') AS up
 FROM checks
@@ -36,6 +36,6 @@ SELECT
 FROM checks
 GROUP BY app, monitor;
 
--- Parts from before are read row by row until this is done, in the background.
+-- Older parts are read row by row until this is done, in the background.
 ALTER TABLE checks MATERIALIZE PROJECTION hours;
 ALTER TABLE checks MATERIALIZE PROJECTION latest;

@@ -1,8 +1,9 @@
--- A person is the visitors that links and roots put together; its row is the fold of theirs. Bots are
--- left out, but for what they tell of people: servers identify people with programs that look like
--- bots.
+-- A person is a set of visitors that links and roots connect. The row of a person is the fold of the rows of these
+-- visitors. Bots are left out, except for their identify and alias events, because servers identify people with
+-- programs that look like bots.
 --
--- How often and when each visitor was seen. A row lives as long as any event of its visitor.
+-- The number of events of each visitor and the times of the first and the last one. A row lives as long as any event
+-- of its visitor.
 CREATE TABLE IF NOT EXISTS profiles
 (
     environment UInt64 CODEC(LZ4),
@@ -18,9 +19,9 @@ ORDER BY (environment, visitor)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- Who a visitor is and where each visit came from. It is made of the events that began a session as of
--- their arrival, among which is the first one of every session, so few rows pass the view. The job that
--- clears what is left of expired profiles clears these rows, those of traits and of links.
+-- The id of a visitor and the sources of its visits. The rows come from events that began a session when they arrived.
+-- The first event of every session is one of them, so few rows pass the view. The job that clears the remains of
+-- expired profiles also clears these rows and the rows of traits and links.
 CREATE TABLE IF NOT EXISTS arrivals
 (
     environment UInt64 CODEC(LZ4),
@@ -37,15 +38,15 @@ ENGINE = AggregatingMergeTree
 ORDER BY (environment, visitor)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- What is told of visitors. A value that the latest event decides is kept as the greatest of texts
--- that begin with the milliseconds of their event in 14 digits, so the order in which events arrive does
--- not count; of one instant the greater value holds. traits are those of identify as JSON, once those that keep
--- their first value.
+-- The facts that events report about visitors. If the latest event decides a value, the column has the greatest of
+-- texts that begin with the milliseconds of their event in 14 digits. The order in which events arrive thus does not
+-- matter, and the greater value counts for events of the same instant. traits are the traits of identify as JSON, and
+-- once are the traits with their first values.
 CREATE TABLE IF NOT EXISTS traits
 (
     environment UInt64 CODEC(LZ4),
     visitor     UInt64 CODEC(LZ4),
-    -- 1 where the visitor was the distinct id of an identify, signed up, told an e-mail address.
+    -- 1 if the visitor was the distinct id of an identify, signed up, or gave an e-mail address.
     identified  SimpleAggregateFunction(max, UInt8) CODEC(LZ4),
     signed_up   SimpleAggregateFunction(max, UInt8) CODEC(LZ4),
     mailed      SimpleAggregateFunction(max, UInt8) CODEC(LZ4),
@@ -59,8 +60,8 @@ ENGINE = AggregatingMergeTree
 ORDER BY (environment, visitor)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- When an anonymous id was first identified as a known one. A row of an id with itself says that it is
--- known: the distinct id of an identify.
+-- The time at which an anonymous id was first identified as a known id. A row of an id with itself means that the id
+-- is known, as the distinct id of an identify.
 CREATE TABLE IF NOT EXISTS links
 (
     environment UInt64 CODEC(LZ4),
@@ -72,7 +73,7 @@ ENGINE = AggregatingMergeTree
 ORDER BY (environment, anonymous, known)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- Which two visitors are one person, by an alias or by the word of a member: the lesser number first.
+-- Two visitors that are one person, after an alias or a decision of a member. The smaller number comes first.
 CREATE TABLE IF NOT EXISTS aliases
 (
     environment UInt64 CODEC(LZ4),
@@ -84,9 +85,9 @@ ENGINE = AggregatingMergeTree
 ORDER BY (environment, low, high)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- The visitor that stands for all that aliases tie together, directly or by others: the one of the
--- least number. edges is how many aliases were known when it was found. They are never removed, so
--- more of them are a later truth, and as many are the same.
+-- The visitor that represents all visitors that aliases connect, directly or through others. It is the one with the
+-- smallest number. edges is the number of aliases that were known when it was found. Aliases are never removed, so a
+-- row with more edges is newer, and rows with equal edges are the same.
 CREATE TABLE IF NOT EXISTS roots
 (
     environment UInt64 CODEC(LZ4),
@@ -98,8 +99,8 @@ ENGINE = ReplacingMergeTree(edges)
 ORDER BY (environment, visitor)
 SETTINGS non_replicated_deduplication_window = 0, index_granularity = 1024;
 
--- The visitors that reached any goal of their application, as the hourly rules found: nobody goes back
--- when a goal is removed.
+-- The visitors that reached any goal of their application, as the hourly rules found. A visitor stays here after a
+-- goal is removed.
 CREATE TABLE IF NOT EXISTS activations
 (
     environment UInt64 CODEC(LZ4),
@@ -110,8 +111,8 @@ ENGINE = AggregatingMergeTree
 ORDER BY (environment, visitor)
 SETTINGS non_replicated_deduplication_window = 0, index_granularity = 1024;
 
--- What was stored before. The views are made last, so that nothing counts twice where this migration
--- is repeated; while it runs, no other node may store events.
+-- Adds the rows from before this migration. The views are created last, so nothing counts twice if the migration is
+-- repeated. While it runs, no other node may store events.
 TRUNCATE TABLE profiles;
 
 INSERT INTO profiles
@@ -183,7 +184,7 @@ FROM events
 WHERE name = '$alias' AND distinct_id != '' AND anonymous_id != '' AND anonymous_id != distinct_id
 GROUP BY environment, low, high;
 
--- What was stored before, of tables that take no harm from rows that are folded twice.
+-- Adds the rows from before this migration to the other tables. In them, a row may be folded twice without harm.
 INSERT INTO arrivals
 SELECT
     environment,
@@ -244,5 +245,5 @@ WHERE name = '$alias' AND distinct_id != '' AND anonymous_id != '' AND anonymous
 GROUP BY environment, low, high
 SETTINGS max_bytes_before_external_group_by = 500000000;
 
--- Which granules hold events of a visitor, for timelines and for the events of shared visitors.
+-- An index of the granules with events of a visitor, for timelines and for the events of shared visitors.
 ALTER TABLE events ADD INDEX IF NOT EXISTS visitors visitor TYPE bloom_filter(0.01) GRANULARITY 1;

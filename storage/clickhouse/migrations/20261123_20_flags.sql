@@ -1,4 +1,4 @@
--- How often flags served their variants, by day of UTC.
+-- The number of times that flags served their variants, by UTC day.
 CREATE TABLE IF NOT EXISTS flag_counts
 (
     environment UInt64 CODEC(LZ4),
@@ -12,7 +12,7 @@ ORDER BY (environment, flag, variant, day)
 TTL day + INTERVAL 400 DAY
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- When visitors were served a variant for the first time.
+-- The time at which a visitor first got a variant.
 CREATE TABLE IF NOT EXISTS flag_exposures
 (
     environment UInt64 CODEC(LZ4),

@@ -1,6 +1,6 @@
--- What became of the items that environments sent, by the UTC day on which they arrived. The counts of
--- a block come under its token, so they are stored as often as its rows: once. items may be less than
--- 0, where items left one count for another.
+-- The results of the items that environments sent, by the UTC day of their arrival. The counts of a block are inserted
+-- under its token, so they are stored once, like its rows. items may be less than 0 if items moved from one count to
+-- another.
 CREATE TABLE IF NOT EXISTS usage
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -18,8 +18,9 @@ ORDER BY (environment, day, signal, fate, code)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- The tallies that came through the log: groups of counts of items that did not enter it, numbered by
--- their source. A new owner of a partition reads the last numbers back, and knows repetitions by them.
+-- The tallies that passed through the log. A tally is a group of counts of items that are not in the log, with a
+-- number from its source. A new owner of a partition reads the last numbers back and recognises repeated tallies by
+-- them.
 CREATE TABLE IF NOT EXISTS tallies
 (
     source  LowCardinality(String) CODEC(ZSTD(1)),

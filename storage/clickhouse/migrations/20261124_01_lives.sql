@@ -1,6 +1,6 @@
--- An id that sends again after its person was erased is another visitor: its number is combined, by
--- exclusive or, with what the erasure drew. life is that of the visitor, other_life that of the anonymous id
--- beside a distinct one; both are 0 for whoever was never erased.
+-- If an id sends events after its person was erased, it is another visitor. Its number is combined by exclusive or
+-- with a number that the erasure drew. life is this number for the visitor. other_life is the number for the anonymous
+-- id of an event that also has a distinct id. Both are 0 if there was no erasure.
 ALTER TABLE events
     ADD COLUMN IF NOT EXISTS life UInt64 CODEC(ZSTD(1)),
     ADD COLUMN IF NOT EXISTS other_life UInt64 CODEC(ZSTD(1));

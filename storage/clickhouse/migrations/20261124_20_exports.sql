@@ -1,6 +1,6 @@
--- The rows of exports until their files are gone: lines of JSON as callers see them, masked where they see them
--- masked. A file is an export and the number of its run, a partition of its own, so it is removed at once. Pieces
--- that were not noted as whole are not read.
+-- The rows of exports until their files are deleted. They are lines of JSON as callers see them, and masked if callers
+-- see them masked. A file is an export and the number of its run. It has its own partition, so it is removed in one
+-- step. Reads skip pieces that were not recorded as complete.
 CREATE TABLE IF NOT EXISTS export_rows
 (
     file     String CODEC(ZSTD(1)),

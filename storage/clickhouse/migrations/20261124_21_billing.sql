@@ -1,5 +1,5 @@
--- What billing systems said: states of subscriptions, payments, refunds, rates of currencies. Items of one name are one: the
--- one with the highest rank holds. A ledger needs the whole history, so nothing expires.
+-- The items that billing systems sent: states of subscriptions, payments, refunds and currency rates. Of several items
+-- with the same key, the one with the highest rank counts. A ledger needs the whole history, so nothing expires.
 CREATE TABLE IF NOT EXISTS billing
 (
     environment  UInt64 CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- Deliveries of conversions to destinations, as of their latest attempt: a row of a later attempt replaces the
--- one before. payload is what a parked one is replayed from.
+-- Deliveries of conversions to destinations, after their latest attempt. The row of a later attempt replaces the
+-- previous one. payload is the data to replay a parked delivery from.
 CREATE TABLE IF NOT EXISTS deliveries
 (
     app          LowCardinality(String) CODEC(ZSTD(1)),

@@ -1,5 +1,5 @@
--- Recipients of campaigns: the audience as it was when the sending began. Pages that no campaign noted, as after a crash, count
--- nothing; batch tells them apart.
+-- Recipients of campaigns: the audience at the time when the sending began. Pages that no campaign recorded, for
+-- example after a crash, do not count. batch distinguishes them.
 CREATE TABLE IF NOT EXISTS campaign_recipients
 (
     environment UInt64 CODEC(ZSTD(1)),
@@ -18,7 +18,7 @@ ORDER BY (environment, campaign, number)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024;
 
--- What became of the recipients of campaigns.
+-- The outcomes for the recipients of campaigns.
 CREATE TABLE IF NOT EXISTS campaign_outcomes
 (
     environment UInt64 CODEC(ZSTD(1)),

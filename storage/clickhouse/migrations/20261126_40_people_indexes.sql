@@ -1,5 +1,5 @@
--- Which granules hold the anonymous ids of a known one, and the visitors under a root: the visitors of a person are found
--- without reading all links.
+-- Indexes of the granules with the anonymous ids of a known id and with the visitors of a root. Reads find the
+-- visitors of a person without reading all links.
 ALTER TABLE links ADD INDEX IF NOT EXISTS known known TYPE bloom_filter(0.0001) GRANULARITY 1;
 
 ALTER TABLE links MATERIALIZE INDEX known;

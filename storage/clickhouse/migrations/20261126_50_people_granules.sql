@@ -1,6 +1,7 @@
--- Rows of a few visitors are read by key, and a granule is the least that is read: of arrivals, 1,024 rows of states that are slow to decode, of
--- traits as many maps. The tables are made again with small granules, each in one step that may be repeated: what is there is copied, and the
--- copy takes the name. The maps of merged parts are kept by keys in sixteen places, so that a condition on one trait reads a sixteenth of them.
+-- Reads find the rows of a few visitors by key, and they read at least one granule. A granule of arrivals had 1,024
+-- rows of states that are slow to decode, and a granule of traits had 1,024 rows of maps. The tables are created again
+-- with small granules, each in one step that may be repeated. The step copies all rows, and the copy takes the name of
+-- the table. Merged parts store maps in sixteen buckets by key, so a condition on one trait reads a sixteenth of them.
 CREATE OR REPLACE TABLE arrivals
 (
     environment UInt64 CODEC(LZ4),
@@ -35,7 +36,8 @@ SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 128,
     map_serialization_version = 'with_buckets', map_serialization_version_for_zero_level_parts = 'basic', map_buckets_strategy = 'constant', max_buckets_in_map = 16, map_buckets_min_avg_size = 0
 AS SELECT * FROM traits;
 
--- What a node of the version before stored meanwhile, told by the events that were received lately. Rows that are folded twice do no harm.
+-- Adds the rows that a node of the previous version stored in the meantime, from recently received events. A row may
+-- be folded twice without harm.
 INSERT INTO arrivals
 SELECT
     environment,

@@ -1,6 +1,7 @@
--- A block of compressed bytes is the least that is unpacked. By default it has 64 KiB of a column, which is sixty granules of these tables, so a
--- page of people unpacked sixty times what it read. Blocks of 4 KiB end with nearly each granule. Maps of traits are kept in four places instead
--- of sixteen: each place is some files more that a page reads, and a condition on one trait reads a quarter of them.
+-- Reads decompress at least one compressed block. By default, a block has 64 KiB of a column, which is sixty granules
+-- of these tables, so a page of people decompressed sixty times the data that it needed. Blocks of 4 KiB end with
+-- nearly each granule. Maps of traits are stored in four buckets instead of sixteen. Each bucket adds some files to
+-- the reads of a page, and a condition on one trait reads a quarter of the maps.
 ALTER TABLE traits MODIFY SETTING min_compress_block_size = 4096, max_buckets_in_map = 4;
 
 OPTIMIZE TABLE traits FINAL;

@@ -1,9 +1,10 @@
--- People as they were folded at some time, so that lists and counts of many need not fold them. What a node keeps of an environment has a number and is a
--- partition of its own. It is used while parts tell who changed since, for an hour at most. Each column is what the fold of the same
--- facts gives; texts that people told begin with the time of their event in 14 digits. ids are those of all visitors of a person, and words these, the address, the
--- name and the company, with a zero byte between them; done is when the person did what last, in seconds since the epoch; linked are the visitors that are
--- the person's alone, but the one that has the
--- person's number.
+-- People as folded at some time, so lists and counts of many people need not fold them again. The copy of an
+-- environment on a node has a number and its own partition. Reads use it for at most an hour, while the parts of the
+-- tables show which people changed since then. Each column is the result of the fold of the same facts. Texts that
+-- people gave begin with the time of their event in 14 digits. ids has the ids of all visitors of a person. words has
+-- these ids, the address, the name and the company, with a zero byte between them. done has the time at which the
+-- person last did something, in seconds since the epoch. linked has the visitors that belong to this person only,
+-- without the visitor that has the number of the person.
 CREATE TABLE IF NOT EXISTS person_folds
 (
     number       UInt64 CODEC(LZ4),
