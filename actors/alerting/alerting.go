@@ -57,9 +57,9 @@ type alerting struct {
 	silences   map[string]svc.Silence
 	// reported names the issues that each rule has received.
 	reported map[string]reportedIssues
-	// saved is when each state was last stored, checked the time of each monitor's latest check, evaluated
-	// when each counting rule was last evaluated, measured when the session-rate rules were last measured.
-	// They are in memory only.
+	// saved holds the time of each state's last save, and checked the time of each monitor's latest check. evaluated
+	// holds the time of each counting rule's last evaluation. measured is when the session-rate rules were last
+	// measured. They are in memory only.
 	saved     map[string]time.Time
 	checked   map[string]time.Time
 	evaluated map[string]time.Time

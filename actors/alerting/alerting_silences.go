@@ -17,7 +17,7 @@ type putSilence struct {
 	By    svc.LedgerActor  `json:"by"`
 }
 
-// audible returns the events of which a rule's channels are notified now. If a silence covers the beginning of an
+// audible filters the events for which a rule's channels are notified now. If a silence covers the beginning of an
 // incident, the notice is postponed to the end of the silence.
 func (a *alerting) audible(rule string, events []svc.NoticeEvent, now time.Time) []svc.NoticeEvent {
 	state := a.states[rule]

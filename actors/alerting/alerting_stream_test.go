@@ -150,8 +150,8 @@ func (o *office) measurements() int {
 	return asked
 }
 
-// TestTheStreamSaysWhenToStore checks that a rule wants an open block stored only if it would fire with it, and that it
-// fires only once the block is stored.
+// TestTheStreamSaysWhenToStore checks when a rule wants an open block stored: only if the block would make it fire. The
+// rule fires only once the block is stored.
 func TestTheStreamSaysWhenToStore(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()

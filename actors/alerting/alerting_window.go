@@ -36,7 +36,7 @@ type window struct {
 	// that it includes.
 	read  time.Time
 	found map[uint64]bool
-	// due is when the store is read next; again is when it is read once more after that. asked is when the reading
+	// due is when the store is read next; again is when it is read another time after that. asked is when the reading
 	// under way was requested.
 	due, again, asked time.Time
 	// waiting holds the blocks reported since asked.

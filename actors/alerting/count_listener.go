@@ -23,7 +23,7 @@ type counted struct {
 	Slots   svc.AlertSlots   `json:"slots"`
 }
 
-// add adds an observation, or several, unless it lies before the counter's window.
+// add adds an observation, or several, unless it is older than the counter's window.
 func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals svc.MetricTotals) *svc.AlertSlot {
 	if begun.Sub(ts) > counter.Window()+time.Minute {
 		return nil

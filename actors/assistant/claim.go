@@ -10,7 +10,7 @@ import (
 // A turn that answers a question has a reservation, and stores its claim while the first round runs. Until the claim is
 // stored, no part of the answer is shown, no tool runs and nothing is spent.
 
-// errUnclaimed ends a turn whose claim was not stored.
+// errUnclaimed ends a turn if its claim was not stored.
 type errUnclaimed struct{ cause error }
 
 func (e errUnclaimed) Error() string { return "storing the claim of a turn: " + e.cause.Error() }

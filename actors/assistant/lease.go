@@ -41,7 +41,7 @@ func (a *Assistant) renewClaims(ctx context.Context) {
 	}
 }
 
-// due returns the turns whose lease must be renewed, and marks the renewal as started.
+// due returns the turns with a lease that must be renewed, and marks the renewal as started.
 func (a *Assistant) due() (turns []*turn) {
 	now := a.Now()
 	a.mu.Lock()

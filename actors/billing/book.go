@@ -15,7 +15,7 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the billing connectors of the application, and how far the reading of each came
+//	owns       the billing connectors of the application, and the position of each reading
 //	persists   entities billingConnector and billingSync
 //	woken by   calls, and the wake-up sync when the next step of a reading is due
 //	limits     svc.MaxBillingConnectors; one step of each connector at a time
@@ -30,7 +30,7 @@ const (
 	kindSync      = "billingSync"
 )
 
-// wakeAfter is how long after a save the actor is woken if nothing else happens, as after a crash.
+// wakeAfter is the time after a save at which the actor is woken if nothing else happens, as after a crash.
 const wakeAfter = 30 * time.Second
 
 // book is the core.
@@ -44,7 +44,7 @@ type book struct {
 type (
 	putConnector struct {
 		Connector svc.BillingConnector `json:"connector"`
-		// Before is the credential that the caller read; another one in its place is a conflict.
+		// Before is the credential that the caller read; if it has changed since, the call is a conflict.
 		Before []byte `json:"before"`
 		// Reread discards the position of the reading, so that everything is read again.
 		Reread bool `json:"reread"`
@@ -54,7 +54,7 @@ type (
 	}
 	advanceSync struct {
 		ID string `json:"id"`
-		// Step is the one that the actor was at when the step began.
+		// Step is the step of the actor when the reading of Next began.
 		Step uint64          `json:"step"`
 		Next svc.BillingSync `json:"next"`
 	}
@@ -106,7 +106,7 @@ func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.ConnectedBilli
 	return grain.Answer(b.sorted()), nil
 }
 
-// onPut makes a connector, or replaces the one of its id.
+// onPut makes a connector, or replaces the one with its id.
 func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.ConnectedBilling], error) {
 	known, found := b.connectors[m.Connector.ID]
 	switch {
@@ -136,7 +136,7 @@ func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.Connected
 	}, nil
 }
 
-// onDelete removes a connector. What was read stays.
+// onDelete removes a connector. The items that it read stay.
 func (b *book) onDelete(now time.Time, m findConnector) (grain.Outcome[svc.ConnectedBilling], error) {
 	known, found := b.connectors[m.ID]
 	if !found {
@@ -150,8 +150,8 @@ func (b *book) onDelete(now time.Time, m findConnector) (grain.Outcome[svc.Conne
 	}}, nil
 }
 
-// onAdvance keeps how far a reading came. A step that began at another state changes nothing: it was made before, or the
-// connector was changed meanwhile.
+// onAdvance stores the position of a reading. A step that began at another state changes nothing: it was made before,
+// or the connector was changed meanwhile.
 func (b *book) onAdvance(now time.Time, m advanceSync) (grain.Outcome[grain.None], error) {
 	if _, found := b.connectors[m.ID]; !found || b.syncs[m.ID].Step != m.Step {
 		return grain.Outcome[grain.None]{}, nil
@@ -162,16 +162,17 @@ func (b *book) onAdvance(now time.Time, m advanceSync) (grain.Outcome[grain.None
 	}}, nil
 }
 
-// onWake puts the wake-up off; the shell makes the steps that are due. A wake-up is stored with an entity, whose version it has.
+// onWake postpones the wake-up; the shell makes the steps that are due. A wake-up is stored with an entity and has its
+// version.
 func (b *book) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	due := b.due()
 	if len(due) == 0 {
-		return grain.Outcome[grain.None]{}, nil // the change that left none to be read has removed the wake-up
+		return grain.Outcome[grain.None]{}, nil // the change that left no connector to read has removed the wake-up
 	}
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindSync, due[0].ID, due[0].Sync)}, Wakeups: b.wakeups(now), After: b.changed}}, nil
 }
 
-// due returns the connectors that are read, by when their next step is due.
+// due returns the connectors that are read, ordered by the time of their next step.
 func (b *book) due() []svc.ConnectedBilling {
 	all := slices.DeleteFunc(b.sorted(), func(c svc.ConnectedBilling) bool { return !c.Reads() })
 	slices.SortStableFunc(all, func(x, y svc.ConnectedBilling) int {
@@ -180,7 +181,8 @@ func (b *book) due() []svc.ConnectedBilling {
 	return all
 }
 
-// wakeups has the actor woken when the next step is due. One that is due now is made at once; the wake-up repeats it after a crash.
+// wakeups returns the wake-up at the time of the next step. A step that is due now is made at once; the wake-up repeats
+// it after a crash.
 func (b *book) wakeups(now time.Time) []svc.Wakeup {
 	wakeup := svc.Wakeup{Kind: kindBook, Identity: b.identity, Name: "sync"}
 	for _, c := range b.due() {

@@ -25,7 +25,7 @@ type Connectors struct {
 	Random grain.Random
 	Sealer Sealer
 	Now    func() time.Time
-	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	// Sync publishes a change on this node before it is answered; nil if there are no other nodes.
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
@@ -34,8 +34,8 @@ func (c *Connectors) List(ctx context.Context, ref svc.AppRef) ([]svc.ConnectedB
 	return bookList.Ask(ctx, c.Actors, ref.String(), grain.None{})
 }
 
-// Put makes the connector of an id, or replaces it; secrets that are empty stay as they are. It fails with invalid_request as
-// svc.BillingSpec.Validate and CheckBillingSecrets do, and with conflict where there are too many.
+// Put makes the connector with an id, or replaces it; empty secrets stay as they are. It fails with invalid_request as
+// svc.BillingSpec.Validate and CheckBillingSecrets do, and with conflict if there are too many.
 func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, spec svc.BillingSpec, apiKey, signing svc.Secret) (svc.ConnectedBilling, error) {
 	problems := append(spec.Validate(app.Environments), spec.CheckBillingSecrets(apiKey, signing)...)
 	all, err := c.List(ctx, app.Ref())
@@ -68,7 +68,7 @@ func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, s
 	return put, c.synced(ctx, app.Ref(), err)
 }
 
-// seal gives a connector the credential of the present one with what is new of it.
+// seal gives a connector the credential of the current one, with the new secrets in it.
 func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing svc.Secret) error {
 	if made.Provider != svc.BillingStripe {
 		return nil
@@ -82,7 +82,7 @@ func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing s
 		return svc.Invalid(svc.FieldError{Field: "apiKey", Code: "required", Message: "A connector of Stripe needs a key; a restricted one that only reads is best."})
 	}
 	if problems := made.CheckBillingSecrets(next.APIKey, ""); len(problems) > 0 {
-		return svc.Invalid(problems...) // the environment is another one now
+		return svc.Invalid(problems...) // the environment has changed, and the key does not fit the new one
 	}
 	clear, err := json.Marshal(next)
 	if err != nil {
@@ -93,14 +93,14 @@ func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing s
 	return nil
 }
 
-// Delete removes a connector and returns what it was. It fails with not_found where there is none.
+// Delete removes a connector and returns its last state. It fails with not_found if there is no such connector.
 func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef, id string) (svc.ConnectedBilling, error) {
 	deleted, err := bookDelete.Ask(ctx, c.Actors, ref.String(), findConnector{ID: id})
 	return deleted, c.synced(ctx, ref, err)
 }
 
 // Hooked returns the connector that the address of a webhook names, its application, and its credential. It fails with
-// not_found where there is none, or it is switched off.
+// not_found if there is no such connector, or if it is disabled.
 func (c *Connectors) Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc.BillingCredential, error) {
 	ref, connector := c.Index.hooked(hook)
 	if connector == nil || !connector.Reads() {
@@ -110,7 +110,8 @@ func (c *Connectors) Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc
 	return ref, connector, credential, err
 }
 
-// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its way.
+// synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
+// on its way.
 func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
 	if err != nil || c.Sync == nil {
 		return err

@@ -1,7 +1,8 @@
-// Package billing reads billing systems: each application has one actor, which owns its billing connectors and how far the
-// reading of each provider came.
+// Package billing reads billing systems: each application has one actor, which owns its billing connectors and the
+// position of each provider's reading.
 //
-// A reading goes in steps. A step asks the provider for one page, hands the items to the log, and only then has the actor keep
-// the position after them: a crash in between repeats the step, and its items have the same ids. Steps run on goroutines beside
-// the mailbox, and wake-ups have the actor make the next one. Nothing of it is on the way from the log to the store.
+// A reading consists of steps. A step asks the provider for one page, passes the items to the log, and only then stores
+// the position after them in the actor. A crash in between repeats the step, and its items have the same ids. Steps run
+// on goroutines outside the mailbox, and wake-ups make the actor start the next one. None of this is on the path from
+// the log to the store.
 package billing

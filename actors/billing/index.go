@@ -7,7 +7,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Index is this node's snapshot of all billing connectors and of how far their readings came.
+// Index is this node's snapshot of all billing connectors and of the positions of their readings.
 type Index struct {
 	mu    sync.RWMutex
 	apps  map[string]indexed   // by application
@@ -23,7 +23,7 @@ type indexed struct {
 // NewIndex returns an empty snapshot.
 func NewIndex() *Index { return &Index{apps: map[string]indexed{}, hooks: map[string][2]string{}} }
 
-// Publish replaces the connectors of an application, unless a later version of them is known.
+// Publish replaces the connectors of an application, unless a later version is known.
 func (x *Index) Publish(version svc.Version, app string, all []svc.ConnectedBilling) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -40,10 +40,11 @@ func (x *Index) Publish(version svc.Version, app string, all []svc.ConnectedBill
 	x.apps[app] = indexed{version, all}
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (x *Index) EntityKinds() []string { return []string{kindConnector, kindSync} }
 
-// PublishEntities publishes the connectors among the entities of one owner. One that cannot be decoded is left out.
+// PublishEntities publishes the connectors among the entities of one owner. A connector that cannot be decoded is
+// skipped.
 func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	app, version, connectors, ours := grain.DecodeOwned[svc.BillingConnector](entities, kindBook, kindConnector, skipped)
 	if !ours {
@@ -65,7 +66,7 @@ func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	x.Publish(version, app, all)
 }
 
-// Connected returns the connectors of an environment. The answer is not to be changed.
+// Connected returns the connectors of an environment. The result must not be changed.
 func (x *Index) Connected(ref svc.AppRef, environment uint64) (of []svc.ConnectedBilling) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -77,7 +78,7 @@ func (x *Index) Connected(ref svc.AppRef, environment uint64) (of []svc.Connecte
 	return of
 }
 
-// hooked returns the connector that the address of a webhook names, and its application; nil where there is none.
+// hooked returns the connector that the address of a webhook names, and its application, or nil.
 func (x *Index) hooked(hook string) (ref svc.AppRef, connector *svc.BillingConnector) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

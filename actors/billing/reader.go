@@ -18,19 +18,20 @@ import (
 
 // Provider reads a billing system.
 type Provider interface {
-	// Step reads what follows a position; an empty one is the beginning. A failure is a *svc.BillingProblemError.
+	// Step reads the items after a position; an empty one is the beginning. A failure is a *svc.BillingProblemError.
 	Step(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, position json.RawMessage) (svc.BillingStep, error)
 }
 
-// Log takes billing items.
+// Log accepts billing items.
 type Log interface {
-	// AppendBilling returns once the log has acknowledged the items. To repeat it does no harm: ledgers count each id once.
+	// AppendBilling returns once the log has acknowledged the items. Repeating it is harmless: ledgers count each id
+	// once.
 	AppendBilling(ctx context.Context, items []svc.BillingRow) error
 }
 
 // Opener decrypts credentials.
 type Opener interface {
-	// Open fails for a text that was not sealed under the name.
+	// Open fails if the text was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
@@ -41,31 +42,31 @@ type Ports struct {
 	Provider Provider
 	Log      Log
 	Opener   Opener
-	// Allowed reports whether an application has the module revenue; without it nobody is asked anything.
+	// Allowed reports whether an application has the module revenue; without it no provider is called.
 	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
-	// Slots bounds the steps of all readers of the node that are made at a time.
+	// Slots bounds the concurrent steps of all readers of the node.
 	Slots  chan struct{}
 	Logger *slog.Logger
 }
 
-// Slots is how many steps a node makes at a time.
+// Slots is the number of concurrent steps of a node.
 const Slots = 16
 
 // stepTime bounds one step.
 const stepTime = 2 * time.Minute
 
-// reader is the shell of a book: a grain that also reads, on goroutines beside its mailbox.
+// reader is the shell of a book: a grain that also reads, on goroutines outside its mailbox.
 type reader struct {
 	*grain.Grain
 	core  *book
 	node  *grain.Node
 	ports *Ports
-	// reading holds the connectors of which a step is under way.
+	// reading holds the connectors with a step under way.
 	reading map[string]bool
 	stopped bool
 }
 
-// stepEnded tells that a step of a connector has ended.
+// stepEnded reports that a step of a connector has ended.
 type stepEnded struct{ id string }
 
 // Kinds returns the kinds of this package for the actors of a node.
@@ -97,7 +98,7 @@ func (r *reader) Receive(c actor.Context) {
 	r.pump(c)
 }
 
-// pump begins the steps that are due, one of each connector. What the node has no slot for waits for the wake-up.
+// pump begins the steps that are due, one of each connector. Steps for which the node has no slot wait for the wake-up.
 func (r *reader) pump(c actor.Context) {
 	if r.stopped || !r.Loaded() {
 		return
@@ -127,7 +128,8 @@ func (r *reader) pump(c actor.Context) {
 	}
 }
 
-// step makes one step and has the actor keep how it ended. A step of which the actor does not hear is repeated after the wake-up.
+// step makes one step and stores the result in the actor. A step with a result that does not reach the actor is
+// repeated after the wake-up.
 func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
 	reading, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
@@ -150,11 +152,11 @@ func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
 	}
 }
 
-// readOrRest makes one step where the application has the module.
+// readOrRest makes one step if the application has the module.
 func (r *reader) readOrRest(ctx context.Context, connected *svc.ConnectedBilling) (svc.BillingSync, error) {
 	allowed, err := r.ports.Allowed(ctx, refOf(r.Identity()))
 	switch {
-	case err != nil: // this service is away, as where the log is
+	case err != nil: // this service is away, as if the log were away
 		return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingLogAway}
 	case !allowed:
 		return connected.Sync.Rest(r.node.Now()), nil
@@ -186,7 +188,7 @@ func (r *reader) read(ctx context.Context, connected *svc.ConnectedBilling) (svc
 	return connected.Sync.Advance(&step, r.node.Now()), nil
 }
 
-// credentialOf opens the credential of a connector; one without any has the empty one.
+// credentialOf opens the credential of a connector; it is empty if the connector has none.
 func credentialOf(opener Opener, connector *svc.BillingConnector) (credential svc.BillingCredential, err error) {
 	if len(connector.Sealed) == 0 {
 		return credential, nil

@@ -20,7 +20,7 @@ import (
 
 var web = svc.AppRef{Org: "acme", App: "web"}
 
-// desk is a node with a scripted provider, a log and a vault that hides nothing.
+// desk is a node with a scripted provider, a log and a vault that does not encrypt.
 type desk struct {
 	*actorstest.Host
 	store      *actorstest.Store
@@ -28,12 +28,12 @@ type desk struct {
 	connectors *Connectors
 
 	mu     sync.Mutex
-	steps  []string // the positions that steps began at; guarded by mu
+	steps  []string // the positions at which steps began; guarded by mu
 	items  []string
 	answer func(step int, position string) (svc.BillingStep, error)
 	lost   int   // how many times the log fails
 	off    bool  // whether the application has switched the module off
-	away   error // why nobody knows
+	away   error // the error of the check, if it fails
 }
 
 func (d *desk) Step(_ context.Context, _ *svc.BillingConnector, key svc.Secret, position json.RawMessage) (svc.BillingStep, error) {
@@ -68,14 +68,14 @@ func (d *desk) allowed(_ context.Context, ref svc.AppRef) (bool, error) {
 	return ref == web && !d.off, d.away
 }
 
-// set changes what the desk does.
+// set changes the behaviour of the desk.
 func (d *desk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
 }
 
-// wake does what the sweeper does at the time of the wake-up.
+// wake does the same as the sweeper at the time of the wake-up.
 func (d *desk) wake(t *testing.T) {
 	t.Helper()
 	if _, err := grain.Declare[string, grain.None](kindBook, "wake").Ask(t.Context(), d.ports.Actors, web.String(), "sync"); err != nil {
@@ -84,7 +84,7 @@ func (d *desk) wake(t *testing.T) {
 	synctest.Wait()
 }
 
-// state returns the connector as this node knows it.
+// state returns the connector in this node's index.
 func (d *desk) state() svc.ConnectedBilling {
 	all := d.ports.Index.Connected(web, 7)
 	if len(all) == 0 {
@@ -118,7 +118,7 @@ func play(t *testing.T, test func(t *testing.T, d *desk)) {
 		d.Stop()
 		cancel()
 		<-ended
-		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		time.Sleep(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
@@ -135,7 +135,8 @@ func pages(_ int, position string) (svc.BillingStep, error) {
 	return step, nil
 }
 
-// TestAReadingGoesOn has steps fail, the log be away and the actor end between them: nothing is missing, and pauses are kept.
+// TestAReadingGoesOn lets steps fail, the log be away and the actor end between steps. Nothing is missing, and the
+// pauses are respected.
 func TestAReadingGoesOn(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		d.answer = func(step int, position string) (svc.BillingStep, error) {
@@ -180,7 +181,7 @@ func TestAReadingGoesOn(t *testing.T) {
 	})
 }
 
-// TestChangesBetweenSteps has a connector changed while a step is under way: the step's end changes nothing.
+// TestChangesBetweenSteps changes a connector while a step is under way: the step's end changes nothing.
 func TestChangesBetweenSteps(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		held := make(chan struct{})
@@ -224,8 +225,8 @@ func TestChangesBetweenSteps(t *testing.T) {
 	})
 }
 
-// TestAModuleThatIsOffRests has the module switched off for two hours, in the middle of a failure: nobody is asked anything, and within a minute
-// after it is on again the reading goes on from where it was.
+// TestAModuleThatIsOffRests switches the module off for two hours, in the middle of a failure. No provider is called,
+// and within a minute after the module is on again, the reading continues at its position.
 func TestAModuleThatIsOffRests(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		d.answer = pages
@@ -275,7 +276,7 @@ func TestAModuleThatIsOffRests(t *testing.T) {
 	})
 }
 
-// TestConnectorsThatAreRefused puts connectors that cannot be.
+// TestConnectorsThatAreRefused puts invalid connectors.
 func TestConnectorsThatAreRefused(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		d.answer = pages

@@ -43,7 +43,7 @@ type (
 	sealEntries struct {
 		// Left is ordered by the offsets of each partition.
 		Left []svc.LeftEntry `json:"left"`
-		// Unknown says that no entry of the ledger has the id of any of these.
+		// Unknown says that the ledger has no entry with an id of Left.
 		Unknown bool `json:"unknown"`
 	}
 	sealedEntries struct {

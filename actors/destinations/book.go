@@ -40,13 +40,13 @@ type (
 	changeDestination struct {
 		ID    string               `json:"id"`
 		Patch svc.DestinationPatch `json:"patch"`
-		// Environments are those of the application. A node of an earlier version leaves their numbers out.
+		// Environments are the environments of the application. A node of an earlier version leaves out their numbers.
 		Environments []svc.Environment `json:"environments"`
 	}
 	sealDestination struct {
 		ID     string `json:"id"`
 		Sealed []byte `json:"sealed"`
-		// Before is the credential that the caller read; any other one in its place is a conflict.
+		// Before is the credential that the caller read; if it has changed since, the call is a conflict.
 		Before []byte `json:"before"`
 	}
 )
@@ -148,7 +148,7 @@ func (b *book) onDelete(_ time.Time, m findDestination) (grain.Outcome[grain.Non
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindDestination, m.ID)}, After: b.changed}}, nil
 }
 
-// put keeps a destination, and publishes all once that is durable.
+// put stores a destination, and publishes all destinations once that is durable.
 func (b *book) put(d svc.Destination) grain.Outcome[svc.Destination] {
 	b.destinations[d.ID] = d
 	return grain.Outcome[svc.Destination]{Answer: d, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindDestination, d.ID, d)}, After: b.changed}}

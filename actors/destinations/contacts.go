@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	// contactsAtOnce is how many people one question to the store asks about: those of the attempt, and those of
-	// deliveries that are due next. The conversions of a block may be of many people, and a block is seconds long.
+	// contactsAtOnce bounds the people of one query to the store: the people of the attempt, and of deliveries that are
+	// due next. The conversions of a block may belong to many people, and a block is seconds long.
 	contactsAtOnce = 2048
 	// contactsFresh is how long an answer is used.
 	contactsFresh = 2 * time.Second
-	// contactsGather is how long a question waits for the people of other deliveries. The conversions of one block come in
-	// parts within this time, and most of what a question costs does not depend on how many it is about.
+	// contactsGather is how long a query waits for the people of other deliveries. The conversions of one block arrive
+	// in parts within this time, and most of the cost of a query does not depend on the number of people.
 	contactsGather = 50 * time.Millisecond
 )
 
 // visitorKey is a visitor of an environment.
 type visitorKey struct{ environment, visitor uint64 }
 
-// contacts are how the people of the deliveries of one destination are reached, asked for ahead. It may be used from
-// any number of goroutines.
+// contacts finds the contact data for the deliveries of one destination, ahead of the attempts. It may be used
+// concurrently.
 type contacts struct {
 	mu sync.Mutex
-	// asked is the question that a visitor is in. Guarded by mu.
+	// asked is the query that covers a visitor. Guarded by mu.
 	asked map[visitorKey]*question
-	// gathering is the question that others may join; nil for none. Guarded by mu.
+	// gathering is the query that further visitors may join, or nil. Guarded by mu.
 	gathering *question
 }
 
-// question is one question to the store; found and err are set once done is closed.
+// question is one query to the store; found and err are set once done is closed.
 type question struct {
 	at time.Time
-	// keys are the visitors that it is about. Guarded by the mutex of the contacts while it gathers.
+	// keys are the visitors of the query. Guarded by the mutex of the contacts while it gathers.
 	keys  []visitorKey
 	done  chan struct{}
 	found map[visitorKey]svc.Contacts
 	err   error
 }
 
-// useful reports whether a question answers for attempts that begin at an instant.
+// useful reports whether a query answers for attempts that begin at an instant.
 func (q *question) useful(now time.Time) bool {
 	if q == nil || now.Sub(q.at) >= contactsFresh {
 		return false
@@ -56,8 +56,8 @@ func (q *question) useful(now time.Time) bool {
 	}
 }
 
-// plan returns the questions that answer for some visitors. Who is in none joins the one that gathers, together with those
-// ahead; ask is called with a new one where none does.
+// plan returns the queries that cover some visitors. Visitors that are in no query join the gathering one, together
+// with the visitors in ahead. If no query gathers, plan calls ask with a new one.
 func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*question)) []*question {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +91,7 @@ func (k *contacts) plan(now time.Time, needed, ahead []visitorKey, ask func(*que
 	return answers
 }
 
-// gather waits until a question is to be asked, and returns whom it is about.
+// gather waits until a query is to be sent, and returns its visitors.
 func (k *contacts) gather(ctx context.Context, q *question) []visitorKey {
 	timer := time.NewTimer(contactsGather)
 	defer timer.Stop()
@@ -107,7 +107,7 @@ func (k *contacts) gather(ctx context.Context, q *question) []visitorKey {
 	return q.keys
 }
 
-// forget drops what is no longer useful; the caller holds the lock.
+// forget drops queries that are no longer useful; the caller holds the lock.
 func (k *contacts) forget(now time.Time) {
 	if k.asked == nil {
 		k.asked = map[visitorKey]*question{}
@@ -122,8 +122,8 @@ func (k *contacts) forget(now time.Time) {
 // visitorOf returns the visitor of a conversion.
 func visitorOf(c *svc.Conversion) visitorKey { return visitorKey{c.EnvironmentNumber, c.Visitor} }
 
-// ask plans the look-up of the people of some deliveries, and of those that are due next. It returns nothing where the
-// destination is sent nothing of people.
+// ask plans the look-up of the people of some deliveries, and of deliveries that are due next. It returns nil if the
+// destination receives no data of people.
 func (d *dispatcher) ask(definition *svc.Destination, items []*entry, now time.Time) []*question {
 	if definition.Config.PersonFields == svc.PersonNone || definition.Kind == svc.DestinationSlack {
 		return nil
@@ -143,7 +143,7 @@ func (d *dispatcher) ask(definition *svc.Destination, items []*entry, now time.T
 	})
 }
 
-// answer asks the store, once for each environment.
+// answer queries the store, once for each environment.
 func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 	defer close(q.done)
 	ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
@@ -165,7 +165,7 @@ func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 	}
 }
 
-// contact adds what questions found of the persons whose the events are.
+// contact adds the results of queries to the events of the persons.
 func contact(ctx context.Context, questions []*question, send []svc.DispatchItem) error {
 	for _, q := range questions {
 		select {

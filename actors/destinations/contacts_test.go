@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// asked collects the questions of contacts.
+// asked collects the queries of contacts.
 type asked struct {
 	contacts
 	questions []*question
@@ -19,7 +19,7 @@ func (a *asked) planAt(now time.Time, needed, ahead []visitorKey) []*question {
 	return a.plan(now, needed, ahead, func(q *question) { a.questions = append(a.questions, q) })
 }
 
-// keysOf returns so many visitors of an environment, from a number on.
+// keysOf returns a number of visitors of an environment, from a number on.
 func keysOf(from, count int) (keys []visitorKey) {
 	for n := range count {
 		keys = append(keys, visitorKey{environment: 1, visitor: uint64(from + n)})
@@ -27,8 +27,8 @@ func keysOf(from, count int) (keys []visitorKey) {
 	return keys
 }
 
-// TestAQuestionGathersWhoIsAskedAboutMeanwhile has two attempts ask one after the other: the second joins the question of the
-// first until that goes to the store, and whoever is in it already is not asked about again.
+// TestAQuestionGathersWhoIsAskedAboutMeanwhile makes two attempts ask one after the other. The second joins the query
+// of the first until that goes to the store, and visitors that are already in it are not queried again.
 func TestAQuestionGathersWhoIsAskedAboutMeanwhile(t *testing.T) {
 	t.Parallel()
 	var a asked
@@ -50,8 +50,8 @@ func TestAQuestionGathersWhoIsAskedAboutMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsBounded holds a question to its number of people: what exceeds it is in the next one, and who is ahead waits
-// for a later one.
+// TestAQuestionIsBounded checks the limit of people per query. Needed people beyond it are in the next query, and
+// people ahead wait for a later one.
 func TestAQuestionIsBounded(t *testing.T) {
 	t.Parallel()
 	var a asked
@@ -68,7 +68,7 @@ func TestAQuestionIsBounded(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsUsedWhileItIsFresh asks about one person again and again: an answer is used for its time, one that failed is not.
+// TestAnAnswerIsUsedWhileItIsFresh queries one person repeatedly: an answer is used for its time, a failed one is not.
 func TestAnAnswerIsUsedWhileItIsFresh(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1.78e12)
@@ -95,7 +95,7 @@ func TestAnAnswerIsUsedWhileItIsFresh(t *testing.T) {
 	}
 }
 
-// TestAQuestionWaitsItsTimeOrUntilItsNodeEnds measures how long a question gathers, in virtual time.
+// TestAQuestionWaitsItsTimeOrUntilItsNodeEnds measures how long a query gathers, in virtual time.
 func TestAQuestionWaitsItsTimeOrUntilItsNodeEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

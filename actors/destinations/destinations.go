@@ -22,8 +22,8 @@ type Sealer interface {
 
 // TargetChecker checks addresses that this service is asked to call.
 type TargetChecker interface {
-	// CheckTarget returns why a URL must not be called, also where its name stands for an address that is not
-	// public; nil where it may.
+	// CheckTarget returns the reason for not calling a URL, or nil. It also refuses a name that resolves to an address
+	// that is not public.
 	CheckTarget(ctx context.Context, url string) *svc.FieldError
 }
 
@@ -32,8 +32,8 @@ type DispatchLog interface {
 	Log
 	// Dispatches returns a page of the deliveries of a destination, the newest first.
 	Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error)
-	// Parked returns the conversions of parked deliveries, of one where an id is given, the oldest first, from a
-	// place on.
+	// Parked returns the conversions of parked deliveries, the oldest first, from a position on. If an id is given, it
+	// returns only that delivery.
 	Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error)
 }
 
@@ -41,22 +41,23 @@ type DispatchLog interface {
 type Destinations struct {
 	Actors grain.Caller
 	Random grain.Random
-	// Allowed are the addresses that a webhook may lead to, Targets checks what a URL's name stands for.
+	// Allowed holds the addresses to which a webhook may lead. Targets checks the addresses that a URL's name resolves
+	// to.
 	Allowed svc.Targets
 	Targets TargetChecker
 	Sealer  Sealer
 	Sender  Sender
 	Log     DispatchLog
 	Now     func() time.Time
-	// Sync makes a change known to this node before it is answered; nil where there are no other nodes.
+	// Sync publishes a change on this node before it is answered; nil if there are no other nodes.
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
 // stateTime bounds how long a list waits for the state of a queue.
 const stateTime = 2 * time.Second
 
-// List returns the destinations of an application by id, with how they fare. The state of a queue that does not
-// answer in time is the zero one.
+// List returns the destinations of an application by id, with their states. If a queue does not answer in time, its
+// state is the zero one.
 func (d *Destinations) List(ctx context.Context, ref svc.AppRef) ([]svc.Destination, []svc.DestinationState, error) {
 	all, err := bookList.Ask(ctx, d.Actors, ref.String(), grain.None{})
 	if err != nil {
@@ -101,8 +102,8 @@ func (d *Destinations) check(ctx context.Context, spec *svc.DestinationSpec, app
 	return nil
 }
 
-// Create makes a destination. A webhook gets the secret that it is given, else a new one, which is returned
-// this once. It fails with invalid_request as svc.DestinationSpec.Validate does.
+// Create makes a destination. A webhook gets the secret that it is given, else a new one, which is returned only this
+// time. It fails with invalid_request as svc.DestinationSpec.Validate does.
 func (d *Destinations) Create(ctx context.Context, app *svc.Application, spec svc.DestinationSpec, secret svc.Secret) (made svc.Destination, shown svc.Secret, err error) {
 	spec.Normalize()
 	if err := d.check(ctx, &spec, app); err != nil {
@@ -141,7 +142,7 @@ func (d *Destinations) seal(id string, credential svc.DestinationCredential) ([]
 	return d.Sealer.Seal(id, clear), nil
 }
 
-// checkCredential refuses what cannot be a credential of a kind. What is refused is not quoted.
+// checkCredential refuses a text that cannot be a credential of a kind. The error does not quote the text.
 func (d *Destinations) checkCredential(ctx context.Context, kind svc.DestinationKind, secret svc.Secret) error {
 	problem := svc.CheckCredential(kind, secret)
 	if problem == nil && kind == svc.DestinationSlack {
@@ -155,8 +156,8 @@ func (d *Destinations) checkCredential(ctx context.Context, kind svc.Destination
 	return nil
 }
 
-// Update changes a destination. It fails with not_found where there is none, and with invalid_request as Create
-// does.
+// Update changes a destination. It fails with not_found if there is no such destination, and with invalid_request as
+// Create does.
 func (d *Destinations) Update(ctx context.Context, app *svc.Application, id string, patch svc.DestinationPatch) (svc.Destination, error) {
 	present, err := d.find(ctx, app.Ref(), id)
 	if err != nil {
@@ -171,7 +172,7 @@ func (d *Destinations) Update(ctx context.Context, app *svc.Application, id stri
 	return changed, d.synced(ctx, app.Ref(), err)
 }
 
-// Delete removes a destination and what waits for it.
+// Delete removes a destination and its waiting deliveries.
 func (d *Destinations) Delete(ctx context.Context, ref svc.AppRef, id string) error {
 	if _, err := bookDelete.Ask(ctx, d.Actors, ref.String(), findDestination{ID: id}); err != nil {
 		return err
@@ -179,12 +180,12 @@ func (d *Destinations) Delete(ctx context.Context, ref svc.AppRef, id string) er
 	if err := d.synced(ctx, ref, nil); err != nil {
 		return err
 	}
-	_, _ = queueDiscard.Ask(context.WithoutCancel(ctx), d.Actors, queueIdentity(ref, id), grain.None{}) // its dispatcher does it in the end
+	_, _ = queueDiscard.Ask(context.WithoutCancel(ctx), d.Actors, queueIdentity(ref, id), grain.None{}) // otherwise its dispatcher does it later
 	return nil
 }
 
-// SetCredential replaces the credential of a destination. A webhook's former secret signs beside the new one for
-// svc.SecretRotation; one that is empty is made here and returned this once.
+// SetCredential replaces the credential of a destination. A webhook's previous secret signs along with the new one for
+// svc.SecretRotation. If the new secret is empty, one is made here and returned only this time.
 func (d *Destinations) SetCredential(ctx context.Context, ref svc.AppRef, id string, secret svc.Secret) (changed svc.Destination, shown svc.Secret, err error) {
 	present, err := d.find(ctx, ref, id)
 	if err != nil {
@@ -213,8 +214,8 @@ func (d *Destinations) SetCredential(ctx context.Context, ref svc.AppRef, id str
 	return changed, shown, d.synced(ctx, ref, err)
 }
 
-// Test sends a made-up conversion to a destination, enabled or not, and returns why it was not taken, "" where
-// it was, and the id of the delivery in the log.
+// Test sends an invented conversion to a destination, enabled or not. It returns the reason if the conversion was not
+// taken, otherwise "", and the id of the delivery in the log.
 func (d *Destinations) Test(ctx context.Context, ref svc.AppRef, id string) (problem, delivery string, err error) {
 	destination, err := d.find(ctx, ref, id)
 	if err != nil {
@@ -236,18 +237,18 @@ func (d *Destinations) Test(ctx context.Context, ref svc.AppRef, id string) (pro
 	return outcome.Error, item.ID, d.Log.Append(ctx, []svc.Dispatch{record})
 }
 
-// replayAtOnce is how many parked deliveries are handed to the queue at a time, maxReplay how many one call
-// replays: what is left can be replayed by another one.
+// replayAtOnce is the number of parked deliveries that are passed to the queue at a time. maxReplay bounds the
+// deliveries that one call replays: another call can replay the rest.
 const (
 	replayAtOnce = 128
 	maxReplay    = maxQueued / 2
-	// busyTime bounds the wait for outcomes that are being recorded, busyPause is that between two looks.
+	// busyTime bounds the wait for outcomes that are being recorded; busyPause is the pause between two checks.
 	busyTime  = 5 * time.Second
 	busyPause = 20 * time.Millisecond
 )
 
-// Replay queues parked deliveries again under their ids, the oldest first: one where an id is given, else all. It
-// returns how many, and whether more are parked; it fails with not_found where the delivery is not parked.
+// Replay queues parked deliveries again under their ids, the oldest first: one if an id is given, else all. It returns
+// their number, and whether more are parked. It fails with not_found if the delivery is not parked.
 func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery string) (replayed int, more bool, err error) {
 	if _, err := d.find(ctx, ref, id); err != nil {
 		return 0, false, err
@@ -264,8 +265,9 @@ func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery 
 		m := offer{}
 		for i := range parked {
 			m.Items = append(m.Items, *parked[i].Conversion)
-			// A replay is no attempt. Its record replaces that of the attempt before it, and is replaced by that of the next one, which may
-			// end within the same millisecond, before this record is stored.
+			// A replay is not an attempt. Its record replaces the record of the previous attempt. The record of the
+			// next attempt replaces it in turn. That attempt may end within the same millisecond, before this record is
+			// stored.
 			parked[i].At = parked[i].At.Add(time.Millisecond)
 			parked[i].Status, parked[i].NextAt, parked[i].Error = svc.DispatchRetrying, d.Now(), ""
 		}
@@ -288,8 +290,9 @@ func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery 
 	return replayed, replayed >= maxReplay, nil
 }
 
-// requeue hands a queue parked deliveries. The log says that a delivery is parked a moment before its queue knows, so it waits for those
-// of which the queue does not know yet; a queue that dropped them afterwards would have lost the replay.
+// requeue passes parked deliveries to a queue. The log shows a delivery as parked a moment before its queue knows it.
+// So requeue waits for the deliveries that the queue does not know as parked yet: a queue that dropped them afterwards
+// would have lost the replay.
 func (d *Destinations) requeue(ctx context.Context, identity string, m offer) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
@@ -307,7 +310,8 @@ func (d *Destinations) requeue(ctx context.Context, identity string, m offer) er
 	}
 }
 
-// Deliveries returns a page of the delivery log of a destination. It fails with not_found where there is none.
+// Deliveries returns a page of the delivery log of a destination. It fails with not_found if there is no such
+// destination.
 func (d *Destinations) Deliveries(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
 	if _, err := d.find(ctx, q.App, q.DestinationID); err != nil {
 		return nil, err
@@ -315,8 +319,8 @@ func (d *Destinations) Deliveries(ctx context.Context, q svc.DispatchQuery) ([]s
 	return d.Log.Dispatches(ctx, q)
 }
 
-// synced is the answer to a change, once this node's index has it. A change that is not here in time is on its
-// way.
+// synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
+// on its way.
 func (d *Destinations) synced(ctx context.Context, ref svc.AppRef, err error) error {
 	if err != nil || d.Sync == nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"svc/actors/grain"
 )
 
-// Index is this node's snapshot of all destinations: by application for those that send, by environment and
-// event for the listener. It is read without a lock.
+// Index is this node's snapshot of all destinations: by application for the dispatchers, by environment and event for
+// the listener. It is read without a lock.
 type Index struct {
 	environments sync.Map // the number of an environment → *forwards
 	known        sync.Map // an application → *indexed
@@ -26,7 +26,7 @@ type indexed struct {
 	environments []uint64
 }
 
-// forwards are the destinations of one environment by the event that they are sent. It never changes.
+// forwards are the destinations of one environment by event name. It never changes.
 type forwards struct {
 	app     svc.AppRef
 	byEvent map[string][]forward
@@ -42,7 +42,7 @@ type forward struct {
 // NewIndex returns an empty snapshot.
 func NewIndex() *Index { return &Index{} }
 
-// find returns what an environment forwards, nil where that is nothing.
+// find returns the forwards of an environment, or nil.
 func (x *Index) find(environment uint64) *forwards {
 	if x.count.Load() == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (x *Index) find(environment uint64) *forwards {
 	return out
 }
 
-// Destination returns a destination of an application, nil where this node knows none of the id.
+// Destination returns a destination of an application, or nil if this node does not know the id.
 func (x *Index) Destination(ref svc.AppRef, id string) *svc.Destination {
 	found, _ := x.known.Load(ref)
 	if app, ok := found.(*indexed); ok {
@@ -61,7 +61,7 @@ func (x *Index) Destination(ref svc.AppRef, id string) *svc.Destination {
 	return nil
 }
 
-// Publish replaces the destinations of an application, unless a later version of them is known.
+// Publish replaces the destinations of an application, unless a later version is known.
 func (x *Index) Publish(version svc.Version, ref svc.AppRef, destinations []svc.Destination) {
 	next, byEnvironment := &indexed{version: version, destinations: map[string]*svc.Destination{}}, map[uint64]*forwards{}
 	for i := range destinations {
@@ -106,11 +106,11 @@ func (x *Index) Publish(version svc.Version, ref svc.AppRef, destinations []svc.
 	x.known.Store(ref, next)
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (x *Index) EntityKinds() []string { return []string{kindDestination} }
 
-// PublishEntities publishes the destinations among the entities of one owner. One that cannot be decoded is
-// left out.
+// PublishEntities publishes the destinations among the entities of one owner. A destination that cannot be decoded is
+// skipped.
 func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	identity, version, destinations, ours := grain.DecodeOwned[svc.Destination](entities, kindBook, kindDestination, skipped)
 	if !ours {
@@ -119,7 +119,7 @@ func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	x.Publish(version, refOf(identity), destinations)
 }
 
-// refOf returns the application by which an identity begins.
+// refOf returns the application at the beginning of an identity.
 func refOf(identity string) svc.AppRef {
 	org, rest, _ := strings.Cut(identity, "/")
 	app, _, _ := strings.Cut(rest, "/")

@@ -18,14 +18,14 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Listener hands the conversions of each block to the queues of their destinations.
+// Listener passes the conversions of each block to the queues of their destinations.
 type Listener struct {
 	pipeline.NopListener
 	Index  *Index
 	Actors grain.Caller
-	// Applications returns all applications; those without the module forward nothing.
+	// Applications returns all applications. Applications without the module forward nothing.
 	Applications func() []svc.Application
-	// Delayed reports whether notes wait for an actor. It is then not asked.
+	// Delayed reports whether notes wait for an actor. If so, the actor is not asked.
 	Delayed func(kind, identity string) bool
 	Logger  *slog.Logger
 }
@@ -34,11 +34,11 @@ const (
 	// offerItems and offerBytes bound the conversions of one message to a queue.
 	offerItems = 128
 	offerBytes = 512 << 10
-	// offersAtOnce is how many queues are handed conversions at a time.
+	// offersAtOnce is the number of queues that receive conversions at a time.
 	offersAtOnce = 16
 )
 
-// Deliveries returns what hands notes to the queues.
+// Deliveries returns the delivery of notes to the queues.
 func (l *Listener) Deliveries() map[string]pipeline.Delivery {
 	return map[string]pipeline.Delivery{kindQueue: func(ctx context.Context, note pipeline.Note) error {
 		var m offer
@@ -62,7 +62,7 @@ type forwardedBlock struct {
 	found  []conversion
 }
 
-// conversion is one conversion of the block, with the place of its event among the events of the block.
+// conversion is one conversion of the block, with the index of its event in the block.
 type conversion struct {
 	svc.Conversion
 	place       int
@@ -74,7 +74,7 @@ type conversion struct {
 // conversionHash spreads the conversions of a block over its parts.
 func conversionHash(eventID string) uint64 { return xxh3.HashString(eventID) }
 
-// Saw gathers the conversions among rows. Programs do not convert.
+// Saw gathers the conversions among rows. Bots do not convert.
 func (b *forwardedBlock) Saw(_ int64, rows *svc.Rows) {
 	begun := b.events
 	b.events += len(rows.Events)
@@ -101,7 +101,7 @@ func (b *forwardedBlock) sawEvent(row *svc.EventRow, place int) {
 	}
 }
 
-// Refused forgets the conversions of events that are not stored.
+// Refused drops the conversions of events that are not stored.
 func (b *forwardedBlock) Refused(kind svc.LetterKind, rows []int) {
 	if kind != svc.LetterEvent {
 		return
@@ -118,7 +118,7 @@ func (b *forwardedBlock) Refused(kind svc.LetterKind, rows []int) {
 	b.found = kept
 }
 
-// Stored hands the conversions over. What a queue does not take in time is left to the outbox.
+// Stored passes the conversions to the queues. Conversions that a queue does not take in time go to the outbox.
 func (b *forwardedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	offers := b.offers(block.ID)
 	if len(offers) == 0 {
@@ -148,7 +148,7 @@ func (b *forwardedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock
 	return block.Later(ctx, slices.Concat(notes...))
 }
 
-// hand hands its conversions to one queue, and returns those that it did not take as notes.
+// hand passes conversions to one queue, and returns the ones that it did not take as notes.
 func (b *forwardedBlock) hand(ctx context.Context, block *pipeline.StoredBlock, identity string, offers []offer) (notes []pipeline.Note, err error) {
 	delayed := b.listener.Delayed(kindQueue, identity)
 	for _, one := range offers {
@@ -169,9 +169,8 @@ func (b *forwardedBlock) hand(ctx context.Context, block *pipeline.StoredBlock, 
 	return notes, nil
 }
 
-// offers divides the conversions of a block, by the identity of their queue: each part has those whose hash lies
-// in a range, so that a block that is handled again is divided into parts whose conversions are known, however
-// they are divided.
+// offers divides the conversions of a block by the identity of their queue. Each part has the conversions with a hash
+// in a range. So if a block is handled again, its conversions are recognized, however they are divided.
 func (b *forwardedBlock) offers(block uint64) map[string][]offer {
 	if len(b.found) == 0 {
 		return nil
@@ -195,7 +194,7 @@ func (b *forwardedBlock) offers(block uint64) map[string][]offer {
 	return offers
 }
 
-// parts cuts sorted conversions into messages. Equal hashes stay together.
+// parts divides sorted conversions into messages. Equal hashes stay together.
 func parts(block uint64, found []conversion) (offers []offer) {
 	open, size := offer{blockPart: blockPart{Block: block}}, 0
 	for i := range found {

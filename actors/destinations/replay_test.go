@@ -12,7 +12,8 @@ import (
 	"svc/protos"
 )
 
-// lossy loses the first answer to a call whose payload has a text: the call is carried out, and its caller waits in vain.
+// lossy loses the first answer to a call with a text in its payload: the call is executed, and its caller waits in
+// vain.
 type lossy struct {
 	grain.Caller
 	text []byte
@@ -30,8 +31,8 @@ func (l lossy) Call(ctx context.Context, call *protos.Call) (*protos.Answer, err
 	return answer, err
 }
 
-// TestAReplayOutlivesALostAnswer replays a parked delivery while its dispatcher waits for the queue's answer to that outcome, which is
-// lost: the outcome is recorded again, after the replay, and does not end it.
+// TestAReplayOutlivesALostAnswer replays a parked delivery while its dispatcher waits for the queue's answer to the
+// outcome. That answer is lost, so the outcome is recorded again after the replay. It does not end the replay.
 func TestAReplayOutlivesALostAnswer(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.ports.Actors = lossy{w.ports.Actors, []byte(`"status":"parked"`), &sync.Once{}}
@@ -67,7 +68,8 @@ func TestAReplayOutlivesALostAnswer(t *testing.T) {
 	})
 }
 
-// TestAnOutcomeIsOfOneAttempt gives a queue every outcome of a delivery again and again, and between them those of other attempts.
+// TestAnOutcomeIsOfOneAttempt sends a queue every outcome of a delivery repeatedly, and between them outcomes of other
+// attempts.
 func TestAnOutcomeIsOfOneAttempt(t *testing.T) {
 	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	q := &queue{}

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// credentialOf opens the credential of a destination; it is the zero one where there is none.
+// credentialOf opens the credential of a destination; it is the zero credential if there is no credential.
 func credentialOf(opener Opener, d *svc.Destination) (credential svc.DestinationCredential, err error) {
 	if !d.HasCredential() {
 		return credential, nil
@@ -24,7 +24,7 @@ func credentialOf(opener Opener, d *svc.Destination) (credential svc.Destination
 	return credential, nil
 }
 
-// dispatch makes one attempt for each of some conversions. A destination without a credential fails them.
+// dispatch makes one attempt for each of some conversions. Without a credential, all attempts fail.
 func dispatch(ctx context.Context, sender Sender, opener Opener, d *svc.Destination, items []svc.DispatchItem) []svc.DispatchOutcome {
 	credential, err := credentialOf(opener, d)
 	problem := ""

@@ -15,16 +15,15 @@ import (
 //go:embed crawlers.json
 var crawlerPatterns []byte
 
-// keyLength is the length of the literals that the rules are looked up by, in
-// bytes. Every pattern demands a literal at least as long.
+// keyLength is the length in bytes of the literals by which the rules are looked up. Every pattern demands a literal at
+// least as long.
 const keyLength = 3
 
-// botRules decides whether a user agent string belongs to a program that acts
-// without a person. It does not change after its construction.
+// botRules decides whether a user agent string belongs to a program that acts without a person. It does not change
+// after its construction.
 type botRules struct {
-	// patterns holds the crawler patterns by the beginning of a literal that
-	// their matches contain, so that a scan compares a few of them at each
-	// position of a string instead of running them all.
+	// patterns holds the crawler patterns by the beginning of a literal that their matches contain. So a scan compares
+	// a few of them at each position of a string and does not run them all.
 	patterns map[[keyLength]byte][]pattern
 	email    *regexp.Regexp
 	bare     *regexp.Regexp
@@ -81,8 +80,8 @@ func (b *botRules) add(source string) error {
 	return nil
 }
 
-// required returns literals of which every match of the expression contains at
-// least one, none if the expression demands none.
+// required returns literals such that every match of the expression contains at least one. It returns none if the
+// expression demands none.
 func required(expression *syntax.Regexp) []string {
 	switch expression.Op {
 	case syntax.OpLiteral:
@@ -113,7 +112,7 @@ func required(expression *syntax.Regexp) []string {
 	return nil
 }
 
-// shortest is the length of the shortest literal, 0 if there is none.
+// shortest returns the length of the shortest literal, or 0.
 func shortest(literals []string) int {
 	if len(literals) == 0 {
 		return 0
@@ -125,9 +124,8 @@ func shortest(literals []string) int {
 	return length
 }
 
-// match reports whether the string is a bot's: it matches a crawler pattern,
-// contains a word that only automatic programs use, gives the address of a
-// page or of a mailbox to turn to, or says nothing but "Mozilla".
+// match reports whether the string belongs to a bot. It matches a crawler pattern, contains a word that only automatic
+// programs use, gives a contact address (a page or a mailbox), or consists only of "Mozilla".
 func (b *botRules) match(ua string) bool {
 	for i := 0; i+keyLength <= len(ua); i++ {
 		for _, candidate := range b.patterns[[keyLength]byte([]byte(ua[i:i+keyLength]))] {
@@ -141,9 +139,8 @@ func (b *botRules) match(ua string) bool {
 	return containsAny(lower, b.words...) || saysBot(lower) || b.bare.MatchString(ua) || b.email.MatchString(lower)
 }
 
-// botWords returns words in lower case that only automatic programs use.
-// HTTP clients of applications that a person uses, such as okhttp and
-// CFNetwork, are not among them.
+// botWords returns words in lower case that only automatic programs use. It leaves out HTTP clients of applications for
+// people, such as okhttp and CFNetwork.
 func botWords() []string {
 	return []string{
 		"http://", "https://", // address of the operator
@@ -157,8 +154,8 @@ func botWords() []string {
 	}
 }
 
-// saysBot reports whether lower contains "bot" or "bots" at the end of a word.
-// Cubot, a maker of telephones, is none.
+// saysBot reports whether lower contains "bot" or "bots" at the end of a word. Cubot, a maker of telephones, does not
+// count.
 func saysBot(lower string) bool {
 	for {
 		at := strings.Index(lower, "bot")

@@ -6,12 +6,11 @@ import (
 	"github.com/mileusna/useragent"
 )
 
-// product names a browser by a token of its user agent string. The version
-// follows the token, or the other token where one is given.
+// product names a browser by a token of its user agent string. The version follows the token, or versionToken if it is
+// set.
 type product struct{ token, name, versionToken string }
 
-// products lists what the library takes for another browser, the more specific
-// first. It is never changed.
+// products lists products that the library takes for another browser, the more specific first. It is never changed.
 var products = []product{ //nolint:gochecknoglobals // a table of constants, never changed
 	{"Googlebot", "Googlebot", "Googlebot/"},
 	{"IEMobile/", "Internet Explorer", ""},
@@ -71,8 +70,8 @@ var products = []product{ //nolint:gochecknoglobals // a table of constants, nev
 	{"PlayStation", "PlayStation", ""},
 }
 
-// browser returns the name and the version of the program. The names form a
-// closed list, but for those of bots, so that no sender can invent any.
+// browser returns the name and the version of the program. The names form a closed list, except for the names of bots,
+// so that no sender can invent any.
 func browser(raw useragent.UserAgent, ua string, client Client) (name, version string) {
 	for _, product := range products {
 		if !strings.Contains(ua, product.token) {
@@ -106,7 +105,7 @@ func browser(raw useragent.UserAgent, ua string, client Client) (name, version s
 	return engine(ua, client)
 }
 
-// engine names a browser that hides its name by what it is built on.
+// engine names a browser that hides its name by its engine.
 func engine(ua string, client Client) (name, version string) {
 	switch {
 	case strings.Contains(ua, "Chrome/"):
@@ -123,8 +122,7 @@ func engine(ua string, client Client) (name, version string) {
 	return "", ""
 }
 
-// botName returns the name that a bot gives itself, empty if it does not look
-// like one.
+// botName returns the name that a bot gives itself, or "" if it does not look like a name.
 func botName(name string) string {
 	const longest = 40 // bytes
 	if len(name) > longest {

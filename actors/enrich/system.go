@@ -41,7 +41,7 @@ func system(ua string) (name, version string) {
 	return desktopSystem(ua)
 }
 
-// desktopSystem goes on where system ends.
+// desktopSystem continues the work of system.
 func desktopSystem(ua string) (name, version string) {
 	switch {
 	case strings.Contains(ua, "CrOS"):
@@ -76,8 +76,8 @@ func desktopSystem(ua string) (name, version string) {
 	return "", ""
 }
 
-// windowsRelease returns the name that a version of Windows NT is sold under.
-// Windows 11 says 10.0 too. A version that never existed has none.
+// windowsRelease returns the product name of a version of Windows NT. Windows 11 also reports 10.0. A version that
+// never existed has no name.
 func windowsRelease(version string) string {
 	switch version {
 	case "10.0":
@@ -98,8 +98,8 @@ func windowsRelease(version string) string {
 	return ""
 }
 
-// device returns the kind of device, one of the Device words, empty for a
-// string that tells neither device nor program.
+// device returns the kind of device, one of the Device words. It returns "" for a string that names neither device nor
+// program.
 func device(raw useragent.UserAgent, ua string, client Client) string {
 	switch {
 	case containsAny(ua, "SMART-TV", "SmartTV", "Smart TV", "AppleTV", "Apple TV", "GoogleTV", "Google TV", "Android TV",
@@ -124,7 +124,7 @@ func device(raw useragent.UserAgent, ua string, client Client) string {
 	return ""
 }
 
-// tablet recognises tablets. An Android browser on one does not say Mobile.
+// tablet reports whether the client is a tablet. An Android browser on a tablet does not send Mobile.
 func tablet(raw useragent.UserAgent, ua string, client Client) bool {
 	switch {
 	case client.OS == useragent.Windows || client.OS == useragent.WindowsPhone:
@@ -140,8 +140,7 @@ func tablet(raw useragent.UserAgent, ua string, client Client) bool {
 		!containsAny(ua, "Mobi", "mobile", "Opera Mini")
 }
 
-// handheld recognises telephones and other devices that are held in a hand,
-// tablets included.
+// handheld reports whether the client is a telephone or another device that is held in a hand, including tablets.
 func handheld(ua string, client Client) bool {
 	switch client.OS {
 	case systemIOS, useragent.Android, useragent.Harmony, useragent.WindowsPhone, useragent.BlackBerry,

@@ -1,7 +1,6 @@
-// Package enrich says what client sent an event, from its user agent string.
-// It holds no clock, does no I/O and knows nothing of events. It does not
-// detect clients that lie: a crawler that sends a browser's string is taken
-// for that browser.
+// Package enrich derives the client of an event from its user agent string. It has no clock, does no I/O and knows
+// nothing of events. It does not detect clients that lie: a crawler that sends a browser's string is taken for that
+// browser.
 package enrich
 
 import (
@@ -10,14 +9,14 @@ import (
 	"github.com/mileusna/useragent"
 )
 
-// Client describes the software and the device that sent an event. A field is
-// empty where the user agent string does not tell.
+// Client describes the software and the device that sent an event. A field is empty if the user agent string does not
+// contain it.
 type Client struct {
 	Device         string // desktop, mobile, tablet, tv, console or other
 	Browser        string // product name; for a bot its own name
 	BrowserVersion string // digits and dots
 	OS             string
-	OSVersion      string // digits and dots, or the name that a Windows release is sold under
+	OSVersion      string // digits and dots, or the product name of a Windows release
 	Bot            bool   // crawlers, feed readers, monitors, scripts and link previews
 }
 
@@ -31,12 +30,12 @@ const (
 	DeviceOther   = "other"
 )
 
-// maxLength is where a user agent string is cut, in bytes. Real ones end
-// sooner, but for those of embedded browsers that list every plug-in.
+// maxLength is the length in bytes at which a user agent string is cut. Real ones are shorter, except strings of
+// embedded browsers that list every plug-in.
 const maxLength = 512
 
-// UserAgents parses user agent strings and remembers the answers. It belongs
-// to one goroutine at a time: it has no lock.
+// UserAgents parses user agent strings and caches the results. It has no lock, so only one goroutine may use it at a
+// time.
 type UserAgents struct {
 	bots    *botRules
 	half    int
@@ -44,9 +43,8 @@ type UserAgents struct {
 	earlier map[string]Client
 }
 
-// NewUserAgents returns a parser that remembers at most size strings, at least
-// two. What was not asked for while size/2 other strings came in may be
-// forgotten.
+// NewUserAgents returns a parser that caches at most size strings, at least two. A string that is not requested while
+// size/2 other strings arrive may be dropped.
 func NewUserAgents(size int) *UserAgents {
 	half := max(size/2, 1)
 	return &UserAgents{
@@ -57,11 +55,9 @@ func NewUserAgents(size int) *UserAgents {
 	}
 }
 
-// Parse returns the client of a user agent string, which is cut at 512 bytes
-// first. An empty string, or the "-" that log files write for it, yields the
-// zero Client, which is no bot. Any bytes are accepted; the result is valid
-// UTF-8 and keeps none of the argument's memory. An answer to a
-// string that was asked for lately costs no allocation.
+// Parse returns the client of a user agent string, which is cut at 512 bytes first. An empty string, or the "-" that
+// log files write for it, returns the zero Client, which is not a bot. Any bytes are accepted; the result is valid
+// UTF-8 and retains none of the argument's memory. A cached result costs no allocation.
 func (u *UserAgents) Parse(ua string) Client {
 	if len(ua) > maxLength {
 		ua = ua[:maxLength]
@@ -85,7 +81,7 @@ func (u *UserAgents) Parse(ua string) Client {
 	return client
 }
 
-// describe parses a string that is not remembered.
+// describe parses a string that is not cached.
 func (u *UserAgents) describe(ua string) Client {
 	raw := useragent.Parse(ua)
 	client := Client{Bot: u.bots.match(ua)}

@@ -78,9 +78,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseWeblog checks one string of each kind of client that a web server
-// log of May 2015 contains. The file has five columns: bot or person, device,
-// browser and its version, system and its version, user agent.
+// TestParseWeblog checks one string of each kind of client that a web server log of May 2015 contains. The file has
+// five columns: bot or person, device, browser and its version, system and its version, user agent.
 func TestParseWeblog(t *testing.T) {
 	lines, err := os.ReadFile("testdata/weblog2015.tsv")
 	if err != nil {

@@ -24,8 +24,7 @@ import (
 //	limits     svc.MaxFlags flags; keptChanges versions of a flag, keptAll of all
 //	stops      after ten minutes without a message
 //
-// Every change is published to the definitions of this node and announced to the others before it is
-// answered.
+// Every change is published to the definitions of this node and announced to the others before it is answered.
 const kindFlags = "flags"
 
 // The kinds of its entities.
@@ -34,7 +33,7 @@ const (
 	kindChange = "flagChange"
 )
 
-// Bounds of the history: the oldest versions are forgotten first.
+// Limits of the history: the oldest versions are deleted first.
 const (
 	keptChanges = 100
 	keptAll     = 10_000
@@ -62,7 +61,7 @@ type (
 	findFlag struct {
 		Key string `json:"key"`
 	}
-	// changedFlag is a flag after a change, and what the change was.
+	// changedFlag is a flag after a change, with the kind of the change.
 	changedFlag struct {
 		Flag   svc.Flag `json:"flag"`
 		Action string   `json:"action"`
@@ -80,7 +79,7 @@ var (
 	bookHistory = grain.On(flagsKind, "history", (*book).onHistory, grain.Repeatable)
 )
 
-// Kinds returns the kinds of this package for the actors of a node, which publish their changes to its definitions.
+// Kinds returns the kinds of this package for the actors of a node. They publish their changes to its definitions.
 func Kinds(node *grain.Node, definitions *Definitions) []cluster.Kind {
 	return []cluster.Kind{flagsKind.Row(node, func(identity string) *book {
 		return &book{publish: func(version svc.Version, flags []svc.Flag) { definitions.Publish(version, refOf(identity), flags) }}
@@ -130,7 +129,7 @@ func (b *book) onGet(_ time.Time, m findFlag) (grain.Outcome[svc.Flag], error) {
 	return grain.Answer(flag), nil
 }
 
-// onPut replaces a flag, or makes it. With ifMatch it must have that version; zero means that there must be none.
+// onPut replaces a flag, or makes it. With ifMatch, the flag must have that version; zero means that it must not exist.
 func (b *book) onPut(now time.Time, m putFlag) (grain.Outcome[changedFlag], error) {
 	var present *svc.Flag
 	if flag, found := b.flags[m.Key]; found {
@@ -147,11 +146,11 @@ func (b *book) onPut(now time.Time, m putFlag) (grain.Outcome[changedFlag], erro
 	if problems := svc.CheckPrerequisites(b.flags, m.Key, &m.Spec); len(problems) > 0 {
 		return grain.Outcome[changedFlag]{}, svc.Invalid(problems...)
 	}
-	m.Spec.Normalise() // its lists keep no room, which decoding has left
+	m.Spec.Normalise() // removes the spare capacity that decoding has left in its lists
 	return b.changed(svc.ReplaceFlag(present, m.Key, &m.Spec, m.By, now)), nil
 }
 
-// match fails where a flag does not have the version that the caller requires.
+// match fails if a flag does not have the version that the caller requires.
 func (b *book) match(key string, wanted *uint64) error {
 	if wanted != nil && b.flags[key].Version != *wanted {
 		return svc.Errorf(svc.CodePrecondition, "The flag has changed since; read it again.")
@@ -174,7 +173,7 @@ func (b *book) onArchive(now time.Time, m archiveFlag) (grain.Outcome[changedFla
 	return b.changed(flag, change), nil
 }
 
-// changed keeps a new version of a flag with its entry of the history, and publishes all flags once both are durable.
+// changed stores a new version of a flag with its history entry, and publishes all flags once both are durable.
 func (b *book) changed(flag svc.Flag, change svc.FlagChange) grain.Outcome[changedFlag] {
 	b.flags[flag.Key] = flag
 	b.changes[flag.Key] = append(b.changes[flag.Key], change)
@@ -191,7 +190,7 @@ func changeID(key string, version uint64) string {
 	return key + "/" + strconv.FormatUint(version, 10)
 }
 
-// forget removes the oldest versions beyond the bounds of the history.
+// forget removes the oldest versions beyond the limits of the history.
 func (b *book) forget(key string) (writes []grain.Write) {
 	drop := func(key string) {
 		writes = append(writes, grain.Delete(kindChange, changeID(key, b.changes[key][0].Version)))

@@ -14,18 +14,18 @@ import (
 	"svc/actors/grain"
 )
 
-// shards is into how many maps the applications are divided: a change copies one of them.
+// shards is the number of maps into which the applications are divided: a change copies one of them.
 const shards = 256
 
-// Definitions is this node's snapshot of the flags of all applications, compiled. It is read without a lock, and
-// replaced by the flags actors when their flags change.
+// Definitions is this node's snapshot of the flags of all applications, compiled. It is read without a lock. The flags
+// actors replace its entries when their flags change.
 type Definitions struct {
 	now    func() time.Time
 	seed   maphash.Seed
 	shards [shards]atomic.Pointer[map[svc.AppRef]*Compiled]
 
 	mu sync.Mutex
-	// retired are entries that were replaced, whose counts are still to be taken.
+	// retired holds replaced entries with counts that are still to be taken.
 	retired []retiredEntry
 }
 
@@ -37,14 +37,14 @@ type retiredEntry struct {
 	taken bool
 }
 
-// Compiled is the flags of one application at one revision. It never changes, but that it is superseded.
+// Compiled holds the flags of one application at one revision. It never changes, except that it is superseded.
 type Compiled struct {
 	Revision uint64
 
 	ref     svc.AppRef
 	version svc.Version
 	names   *svc.FlagNames
-	// flags are all flags by key, the archived ones among them.
+	// flags are all flags by key, including archived ones.
 	flags []definedFlag
 	sets  map[string]*svc.FlagSet
 	// superseded is closed when a later revision is published.
@@ -52,15 +52,15 @@ type Compiled struct {
 	since      time.Time
 }
 
-// definedFlag is a flag that is ready to be evaluated, with its definition as JSON: a decoded one takes three times as much, and only
-// servers that evaluate by themselves ask for it.
+// definedFlag is a flag that is ready for evaluation, with its definition as JSON. A decoded definition takes three
+// times as much memory, and only servers that evaluate by themselves ask for it.
 type definedFlag struct {
 	*svc.CompiledFlag
 
 	text []byte
 }
 
-// flag returns the flag of a key, nil where there is none.
+// flag returns the flag of a key, or nil.
 func (c *Compiled) flag(key string) *definedFlag {
 	if n, found := slices.BinarySearchFunc(c.flags, key, func(f definedFlag, key string) int { return strings.Compare(f.Key, key) }); found {
 		return &c.flags[n]
@@ -81,10 +81,10 @@ func (d *Definitions) shard(ref svc.AppRef) *atomic.Pointer[map[svc.AppRef]*Comp
 	return &d.shards[maphash.Comparable(d.seed, ref)%shards]
 }
 
-// Find returns the flags of an application, nil where it never had any.
+// Find returns the flags of an application, or nil if it never had any.
 func (d *Definitions) Find(ref svc.AppRef) *Compiled { return (*d.shard(ref).Load())[ref] }
 
-// find returns the flags of an application; one that never had any has an empty set.
+// find returns the flags of an application. If it never had any, the result is an empty set.
 func (d *Definitions) find(ref svc.AppRef) *Compiled {
 	if found := d.Find(ref); found != nil {
 		return found
@@ -102,13 +102,14 @@ func (d *Definitions) Set(ref svc.AppRef, environment string) *svc.FlagSet {
 	return d.find(ref).set(environment)
 }
 
-// Watch is Set with a channel that is closed once the set is superseded, and the time since when it is there.
+// Watch returns the same set as Set, a channel that is closed once the set is superseded, and the time of its
+// publication.
 func (d *Definitions) Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time) {
 	found := d.find(ref)
 	return found.set(environment), found.superseded, found.since
 }
 
-// All returns the flags of an application by key, the archived ones among them, and their revision.
+// All returns the flags of an application by key, including archived ones, and their revision.
 func (d *Definitions) All(ref svc.AppRef) (flags []svc.Flag, revision uint64) {
 	found := d.find(ref)
 	flags = make([]svc.Flag, len(found.flags))
@@ -126,13 +127,13 @@ func (c *Compiled) set(environment string) *svc.FlagSet {
 	return c.sets[""]
 }
 
-// Publish replaces the flags of an application, unless a later version of them is known. Flags that stayed keep their
-// compiled form and their counts.
+// Publish replaces the flags of an application, unless a later version is known. Unchanged flags retain their compiled
+// form and their counts.
 func (d *Definitions) Publish(version svc.Version, ref svc.AppRef, flags []svc.Flag) {
 	d.publish(version, ref, flags, nil)
 }
 
-// publish is Publish with the definitions as JSON by their keys; one that is not among them is encoded.
+// publish implements Publish. texts holds the definitions as JSON by their keys; missing ones are encoded.
 func (d *Definitions) publish(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +157,7 @@ func (d *Definitions) store(next *Compiled) *Compiled {
 	return next
 }
 
-// compile makes the flags of an application ready; the caller holds the lock.
+// compile compiles the flags of an application; the caller holds the lock.
 func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte, known *Compiled) *Compiled {
 	next := &Compiled{
 		Revision: svc.FlagRevision(flags), ref: ref, version: version, flags: make([]definedFlag, len(flags)),
@@ -191,7 +192,7 @@ func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.F
 	return next
 }
 
-// environmentsOf returns the slugs of the environments that flags name, and the empty one, in which all are disabled.
+// environmentsOf returns the slugs of the environments that flags name, and the empty slug, in which all are disabled.
 func environmentsOf(flags []svc.Flag) []string {
 	slugs := map[string]bool{"": true}
 	for n := range flags {
@@ -206,8 +207,8 @@ func environmentsOf(flags []svc.Flag) []string {
 	return all
 }
 
-// compileSet makes the set of an environment. Entries of flags that stayed are those of the set before; the others of
-// that set retire.
+// compileSet makes the set of an environment. It reuses the entries of unchanged flags from the previous set; the other
+// entries of that set retire.
 func (d *Definitions) compileSet(next *Compiled, flags []svc.Flag, before *svc.FlagSet, environment string) *svc.FlagSet {
 	entries := make([]*svc.FlagEntry, 0, len(flags))
 	for n := range flags {
@@ -227,10 +228,10 @@ func (d *Definitions) compileSet(next *Compiled, flags []svc.Flag, before *svc.F
 	return svc.NewFlagSet(environment, next.Revision, entries, next.names, before)
 }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (d *Definitions) EntityKinds() []string { return []string{kindFlag} }
 
-// PublishEntities publishes the flags among the entities of one owner. A flag that cannot be decoded is left out.
+// PublishEntities publishes the flags among the entities of one owner. A flag that cannot be decoded is skipped.
 func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	identity, version, stored, ours := grain.DecodeOwned[svc.Flag](entities, kindFlags, kindFlag, skipped)
 	if !ours {
@@ -250,8 +251,8 @@ func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipp
 	d.publish(version, refOf(identity), svc.SortFlags(flags), texts)
 }
 
-// Tally is how often a flag served a variant since it was last counted; the empty variant is a multivariate flag that was
-// off.
+// Tally is the number of times that a flag served a variant since the last count. The empty variant is a multivariate
+// flag that was off.
 type Tally struct {
 	App         svc.AppRef
 	Environment string

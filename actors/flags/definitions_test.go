@@ -11,12 +11,12 @@ import (
 	"svc"
 )
 
-// org is an application, and owner the actor of its flags.
+// org is an application, and owner is the actor of its flags.
 var org = svc.AppRef{Org: "org", App: "app"}
 
 const owner = kindFlags + "/org/app"
 
-// flagOf returns a flag of three variants and five rules.
+// flagOf returns a flag with three variants and five rules.
 func flagOf(n int, version uint64) svc.Flag {
 	rollout := 50.0
 	spec := svc.FlagSpec{
@@ -35,7 +35,7 @@ func flagOf(n int, version uint64) svc.Flag {
 	return svc.Flag{Key: fmt.Sprintf("flag-%04d", n), FlagSpec: spec, Version: version, CreatedAt: made, UpdatedAt: made}
 }
 
-// entityOf returns a flag as its actor stores it.
+// entityOf returns a flag in the form that its actor stores.
 func entityOf(t *testing.T, flag svc.Flag, sequence uint32) svc.Entity {
 	t.Helper()
 	payload, err := json.Marshal(flag)
@@ -45,8 +45,8 @@ func entityOf(t *testing.T, flag svc.Flag, sequence uint32) svc.Entity {
 	return svc.Entity{Owner: owner, Kind: kindFlag, ID: flag.Key, Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: payload}
 }
 
-// TestDefinitionsAreThoseLastPublished publishes flags as their actor does and as other nodes hear of them: all definitions are returned
-// as they were written last.
+// TestDefinitionsAreThoseLastPublished publishes flags as their actor does and as other nodes receive them. All
+// definitions are returned as they were last written.
 func TestDefinitionsAreThoseLastPublished(t *testing.T) {
 	t.Parallel()
 	d := NewDefinitions(time.Now)
@@ -76,11 +76,12 @@ func TestDefinitionsAreThoseLastPublished(t *testing.T) {
 	}
 }
 
-// TestManyFlagsTakeLittleMemory weighs what a node holds of an application of a thousand flags, with the entities that it is made of.
+// TestManyFlagsTakeLittleMemory measures a node's memory for an application with a thousand flags, including the
+// entities of the flags.
 func TestManyFlagsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // others would be weighed with it
 	weigh := func() uint64 {
 		runtime.GC()
-		runtime.GC() // what the first one finalised and dropped from pools
+		runtime.GC() // frees the objects that the first run finalised and dropped from pools
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
 		return stats.HeapAlloc

@@ -1,3 +1,3 @@
-// Package flags has the actor that owns the flags of an application, and the snapshot of compiled
-// flags from which every node evaluates.
+// Package flags implements the actor that owns the flags of an application, and the snapshot of compiled flags with
+// which every node evaluates.
 package flags

@@ -9,37 +9,37 @@ import (
 	"svc"
 )
 
-// Segments knows which segments persons are in.
+// Segments finds the segments of persons.
 type Segments interface {
-	// SegmentsOf returns the ids of the segments of an environment that a person is in.
+	// SegmentsOf returns the ids of the segments of an environment that contain a person.
 	SegmentsOf(ctx context.Context, environment uint64, person *svc.Person) ([]string, error)
 }
 
 // PersonStore reads people.
 type PersonStore interface {
-	// Person fails with not_found where nobody has the visitor.
+	// Person returns the person with a visitor. It fails with not_found if no person has the visitor.
 	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
 }
 
-// Sizes of what a node knows of persons.
+// Limits of the cache of persons on a node.
 const (
-	// knownPersons is how many persons a node knows at most.
+	// knownPersons bounds the cached persons of a node.
 	knownPersons = 1 << 16
-	// freshFor is how long what is known counts as fresh. It is used beyond that until it was read again, so a condition sees
-	// a change of a person at the second evaluation after it, or up to freshFor later.
+	// freshFor is how long a cached person counts as fresh. Beyond that, it is used until it was read again. So a
+	// condition sees a change of a person at the second evaluation after it, or up to freshFor later.
 	freshFor = 10 * time.Second
-	// lookups bounds those that wait, and readers how many are read at a time; lookupTime bounds one.
+	// lookups bounds the waiting look-ups; readers is the number of concurrent ones; lookupTime bounds one.
 	lookups    = 4096
 	readers    = 2
 	lookupTime = 5 * time.Second
 )
 
-// Persons caches stored fields of persons on this node, for the conditions that need them. An evaluation never waits for
-// it: an unknown person is looked up in the background and found by a later evaluation. That the store has no row of a
-// visitor is cached as well.
+// Persons caches stored fields of persons on this node, for the conditions that need them. An evaluation never waits
+// for it: an unknown person is looked up in the background and found by a later evaluation. If the store has no row of
+// a visitor, that is cached as well.
 type Persons struct {
 	Store PersonStore
-	// Segments may be nil: conditions on segments are then judged unknown.
+	// Segments may be nil: then conditions on segments are unknown.
 	Segments Segments
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -52,13 +52,13 @@ type knownPerson struct {
 	wantedPerson
 	person *svc.FlagPerson
 	readAt time.Time
-	// asked is set once somebody has asked for it to be read again.
+	// asked is set once a new read was requested.
 	asked atomic.Bool
 }
 
 type wantedPerson struct{ environment, visitor uint64 }
 
-// NewPersons returns a node's knowledge, which is empty.
+// NewPersons returns an empty cache.
 func NewPersons(store PersonStore, segments Segments, now func() time.Time, logger *slog.Logger) *Persons {
 	return &Persons{Store: store, Segments: segments, Now: now, Logger: logger, wants: make(chan wantedPerson, lookups)}
 }
@@ -67,7 +67,7 @@ func (p *Persons) place(w wantedPerson) *atomic.Pointer[knownPerson] {
 	return &p.known[(w.visitor^w.environment*0x9E3779B97F4A7C15)%knownPersons]
 }
 
-// Person returns what is known of a visitor; nil where nothing is, and then it is looked up.
+// Person returns the cached person of a visitor. It returns nil and starts a look-up if the visitor is not cached.
 func (p *Persons) Person(environment, visitor uint64) *svc.FlagPerson {
 	wanted := wantedPerson{environment, visitor}
 	found := p.place(wanted).Load()
@@ -81,7 +81,7 @@ func (p *Persons) Person(environment, visitor uint64) *svc.FlagPerson {
 	return found.person
 }
 
-// want asks for a person to be read, unless too many wait.
+// want requests a read of a person, unless too many wait.
 func (p *Persons) want(wanted wantedPerson) {
 	select {
 	case p.wants <- wanted:
@@ -89,7 +89,7 @@ func (p *Persons) want(wanted wantedPerson) {
 	}
 }
 
-// Run reads those who were asked for until ctx ends.
+// Run reads the requested persons until ctx ends.
 func (p *Persons) Run(ctx context.Context) error {
 	done := make(chan struct{}, readers)
 	for range readers {
@@ -101,7 +101,7 @@ func (p *Persons) Run(ctx context.Context) error {
 					return
 				case wanted := <-p.wants:
 					if found := p.place(wanted).Load(); found != nil && found.wantedPerson == wanted && p.Now().Sub(found.readAt) <= freshFor {
-						continue // several asked
+						continue // it was requested more than once
 					}
 					p.learn(ctx, wanted)
 				}
@@ -114,7 +114,7 @@ func (p *Persons) Run(ctx context.Context) error {
 	return nil
 }
 
-// learn reads a person. One that cannot be read stays as it was known, and is asked for again.
+// learn reads a person. If that fails, the cached person stays, and a later evaluation requests it again.
 func (p *Persons) learn(ctx context.Context, wanted wantedPerson) {
 	person, err := p.read(ctx, wanted)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *Persons) learn(ctx context.Context, wanted wantedPerson) {
 	p.place(wanted).Store(&knownPerson{wantedPerson: wanted, person: person, readAt: p.Now()})
 }
 
-// Known reads what is known of a visitor now; nil where nothing can be said.
+// Known reads a visitor now; it returns nil if that fails.
 func (p *Persons) Known(ctx context.Context, environment, visitor uint64) *svc.FlagPerson {
 	person, err := p.read(ctx, wantedPerson{environment, visitor})
 	if err != nil {

@@ -11,28 +11,29 @@ import (
 	"svc"
 )
 
-// Kept is where evaluations and exposures are stored.
+// Kept stores evaluations and exposures.
 type Kept interface {
 	// AppendFlagCounts and AppendFlagExposures add rows; repeated under the same token they change nothing.
 	AppendFlagCounts(ctx context.Context, token string, counts []svc.FlagCount) error
 	AppendFlagExposures(ctx context.Context, token string, exposures []svc.FlagExposure) error
 }
 
-// Sizes of a recorder.
+// Limits of a recorder.
 const (
-	// remembered is how many exposures a node remembers, so that it does not store them again.
+	// remembered is the number of exposures that a node remembers, so that it does not store them again.
 	remembered = 1 << 18
-	// waitingExposures bounds those that wait for the store. What is beyond is noted at a later evaluation.
+	// waitingExposures bounds the exposures that wait for the store. Exposures beyond it are recorded at a later
+	// evaluation.
 	waitingExposures = 100_000
-	// recordEvery is how often the store is written; lastRecord bounds the write at the end.
+	// recordEvery is the pause between two writes to the store; lastRecord bounds the write at the end.
 	recordEvery = 5 * time.Second
 	lastRecord  = 5 * time.Second
 	// batchRows bounds one insert.
 	batchRows = 20_000
 )
 
-// Recorder has evaluations counted and exposures stored. A node that is killed loses those of the last seconds; while the
-// store is away they wait in memory.
+// Recorder counts evaluations and stores exposures. A node that is killed loses the ones of the last seconds. While the
+// store is away, they wait in memory.
 type Recorder struct {
 	Definitions *Definitions
 	Store       Kept
@@ -40,14 +41,14 @@ type Recorder struct {
 	Applications func() []svc.Application
 	// Policy returns the telemetry policy of an environment.
 	Policy func(environment uint64) *svc.TelemetryState
-	// Usage has evaluations counted as a signal of their environments; it does not wait.
+	// Usage counts evaluations as a signal of their environments; it does not wait.
 	Usage func(svc.UsageCounts)
 	// Name distinguishes the runs of all nodes.
 	Name   string
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// seen holds, at the place of an exposure's hash, the last exposure that was noted there.
+	// seen holds the last recorded exposure at the index of its hash.
 	seen [remembered]atomic.Uint64
 	// left counts, by environment, the evaluations that the policy has not recorded.
 	left sync.Map // the number of an environment → *leftOut
@@ -56,16 +57,17 @@ type Recorder struct {
 	waiting []svc.FlagExposure
 }
 
-// leftOut counts the evaluations of an environment that are not recorded: of visitors outside the sample, those made
-// while recording is switched off, and those for an id that names nobody.
+// leftOut counts the evaluations of an environment that are not recorded: for visitors outside the sample, while
+// recording is switched off, and for an id that names no person.
 type leftOut struct{ sampled, disabled, nameless atomic.Int64 }
 
-// Recording returns what is recorded of the evaluations in an environment.
+// Recording returns the policy for recording the evaluations of an environment.
 func (r *Recorder) Recording(environment uint64) svc.FlagsPolicy {
 	return r.Policy(environment).Policy.Flags
 }
 
-// LeaveOut counts evaluations that are not recorded, for their fate. The caller has counted each as one of its flag before.
+// LeaveOut counts evaluations that are not recorded, under their fate. The caller has already counted each as an
+// evaluation of its flag.
 func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 	found, known := r.left.Load(environment)
 	if !known {
@@ -82,8 +84,8 @@ func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 	}
 }
 
-// Expose notes that a visitor of an environment was served outcomes, and reports whether it has noted all that count. It neither waits
-// nor fails.
+// Expose records that a visitor of an environment was served outcomes. It reports whether all relevant ones are
+// recorded. It neither waits nor fails.
 func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool) {
 	who, noting := visitor^environment*0x9E3779B97F4A7C15, false
 	for _, outcome := range outcomes {
@@ -110,7 +112,7 @@ func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutco
 	return true
 }
 
-// Run stores what was counted until ctx ends, and then what is left.
+// Run stores the counts until ctx ends, and then the rest.
 func (r *Recorder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(recordEvery)
 	defer ticker.Stop()
@@ -148,7 +150,7 @@ type recorded struct {
 
 func (b *recorded) empty() bool { return len(b.counts) == 0 && len(b.exposures) == 0 }
 
-// take returns what was counted since the last call, with the numbers of the environments.
+// take returns the counts since the last call, with the numbers of the environments.
 func (r *Recorder) take() *recorded {
 	numbers, keep := map[svc.AppRef]map[string]uint64{}, map[uint64]int{}
 	for _, app := range r.Applications() {
@@ -182,14 +184,15 @@ func (r *Recorder) take() *recorded {
 	return taken
 }
 
-// evaluations counts evaluations that met a fate.
+// evaluations returns a count of evaluations with a fate.
 func evaluations(environment uint64, fate svc.Fate, number int64, now time.Time) svc.UsageCount {
 	key := svc.UsageKey{Environment: environment, Day: svc.DayOf(now.UnixMilli()), Signal: svc.SignalFlags, Fate: fate}
 	return svc.UsageCount{UsageKey: key, Items: number, Last: now.UnixMilli()}
 }
 
-// takeLeft returns what was left out since the last call. It is taken before the counts of flags, among which each of
-// these evaluations is already, so that these, less what was left out, are what was recorded.
+// takeLeft returns the evaluations that were left out since the last call. It is called before the counts of flags are
+// taken, which already contain each of these evaluations. So the recorded evaluations are the counts of flags minus
+// takeLeft.
 func (r *Recorder) takeLeft(now time.Time) (usage svc.UsageCounts) {
 	r.left.Range(func(environment, counts any) bool {
 		left := counts.(*leftOut)

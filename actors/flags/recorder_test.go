@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// TestARecorderKeepsNoExposureOfAnUnknownPerson evaluates an experiment on a stored trait. It does so before the person
-// is known, and again afterwards.
+// TestARecorderKeepsNoExposureOfAnUnknownPerson evaluates an experiment on a stored trait, before the person is known
+// and again afterwards.
 func TestARecorderKeepsNoExposureOfAnUnknownPerson(t *testing.T) {
 	flags := []svc.Flag{{Key: "f", Version: 1, FlagSpec: svc.FlagSpec{
 		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},

@@ -63,7 +63,7 @@ type Grain struct {
 	version svc.Version
 	used    time.Time
 	waiting []*cluster.Request
-	// current is the request whose writes are being saved; done receives the result of the save.
+	// current is the request that is being saved; done receives the result of the save.
 	current *cluster.Request
 	pending Outcome[any]
 	done    chan error

@@ -482,7 +482,7 @@ func count(list []string, word string) (n int) {
 }
 
 // TestNoWriteIsLostWhileGrainsStop adds words concurrently while their grains are stopped and the store fails. All
-// words that were answered are stored, and no others but words whose call failed.
+// words that were answered are stored. Other words are stored only if their call failed.
 func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		const callers, adds = 16, 50

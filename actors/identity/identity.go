@@ -17,8 +17,8 @@ type Identity struct {
 }
 
 // Authorize judges a secret for one request of a class, and for an organization if org is not empty. It fails with
-// unauthorized if the secret is not valid, with rate_limited if the limit is used up, and with not_found if the token
-// cannot address the organization. Grant and state are also valid for the last two errors.
+// unauthorized if the secret is not valid. It fails with rate_limited if the limit is used up, and with not_found if
+// the token cannot address the organization; grant and state are also valid for these two errors.
 func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
 	unknown := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	if !svc.WellFormedSecret(secret) {

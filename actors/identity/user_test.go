@@ -114,7 +114,7 @@ func TestAPersonHasOneIdentity(t *testing.T) {
 	}
 }
 
-// usedAt returns a record that was used at a time of a core's life.
+// usedAt returns a record that was used some time after the life of a core began.
 func usedAt(record tokenRecord, after time.Duration) tokenRecord {
 	used := actorstest.At(after)
 	record.LastUsedAt = &used

@@ -20,8 +20,8 @@ import (
 )
 
 // The world's rules wait for new issues; one of them also waits for regressions. Their alerting actor lives on the node
-// that owns its partition, and dies with it. In the end the incidents count every issue that ever occurred once, and
-// every regression of an issue once.
+// that owns its partition, and dies with it. In the end the incidents count every issue once, and every regression of
+// an issue once.
 
 // alertStore stores the entities of alerting actors.
 type alertStore struct{ *process }

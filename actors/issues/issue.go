@@ -80,8 +80,8 @@ type (
 		Noted bool            `json:"noted,omitempty"`
 		By    svc.IssueAuthor `json:"by"`
 	}
-	// issueClaimed answers continue: whether the asking issue continues this one, and the issue of which it becomes
-	// part.
+	// issueClaimed answers continue: whether the asking issue continues this one, and the issue that it becomes part
+	// of.
 	issueClaimed struct {
 		Granted bool   `json:"granted"`
 		Root    string `json:"root"`

@@ -16,7 +16,7 @@ import (
 	"svc/actors/pipeline"
 )
 
-// hearing is a pair of applications' actors, some of which do not answer.
+// hearing is a pair of applications with actors that may not answer.
 type hearing struct {
 	mu   sync.Mutex
 	deaf map[string]bool

@@ -37,7 +37,7 @@ func (r *dedup) size() int { return r.newest.count + r.previous.count }
 type idSet struct {
 	slots [][2]uint64
 	count int
-	// zero says that the id of two zeros, which marks an empty slot, is in.
+	// zero says that the set contains the id of two zeros, which marks an empty slot.
 	zero bool
 }
 
@@ -46,8 +46,7 @@ const firstSlots = 64
 
 func newIDSet() *idSet { return &idSet{slots: make([][2]uint64, firstSlots)} }
 
-// find returns the slot of an id: the one that holds it, or the empty one where
-// it belongs. Ids are hashes, so their own bits spread them.
+// find returns the slot of an id: the slot that holds it, or the empty slot for it.
 func (s *idSet) find(id [2]uint64) int {
 	mask := len(s.slots) - 1
 	at := int(id[0]^id[1]>>32) & mask

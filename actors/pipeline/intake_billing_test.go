@@ -2,7 +2,7 @@ package pipeline
 
 import "testing"
 
-// TestLastValues holds what is a repetition, and the moment at which names are forgotten.
+// TestLastValues lists repetitions, and checks the moment at which names are dropped.
 func TestLastValues(t *testing.T) {
 	s := newSaid(2)
 	for n, step := range []struct {

@@ -73,8 +73,8 @@ func TestFoldedRecordsAreFreed(t *testing.T) {
 	runtime.KeepAlive(i)
 }
 
-// TestLongRecordsAreFreed folds records of ever fewer events: the rows of a long one lie
-// in memory that the shorter ones after it do not use.
+// TestLongRecordsAreFreed folds records of fewer and fewer events: the rows of a long one are in memory that the
+// shorter ones after it do not use.
 func TestLongRecordsAreFreed(t *testing.T) {
 	i := newIntake(IntakeConfig{
 		Locator: func() Locator { return nowhere{} }, Metrics: NewIntakeMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),

@@ -56,8 +56,8 @@ func (b deafBlock) Stored(ctx context.Context, block *StoredBlock) error {
 	return block.Later(ctx, []Note{{Kind: "shop", Identity: "o/a", Block: block.ID, Payload: json.RawMessage("{}")}})
 }
 
-// TestADeafActorDelaysNobody stops an actor from answering. Blocks are committed all the same. When the node has died
-// and the actor answers, the notes of all blocks are delivered to it, each once and in the order of the blocks. An
+// TestADeafActorDelaysNobody stops an actor from answering. Blocks are committed all the same. After the node has died,
+// the actor answers. Then the notes of all blocks are delivered to it, each once and in the order of the blocks. An
 // unreadable note does not block the delivery of the others.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

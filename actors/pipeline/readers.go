@@ -18,7 +18,7 @@ type readers struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// Reads have been going on since then, and count as going on until then.
+	// Reads have been active since then, and count as active until then.
 	since, until time.Time
 	// unstored are the blocks that the first reader found open; each is closed once its block is stored. over is closed
 	// when the wait for them ends.
@@ -26,7 +26,7 @@ type readers struct {
 	over     chan struct{}
 }
 
-// readFor reports whether reads are going on, and have been for at least a time.
+// readFor reports whether reads are active, and have been for at least a time.
 func (r *readers) readFor(atLeast time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -89,7 +89,7 @@ func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingB
 // actors left. It completes the interrupted blocks, lets the listeners prepare, and gives every intake its state. It is
 // repeated if it fails, and continues with the block at which it failed.
 func (s *shardStream) prepare(ctx context.Context, g *generation) error {
-	// This generation must store its rows where the earlier moves placed the environments.
+	// This generation must know the earlier moves, since they decide to which shard its rows go.
 	if err := s.noteMoves(ctx, g); err != nil {
 		return err
 	}

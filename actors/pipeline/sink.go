@@ -297,7 +297,7 @@ func (s *Sink) store(ctx context.Context, block *openBlock) error {
 	return s.finish(ctx, block, commit)
 }
 
-// errOver ends the work on a block whose generation has ended.
+// errOver ends the work on a block after its generation has ended.
 var errOver = errors.New("the generation has ended")
 
 // insert repeats the insert until it succeeds or the generation or ctx ends: accepted rows are not given up because the

@@ -8,8 +8,8 @@ import (
 )
 
 // TestABlockHoldsNoMoreBytesThanItMay lets deliveries of several partitions wait for room. The deliveries that are
-// being folded and the open block have no more bytes of records than the bound. A delivery that alone is longer than
-// the bound is an exception. Storing a block makes room.
+// being folded and the open block together stay within the bound of bytes. The only exception is a single delivery that
+// is longer than the bound. Storing a block makes room.
 func TestABlockHoldsNoMoreBytesThanItMay(t *testing.T) {
 	t.Parallel()
 	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)

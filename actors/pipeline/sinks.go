@@ -88,8 +88,8 @@ func (s *Sinks) Hurry() {
 // Interval returns the longest time between the beginnings of the latest two blocks.
 func (s *Sinks) Interval() time.Duration { return s.all[0].interval() }
 
-// Read notes a read of stored rows that lasts at least for a time. The first read after a pause, and reads that begin
-// while it waits, wait until the records folded by then are stored, for a second at most. Read does not wait if blocks
+// Read notes a read of stored rows that lasts at least for a time. The first read after a pause waits until the records
+// folded by then are stored, for a second at most. So do reads that begin while it waits. Read does not wait if blocks
 // are as frequent without reads.
 func (s *Sinks) Read(ctx context.Context, lasting time.Duration) {
 	config := &s.all[0].config

@@ -19,19 +19,20 @@ func (r *Reports) Reports(ctx context.Context, app svc.AppRef) ([]svc.Report, er
 	return booksList.Ask(ctx, r.Actors, app.String(), grain.None{})
 }
 
-// PutReport makes the report of a kind and an environment under an id, or changes the one that is there. The first period that it
-// sends is the one that ends next in the time zone of the application.
+// PutReport makes the report of a kind and an environment under an id, or changes the existing one. The first period
+// that it sends is the one that ends next in the time zone of the application.
 func (r *Reports) PutReport(ctx context.Context, app *svc.Application, id string, spec svc.ReportSpec) (svc.Report, error) {
 	return booksPut.Ask(ctx, r.Actors, app.Ref().String(), putReport{ID: id, App: app.Ref(), Spec: spec, Due: spec.Kind.Period(r.Now(), app.Location())})
 }
 
-// DeleteReport fails with not_found where the application has no report of the id.
+// DeleteReport deletes a report. It fails with not_found if the application has no report with the id.
 func (r *Reports) DeleteReport(ctx context.Context, app svc.AppRef, id string) error {
 	_, err := booksDelete.Ask(ctx, r.Actors, app.String(), findReport{id})
 	return err
 }
 
-// Unsubscribe takes a recipient, whom svc.RecipientHash names, out of a report. It may be repeated.
+// Unsubscribe removes a recipient from a report; svc.RecipientHash returns the name of the recipient. It may be
+// repeated.
 func (r *Reports) Unsubscribe(ctx context.Context, app svc.AppRef, id, recipient string) error {
 	_, err := booksLeave.Ask(ctx, r.Actors, app.String(), leaveReport{id, recipient})
 	return err

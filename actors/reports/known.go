@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Known is this node's snapshot of all reports, in which the runner looks for what is due. NewKnown makes one.
+// Known is this node's snapshot of all reports, in which the runner finds the reports that are due. NewKnown makes one.
 type Known struct {
 	mu    sync.Mutex
 	known map[string]svc.Report // by id; guarded by mu
@@ -18,7 +18,7 @@ type Known struct {
 // NewKnown returns an empty snapshot.
 func NewKnown() *Known { return &Known{known: map[string]svc.Report{}} }
 
-// EntityKinds returns the kinds of the entities that the snapshot is made of.
+// EntityKinds returns the kinds of the entities in the snapshot.
 func (k *Known) EntityKinds() []string { return []string{entityReport} }
 
 // PublishEntities publishes the reports of one application.
@@ -36,7 +36,7 @@ func (k *Known) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	}
 }
 
-// enabled returns the reports that are sent, in the order of their applications.
+// enabled returns the enabled reports, in the order of their applications.
 func (k *Known) enabled() (list []svc.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"svc/actors/grain"
 )
 
-// TestReportsLife follows a weekly report of two recipients: one letter is taken at the second attempt, one recipient leaves.
+// TestReportsLife follows a weekly report with two recipients: one letter is taken at the second attempt, and one
+// recipient unsubscribes.
 func TestReportsLife(t *testing.T) {
 	wrote := func(answer any, writes ...grain.Write) grain.Outcome[any] { return grain.Answer(answer, writes...) }
 	kept := func(one svc.Report) grain.Write { return grain.Put(entityReport, one.ID, one) }

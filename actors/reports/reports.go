@@ -21,12 +21,12 @@ import (
 //	limits     a report of each kind for each environment
 //	stops      after half a minute without a message
 //
-// A period is claimed in the write that makes its letters, and an attempt to send one is claimed before it is made, so neither a
-// restart nor two runners at a time send a period twice. A node that dies between an attempt and its record
+// A period is claimed in the write that makes its letters, and an attempt to send one is claimed before it is made. So
+// neither a restart nor two concurrent runners send a period twice. A node that dies between an attempt and its record
 // leaves a letter that is sent again, under the same id.
 const kindReports = "reports"
 
-// reportsIdle is how long an actor is kept.
+// reportsIdle is how long an actor stays activated without a message.
 const reportsIdle = 30 * time.Second
 
 const entityReport = "report"
@@ -60,7 +60,8 @@ type (
 	endLetter struct {
 		ID     string `json:"id"`
 		Letter string `json:"letter"`
-		// Problem is empty where the mail server took the letter; Retry says that another attempt may succeed where it did not.
+		// Problem is empty if the mail server took the letter. If it did not, Retry says that another attempt may
+		// succeed.
 		Problem string `json:"problem"`
 		Retry   bool   `json:"retry"`
 	}
@@ -94,7 +95,7 @@ func (b *book) Restore(entities []svc.Entity) error {
 	return err
 }
 
-// keep saves a report.
+// keep stores a report.
 func (b *book) keep(one svc.Report) grain.Write {
 	b.known[one.ID] = one
 	return grain.Put(entityReport, one.ID, one)
@@ -128,7 +129,7 @@ func (b *book) onDelete(_ time.Time, m findReport) (grain.Outcome[grain.None], e
 	return grain.Answer(grain.None{}, grain.Delete(entityReport, m.ID)), nil
 }
 
-// onClaim makes the letters of a period or of a spike, once, and returns the report as it is.
+// onClaim makes the letters of a period or of a spike, once, and returns the current report.
 func (b *book) onClaim(now time.Time, m claimReport) (grain.Outcome[svc.Report], error) {
 	one, known := b.known[m.ID]
 	if !known || !one.Due(m.Period, m.Spike) {
@@ -138,7 +139,7 @@ func (b *book) onClaim(now time.Time, m claimReport) (grain.Outcome[svc.Report],
 	return grain.Answer(one, b.keep(one)), nil
 }
 
-// onBegin takes a letter for an attempt.
+// onBegin claims a letter for an attempt.
 func (b *book) onBegin(now time.Time, m findLetter) (grain.Outcome[begunLetter], error) {
 	one := b.known[m.ID]
 	letter, ok := one.Begin(m.Letter, now.UTC().Truncate(time.Millisecond))
@@ -148,7 +149,7 @@ func (b *book) onBegin(now time.Time, m findLetter) (grain.Outcome[begunLetter],
 	return grain.Answer(begunLetter{letter, true}, b.keep(one)), nil
 }
 
-// onEnd records what became of an attempt.
+// onEnd records the result of an attempt.
 func (b *book) onEnd(now time.Time, m endLetter) (grain.Outcome[svc.Report], error) {
 	one := b.known[m.ID]
 	if !one.End(m.Letter, m.Problem, m.Retry, now.UTC().Truncate(time.Millisecond)) {
@@ -157,7 +158,7 @@ func (b *book) onEnd(now time.Time, m endLetter) (grain.Outcome[svc.Report], err
 	return grain.Answer(one, b.keep(one)), nil
 }
 
-// onLeave takes a recipient out. One that is gone changes nothing.
+// onLeave removes a recipient. If the recipient is already removed, it changes nothing.
 func (b *book) onLeave(_ time.Time, m leaveReport) (grain.Outcome[grain.None], error) {
 	one := b.known[m.ID]
 	if !one.Unsubscribe(m.Recipient) {

@@ -19,7 +19,7 @@ import (
 
 var web = svc.AppRef{Org: "acme", App: "web"}
 
-// world is a node with reports whose mail server and numbers are scripted.
+// world is a node with reports; its mail server and numbers are scripted.
 type world struct {
 	*actorstest.Host
 	store   *actorstest.Store
@@ -62,7 +62,7 @@ func (w *world) SendReport(_ context.Context, mail *svc.ReportMail) (retry bool,
 	return false, nil
 }
 
-// letters returns what the mail server took since the last call.
+// letters returns the letters that the mail server took since the last call.
 func (w *world) letters() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +96,8 @@ func (w *world) runner() (stop func()) {
 	return func() { cancel(); ended.Wait() }
 }
 
-// mornings has so many runners work from seven to nine o'clock of each of the next days. Nothing is due at other times.
+// mornings lets a number of runners work from seven to nine o'clock on each of the next days. Nothing is due at other
+// times.
 func (w *world) mornings(days, runners int) {
 	for range days {
 		now := time.Now().In(w.app.Location())
@@ -116,7 +117,8 @@ func (w *world) mornings(days, runners int) {
 	}
 }
 
-// play runs a test in a world whose application is in Berlin, from Friday, 20 March 2026 at noon on: a week before the clocks change.
+// play runs a test in a world with an application in Berlin, from Friday, 20 March 2026 at noon on: a week before the
+// clocks change.
 func play(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,11 +134,11 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 		w.Stop()
 		cancel()
 		<-ended
-		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		time.Sleep(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
-// put makes a report of two recipients.
+// put makes a report with two recipients.
 func (w *world) put(t *testing.T, kind svc.ReportKind, threshold uint64) svc.Report {
 	t.Helper()
 	made, err := w.reports.PutReport(t.Context(), &w.app, "rpt_"+string(kind), svc.ReportSpec{
@@ -148,7 +150,7 @@ func (w *world) put(t *testing.T, kind svc.ReportKind, threshold uint64) svc.Rep
 	return made
 }
 
-// want compares what the mail server took, by both recipients.
+// want compares the letters that the mail server took, for both recipients.
 func (w *world) want(t *testing.T, what string, abouts ...string) {
 	t.Helper()
 	var want []string
@@ -165,7 +167,7 @@ func (w *world) want(t *testing.T, what string, abouts ...string) {
 
 const day = 24 * time.Hour
 
-// TestReportsAreSentOncePerPeriod lives through a change of the clocks and the end of a month.
+// TestReportsAreSentOncePerPeriod covers a change of the clocks and the end of a month.
 func TestReportsAreSentOncePerPeriod(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.put(t, svc.ReportWeekly, 0)
@@ -185,7 +187,7 @@ func TestReportsAreSentOncePerPeriod(t *testing.T) {
 	})
 }
 
-// TestALetterOutlivesItsNode ends a node between claim and sending, and lets two nodes run at a time.
+// TestALetterOutlivesItsNode ends a node between claim and sending, and lets two nodes run concurrently.
 func TestALetterOutlivesItsNode(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.put(t, svc.ReportWeekly, 0)
@@ -215,7 +217,7 @@ func TestALetterOutlivesItsNode(t *testing.T) {
 	})
 }
 
-// TestAMailServerThatRefuses has letters tried again, and given up.
+// TestAMailServerThatRefuses checks that letters are tried again, and given up in the end.
 func TestAMailServerThatRefuses(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		tries := map[string]int{}
@@ -243,7 +245,7 @@ func TestAMailServerThatRefuses(t *testing.T) {
 	})
 }
 
-// TestSpikesAreToldAtMostTwiceADay has a crowd come, stay and come back.
+// TestSpikesAreToldAtMostTwiceADay lets a crowd arrive, stay and return.
 func TestSpikesAreToldAtMostTwiceADay(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		crowd := func(n uint64) { w.mu.Lock(); w.visitors = n; w.mu.Unlock() }
@@ -272,7 +274,7 @@ func TestSpikesAreToldAtMostTwiceADay(t *testing.T) {
 	})
 }
 
-// TestRecipientsLeave takes one out by the link, with letters on their way.
+// TestRecipientsLeave removes a recipient by the link, with letters on their way.
 func TestRecipientsLeave(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		made := w.put(t, svc.ReportWeekly, 0)

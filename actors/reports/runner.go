@@ -12,47 +12,50 @@ import (
 	"svc/actors/grain"
 )
 
-// Traffic reads what reports tell.
+// Traffic reads the contents of reports.
 type Traffic interface {
-	// ReportContent returns what a regular report tells of a period.
+	// ReportContent returns the content of a regular report about a period.
 	ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (svc.ReportContent, error)
-	// Live returns who is there now.
+	// Live returns the current visitors.
 	Live(ctx context.Context, environment svc.Environment) (svc.Live, error)
 }
 
-// Sender hands letters to the mail server.
+// Sender sends letters to the mail server.
 type Sender interface {
-	// SendReport makes one attempt; retry reports whether another one may succeed where it fails.
+	// SendReport makes one attempt. If it fails, retry reports whether another attempt may succeed.
 	SendReport(ctx context.Context, mail *svc.ReportMail) (retry bool, err error)
 }
 
-// Bounds of the runner.
+// Limits of the runner.
 const (
-	// lookEvery is how often the runner looks for what is due, liveEvery how often at the present visitors of an environment.
+	// lookEvery is the pause between two searches for due reports; liveEvery is the pause between two reads of an
+	// environment's current visitors.
 	lookEvery = 10 * time.Second
 	liveEvery = time.Minute
-	// sendTime bounds one attempt with the reads before it.
+	// sendTime bounds one attempt including the reads before it.
 	sendTime = 30 * time.Second
-	// atOnce is how many reports are worked on at a time: a mail server that hangs holds one place for each.
+	// atOnce is the number of reports that are handled concurrently: a mail server that hangs occupies one place for
+	// each.
 	atOnce = 8
 )
 
-// Runner makes and sends the letters of the applications that this node owns. What it knows may be old: the actor of the application decides.
+// Runner makes and sends the letters of the applications that this node owns. Its snapshot may be old: the actor of the
+// application decides.
 type Runner struct {
 	Actors  grain.Caller
 	Known   *Known
 	Traffic Traffic
 	Sender  Sender
-	// Owns reports whether this node sends the reports of an application, App returns one that is there.
+	// Owns reports whether this node sends the reports of an application. App returns an existing application.
 	Owns func(app svc.AppRef) bool
 	App  func(app svc.AppRef) (*svc.Application, bool)
-	// Unsubscribe returns the link by which a recipient leaves a report.
+	// Unsubscribe returns the link with which a recipient unsubscribes from a report.
 	Unsubscribe func(app svc.AppRef, report, recipient string) string
 	Now         func() time.Time
 	Logger      *slog.Logger
 
 	mu sync.Mutex
-	// seen is when the visitors of an environment were looked at; guarded by mu.
+	// seen is when the visitors of an environment were last read; guarded by mu.
 	seen map[string]time.Time
 }
 
@@ -71,7 +74,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// look works on all reports once.
+// look handles all reports once.
 func (r *Runner) look(ctx context.Context) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -87,10 +90,10 @@ func (r *Runner) look(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is logged, and tried again
+	_ = group.Wait() // failures are logged and tried again
 }
 
-// tend makes the letters of a report where they are due, and attempts those that wait.
+// tend makes the letters of a report if they are due, and attempts the waiting ones.
 func (r *Runner) tend(ctx context.Context, app *svc.Application, report svc.Report) error {
 	period := report.Kind.Period(r.Now(), app.Location())
 	spike, err := r.spike(ctx, &report)
@@ -114,8 +117,8 @@ func (r *Runner) tend(ctx context.Context, app *svc.Application, report svc.Repo
 	return nil
 }
 
-// spike looks at the present visitors of a report's environment, once in liveEvery and where a spike would be told. It returns nil where
-// there is none.
+// spike reads the current visitors of a report's environment, once per liveEvery and only if a spike would be reported.
+// It returns nil if there is no spike.
 func (r *Runner) spike(ctx context.Context, report *svc.Report) (*svc.Spike, error) {
 	now := r.Now()
 	r.mu.Lock()
@@ -142,7 +145,8 @@ func valuesOf(rows []svc.LiveRow) (values []svc.ReportValue) {
 	return values
 }
 
-// attempt takes one letter, sends it, and records what became of it. Contents holds what was read for the letters before.
+// attempt claims one letter, sends it, and records the result. contents caches the contents that were read for earlier
+// letters.
 func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.Report, id string, contents map[svc.ReportPeriod]svc.ReportContent) error {
 	begun, err := booksBegin.Ask(ctx, r.Actors, report.App.String(), findLetter{report.ID, id})
 	if err != nil || !begun.OK {
@@ -151,7 +155,7 @@ func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.
 	end := endLetter{ID: report.ID, Letter: id}
 	end.Retry, err = r.send(ctx, app, report, begun.Letter, contents)
 	if err != nil {
-		if ctx.Err() != nil { // this node stops; whoever comes next attempts it after the lease
+		if ctx.Err() != nil { // this node stops; its successor attempts the letter after the lease
 			return err
 		}
 		r.Logger.Warn("a letter of a report was not sent", "app", report.App.String(), "report", report.ID, "attempt", begun.Letter.Attempts, "retry", end.Retry, "error", err)
@@ -161,7 +165,7 @@ func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.
 	return err
 }
 
-// send fills a letter and hands it to the mail server.
+// send fills a letter and sends it to the mail server.
 func (r *Runner) send(ctx context.Context, app *svc.Application, report *svc.Report, letter svc.ReportLetter, contents map[svc.ReportPeriod]svc.ReportContent) (retry bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
