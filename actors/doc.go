@@ -3,9 +3,9 @@
 //
 // A persistent kind has a pure core: state, and one function per message that returns an outcome. The shell in package
 // grain loads the state before the first message, saves the writes of an outcome before it answers, and then performs
-// its effects. The actors alerting, monitor, connector, destination, campaign and billing wrap that shell: they send
-// notices, check, probe, deliver and read on goroutines outside the mailbox. Live actors and intakes have a shell
-// without a store.
+// its effects. The actors alerting, monitor, destination, campaign and billing wrap that shell: they send notices,
+// check, deliver and read on goroutines outside the mailbox, as connector does with its probes. Live actors and intakes
+// have a shell without a store.
 //
 // The kinds and their ranks:
 //
@@ -41,11 +41,11 @@
 //	rank 1  live          one environment: the visitors of the last minutes
 //	rank 1  intake        one partition of the log: duplicates, sessions, rows
 //
-// Two kinds call another kind, and both call downwards. A monitor reports to the alerting actor of its application. It
-// calls in a context with its rank (cluster.WithRank), so the cluster refuses a call that does not go down. The run of
-// a campaign calls the campaigns actor, the tally and the suppressions. The shells of alerting, connector, destination,
-// campaign and billing also call their own actor. All these calls except the monitor's carry no rank: they run on
-// goroutines outside the mailbox, and no mailbox waits for them.
+// Two kinds call another kind, and both call downwards. A monitor reports to the alerting actor of its application. The
+// run of a campaign calls the campaigns actor, the tally and the suppressions. Alerting, connector, destination,
+// campaign and billing also call their own actor. All these calls run on goroutines outside the mailbox, and no mailbox
+// waits for them. None of them carries a rank, so the cluster does not check their direction: a monitor sets its rank
+// (cluster.WithRank), but its reports go out in batches with the reports of other monitors, from a context without it.
 //
 // The other kinds call no actor. If a request needs two actors (the standing of a token and the membership of its
 // owner), the client asks one after the other. The listeners of the pipeline and the loops of a node (reports, exports,
