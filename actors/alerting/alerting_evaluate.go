@@ -39,7 +39,7 @@ func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Ti
 	a.transition(into, rule, next, events, now)
 }
 
-// evaluateDue evaluates the rules that change their state or value by the passing of time.
+// evaluateDue evaluates the rules with a state or value that time alone has changed.
 func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 	for counter, w := range a.windows {
 		for _, id := range w.rules {

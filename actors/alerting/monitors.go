@@ -119,7 +119,7 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 	return err
 }
 
-// CheckMonitor returns every problem of a definition, including the addresses that the name in its URL resolves to.
+// CheckMonitor returns every problem of a definition, also if the name in its URL resolves to a forbidden address.
 func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
 	problems := spec.Validate(m.Rules)
 	for _, problem := range problems {
