@@ -5,7 +5,7 @@
 // grain loads the state before the first message, saves the writes of an outcome before it answers, and then performs
 // its effects. The actors alerting, monitor, destination, campaign and billing wrap that shell: they send notices,
 // check, deliver and read on goroutines outside the mailbox, as connector does with its probes. Live actors and intakes
-// have a shell without a store.
+// use a shell without a store.
 //
 // The kinds and their ranks:
 //

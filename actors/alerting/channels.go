@@ -40,7 +40,7 @@ type SealedSender struct {
 	Restored func() time.Time
 }
 
-// errOlderThanRestore ends a notice to a chat, which has no id by which a receiver tells a repetition.
+// errOlderThanRestore ends a notice to a chat, which has no id by which a receiver recognizes a repetition.
 var errOlderThanRestore = errors.New(svc.OlderThanRestore)
 
 // Send decrypts the channel's target and sends the notice there.

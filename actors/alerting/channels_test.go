@@ -114,8 +114,8 @@ func TestRulesNameMonitorsThatExist(t *testing.T) {
 	})
 }
 
-// TestAChatHearsNothingFromBeforeARestore sends notices that are older than a restore, and one that is not. A webhook and
-// a mailbox know a repeated notice by its id.
+// TestAChatHearsNothingFromBeforeARestore sends notices that are older than a restore, and one that is not. A webhook
+// and a mailbox recognize a repeated notice by its id.
 func TestAChatHearsNothingFromBeforeARestore(t *testing.T) {
 	restored := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {

@@ -24,19 +24,19 @@ type Ports struct {
 	Opener   Opener
 	Contacts Contacts
 	Log      Log
-	// Life says what makes another number of the number of an id for a row that arrived at an instant: a
-	// change since the conversion arrived means that the person was erased.
+	// Life returns the value that changes the number of an id, for a row that arrived at an instant. If the value has
+	// changed since the conversion arrived, the person was erased.
 	Life func(environment uint64, id string, receivedMs int64) uint64
 	// Restored returns the time of the last restore or rebuild, and the zero time if there was none.
 	Restored func() time.Time
-	// Slots bounds the attempts of all dispatchers of the node that are made at a time.
+	// Slots bounds the concurrent attempts of all dispatchers of the node.
 	Slots  chan struct{}
 	Logger *slog.Logger
 }
 
 // Sender sends conversions to destinations.
 type Sender interface {
-	// Batch returns how many conversions one request to a kind of destination carries at most.
+	// Batch returns the largest number of conversions in one request to a kind of destination.
 	Batch(kind svc.DestinationKind) int
 	// Send makes one attempt for each of some conversions and returns its outcome for each.
 	Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome
@@ -44,45 +44,45 @@ type Sender interface {
 
 // Opener decrypts credentials.
 type Opener interface {
-	// Open fails for a text that was not sealed under the name.
+	// Open fails if the text was not sealed under the name.
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// Contacts knows how people are reached.
+// Contacts reads contact data of people.
 type Contacts interface {
-	// Contacts returns what is known of the persons of visitors, by visitor.
+	// Contacts returns the contact data of the persons of visitors, by visitor.
 	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error)
 }
 
-// Log keeps the delivery log.
+// Log stores the delivery log.
 type Log interface {
-	// Append returns once records are stored; to repeat it changes nothing.
+	// Append returns once records are stored; repeating it changes nothing.
 	Append(ctx context.Context, records []svc.Dispatch) error
 }
 
-// Slots is how many attempts a node makes at a time.
+// Slots is the number of concurrent attempts of a node.
 const Slots = 2048
 
 const (
-	// firstAtOnce and mostAtOnce bound the attempts to one destination at a time: each success allows one
-	// more, each failure half as many.
+	// firstAtOnce and mostAtOnce bound the concurrent attempts to one destination: each success allows one more, each
+	// failure half as many.
 	firstAtOnce = 4
 	mostAtOnce  = 64
-	// maxUnrecorded bounds the attempts whose outcome is not recorded yet.
+	// maxUnrecorded bounds the attempts with an outcome that is not recorded yet.
 	maxUnrecorded = 4096
 
-	// The breaker opens after so many attempts in a row that may succeed later, for this long.
+	// The breaker opens after breakerFailures attempts in a row that may succeed later. It stays open for breakerTime.
 	breakerFailures = 10
 	breakerTime     = 10 * time.Second
-	// again is the pause of a dispatcher that could not send what is due.
+	// again is the pause of a dispatcher that could not send the deliveries that are due.
 	again = time.Second
-	// forgetEvery is how often the dispatcher looks for people who were erased while their conversions wait.
+	// forgetEvery is the pause between two searches for people that were erased while their conversions wait.
 	forgetEvery = time.Minute
 	// orphanTime is how long a queue waits for the definition of its destination.
 	orphanTime = time.Minute
 )
 
-// dispatcher is the shell of a queue: a grain that also sends, on goroutines beside its mailbox.
+// dispatcher is the shell of a queue: a grain that also sends, on goroutines outside its mailbox.
 type dispatcher struct {
 	*grain.Grain
 	core  *queue
@@ -92,16 +92,16 @@ type dispatcher struct {
 	id    string
 
 	breaker *gobreaker.TwoStepCircuitBreaker[any]
-	// sending holds the events whose outcome the queue has not recorded, active counts the attempts under way,
-	// atOnce is how many there may be.
+	// sending holds the events with an outcome that the queue has not recorded. active counts the attempts under way,
+	// and atOnce bounds them.
 	sending        map[string]bool
 	active, atOnce int
 	timer          *time.Timer
 	orphaned       time.Time
-	// looked is when the dispatcher last looked for people who were erased.
+	// looked is when the dispatcher last searched for erased people.
 	looked  time.Time
 	stopped bool
-	// contacts are how the people of its deliveries are reached.
+	// contacts finds the contact data of the people of its deliveries.
 	contacts contacts
 
 	mu        sync.Mutex
@@ -111,11 +111,12 @@ type dispatcher struct {
 
 // Messages of the shell to itself.
 type (
-	// look has it look for what is due.
+	// look makes it look for deliveries that are due.
 	look struct{}
-	// sent tells that an attempt for some conversions has ended, and whether it was taken.
+	// sent reports that an attempt for some conversions has ended. tried says whether it was made; ok is false if an
+	// outcome asks for a retry.
 	sent struct{ ok, tried bool }
-	// recorded tells whose outcomes the queue knows.
+	// recorded lists events with outcomes that the queue has recorded.
 	recorded struct{ events []string }
 )
 
@@ -154,7 +155,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 		for _, event := range message.events {
 			delete(d.sending, event)
 			if item := d.core.entries[event]; item != nil {
-				d.core.requeue(item) // pump passed over it if it was due again before its outcome was known here
+				d.core.requeue(item) // pump skipped it if it was due again before its outcome was known here
 			}
 		}
 	case *actor.Stopping:
@@ -170,7 +171,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	d.pump(c)
 }
 
-// pump begins the attempts that are due, as many as may be made at a time.
+// pump begins the attempts that are due, up to the limit of concurrent ones.
 func (d *dispatcher) pump(c actor.Context) {
 	if d.stopped || !d.Loaded() || len(d.core.waiting) == 0 {
 		return
@@ -212,14 +213,14 @@ func (d *dispatcher) erased(conversion *svc.Conversion, now time.Time) bool {
 	return d.ports.Life(conversion.EnvironmentNumber, conversion.Subject(), now.UnixMilli()) != conversion.Life
 }
 
-// repeated reports whether the installation before a restore may have sent a message already. A chat has no id by which
-// a receiver tells a repetition.
+// repeated reports whether the installation before a restore may have already sent a message. A chat has no id by which
+// a receiver recognizes a repetition.
 func (d *dispatcher) repeated(definition *svc.Destination, item *entry) bool {
 	restored := d.ports.Restored()
 	return definition.Kind == svc.DestinationSlack && item.ReceivedAt.Before(restored) && item.Replayed.Before(restored)
 }
 
-// forget drops what waits for people who were erased. A destination that is down must not keep them.
+// forget drops the deliveries that wait for erased people. A destination that is down must not retain them.
 func (d *dispatcher) forget(c actor.Context, now time.Time) {
 	if now.Sub(d.looked) < forgetEvery {
 		return
@@ -232,14 +233,14 @@ func (d *dispatcher) forget(c actor.Context, now time.Time) {
 	}
 }
 
-// drop has the queue drop a delivery that must not be made any more.
+// drop makes the queue drop a delivery that must no longer be made.
 func (d *dispatcher) drop(c actor.Context, item *entry) {
 	d.sending[item.EventID] = true
 	d.record(c.ActorSystem().Root, c.Self(), conclusion{result: result{EventID: item.EventID, Turn: item.turn()}})
 }
 
-// orphan waits for the definition of a destination, which this node may not have heard of yet, and forgets
-// the deliveries of one that does not come.
+// orphan waits for the definition of a destination, which this node may not have received yet. If the definition does
+// not arrive, it drops the deliveries.
 func (d *dispatcher) orphan(c actor.Context, now time.Time) {
 	if d.orphaned.IsZero() {
 		d.orphaned = now
@@ -256,14 +257,14 @@ func (d *dispatcher) orphan(c actor.Context, now time.Time) {
 	})
 }
 
-// lookAgain sets the timer for the next delivery, or to look for erased people before it.
+// lookAgain sets the timer for the next delivery, or for an earlier search for erased people.
 func (d *dispatcher) lookAgain(c actor.Context, now time.Time) {
 	if len(d.core.waiting) > 0 {
 		d.after(c, max(min(d.core.waiting[0].Next.Sub(now), forgetEvery), time.Millisecond))
 	}
 }
 
-// after has the dispatcher look again after a time.
+// after makes the dispatcher look again after a time.
 func (d *dispatcher) after(c actor.Context, pause time.Duration) {
 	if d.timer != nil {
 		d.timer.Stop()
@@ -272,8 +273,8 @@ func (d *dispatcher) after(c actor.Context, pause time.Duration) {
 	d.timer = time.AfterFunc(pause, func() { root.Send(self, &look{}) })
 }
 
-// begin makes an attempt for a conversion, and for others that are due where one request carries several. It
-// reports false where the breaker or the node's slots do not permit it.
+// begin makes an attempt for a conversion. If one request carries several, the attempt includes others that are due. It
+// returns false if the breaker or the node's slots do not permit it.
 func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *entry, now time.Time) bool {
 	done, err := d.breaker.Allow()
 	if err != nil {
@@ -324,7 +325,7 @@ func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *
 // errUnanswered counts against a destination in its breaker.
 var errUnanswered = errors.New("an attempt may succeed later")
 
-// request is an attempt for some deliveries that one request carries, each at its turn.
+// request is an attempt for some deliveries in one request, each at its turn.
 type request struct {
 	definition *svc.Destination
 	items      []svc.DispatchItem
@@ -332,8 +333,8 @@ type request struct {
 	questions  []*question
 }
 
-// attempt sends conversions and has the outcomes recorded. tried is false where nothing was sent; ok says that
-// the destination is there.
+// attempt sends conversions and records the outcomes. tried is false if nothing was sent; ok is false if an outcome
+// asks for a retry.
 func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self *actor.PID, one request) (ok, tried bool) {
 	now := d.node.Now()
 	var send []svc.DispatchItem
@@ -367,7 +368,7 @@ func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self 
 	return ok, true
 }
 
-// send makes the attempts within their time.
+// send makes the attempts within svc.DispatchTime.
 func (d *dispatcher) send(ctx context.Context, definition *svc.Destination, send []svc.DispatchItem) []svc.DispatchOutcome {
 	ctx, cancel := context.WithTimeout(ctx, svc.DispatchTime)
 	defer cancel()

@@ -17,14 +17,14 @@ import (
 	"svc/cluster"
 )
 
-// tried is an attempt that a scripted sender made.
+// tried is an attempt of a scripted sender.
 type tried struct {
 	destination, event string
 	attempt            int
 	after              time.Duration
 }
 
-// world is a node with destinations whose receivers are scripted.
+// world is a node with destinations that have scripted receivers.
 type world struct {
 	*actorstest.Host
 	store *actorstest.Store
@@ -36,7 +36,7 @@ type world struct {
 	log    map[string]svc.Dispatch
 	answer map[string]func(attempt int) svc.DispatchOutcome
 	life   uint64
-	// slow is how long the log takes to answer what it has stored.
+	// slow is the time between storing records in the log and its answer.
 	slow time.Duration
 }
 
@@ -64,7 +64,7 @@ func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Cont
 	return nil, nil
 }
 
-// Append keeps the record of the latest millisecond, of two the one that came last, as the store does.
+// Append stores the record of the latest millisecond, and the last one of equal ones, as the store does.
 func (w *world) Append(_ context.Context, records []svc.Dispatch) error {
 	w.mu.Lock()
 	for _, record := range records {
@@ -106,7 +106,7 @@ func (w *world) attempts(destination, event string) (some []tried) {
 	return some
 }
 
-// logged returns the record of the delivery log of a name.
+// logged returns the record with a name in the delivery log.
 func (w *world) logged(name string) svc.Dispatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,11 +145,11 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 		w.Stop()
 		cancel()
 		<-ended
-		time.Sleep(time.Minute) // the library's throttle of dead letters outlives what came to a stopped actor
+		time.Sleep(time.Minute) // the library throttles dead letters, and its throttle outlives the messages to a stopped actor
 	})
 }
 
-// offer hands conversions to a destination as a part of a block.
+// offer passes conversions to a destination as a part of a block.
 func (w *world) offer(t *testing.T, destination string, part blockPart, events ...string) {
 	t.Helper()
 	m := offer{blockPart: part}
@@ -167,7 +167,7 @@ func refuse(code int) func(int) svc.DispatchOutcome {
 	}
 }
 
-// TestRetriesAreAtTheirTimes holds the specified times, and parks what was refused four times.
+// TestRetriesAreAtTheirTimes checks the specified times, and parks a delivery after four refusals.
 func TestRetriesAreAtTheirTimes(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.answer["dst_1"] = refuse(503)
@@ -191,7 +191,7 @@ func TestRetriesAreAtTheirTimes(t *testing.T) {
 	})
 }
 
-// TestAReplayWaitsForItsOutcome replays a delivery while the log says that it is parked and its queue does not know yet: it is sent again.
+// TestAReplayWaitsForItsOutcome replays a delivery that the log shows as parked and its queue does not.
 func TestAReplayWaitsForItsOutcome(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.answer["dst_2"] = func(int) svc.DispatchOutcome { return svc.DispatchOutcome{StatusCode: 503, Retry: true, Error: "503"} }
@@ -218,7 +218,7 @@ func TestAReplayWaitsForItsOutcome(t *testing.T) {
 	})
 }
 
-// late is a log that stores what it is told a second later.
+// late is a log that stores records a second late.
 type late struct{ *world }
 
 func (l late) Append(ctx context.Context, records []svc.Dispatch) error {
@@ -226,7 +226,7 @@ func (l late) Append(ctx context.Context, records []svc.Dispatch) error {
 	return l.world.Append(ctx, records)
 }
 
-// TestAReplayEndsAtOnce replays a delivery that is accepted in the instant of the replay, before the log has it: the log ends with accepted.
+// TestAReplayEndsAtOnce replays a delivery that is accepted before the log has the replay: the log ends with accepted.
 func TestAReplayEndsAtOnce(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		made, err := bookCreate.Ask(t.Context(), w.ports.Actors, web.String(), *w.ports.Index.Destination(web, "dst_1"))
@@ -253,7 +253,7 @@ func TestAReplayEndsAtOnce(t *testing.T) {
 	})
 }
 
-// TestAConversionIsBegunOnce offers a block again, whole and divided otherwise, and after the actor was away.
+// TestAConversionIsBegunOnce offers a block again: whole, divided otherwise, and after the actor was unloaded.
 func TestAConversionIsBegunOnce(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		events := []string{}
@@ -276,7 +276,7 @@ func TestAConversionIsBegunOnce(t *testing.T) {
 	})
 }
 
-// TestAQueueIsWokenAfterACrash ends the queue's activation while a delivery waits: nobody offers anything again, so the wake-up has it sent.
+// TestAQueueIsWokenAfterACrash ends the queue's activation while a delivery waits: only the wake-up can have it sent.
 func TestAQueueIsWokenAfterACrash(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		wake := grain.Declare[string, grain.None](kindQueue, cluster.WakeMethod)
@@ -302,7 +302,7 @@ func TestAQueueIsWokenAfterACrash(t *testing.T) {
 		if due, err := w.store.Due(t.Context(), later, 10); err != nil || len(due) != 0 {
 			t.Errorf("%v are due although nothing waits, %v", due, err)
 		}
-		// A wake-up that a crash left of a queue in which nothing waits is removed.
+		// A wake-up that a crash left for an empty queue is removed.
 		if _, err := wake.Ask(t.Context(), w.Cluster, queueIdentity(web, "dst_2"), due[0].Name); err != nil {
 			t.Errorf("an empty queue is not woken: %v", err)
 		}
@@ -312,8 +312,8 @@ func TestAQueueIsWokenAfterACrash(t *testing.T) {
 	})
 }
 
-// TestADestinationThatHangsDelaysNoOther offers conversions to two destinations for half a minute, in which one of them answers nothing within its
-// time: each attempt for the other begins in the same millisecond as where both answer at once.
+// TestADestinationThatHangsDelaysNoOther offers conversions to two destinations for half a minute. One of them answers
+// nothing within its time. Each attempt for the other begins in the same millisecond as if both answered at once.
 func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	began := func(hangs bool) (begun []time.Duration) {
 		play(t, func(t *testing.T, w *world) {
@@ -352,7 +352,7 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestWhoWasErasedIsNotSent drops what waits for a retry when the person is erased.
+// TestWhoWasErasedIsNotSent drops a delivery that waits for a retry when its person is erased.
 func TestWhoWasErasedIsNotSent(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		w.answer["dst_1"] = refuse(500)
@@ -371,7 +371,7 @@ func TestWhoWasErasedIsNotSent(t *testing.T) {
 	})
 }
 
-// TestWhoWasErasedIsNotKept drops what waits for a destination that is away or was switched off, also behind others.
+// TestWhoWasErasedIsNotKept drops deliveries of erased people for a destination that is away or disabled.
 func TestWhoWasErasedIsNotKept(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		later := func(int) svc.DispatchOutcome { return svc.DispatchOutcome{Retry: true, RetryAfter: time.Hour} }

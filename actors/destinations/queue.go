@@ -15,10 +15,10 @@ import (
 //
 //	identity   org/app/id, two slugs and the destination's id
 //	rank       2
-//	owns       the deliveries that are not over, and which blocks it has taken
-//	persists   entities conversions, a batch each; takenBlocks, one a minute; destinationState
+//	owns       the deliveries that are not over, and the blocks that it has taken
+//	persists   entities conversions, one per batch; takenBlocks, one per minute; destinationState
 //	woken by   calls, the wake-up send while anything waits, and its own timer
-//	limits     maxQueued deliveries; what comes beyond them is parked in the delivery log
+//	limits     maxQueued deliveries; further ones are parked in the delivery log
 //	stops      after ten minutes without a message
 const kindQueue = "destination"
 
@@ -30,12 +30,12 @@ const (
 )
 
 const (
-	// maxQueued is how many deliveries a queue holds for sending.
+	// maxQueued is the number of deliveries that a queue holds for sending.
 	maxQueued = 16_384
 	// takenFor is how long a queue remembers the blocks that it has taken. A block is offered again until it is
 	// committed.
 	takenFor = 30 * time.Minute
-	// wakeAfter is how long after a save the queue is woken if nothing else happens, as after a crash.
+	// wakeAfter is the time after a save at which the queue is woken if nothing else happens, as after a crash.
 	wakeAfter = 15 * time.Second
 )
 
@@ -45,13 +45,14 @@ type queue struct {
 	batches  map[string]*batch
 	taken    map[int64]*takenBlocks
 	state    svc.DestinationState
-	// entries are those of all batches by the id of their event; waiting are those that nobody sends.
+	// entries holds the deliveries of all batches by the id of their event; waiting holds the deliveries that are not
+	// being sent.
 	entries map[string]*entry
 	waiting waiting
 	count   int64
 }
 
-// batch is the deliveries that were taken by one message and are not over.
+// batch holds the deliveries that one message brought and that are not over.
 type batch struct {
 	ID    string   `json:"id"`
 	Items []*entry `json:"items"`
@@ -60,22 +61,22 @@ type batch struct {
 // entry is one delivery in the queue.
 type entry struct {
 	svc.Conversion
-	// Attempts counts those that were made, Next is when the next one is due.
+	// Attempts counts the attempts so far; Next is when the next one is due.
 	Attempts int       `json:"attempts,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
 	// Surplus says that the queue was full: the delivery is parked without an attempt.
 	Surplus bool `json:"surplus,omitempty"`
-	// Replayed is when a member had the delivery sent again, zero if nobody did.
+	// Replayed is when a member replayed the delivery, zero without a replay.
 	Replayed time.Time `json:"replayed,omitzero"`
 
 	batch *batch
 	order int64
-	// place is the entry's place among the waiting, -1 while it is being sent.
+	// place is the entry's index in waiting, -1 while it is being sent.
 	place int
 }
 
-// turn names an attempt of a delivery: the batch in which the queue took the delivery, which a replay has of its own, and how many
-// attempts were made before.
+// turn identifies an attempt of a delivery by the batch of the delivery and the number of previous attempts. A replay
+// has a batch of its own.
 type turn struct {
 	Batch  string `json:"batch"`
 	Before int    `json:"before"`
@@ -84,31 +85,31 @@ type turn struct {
 // turn returns the attempt that is due, or under way.
 func (e *entry) turn() turn { return turn{e.batch.ID, e.Attempts} }
 
-// takenBlocks are the parts of blocks that were taken in one minute.
+// takenBlocks lists the parts of blocks that were taken in one minute.
 type takenBlocks struct {
 	Parts []blockPart `json:"parts"`
 }
 
-// blockPart is the conversions of a block whose hashes lie in a range; To of zero has no end.
+// blockPart holds the conversions of a block with hashes in a range. If To is zero, the range has no end.
 type blockPart struct {
 	Block uint64 `json:"block"`
 	From  uint64 `json:"from"`
 	To    uint64 `json:"to"`
 }
 
-// holds reports whether a conversion of a block is in the part.
+// holds reports whether the part contains a conversion of a block.
 func (p blockPart) holds(block, hash uint64) bool {
 	return p.Block == block && hash >= p.From && (p.To == 0 || hash < p.To)
 }
 
 type (
-	// offer hands conversions to a queue. Block is zero for replays.
+	// offer passes conversions to a queue. Block is zero for replays.
 	offer struct {
 		blockPart
 		Items []svc.Conversion `json:"items"`
 	}
-	// offered says which conversions of a replay were not taken: what became of an earlier attempt is being recorded, and the
-	// queue drops them then.
+	// offered lists the conversions of a replay that were not taken. The outcome of an earlier attempt is still being
+	// recorded for them, and the queue drops them after that.
 	offered struct {
 		Busy []string `json:"busy,omitempty"`
 	}
@@ -119,9 +120,9 @@ type (
 	}
 	result struct {
 		EventID string `json:"eventId"`
-		// Turn is the attempt that the result is of; where the delivery is at another one, it changes nothing.
+		// Turn is the attempt of the result. If the delivery is at another attempt, the result changes nothing.
 		Turn turn `json:"turn"`
-		// Status is empty for a delivery that must not be made any more.
+		// Status is empty for a delivery that must no longer be made.
 		Status   svc.DispatchStatus `json:"status"`
 		Attempts int                `json:"attempts"`
 		Next     time.Time          `json:"next,omitzero"`
@@ -136,14 +137,14 @@ var queueKind = grain.NewKind[*queue](kindQueue, 2, 10*time.Minute)
 // The methods of the queue.
 var (
 	queueOffer   = grain.On(queueKind, "offer", (*queue).onOffer, grain.Repeatable)
-	queueReplay  = grain.On(queueKind, "replay", (*queue).onOffer) // of a member's call, whose entry of the ledger it saves
+	queueReplay  = grain.On(queueKind, "replay", (*queue).onOffer) // called by a member, with a ledger entry that is saved
 	queueEnded   = grain.On(queueKind, "ended", (*queue).onEnded, grain.Repeatable)
 	queueState   = grain.On(queueKind, "state", (*queue).onState, grain.Repeatable)
 	queueDiscard = grain.On(queueKind, "discard", (*queue).onDiscard, grain.Repeatable)
 	_            = grain.On(queueKind, "wake", (*queue).onWake)
 )
 
-// Restore rebuilds the queue. Everything in it waits: what was being sent is sent again.
+// Restore rebuilds the queue. All deliveries wait: a delivery that was being sent is sent again.
 func (q *queue) Restore(entities []svc.Entity) error {
 	q.batches, q.taken, q.entries, q.waiting, q.state = map[string]*batch{}, map[int64]*takenBlocks{}, map[string]*entry{}, nil, svc.DestinationState{}
 	for _, entity := range entities {
@@ -178,7 +179,7 @@ func (q *queue) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// add has an entry of a batch wait.
+// add adds an entry of a batch to the waiting ones.
 func (q *queue) add(of *batch, item *entry) {
 	q.count++
 	item.batch, item.order = of, q.count
@@ -186,7 +187,7 @@ func (q *queue) add(of *batch, item *entry) {
 	heap.Push(&q.waiting, item)
 }
 
-// onOffer takes the conversions that it does not know.
+// onOffer adds the conversions that are new to the queue.
 func (q *queue) onOffer(now time.Time, m offer) (grain.Outcome[offered], error) {
 	made := &batch{ID: "b" + strconv.FormatUint(m.Block, 36) + "-" + strconv.FormatUint(m.From, 36)}
 	if m.Block == 0 || q.batches[made.ID] != nil {
@@ -234,7 +235,7 @@ func (q *queue) relevant(block uint64) (parts []blockPart) {
 	return parts
 }
 
-// remember notes that a part of a block was taken, and forgets what is old.
+// remember records that a part of a block was taken, and deletes old records.
 func (q *queue) remember(now time.Time, part blockPart) (writes []grain.Write) {
 	minute := now.Unix() / 60
 	if q.taken[minute] == nil {
@@ -251,7 +252,7 @@ func (q *queue) remember(now time.Time, part blockPart) (writes []grain.Write) {
 	return writes
 }
 
-// wakeups has the queue woken while anything waits.
+// wakeups returns the wake-up of the queue while anything waits.
 func (q *queue) wakeups(now time.Time) []svc.Wakeup {
 	wakeup := svc.Wakeup{Kind: kindQueue, Identity: q.identity, Name: "send"}
 	if len(q.entries) > 0 {
@@ -263,8 +264,8 @@ func (q *queue) wakeups(now time.Time) []svc.Wakeup {
 	return []svc.Wakeup{wakeup}
 }
 
-// onEnded records what became of deliveries. What it does not know is over already, and the outcome of an attempt before the present
-// one is a repetition whose first answer was lost.
+// onEnded records the outcomes of deliveries. An unknown delivery is already over. The outcome of an attempt before the
+// present one is a repetition after a lost answer.
 func (q *queue) onEnded(now time.Time, m ended) (grain.Outcome[grain.None], error) {
 	touched := map[*batch]bool{}
 	for i := range m.Results {
@@ -296,7 +297,7 @@ func (q *queue) onEnded(now time.Time, m ended) (grain.Outcome[grain.None], erro
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, Wakeups: q.wakeups(now)}}, nil
 }
 
-// requeue has an entry wait, at its place by when it is due.
+// requeue puts an entry back among the waiting ones, ordered by the time at which it is due.
 func (q *queue) requeue(item *entry) {
 	if item.place >= 0 {
 		heap.Fix(&q.waiting, item.place)
@@ -314,7 +315,7 @@ func (q *queue) drop(item *entry) {
 	item.batch.Items = slices.DeleteFunc(item.batch.Items, func(one *entry) bool { return one == item })
 }
 
-// next takes the entry that is due first out of the waiting, nil where none is due.
+// next removes the first due entry from the waiting ones and returns it, or nil if none is due.
 func (q *queue) next(now time.Time) *entry {
 	if len(q.waiting) == 0 || q.waiting[0].Next.After(now) && !q.waiting[0].Surplus {
 		return nil
@@ -328,7 +329,7 @@ func (q *queue) onState(time.Time, grain.None) (grain.Outcome[svc.DestinationSta
 	return grain.Answer(state), nil
 }
 
-// onDiscard forgets everything, for a destination that is deleted.
+// onDiscard deletes everything, for a deleted destination.
 func (q *queue) onDiscard(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	var writes []grain.Write
 	for id := range q.batches {
@@ -346,8 +347,8 @@ func (q *queue) onDiscard(now time.Time, _ grain.None) (grain.Outcome[grain.None
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, Wakeups: q.wakeups(now)}}, nil
 }
 
-// onWake puts the wake-up off, or removes it; the dispatcher sends what is due. A wake-up is stored with an entity, whose version it
-// has: the state, which stays as it is.
+// onWake postpones the wake-up, or removes it; the dispatcher sends the deliveries that are due. A wake-up is stored
+// with an entity and has its version: the state, which does not change.
 func (q *queue) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	state := grain.Delete(kindState, "state")
 	if !q.state.LastDispatchAt.IsZero() {
@@ -356,7 +357,7 @@ func (q *queue) onWake(now time.Time, _ string) (grain.Outcome[grain.None], erro
 	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: []grain.Write{state}, Wakeups: q.wakeups(now)}}, nil
 }
 
-// waiting is a heap: what is to be parked first, then what is due first.
+// waiting is a heap: first the entries to be parked, then the others by the time at which they are due.
 type waiting []*entry
 
 func (w waiting) Len() int { return len(w) }

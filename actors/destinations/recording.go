@@ -10,13 +10,13 @@ import (
 	"svc/actors/grain"
 )
 
-// conclusion is a delivery whose outcome is to be recorded.
+// conclusion is a delivery with an outcome that is to be recorded.
 type conclusion struct {
 	record svc.Dispatch
 	result result
 }
 
-// outcome is the record of an attempt.
+// outcome returns the record of an attempt.
 func (d *dispatcher) outcome(item *svc.DispatchItem, of turn, outcome *svc.DispatchOutcome, now time.Time) conclusion {
 	record := recordOf(d.ref, d.id, item, outcome, now)
 	record.Status, record.NextAt = svc.NextDispatch(outcome, item.Attempt, now)
@@ -41,11 +41,10 @@ func (d *dispatcher) park(c actor.Context, definition *svc.Destination, item *en
 	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Turn: item.turn(), Status: svc.DispatchParked, Attempts: item.Attempts, Error: problem}})
 }
 
-// recordAtOnce is how many outcomes are recorded at a time.
+// recordAtOnce is the number of outcomes that are recorded together.
 const recordAtOnce = 1024
 
-// record has an outcome recorded, together with others that end meanwhile: in the delivery log, and then in the
-// queue.
+// record records an outcome, together with others that end meanwhile: in the delivery log, and then in the queue.
 func (d *dispatcher) record(root *actor.RootContext, self *actor.PID, one conclusion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +68,7 @@ func (d *dispatcher) record(root *actor.RootContext, self *actor.PID, one conclu
 	})
 }
 
-// take returns outcomes that are to be recorded; none ends the recording.
+// take returns outcomes that are to be recorded; an empty result ends the recording.
 func (d *dispatcher) take() []conclusion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +78,7 @@ func (d *dispatcher) take() []conclusion {
 	return some
 }
 
-// keep records outcomes, and repeats it until it succeeds; it reports false where the node stops.
+// keep records outcomes, and retries until it succeeds. It returns false if the node stops.
 func (d *dispatcher) keep(ctx context.Context, some []conclusion) bool {
 	records, results := make([]svc.Dispatch, 0, len(some)), make([]result, len(some))
 	for i := range some {
