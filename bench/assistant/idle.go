@@ -9,13 +9,13 @@ import (
 	"svc/bench/harness"
 )
 
-// The goals of idle conversations, and how many lanes ask the questions.
+// The goals of idle conversations, and the number of lanes that ask the questions.
 const (
 	bytesPerIdle = 64
 	idleLanes    = 32
 )
 
-// idleness has many conversations fall idle and weighs what stays of them.
+// idleness lets many conversations become idle and measures the memory that they retain.
 func (b *bench) idleness(ctx context.Context) error {
 	b.model.plays(script{count: 3})
 	ask, err := b.seated(ctx, b.idle)
@@ -60,8 +60,8 @@ func (b *bench) idleness(ctx context.Context) error {
 	return nil
 }
 
-// weighed adds the row of so many idle conversations, of scrapes and live bytes before
-// them, when they had been asked, and after they have left.
+// weighed adds the row of asked idle conversations. It compares scrapes and live bytes before them, after the
+// questions, and after they were unloaded.
 func (b *bench) weighed(asked int, at, full, last harness.Metrics, bytes [3]float64, took time.Duration) {
 	n := float64(asked)
 	stay := max(0, last[conversations]-at[conversations])
@@ -76,13 +76,13 @@ func (b *bench) weighed(asked int, at, full, last harness.Metrics, bytes [3]floa
 	}
 }
 
-// What is scraped: the actors in memory, and those of conversations.
+// The scraped metrics: the actors in memory, and those of conversations.
 const (
 	actors        = "svc_actors_resident"
 	conversations = actors + `{kind="conversation"}`
 )
 
-// converse asks all the questions, or as many as there is time for, and says how many.
+// converse asks all the questions, or as many as time permits, and returns their number.
 func (b *bench) converse(ask func(*listener) error) (int, error) {
 	var next atomic.Int64
 	until := time.Now().Add(b.asking)
@@ -97,8 +97,8 @@ func (b *bench) converse(ask func(*listener) error) (int, error) {
 	return int(min(next.Load(), int64(b.idle))), failed(&whole)
 }
 
-// left waits until no more conversations are in memory than there were; with -desks, no
-// more actors of any kind: the desks and the tokens of members stay for five minutes.
+// left waits until no more conversations are in memory than before. With -desks, it waits for all kinds of actors: the
+// desks and the tokens of members stay for five minutes.
 func (b *bench) left(ctx context.Context, at harness.Metrics) error {
 	what := conversations
 	if b.desks {

@@ -17,8 +17,8 @@ import (
 // listener follows one stream.
 type listener struct {
 	frames uint64
-	// added is the time from the model's sending to the reading of each fragment, first
-	// that from the question to the first frame.
+	// added is the time from the model's sending to the reading of each fragment, first the time from the question to
+	// the first frame.
 	added, first harness.Latency
 	err          error
 }
@@ -70,8 +70,8 @@ func (l *listener) listen(client *http.Client, request *http.Request) error {
 	}
 }
 
-// count records a fragment by the instant that it holds, which is a string of its own in
-// what the service sends and in what a bare relay hands on.
+// count records a fragment by the instant that it contains. The instant is a separate string, both in the service's
+// frames and in those of a bare relay.
 func (l *listener) count(data string) {
 	for _, name := range [...]string{`"text":"`, `"content":"`} {
 		_, rest, found := strings.Cut(data, name)
@@ -87,7 +87,7 @@ func (l *listener) count(data string) {
 	}
 }
 
-// together runs listeners at once and returns what they heard; while runs beside them.
+// together runs concurrent listeners and returns their results; while runs at the same time.
 func together(count int, listen func(*listener) error, while func()) (whole harness.Outcome, first harness.Latency) {
 	listeners := make([]listener, count)
 	began := time.Now()

@@ -1,8 +1,8 @@
-// Command assistant measures how the server relays a model's answers, from a scripted
-// model in this process, through the server, back to clients in this process: as many
-// frames as one core relays, beside a bare writer and a bare relay of streams in the same run; many
-// turns at a pace, with the time that each frame takes, beside the bare relay; the memory of open turns; and what
-// idle conversations keep. Every fragment carries the instant at which the model sent it.
+// Command assistant measures how the server relays a model's answers, from a scripted model in this process, through
+// the server, to clients in this process. It measures the frames that one core relays, compared with a bare writer and
+// a bare relay of streams in the same run. It measures many turns at a pace, with the delay of each frame, compared
+// with the bare relay. It also measures the memory of open turns and of idle conversations. Every fragment carries the
+// instant at which the model sent it.
 package main
 
 import (
@@ -115,7 +115,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return errors.Join(b.write(), b.server.Stop())
 }
 
-// tell says how far the run is.
+// tell prints the progress of the run.
 func (b *bench) tell(format string, args ...any) {
 	fmt.Printf("%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// script is how the model answers: so many fragments, so long apart.
+// script defines the model's answers: the number of fragments and the pause between them.
 type script struct {
 	count int
 	gap   time.Duration
 }
 
-// scripted is the model: every fragment of its answers holds the instant of its sending.
+// scripted is the model: every fragment of its answers contains the instant of its sending.
 type scripted struct {
 	url    string
 	server *http.Server
@@ -25,7 +25,7 @@ type scripted struct {
 
 func (s *scripted) close() { _ = s.server.Close() } // its requests end with it
 
-// plays has the model answer so from the next request on.
+// plays sets the model's script from the next request on.
 func (s *scripted) plays(next script) { s.script.Store(&next) }
 
 func serveModel(ctx context.Context) (*scripted, error) {
@@ -47,7 +47,7 @@ const (
 
 // ServeHTTP answers a round.
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // whatever is asked
+	_, _ = io.Copy(io.Discard, r.Body) // the question does not matter
 	w.Header().Set("Content-Type", "text/event-stream")
 	flusher, now := http.NewResponseController(w), s.script.Load()
 	next := time.Now()

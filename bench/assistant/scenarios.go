@@ -23,7 +23,7 @@ const (
 	afterTheirRush = 3 * time.Second
 )
 
-// seated readies so many questions and returns a listener that asks one of them.
+// seated prepares members for a number of questions and returns a listener that asks one question.
 func (b *bench) seated(ctx context.Context, questions int) (func(*listener) error, error) {
 	tokens, err := b.seats.fill(ctx, questions)
 	if err != nil {
@@ -33,8 +33,8 @@ func (b *bench) seated(ctx context.Context, questions int) (func(*listener) erro
 	return func(l *listener) error { return b.ask(ctx, l, tokens[next.Add(1)-1]) }, nil
 }
 
-// stagger is the time between the beginnings of turns that run at a pace: people do not
-// ask in one instant, and each question and each end is stored.
+// stagger is the time between the beginnings of paced turns: people do not ask at the same instant, and each question
+// and each end is stored.
 const stagger = 20 * time.Millisecond
 
 // bareStagger is the same for a relay, which stores nothing.
@@ -43,7 +43,7 @@ const bareStagger = 5 * time.Millisecond
 // ramp is how long it takes until all turns run.
 func (b *bench) ramp() time.Duration { return time.Duration(b.turns) * stagger }
 
-// staggered has listeners ask one after another, so long apart.
+// staggered makes listeners ask one after another, with a pause.
 func staggered(apart time.Duration, ask func(*listener) error) func(*listener) error {
 	var order atomic.Int64
 	return func(l *listener) error {
@@ -69,7 +69,7 @@ func (b *bench) startRelay(ctx context.Context) (*harness.Process, func(*listene
 	return process, b.bareStream(ctx, "http://"+address+bare.RelayPath), err
 }
 
-// relay has limits and service relay frames in turns, as fast as they can.
+// relay lets the bare programs and the service alternately relay frames, as fast as they can.
 func (b *bench) relay(ctx context.Context) error {
 	writer, address, err := bare.Streams(ctx, b.CPU(), b.dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *bench) relay(ctx context.Context) error {
 	return nil
 }
 
-// run runs so many listeners and adds a row of what they heard and what it cost.
+// run runs count listeners and adds a row with their results and the cost.
 func (b *bench) run(pid int, name, kind string, round, count int, listen func(*listener) error) error {
 	meter, err := harness.StartMeter(pid)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *bench) run(pid int, name, kind string, round, count int, listen func(*l
 	return failed(&whole)
 }
 
-// failed is the error of listeners that did not come to their end.
+// failed is the error of listeners that did not finish.
 func failed(whole *harness.Outcome) error {
 	if whole.Failures > 0 {
 		return fmt.Errorf("%d streams failed: %s", whole.Failures, whole.FirstFailure)
@@ -162,12 +162,12 @@ func (b *bench) pace(ctx context.Context) error {
 	return nil
 }
 
-// paced has the model speak at the rate for as long as all turns run, and their ramp.
+// paced makes the model speak at the rate while all turns run, and during their ramp.
 func (b *bench) paced(ramp time.Duration) {
 	b.model.plays(script{count: b.rate * (b.seconds + int(ramp.Seconds())), gap: time.Second / time.Duration(b.rate)})
 }
 
-// first times the first frame of turns one after another, on a server at rest.
+// first measures the first frame of turns one after another, on a server at rest.
 func (b *bench) first(ctx context.Context) error {
 	b.model.plays(script{count: 1})
 	ask, err := b.seated(ctx, b.firsts+1)
@@ -180,7 +180,7 @@ func (b *bench) first(ctx context.Context) error {
 		if err := ask(&l); err != nil {
 			return err
 		}
-		if n > 0 { // the very first opens connections
+		if n > 0 { // the very first turn opens connections
 			first.Merge(&l.first)
 		}
 	}
@@ -190,8 +190,7 @@ func (b *bench) first(ctx context.Context) error {
 	return nil
 }
 
-// live collects the server's garbage and returns the bytes of heap and stacks that are
-// left.
+// live collects the server's garbage and returns the remaining bytes of heap and stacks.
 func (b *bench) live(ctx context.Context) (float64, error) {
 	for range collections {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.server.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
@@ -216,11 +215,11 @@ func (b *bench) live(ctx context.Context) (float64, error) {
 	return metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"], nil
 }
 
-// collections is how often garbage is collected for a figure: pools let go of what they
-// hold with the second one, and stacks are halved by each.
+// collections is the number of garbage collections per figure: pools release their contents in the second one, and each
+// one halves stacks.
 const collections = 3
 
-// memory weighs open turns in the middle of their life.
+// memory measures open turns in the middle of their life.
 func (b *bench) memory(ctx context.Context) error {
 	b.model.plays(script{count: 10 * (memorySeconds + int(b.ramp().Seconds())), gap: time.Second / 10})
 	ask, err := b.seated(ctx, b.turns)

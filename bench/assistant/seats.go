@@ -8,10 +8,10 @@ import (
 	"svc/bench/harness"
 )
 
-// questionsEach is how many questions a member may ask in an hour.
+// questionsEach is the number of questions that a member may ask per hour.
 const questionsEach = 30
 
-// seats seats members, for each may ask so many questions only.
+// seats creates members, because each may ask only a limited number of questions.
 type seats struct {
 	server *harness.Server
 
@@ -21,8 +21,7 @@ type seats struct {
 	token   string
 }
 
-// fill seats as many members as so many questions need, so that this costs nothing while
-// they are asked.
+// fill creates as many members as the questions need, so that this costs nothing while they are asked.
 func (s *seats) fill(ctx context.Context, questions int) ([]string, error) {
 	var tokens []string
 	for range questions {

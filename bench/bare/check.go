@@ -14,34 +14,34 @@ import (
 	"svc/bench/harness"
 )
 
-// The ways of a bare client that checks a target: as fast as so many workers can over
-// connections that are kept or made for each check, or so many checks a second, each at its time.
+// The modes of a bare client that checks a target. A closed loop checks as fast as its workers can, over reused
+// connections or a new one for each check. A paced client makes a number of checks per second, each at its time.
 const (
 	roleKept  = "check-kept"
 	roleFresh = "check-fresh"
 	rolePaced = "check-paced"
 )
 
-// Variables of a bare client: what it checks, and how often a second where it is paced.
+// Variables of a bare client: its target, and its rate per second if it is paced.
 const (
 	targetVariable = "SVC_BENCH_TARGET"
 	rateVariable   = "SVC_BENCH_RATE"
 )
 
-// CheckText is in the body of a target that is well.
+// CheckText is in the body of a healthy target.
 const CheckText = "all is well"
 
 const (
-	// checkWorkers is how many checks run at a time where they are not paced.
+	// checkWorkers is the number of concurrent checks if they are not paced.
 	checkWorkers = 64
-	// pacedMost bounds the connections of a paced client.
+	// pacedMost limits the connections of a paced client.
 	pacedMost = 256
 	// checkTime is how long a bare client runs.
 	checkTime = 5 * time.Second
 )
 
-// Checks measures a bare client of net/http against a target, on a processor: what a check
-// costs without a service around it.
+// Checks measures a bare net/http client against a target, on a processor: the cost of a check without a service around
+// it.
 func Checks(ctx context.Context, cpu int, target string, rate int) ([]harness.Measurement, error) {
 	var rows []harness.Measurement
 	for _, role := range []string{roleKept, roleFresh, rolePaced} {
@@ -66,7 +66,7 @@ type checker struct {
 	latency  harness.Latency
 }
 
-// measureChecks is the child's life.
+// measureChecks is the main function of the child.
 func measureChecks(role string) ([]harness.Measurement, error) {
 	c := &checker{
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableKeepAlives: role == roleFresh}, Timeout: 10 * time.Second},
@@ -106,7 +106,7 @@ func measureChecks(role string) ([]harness.Measurement, error) {
 	}}, nil
 }
 
-// closed has every worker check again as soon as it has checked.
+// closed makes every worker check again as soon as its check ends.
 func (c *checker) closed(ctx context.Context) {
 	var workers sync.WaitGroup
 	for n := range checkWorkers {
@@ -119,7 +119,7 @@ func (c *checker) closed(ctx context.Context) {
 	workers.Wait()
 }
 
-// paced begins every check when it is due, unless pacedMost are under way.
+// paced begins every check when it is due, unless pacedMost are in progress.
 func (c *checker) paced(ctx context.Context, rate int) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
@@ -154,7 +154,7 @@ func (c *checker) check(n int) {
 	}
 }
 
-// passes performs a check: the status, and a text in the body.
+// passes performs a check of the status and of a text in the body.
 func (c *checker) passes(n int) bool {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.target+"/bare/"+strconv.Itoa(n), http.NoBody)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"svc/bench/harness"
 )
 
-// Variables by which a parent tells its child what to be.
+// Variables by which a parent configures its child.
 const (
 	roleVariable    = "SVC_BENCH_ROLE"
 	addressVariable = "SVC_BENCH_ADDRESS"
 )
 
-// Main runs the bare program that the process was started for, and says whether
-// there was one. It must be called before the flags are read.
+// Main runs the bare program for which the process was started, and reports whether there was one. It must be called
+// before the flags are parsed.
 func Main() (ran bool, err error) {
 	role := os.Getenv(roleVariable)
 	switch role {
@@ -51,11 +51,10 @@ func report(rows []harness.Measurement, err error) error {
 	return json.NewEncoder(os.Stdout).Encode(rows)
 }
 
-// batchTime bounds a bare program that measures itself.
+// batchTime limits a bare program that measures itself.
 const batchTime = 3 * time.Minute
 
-// run executes a bare program that measures itself on a processor, with variables beside
-// its role.
+// run executes a bare program that measures itself on a processor, with variables in addition to its role.
 func run(ctx context.Context, role string, cpu int, variables ...string) ([]harness.Measurement, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -80,8 +79,8 @@ func run(ctx context.Context, role string, cpu int, variables ...string) ([]harn
 	return rows, nil
 }
 
-// Produce measures blocks produced to the embedded kind of broker, client and
-// broker on one processor.
+// Produce measures blocks that are produced to the same kind of embedded broker, with client and broker on one
+// processor.
 func Produce(ctx context.Context, cpu int) ([]harness.Measurement, error) {
 	return run(ctx, roleProduce, cpu)
 }

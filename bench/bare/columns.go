@@ -10,8 +10,7 @@ import (
 	"svc/bench/harness"
 )
 
-// Columns of the service's table of events by their kind: forty columns of the
-// event and four of the store's own.
+// Columns of the service's table of events by their kind: forty columns of the event and four that the store adds.
 const (
 	textColumns   = 10
 	wordColumns   = 23
@@ -57,7 +56,7 @@ func measureColumns() ([]harness.Measurement, error) {
 		return nil, err
 	}
 	outcome := harness.Outcome{Events: columnRounds * columnRows, Requests: columnRounds, Elapsed: usage.Elapsed}
-	usage.Foreign += float64(usage.Generator) / float64(usage.Elapsed) // server and generator are one here
+	usage.Foreign += float64(usage.Generator) / float64(usage.Elapsed) // server and generator are the same process here
 	row := outcome.Fill("columns of 44, blocks of 50000", harness.KindLimit, usage)
 	row.Latency = nil
 	row.Extra = map[string]float64{"bytesPerRow": float64(len(block.buffer.Buf)) / columnRows}

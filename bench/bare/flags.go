@@ -13,10 +13,11 @@ import (
 	"github.com/julienschmidt/httprouter"
 )
 
-// Flags is the child that answers evaluations of flags without evaluating: it decodes a request and writes an answer that is there.
+// Flags is the child that answers evaluations of flags without evaluating: it decodes a request and writes a prepared
+// answer.
 const Flags = "flags"
 
-// Paths of bare evaluations. The second decodes what OFREP asks; the others answer 20 and 1,000 flags.
+// Paths of bare evaluations. The second decodes an OFREP request; the others answer 20 and 1,000 flags.
 const (
 	FlagsPath     = "/api/v1/flags/evaluate"
 	OFREPPath     = "/ofrep/v1/evaluate/flags/flag-0"
@@ -52,7 +53,7 @@ func constantFlags(flags int) []byte {
 	return append(out, `},"revision":20,"environment":"production"}`...)
 }
 
-// serveFlags is the child's life.
+// serveFlags is the main function of the child.
 func serveFlags(address string) error {
 	router := httprouter.New()
 	for path, answer := range map[string][]byte{

@@ -15,8 +15,8 @@ import (
 	"svc/bench/harness"
 )
 
-// Handlers that can be measured: the body is read and dropped, decoded as one
-// event, decoded as a batch, or decoded as its path says.
+// Handlers that can be measured. The body is read and dropped, decoded as one event, decoded as a batch, or decoded
+// according to the path.
 const (
 	Read   = "read"
 	Single = "single"
@@ -52,10 +52,10 @@ type surroundings struct {
 	} `json:"utm"`
 }
 
-// bodyBytes bounds a body.
+// bodyBytes limits a body.
 const bodyBytes = 1 << 20
 
-// serve is the child's life: a handler on an address, until it is killed.
+// serve is the main function of the child: a handler on an address, until it is killed.
 func serve(role, address string) error {
 	router := httprouter.New()
 	roles := map[string]string{"/api/v1/events": role, "/api/v1/batch": role}
@@ -108,7 +108,7 @@ func handlerOf(role string) (httprouter.Handle, error) {
 	}, nil
 }
 
-// Handler is a bare handler in a process of its own.
+// Handler is a bare handler in a separate process.
 type Handler struct {
 	Address string
 	process *harness.Process

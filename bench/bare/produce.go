@@ -17,13 +17,13 @@ import (
 const (
 	producePartitions = 16
 	produceTime       = 2 * time.Second
-	// eventBytes is about the size of a reference event in the log.
+	// eventBytes is the approximate size of a reference event in the log.
 	eventBytes = 420
 	topic      = "ingest"
 )
 
-// measureProduce measures blocks of several sizes with and without forcing to
-// disk. Sixteen lanes produce one block after another, as the service's do.
+// measureProduce measures blocks of several sizes with and without syncing to disk. Sixteen lanes produce one block
+// after another, like the service's.
 func measureProduce() ([]harness.Measurement, error) {
 	var rows []harness.Measurement
 	for _, forced := range []bool{false, true} {
@@ -89,7 +89,7 @@ func produceTo(address, name string, events int) (harness.Measurement, error) {
 	for n := range latencies {
 		outcome.Latency.Merge(&latencies[n])
 	}
-	usage.Foreign += float64(usage.Generator) / float64(usage.Elapsed) // server and generator are one here
+	usage.Foreign += float64(usage.Generator) / float64(usage.Elapsed) // server and generator are the same process here
 	return outcome.Fill(name, harness.KindLimit, usage), <-failures
 }
 

@@ -16,15 +16,15 @@ import (
 // roleRelay is the child that relays streams.
 const roleRelay = "relay"
 
-// RelayPath is where a relay of streams listens.
+// RelayPath is the path of a relay of streams.
 const RelayPath = "/relay"
 
-// modelVariable tells a relay where its model is.
+// modelVariable holds the address of a relay's model.
 const modelVariable = "SVC_BENCH_MODEL"
 
-// serveRelay asks the model for every request and writes each fragment of its answer as a
-// frame, undecoded. Like the service it flushes when it has read no more, so a frame by
-// itself costs one read and one write, and frames in a row share them.
+// serveRelay sends every request to the model and writes each fragment of its answer as a frame, without decoding. Like
+// the service it flushes when it has no more input. So a single frame costs one read and one write, and consecutive
+// frames share them.
 func serveRelay(address string) error {
 	model := os.Getenv(modelVariable)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: relayConnections}}
@@ -40,7 +40,7 @@ func serveRelay(address string) error {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		defer func() { _ = answer.Body.Close() }() // what was read stands
+		defer func() { _ = answer.Body.Close() }() // the body was read
 		w.Header().Set("Content-Type", "text/event-stream")
 		relay(w, bufio.NewReader(answer.Body))
 	})
@@ -48,7 +48,7 @@ func serveRelay(address string) error {
 	return server.ListenAndServe()
 }
 
-// relayConnections is how many connections to its model a relay keeps.
+// relayConnections is the number of connections that a relay holds open to its model.
 const relayConnections = 1000
 
 func relay(w http.ResponseWriter, lines *bufio.Reader) {
@@ -73,7 +73,7 @@ func relay(w http.ResponseWriter, lines *bufio.Reader) {
 			return
 		}
 		n++
-		if lines.Buffered() <= len("\n") && flusher.Flush() != nil { // the empty line may be there already
+		if lines.Buffered() <= len("\n") && flusher.Flush() != nil { // the empty line may already be buffered
 			return
 		}
 	}

@@ -14,12 +14,10 @@ import (
 // roleStreams is the child that writes streams.
 const roleStreams = "streams"
 
-// StreamsPath is where a writer of streams listens; the parameter count says how many
-// frames an answer has.
+// StreamsPath is the path of a writer of streams; the parameter count is the number of frames in an answer.
 const StreamsPath = "/frames"
 
-// serveStreams writes frames as they are on the wire, each flushed alone, until the
-// process is killed.
+// serveStreams writes frames in their wire format, each flushed separately, until the process is killed.
 func serveStreams(address string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+StreamsPath, func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +45,7 @@ func Streams(ctx context.Context, cpu int, dir string) (*harness.Process, string
 	return startStreaming(ctx, roleStreams, cpu, dir)
 }
 
-// listening waits until somebody listens on an address.
+// listening waits until an address accepts connections.
 func listening(ctx context.Context, address string) error {
 	return harness.Poll(ctx, "the bare handler", 10*time.Second, 5*time.Millisecond, func(ctx context.Context) (bool, string) {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

@@ -19,13 +19,14 @@ import (
 //go:embed fates.sql
 var fatesQuery string
 
-// found is the result of a sending: what the mail server took, and what the service reports.
+// found is the result of a sending: the messages that the mail server accepted, and the outcomes that the service
+// reports.
 type found struct {
 	people int
-	// taken counts messages, repeated those who got more than one, unnamed those without a reported outcome.
+	// taken counts messages, repeated the recipients with more than one, unnamed the ones without a reported outcome.
 	taken, repeated, unnamed int
 	sent, uncertain          int
-	// window counts the uncertain who did get the message.
+	// window counts the uncertain recipients that did get the message.
 	window int
 }
 
@@ -39,7 +40,8 @@ func (f *found) row(name string, took time.Duration) harness.Measurement {
 	}
 }
 
-// check compares what the mail server took with the outcome that the service reports for each recipient, and the outcomes with its statistics.
+// check compares the messages of the mail server with the outcome that the service reports for each recipient, and the
+// outcomes with the service's statistics.
 func (b *bench) check(ctx context.Context, id string, kills int) (*found, error) {
 	fates, err := b.fates(ctx, id)
 	if err != nil {
@@ -63,8 +65,8 @@ func (b *bench) check(ctx context.Context, id string, kills int) (*found, error)
 	return f, nil
 }
 
-// judge looks at each recipient. Who was sent to has one message, who is uncertain one or none, and nobody anything else; nobody is
-// uncertain where nothing was killed.
+// judge checks each recipient. A sent recipient has one message, an uncertain one has one or none, and any other one
+// has none. Without kills, no recipient is uncertain.
 func judge(people int, taken map[string]int, fates map[string]string, killed bool) (f *found, violations []string) {
 	f = &found{people: people}
 	wrong := func(format string, args ...any) { violations = append(violations, fmt.Sprintf(format, args...)) }
@@ -96,7 +98,7 @@ func judge(people int, taken map[string]int, fates map[string]string, killed boo
 	return f, violations
 }
 
-// fates asks the store what became of each recipient, by address.
+// fates reads the outcome of each recipient from the store, by address.
 func (b *bench) fates(ctx context.Context, id string) (map[string]string, error) {
 	target := "http://" + b.store + "/?database=svc&param_campaign=" + url.QueryEscape(id)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(fatesQuery))
@@ -107,7 +109,7 @@ func (b *bench) fates(ctx context.Context, id string) (map[string]string, error)
 	if err != nil {
 		return nil, fmt.Errorf("asking the store: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it is read
+	defer func() { _ = response.Body.Close() }() // the body is read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("asking the store: %d %.300s (%w)", response.StatusCode, answer, err)

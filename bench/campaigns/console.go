@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// batch is how many people one request makes known.
+	// batch is the number of people that one request identifies.
 	batch = 500
-	// storeTime bounds the wait until all of them are stored.
+	// storeTime limits the wait until all of them are stored.
 	storeTime = 5 * time.Minute
 	// author writes campaigns, second approves them: two people.
 	author = "owner@acme.example"
 	second = "bo@acme.example"
 )
 
-// address is that of the n-th person.
+// address is the address of the n-th person.
 func address(n int) string { return fmt.Sprintf("user-%d@people.example", n) }
 
-// fill makes everybody known and waits until they are stored.
+// fill identifies all people and waits until they are stored.
 func (b *bench) fill(ctx context.Context) error {
 	conn := harness.NewConn(b.server.Address, "/api/v1/batch", b.server.Keys["production"].Secret, harness.UserAgents()[0])
 	defer conn.Close()
@@ -52,7 +52,7 @@ func (b *bench) fill(ctx context.Context) error {
 	return b.server.AwaitDrained(ctx, storeTime)
 }
 
-// deliver sends a body until it is taken.
+// deliver sends a body until it is accepted.
 func deliver(ctx context.Context, conn *harness.Conn, body []byte) error {
 	return harness.Poll(ctx, "people are taken", storeTime, 20*time.Millisecond, func(context.Context) (bool, string) {
 		reply, err := conn.Post(body)
@@ -63,20 +63,20 @@ func deliver(ctx context.Context, conn *harness.Conn, body []byte) error {
 	})
 }
 
-// broken turns what an authenticator cannot do into a panic: it is given what this program made.
+// broken turns an authenticator's failure into a panic, because the authenticator's input comes from this program.
 type broken struct{}
 
 func (broken) Helper()                           {}
 func (broken) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
 func (broken) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// challenge is a question to an authenticator.
+// challenge is a challenge to an authenticator.
 type challenge struct {
 	Ceremony string          `json:"ceremony"`
 	Options  json.RawMessage `json:"options"`
 }
 
-// proof is the answer to it.
+// proof is the answer to a challenge.
 type proof struct {
 	Name       string          `json:"name,omitempty"`
 	Ceremony   string          `json:"ceremony"`
@@ -113,7 +113,7 @@ func (b *bench) signIn(ctx context.Context) (err error) {
 // campaigns is the path of the campaigns of the application.
 const campaigns = "/apps/acme/web/campaigns"
 
-// approved makes a campaign to everybody that may be sent, and returns its id.
+// approved creates a campaign to all people that may be sent, and returns its id.
 func (b *bench) approved(ctx context.Context, name string) (id string, err error) {
 	var made, submitted struct {
 		Campaign struct {
@@ -133,7 +133,7 @@ func (b *bench) approved(ctx context.Context, name string) (id string, err error
 	return made.Campaign.ID, err
 }
 
-// control changes what a campaign does.
+// control sends a command to a campaign.
 func (b *bench) control(ctx context.Context, id, action string) error {
 	_, err := b.post(ctx, b.author, campaigns+"/"+id+"/control", map[string]any{"action": action}, nil)
 	return err
@@ -161,7 +161,7 @@ func (b *bench) post(ctx context.Context, session, path string, body, into any) 
 	if err != nil {
 		return "", fmt.Errorf("asking the console: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it is read
+	defer func() { _ = response.Body.Close() }() // the body is read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
 		return "", fmt.Errorf("%s: %d %.300s (%w)", path, response.StatusCode, answer, err)

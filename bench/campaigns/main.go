@@ -1,5 +1,6 @@
-// Command campaigns measures a large sending of e-mail to a mail server in this process: what a message costs and whether memory stays
-// bounded; and then, with a kill every few seconds, whether each recipient gets one message at most and is accounted for.
+// Command campaigns measures a large sending of e-mail to a mail server in this process: the cost of a message and
+// whether memory stays bounded. Then, with a kill every few seconds, it checks whether each recipient gets at most one
+// message and is accounted for.
 package main
 
 import (
@@ -36,7 +37,7 @@ func start(ctx context.Context) error {
 	return o.Within(ctx, "campaigns", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
-// bench is one server under measurement, and the mail server that it sends to.
+// bench is one server under measurement, and its mail server.
 type bench struct {
 	*options
 	server *harness.Server
@@ -46,11 +47,11 @@ type bench struct {
 	result *harness.Result
 	// author and second are sessions; the second one was opened with a passkey.
 	author, second string
-	// before is how many messages each address had before a sending.
+	// before is the number of messages that each address had before a sending.
 	before map[string]int
 }
 
-// measure fills a server and sends to everybody, twice.
+// measure fills a server and sends to all people, twice.
 func measure(ctx context.Context, o *options, dir string) error {
 	b := &bench{options: o, mail: &mailtest.Server{}, client: &http.Client{Timeout: time.Minute}, result: harness.NewResult(ctx, "campaigns", o.Binary, o.Pin)}
 	b.result.Bottleneck = "one loop a campaign, which has each claim stored before the message is handed over"
@@ -81,7 +82,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return b.server.Stop()
 }
 
-// open starts the server. Passkeys belong to a name, so that is how it is reached.
+// open starts the server. It is accessed by a host name, because passkeys belong to a name.
 func (b *bench) open(ctx context.Context, dir string) (err error) {
 	if b.store, err = harness.FreeAddress(ctx); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (b *bench) open(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// origin is where a browser would show the console.
+// origin is the origin of the console in a browser.
 func (b *bench) origin() string {
 	_, port, _ := net.SplitHostPort(b.server.Address) // the harness chose it
 	return "http://" + net.JoinHostPort(party, port)
@@ -116,7 +117,7 @@ func (b *bench) compare(ratio harness.Ratio) {
 	fmt.Printf("  %s: %.3f (%v)\n", ratio.Name, ratio.Value, ratio.Met)
 }
 
-// violate notes what must not be.
+// violate records a violation.
 func (b *bench) violate(format string, args ...any) {
 	if len(b.result.Violations) < 20 {
 		b.result.Violations = append(b.result.Violations, fmt.Sprintf(format, args...))

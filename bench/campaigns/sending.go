@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// look is the time between two looks at a sending.
+	// look is the time between two polls of a sending.
 	look = 100 * time.Millisecond
-	// sendTime bounds a sending.
+	// sendTime limits a sending.
 	sendTime = 20 * time.Minute
-	// growthGoal bounds how much more memory the second half of a sending may take than the first.
+	// growthGoal limits the memory of the second half of a sending, as a multiple of the first half's.
 	growthGoal = 1.25
-	// inFlight is how many recipients may be claimed at a time: one for each connection of a campaign.
+	// inFlight is the number of recipients that may be claimed at a time: one per connection of a campaign.
 	inFlight = 16
 )
 
@@ -30,14 +30,14 @@ type stats struct {
 	} `json:"stats"`
 }
 
-// memory is the most that the server took while each half of a sending was made.
+// memory is the peak memory of the server during each half of a sending.
 type memory struct {
 	first, second, resident int64
-	// before is what it took before the sending.
+	// before is the memory before the sending.
 	before int64
 }
 
-// note looks at the server.
+// note samples the server's memory.
 func (m *memory) note(pid int, second bool) error {
 	resident, anonymous, err := harness.ProcessRSS(pid)
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *memory) note(pid int, second bool) error {
 	return nil
 }
 
-// whole sends to everybody without a fault, and measures.
+// whole sends to all people without a fault, and measures.
 func (b *bench) whole(ctx context.Context) error {
 	id, err := b.approved(ctx, "Spring")
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *bench) completed(ctx context.Context, id string) (bool, string) {
 	return read.Campaign.Status == "completed", fmt.Sprintf("%+v", read)
 }
 
-// killed sends to everybody, and kills the server again and again until all is over.
+// killed sends to all people, and kills the server repeatedly until the sending is over.
 func (b *bench) killed(ctx context.Context) error {
 	id, err := b.approved(ctx, "Autumn")
 	if err != nil {

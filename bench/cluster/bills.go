@@ -12,15 +12,16 @@ import (
 	"svc/bench/subscriptions"
 )
 
-// The client of this file sends what a billing system says, through any node: late, in no order and repeated. Another one asks any node for
-// the revenue meanwhile, so that each node's ledger follows the blocks while nodes die and partitions move. At rest, what is stored is
-// what was sent, and every node answers the figures and movements that plain loops make of the stored rows.
+// The client of this file sends a billing system's items through any node: late, in no order and repeated. Another
+// client meanwhile reads the revenue from any node, so that each node's ledger follows the blocks while nodes die and
+// partitions move. At rest, the stored items equal the sent ones. Every node answers the figures and movements that
+// plain loops compute from the stored rows.
 
 const (
-	// billEnvironment is one in which nothing else is sent.
+	// billEnvironment is an environment in which nothing else is sent.
 	billEnvironment = "staging"
-	// billPause is the time between two requests with items, revenuePause that between two questions; billsAtOnce is how many
-	// items a request has at most.
+	// billPause is the time between two requests with items, revenuePause the time between two reads. billsAtOnce
+	// limits the items of a request.
 	billPause, revenuePause = 50 * time.Millisecond, 150 * time.Millisecond
 	billsAtOnce             = 10
 )
@@ -31,11 +32,11 @@ type bills struct {
 
 	mu    sync.Mutex
 	fates []subscriptions.Fate
-	// asked counts the revenues that were answered meanwhile, moved the movements that were compared.
+	// asked counts the revenue reads that were answered meanwhile, moved the compared movements.
 	asked, moved int
 }
 
-// take returns the numbers of so many new items.
+// take returns the numbers of count new items.
 func (b *bills) take(count int) (numbers []int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +58,7 @@ func (b *bills) note(numbers []int, to subscriptions.Fate) {
 	}
 }
 
-// startBills sends the first items, which say what is reported, and begins to send the others.
+// startBills sends the first items, which determine the reporting currency, and begins to send the others.
 func (l *load) startBills(ctx context.Context, seed uint64, random *rand.Rand) error {
 	l.bills = &bills{History: subscriptions.NewHistory(seed)}
 	own, other := rand.New(rand.NewPCG(random.Uint64(), 8)), rand.New(rand.NewPCG(random.Uint64(), 9))
@@ -67,7 +68,7 @@ func (l *load) startBills(ctx context.Context, seed uint64, random *rand.Rand) e
 	l.wg.Go(func() {
 		for ctx.Err() == nil {
 			numbers := l.bills.take(1 + own.IntN(billsAtOnce))
-			if own.IntN(4) == 0 { // an old one again
+			if own.IntN(4) == 0 { // an old item again
 				numbers = append(numbers, own.IntN(numbers[0]))
 			}
 			if err := l.bill(ctx, numbers, own); err != nil && ctx.Err() == nil {
@@ -121,7 +122,7 @@ func (l *load) bill(ctx context.Context, numbers []int, random *rand.Rand) error
 	return ctx.Err()
 }
 
-// checkBills holds the stored items to what was sent, and the revenue of every node to the stored items.
+// checkBills compares the stored items with the sent ones, and the revenue of every node with the stored items.
 func (l *load) checkBills(ctx context.Context) {
 	b := l.bills
 	violate := func(kind, format string, args ...any) { l.problem("%s: %s", kind, fmt.Sprintf(format, args...)) }

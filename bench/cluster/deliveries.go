@@ -14,32 +14,33 @@ import (
 	"svc/bench/harness"
 )
 
-// The conversions of this file are forwarded to a receiver of the harness, which answers some of them with 503 at
-// first. Whatever dies, each acknowledged conversion arrives, none that was not sent does, and all requests for
-// one bear one delivery id: it was begun once.
+// The conversions of this file are forwarded to a receiver of the harness, which at first answers some of them with
+// 503. Through all faults, each acknowledged conversion arrives, and no unsent one does. All requests for one
+// conversion carry the same delivery id: it was begun once.
 
 const (
 	// conversionPause is the time between two conversions.
 	conversionPause = 25 * time.Millisecond
-	// deliveryTime bounds the wait for the last conversions: a retry comes after 30 s.
+	// deliveryTime limits the wait for the last conversions: a retry comes after 30 s.
 	deliveryTime = 2 * time.Minute
-	// refusedEvery is which conversions are refused at first.
+	// refusedEvery selects the conversions that are refused at first: one of this many.
 	refusedEvery = 50
 )
 
-// deliveries is the receiver, with what was sent and what arrived.
+// deliveries is the receiver, with the sent and the arrived conversions.
 type deliveries struct {
 	server *httptest.Server
 
 	mu sync.Mutex
-	// All three maps are keyed by event id: sent has the outcomes that clients know, arrived the number of deliveries, ids the id of the delivery.
+	// All three maps are keyed by event id: sent has the outcomes that clients know, arrived the number of deliveries,
+	// ids the id of the delivery.
 	sent    map[string]fate
 	arrived map[string]int
 	ids     map[string]string
 	wrong   []string
 }
 
-// ServeHTTP takes one delivery.
+// ServeHTTP accepts one delivery.
 func (d *deliveries) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var delivered struct {
@@ -48,7 +49,7 @@ func (d *deliveries) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 		} `json:"event"`
 	}
 	if err != nil || json.Unmarshal(body, &delivered) != nil {
-		answer.WriteHeader(http.StatusServiceUnavailable) // the sender died within its request
+		answer.WriteHeader(http.StatusServiceUnavailable) // the sender died during its request
 		return
 	}
 	d.mu.Lock()
@@ -67,7 +68,7 @@ func (d *deliveries) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startDeliveries makes the destination and begins to send conversions.
+// startDeliveries creates the destination and begins to send conversions.
 func (l *load) startDeliveries(ctx context.Context, random *rand.Rand) error {
 	d := &deliveries{sent: map[string]fate{}, arrived: map[string]int{}, ids: map[string]string{}}
 	d.server = httptest.NewServer(d)
@@ -110,14 +111,14 @@ func (l *load) convert(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// note keeps what the client knows of a conversion.
+// note stores the client's knowledge of a conversion.
 func (d *deliveries) note(id string, of fate) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sent[id] = of
 }
 
-// missing returns the acknowledged conversions that have not arrived, and how many were acknowledged.
+// missing returns the acknowledged conversions that have not arrived, and the number of acknowledged ones.
 func (d *deliveries) missing() (ids []string, sent int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +133,7 @@ func (d *deliveries) missing() (ids []string, sent int) {
 	return ids, sent
 }
 
-// checkDeliveries waits for the last conversions and looks at all of them.
+// checkDeliveries waits for the last conversions and checks all of them.
 func (l *load) checkDeliveries(ctx context.Context) {
 	d := l.deliveries
 	defer d.server.Close()
@@ -150,7 +151,7 @@ func (l *load) checkDeliveries(ctx context.Context) {
 	}
 }
 
-// repeated returns how many conversions arrived, and how many of them more than once.
+// repeated returns the number of arrived conversions, and the number that arrived more than once.
 func (d *deliveries) repeated() (all, repeated int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"svc/bench/harness"
 )
 
-// faults does harm to nodes, one fault at a time.
+// faults injects faults into nodes, one at a time.
 type faults struct {
 	nodes   *nodes
 	load    *load
 	random  *rand.Rand
 	count   map[string]int
 	slowest map[string]time.Duration
-	// absence is for how long the store is away.
+	// absence is how long the store is unavailable.
 	absence time.Duration
 }
 
@@ -31,10 +31,10 @@ const (
 	faultCut     = "cut"
 	faultRestart = "restart"
 	faultBroker  = "broker"
-	// faultStore kills the store and has it stay away for a tenth of the whole time, a minute at most.
+	// faultStore kills the store and keeps it down for a tenth of the whole time, at most a minute.
 	faultStore = "store"
-	// faultAway takes the log from all nodes for a minute, faultRolling restarts one
-	// node after the other. They are made where they are named only.
+	// faultAway cuts all nodes off from the log for a minute, faultRolling restarts one node after the other. They are
+	// injected only if the flags name them.
 	faultAway    = "away"
 	faultRolling = "rolling"
 )
@@ -49,7 +49,7 @@ func kinds(only string) []string {
 	return all
 }
 
-// run makes faults for the duration. Kinds come in turns, in a random order.
+// run injects faults for the duration. Kinds alternate, in a random order.
 func (f *faults) run(ctx context.Context, o *options) error {
 	end := time.Now().Add(o.duration)
 	chosen := kinds(o.only)
@@ -80,7 +80,8 @@ func (f *faults) run(ctx context.Context, o *options) error {
 	return ctx.Err()
 }
 
-// hit returns which nodes give no answers during a fault, and which cannot hear of changes, since the log is away from them.
+// hit returns the nodes that give no answers during a fault, and the nodes that cannot receive changes because they are
+// cut off from the log.
 func (f *faults) hit(kind string, victim *node) (gone, deaf []*node) {
 	switch {
 	case kind == faultCut:
@@ -95,7 +96,7 @@ func (f *faults) hit(kind string, victim *node) (gone, deaf []*node) {
 	return []*node{victim}, nil
 }
 
-// strike does one harm and undoes it.
+// strike injects one fault and repairs it.
 func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 	switch kind {
 	case faultKill, faultBroker:
@@ -136,8 +137,8 @@ func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 	return n.AwaitReady(ctx)
 }
 
-// away takes the log from all nodes for a minute: the first node dies with it, or
-// all are cut off from the one that they share.
+// away cuts all nodes off from the log for a minute: the first node dies with it, or all are cut off from the shared
+// one.
 func (f *faults) away(ctx context.Context, first *node) error {
 	if first.log == nil {
 		first.Kill()
@@ -157,8 +158,8 @@ func (f *faults) away(ctx context.Context, first *node) error {
 	return f.awaitAll(ctx)
 }
 
-// takeStore kills the store and starts it again after a while, in which changes are made. Before it returns, one node is lost
-// and starts: the others take its part over, and it joins them, without the store.
+// takeStore kills the store and starts it again after a while, during which changes are made. Before it returns, one
+// node is lost and starts again without the store: the others take over its part, and it joins them.
 func (f *faults) takeStore(ctx context.Context, lost *node) error {
 	if err := f.load.warm(ctx); err != nil {
 		return err
@@ -190,8 +191,8 @@ func (f *faults) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// roll restarts every node in order, each when the one before is ready again; the
-// first one, which lends the others what they share, comes last.
+// roll restarts every node in order, each when the previous one is ready again. The first node, which serves the log
+// and the store to the others, comes last.
 func (f *faults) roll(ctx context.Context) error {
 	all := f.nodes.all
 	for _, n := range append(slices.Clone(all[1:]), all[0]) {
@@ -213,7 +214,7 @@ func (f *faults) linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// report puts what happened into the result.
+// report adds the faults to the result.
 func (f *faults) report(result *harness.Result) {
 	row := harness.Measurement{
 		Name: "faults under load", Kind: harness.KindService, Events: uint64(f.load.acked.Load()), Seconds: time.Since(result.Date).Seconds(),

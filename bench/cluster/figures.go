@@ -16,8 +16,8 @@ import (
 	"svc/bench/harness"
 )
 
-// figures measures what several nodes cost and how long they are interrupted.
-// Each part begins with an empty folder.
+// figures measures the cost of several nodes and the length of their interruptions. Each part begins with an empty
+// folder.
 func figures(ctx context.Context, o *options) error {
 	dir, err := os.MkdirTemp("", "svc-cluster-")
 	if err != nil {
@@ -58,7 +58,7 @@ func figures(ctx context.Context, o *options) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// measure runs one part on so many nodes.
+// measure runs one part on count nodes.
 func measure(ctx context.Context, o *options, dir string, count int, result *harness.Result, part func(context.Context, *options, *nodes, *harness.Result) error) error {
 	c, err := openNodes(ctx, o, dir, count)
 	defer c.kill()
@@ -74,11 +74,11 @@ func measure(ctx context.Context, o *options, dir string, count int, result *har
 	return c.stop()
 }
 
-// figureEvents is how many events the cost is taken of.
+// figureEvents is the number of events from which the cost is computed.
 const figureEvents = 300_000
 
-// cost sends the same events to one, two or three nodes, and counts the processor
-// time of all of them until the events are stored.
+// cost sends the same events to one, two or three nodes, and counts the processor time of all of them until the events
+// are stored.
 func cost(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	before := map[string]time.Duration{}
 	var err error
@@ -124,14 +124,14 @@ func cost(ctx context.Context, _ *options, c *nodes, result *harness.Result) err
 	return nil
 }
 
-// remoteRate is the number of calls a second to one actor, remoteTime how long.
+// remoteRate is the number of calls per second to one actor, remoteTime their duration.
 const (
 	remoteRate = 1000
 	remoteTime = 15 * time.Second
 )
 
-// remote reads one application, whose actor lives on one of the nodes, through
-// each of them: the difference is the way to another node.
+// remote reads one application, whose actor is on one of the nodes, through each of them: the difference is the way to
+// another node.
 func remote(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	l := newLoad(c, nil, 1)
 	for _, n := range c.all {
@@ -169,11 +169,10 @@ func (l *load) failed() error {
 	return nil
 }
 
-// moves is how often a node leaves and joins.
+// moves is the number of times that a node leaves and joins.
 const moves = 12
 
-// probes is how many applications are changed without a pause; their actors are
-// spread over the partitions.
+// probes is the number of applications that are changed without a pause; their actors are spread over the partitions.
 const probes = 8
 
 // gaps are the longest pauses between two acknowledged changes of one application.
@@ -210,7 +209,7 @@ func (l *load) probe(ctx context.Context, app string, g *gaps) {
 	}
 }
 
-// interruptions has the last node leave and join, and die, under load.
+// interruptions lets the last node leave and join, and die, under load.
 func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	l, g := newLoad(c, nil, 1), &gaps{}
 	first := c.all[0]
@@ -238,7 +237,7 @@ func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Re
 	return l.failed()
 }
 
-// move has the last node leave and join, and notes the longest pauses.
+// move lets the last node leave and join, and records the longest pauses.
 func (l *load) move(ctx context.Context, g *gaps, paused map[string]*harness.Latency) error {
 	last := l.nodes.all[len(l.nodes.all)-1]
 	leave, join := &harness.Latency{}, &harness.Latency{}
@@ -259,18 +258,17 @@ func (l *load) move(ctx context.Context, g *gaps, paused map[string]*harness.Lat
 	return nil
 }
 
-// settleTime is longer than a rebalance without faults takes, deathTime than one
-// after a death.
+// settleTime is longer than a rebalance without faults, deathTime longer than one after a death.
 const (
 	settleTime = 3 * time.Second
 	deathTime  = 10 * time.Second
 )
 
-// deaths is how often a node is killed.
+// deaths is the number of times that a node is killed.
 const deaths = 5
 
-// die kills the last node, and notes how long it took until something was stored
-// in every partition again, and the longest pause of changes.
+// die kills the last node. It records the time until every partition stored something again, and the longest pause of
+// changes.
 func (l *load) die(ctx context.Context, g *gaps, paused map[string]*harness.Latency) error {
 	first, last := l.nodes.all[0], l.nodes.all[len(l.nodes.all)-1]
 	changes, storing := &harness.Latency{}, &harness.Latency{}

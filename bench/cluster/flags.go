@@ -13,24 +13,24 @@ import (
 	"svc/bench/harness"
 )
 
-// flips is one feature flag and one telemetry policy that are changed through any node, one change after the other, while
-// every node evaluates the flag. A revision says the same on all nodes, and no node goes back to an earlier one; at rest all
-// have the last change.
+// flips is one feature flag and one telemetry policy that are changed through any node, one change after the other,
+// while every node evaluates the flag. A revision has the same content on all nodes, and no node returns to an earlier
+// one. At rest all nodes have the last change.
 type flips struct {
 	flag   register
 	policy register
-	// enabled says whether the change of a number has switched the events of staging on.
+	// enabled says whether the change with a number has switched the events of staging on.
 	enabled map[int]bool
 
 	mu sync.Mutex
 	// values holds the flag's answer at each revision, seen the latest revision that each node has shown.
 	values map[uint64]int
 	seen   map[string]uint64
-	// force measures when changes are in force; nil where that is not measured.
+	// force measures when changes are in force; nil if that is not measured.
 	force *inForce
 }
 
-// lookEvery is how often each node is asked for the flag.
+// lookEvery is the interval at which each node is queried for the flag.
 const lookEvery = 10 * time.Millisecond
 
 const flipped = "/apps/acme/web/flags/flip"
@@ -70,8 +70,8 @@ func (l *load) flip(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// heard waits until the node that answered a change evaluates by it, or by a later one: at once, but where the fault at hand
-// kept it from hearing of the change before its answer.
+// heard waits until the node that answered a change evaluates by it, or by a later one. It must do so at once, unless
+// the present fault prevented it from receiving the change before its answer.
 func (l *load) heard(ctx context.Context, at *node, number int, answer []byte) {
 	var flag struct{ Version uint64 }
 	if err := json.Unmarshal(answer, &flag); err != nil {
@@ -91,7 +91,7 @@ func (l *load) heard(ctx context.Context, at *node, number int, answer []byte) {
 	}
 }
 
-// lookAtFlag evaluates the flag on a node, which holds it to what every node has said of its revision.
+// lookAtFlag evaluates the flag on a node and compares the answer with the answers of all nodes for its revision.
 func (l *load) lookAtFlag(ctx context.Context, at *node) (revision uint64, answered bool) {
 	l.flips.mu.Lock()
 	least := l.flips.seen[at.name]
@@ -147,7 +147,8 @@ func (l *load) flipPolicy(ctx context.Context, at *node) {
 	}
 }
 
-// checkFlips asks every node at rest, a second after the last change: all have the last one, of the flag and of the policy.
+// checkFlips queries every node at rest, a second after the last change: all have the last change of the flag and of
+// the policy.
 func (l *load) checkFlips(ctx context.Context) {
 	var last uint64
 	time.Sleep(time.Second)
@@ -164,7 +165,7 @@ func (l *load) checkFlips(ctx context.Context) {
 	}
 }
 
-// checkPolicy sends an event to staging: whether it is taken says which change of the policy is in force on a node.
+// checkPolicy sends an event to staging: its acceptance shows which change of the policy is in force on a node.
 func (l *load) checkPolicy(ctx context.Context, at *node) {
 	body := fmt.Appendf(nil, `{"items":[{"type":"event","name":"flip","distinctId":"u","id":"flip-%s"}]}`, at.name)
 	status, answer := l.call(ctx, at, http.MethodPost, "/batch", at.Keys["staging"].Secret, body, http.StatusBadRequest)
@@ -177,15 +178,16 @@ func (l *load) checkPolicy(ctx context.Context, at *node) {
 	l.problem("at rest %s answers an event by another policy than change %d: %d %.200s", at.name, l.flips.policy.acked, status, answer)
 }
 
-// inForceChanges is how often the flag and the policy are changed, inForceTime how long a node may take to know it.
+// inForceChanges is the number of changes of the flag and the policy, inForceTime the time within which a node must
+// know one.
 const (
 	inForceChanges = 200
 	inForceTime    = 10 * time.Second
 )
 
-// changesInForce changes a flag and a telemetry policy through each node in turn, and measures how long after the answer the
-// last node has the change: it evaluates by it, or takes events by it. The nodes are asked one after the other, so the
-// figures have the time of these requests in them.
+// changesInForce changes a flag and a telemetry policy through each node in turn. It measures the time from the answer
+// until the last node evaluates by the change, or accepts events by it. The nodes are queried one after the other, so
+// the figures include the time of these requests.
 func changesInForce(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	l := newLoad(c, nil, 1)
 	l.flips = &flips{enabled: map[int]bool{0: true}, values: map[uint64]int{}, seen: map[string]uint64{}}
@@ -220,7 +222,7 @@ func changesInForce(ctx context.Context, _ *options, c *nodes, result *harness.R
 	return errors.Join(ctx.Err(), l.failed())
 }
 
-// everywhere waits until a change is in force on every node and records how long it took.
+// everywhere waits until a change is in force on every node and records the time.
 func (l *load) everywhere(ctx context.Context, latency *harness.Latency, answered time.Time, inForce func(n *node) bool) {
 	for _, n := range l.nodes.all {
 		for !inForce(n) {
@@ -234,7 +236,7 @@ func (l *load) everywhere(ctx context.Context, latency *harness.Latency, answere
 	latency.Record(time.Since(answered))
 }
 
-// takesEvents reports whether a node takes events of staging.
+// takesEvents reports whether a node accepts events of staging.
 func (l *load) takesEvents(ctx context.Context, n *node) bool {
 	body := fmt.Appendf(nil, `{"items":[{"type":"event","name":"flip","distinctId":"u","id":"flip-%s"}]}`, n.name)
 	status, _ := l.call(ctx, n, http.MethodPost, "/batch", n.Keys["staging"].Secret, body, http.StatusBadRequest)

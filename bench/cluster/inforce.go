@@ -10,22 +10,23 @@ import (
 	"svc/bench/harness"
 )
 
-// inForce measures how long after its answer a change of the flag is evaluated by each node that can hear of it, by the fault under
-// way when it was answered; and counts the evaluations by nodes that serve.
+// inForce measures the time from the answer of a flag's change until each node evaluates by it, for all nodes that can
+// receive it. It groups the times by the fault in progress at the answer. It also counts the evaluations by serving
+// nodes.
 type inForce struct {
 	mu sync.Mutex
-	// fault is the one under way, empty where there is none.
+	// fault is the fault in progress, or empty.
 	fault string
-	// gone are the nodes that give no answers now, deaf those that cannot hear of changes.
+	// gone are the nodes that give no answers now, deaf the nodes that cannot receive changes.
 	gone, deaf map[string]bool
 	// open are the changes that a node has not shown yet.
 	open map[string][]answeredChange
 	took map[string]*harness.Latency
-	// evaluations counts the answers of nodes that serve, failed those without one.
+	// evaluations counts the answers of serving nodes, failed the missing ones.
 	evaluations, failed map[string]int
 }
 
-// answeredChange is a change of the flag with an answer.
+// answeredChange is a change of the flag that was answered.
 type answeredChange struct {
 	version uint64
 	at      time.Time
@@ -39,7 +40,7 @@ func newInForce() *inForce {
 	}
 }
 
-// begin notes a fault that is about to be made: nodes that are gone are deaf as well.
+// begin records a fault that is about to be injected: nodes that are gone are deaf as well.
 func (f *inForce) begin(fault string, gone, deaf []*node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +56,7 @@ func (f *inForce) begin(fault string, gone, deaf []*node) {
 	}
 }
 
-// end notes that all nodes are ready again.
+// end records that all nodes are ready again.
 func (f *inForce) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +65,7 @@ func (f *inForce) end() {
 	clear(f.deaf)
 }
 
-// answered notes a change that was answered.
+// answered records a change that was answered.
 func (f *inForce) answered(version uint64, nodes []*node) {
 	if f == nil {
 		return
@@ -78,7 +79,7 @@ func (f *inForce) answered(version uint64, nodes []*node) {
 	}
 }
 
-// shows notes that a node evaluates by a revision.
+// shows records that a node evaluates by a revision.
 func (f *inForce) shows(name string, revision uint64) {
 	if f == nil {
 		return
@@ -108,7 +109,8 @@ func (f *inForce) serves(name string) bool {
 	return !f.gone[name]
 }
 
-// evaluated counts an evaluation that was asked of a node which served before; one that is gone meanwhile owes no answer.
+// evaluated counts an evaluation of a node that served when it was queried; a node that is gone meanwhile need not
+// answer.
 func (f *inForce) evaluated(name string, answered bool) (broken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +124,7 @@ func (f *inForce) evaluated(name string, answered bool) (broken bool) {
 	return !answered
 }
 
-// report adds what was measured to a result.
+// report adds the measurements to a result.
 func (f *inForce) report(result *harness.Result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

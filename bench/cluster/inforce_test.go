@@ -7,8 +7,8 @@ import (
 	"svc/bench/harness"
 )
 
-// TestChangesAreMeasuredOnNodesThatHear notes changes, faults and evaluations in a row: each node that hears counts a change once, when
-// it shows it or a later one, by the fault under way when it was answered.
+// TestChangesAreMeasuredOnNodesThatHear records changes, faults and evaluations in sequence. Each node that receives
+// changes counts a change once, when it shows it or a later one, for the fault in progress at the answer.
 func TestChangesAreMeasuredOnNodesThatHear(t *testing.T) {
 	a, b, c := &node{name: "a"}, &node{name: "b"}, &node{name: "c"}
 	all, f := []*node{a, b, c}, newInForce()
@@ -16,7 +16,7 @@ func TestChangesAreMeasuredOnNodesThatHear(t *testing.T) {
 	f.answered(2, all)
 	f.shows("a", 2)
 	f.shows("b", 1)
-	f.begin("kill", []*node{c}, nil) // c had shown nothing: it is no longer asked about
+	f.begin("kill", []*node{c}, nil) // c had shown nothing, so it is no longer queried
 	f.answered(3, all)
 	f.shows("b", 3)
 	f.shows("c", 9)
@@ -36,8 +36,8 @@ func TestChangesAreMeasuredOnNodesThatHear(t *testing.T) {
 	}
 }
 
-// TestOnlyNodesThatServeOweAnswers counts evaluations that were not answered: those of a node that is gone do not matter, those of one
-// that hears of no changes do.
+// TestOnlyNodesThatServeOweAnswers counts unanswered evaluations: those of a gone node do not matter, those of a node
+// that receives no changes do.
 func TestOnlyNodesThatServeOweAnswers(t *testing.T) {
 	f := newInForce()
 	f.begin("broker", []*node{{name: "a"}}, []*node{{name: "b"}})

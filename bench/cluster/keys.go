@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// keyChanges is how many keys are made and revoked, keyPauses how often a node stands still meanwhile.
+	// keyChanges is the number of keys that are created and revoked, keyPauses the number of pauses of a node
+	// meanwhile.
 	keyChanges, keyPauses = 100, 5
-	// keyPause is longer than a node may answer by what it knew last.
+	// keyPause is longer than a node may answer from its last known state.
 	keyPause = 3 * time.Second
 )
 
-// keysInForce makes and revokes keys through each node in turn, and measures how long after the answer the last node takes
-// events by the key, or refuses them. Then it revokes keys while a node stands still, which never takes events by them once
-// it runs again.
+// keysInForce creates and revokes keys through each node in turn. It measures the time from the answer until the last
+// node accepts events with the key, or refuses them. Then it revokes keys while a node is paused, which must never
+// accept events with them once it runs again.
 func keysInForce(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	l := newLoad(c, nil, 1)
 	var usable, refused harness.Latency
@@ -53,7 +54,7 @@ func keysInForce(ctx context.Context, _ *options, c *nodes, result *harness.Resu
 	return errors.Join(ctx.Err(), l.failed())
 }
 
-// mint makes a key and returns its id and secret.
+// mint creates a key and returns its id and secret.
 func (l *load) mint(ctx context.Context, at *node, number int) (id, secret string, err error) {
 	status, answer := l.call(ctx, at, http.MethodPost, "/apps/acme/web/keys", at.Token, fmt.Appendf(nil, `{"kind":"secret","environment":"staging","label":"k%d"}`, number))
 	var made struct{ ID, Key string }
@@ -70,14 +71,14 @@ func (l *load) revoke(ctx context.Context, at *node, id string) error {
 	return nil
 }
 
-// sendBy sends an event by a key and returns the status.
+// sendBy sends an event with a key and returns the status.
 func (l *load) sendBy(ctx context.Context, n *node, secret string) int {
 	status, _ := l.call(ctx, n, http.MethodPost, "/batch", secret, []byte(`{"items":[{"type":"event","name":"key","distinctId":"u"}]}`), http.StatusUnauthorized)
 	return status
 }
 
-// revokeAsleep revokes keys while a node stands still, and returns how many of the events that it was sent as soon as it
-// ran again it took.
+// revokeAsleep revokes keys while a node is paused. It sends events to the node as soon as it runs again, and returns
+// the number of accepted ones.
 func (l *load) revokeAsleep(ctx context.Context) (taken int, err error) {
 	first, asleep := l.nodes.all[0], l.nodes.all[len(l.nodes.all)-1]
 	for number := range keyPauses {
@@ -90,7 +91,7 @@ func (l *load) revokeAsleep(ctx context.Context) (taken int, err error) {
 		if err := syscall.Kill(asleep.PID(), syscall.SIGSTOP); err != nil {
 			return taken, fmt.Errorf("pausing: %w", err)
 		}
-		// Where the application lives on the node that stands still, the others take it over first.
+		// If the application is on the paused node, the others take it over first.
 		revoking := harness.Poll(ctx, "a key to be revoked", time.Minute, 100*time.Millisecond, func(ctx context.Context) (bool, string) {
 			status, answer := l.call(ctx, first, http.MethodDelete, "/apps/acme/web/keys/"+id, first.Token, nil, http.StatusNotFound)
 			return status/100 == 2 || status == http.StatusNotFound, fmt.Sprintf("%d %.200s", status, answer)

@@ -18,7 +18,7 @@ import (
 	"svc/bench/harness"
 )
 
-// fate is the outcome of something sent, as far as its client knows.
+// fate is the outcome of a request, as far as its client knows.
 type fate uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	acknowledged
 )
 
-// load is clients that send events and change state through any node.
+// load is a set of clients that send events and change state through any node.
 type load struct {
 	nodes  *nodes
 	client *http.Client
@@ -61,7 +61,7 @@ type load struct {
 // writer changes one application, one change after the other.
 type writer struct {
 	app string
-	// labels are the keys that it minted, by fate.
+	// labels are the minted keys, by fate.
 	labels map[string]fate
 	order  []string
 	name   register
@@ -74,7 +74,7 @@ func newLoad(c *nodes, m *model, seed uint64) *load {
 	}
 }
 
-// problem notes what must not be.
+// problem records a violation.
 func (l *load) problem(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *load) problem(format string, args ...any) {
 	}
 }
 
-// call sends one request to a node; status 0 means that no answer came. Every
-// answer is a success, a 503 that says when to come again, or one of those expected.
+// call sends one request to a node; status 0 means that no answer came. Every answer is a success, a 503 with
+// Retry-After, or one of the expected statuses.
 func (l *load) call(ctx context.Context, n *node, method, path, token string, body []byte, expected ...int) (int, []byte) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+n.Address+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
@@ -200,8 +200,8 @@ func (l *load) silence() time.Duration {
 	return max(time.Duration(l.longest.Load()), time.Duration(time.Now().UnixNano()-l.lastAck.Load()))
 }
 
-// write changes an application: it mints keys with numbered labels and gives it
-// numbered names, and reads back, each through another node.
+// write changes an application: it mints keys with numbered labels and gives it numbered names. It reads each back
+// through another node.
 func (l *load) write(ctx context.Context, w *writer, random *rand.Rand) {
 	for n := 1; ctx.Err() == nil; n++ {
 		time.Sleep(time.Duration(20+random.IntN(60)) * time.Millisecond)
@@ -249,7 +249,7 @@ func (l *load) look(ctx context.Context, w *writer, at *node) {
 	}
 }
 
-// check compares what is stored with what was acknowledged.
+// check compares the stored data with the acknowledged changes.
 func (l *load) check(ctx context.Context) error {
 	first := l.nodes.all[0]
 	if err := first.Barrier(ctx, 1, 2*time.Minute); err != nil {

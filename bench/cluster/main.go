@@ -1,10 +1,9 @@
-// Command cluster runs several nodes and their store as processes of their own, lets clients send
-// events and change state through all of them, and meanwhile kills, pauses, cuts
-// off and restarts nodes at random, and kills the store and has it stay away. Afterwards it counts: every acknowledged event
-// is stored once, every acknowledged change is there and in order, no read went
-// after an acknowledged write, what can be had once was acknowledged once, every acknowledged conversion was
-// forwarded, under one delivery id, every device belongs to its member, and the revenue is that of the stored billing items and
-// of an account that a connector reads, through every node.
+// Command cluster runs several nodes and their store as separate processes. Clients send events and change state
+// through all of them. Meanwhile it kills, pauses, cuts off and restarts nodes at random, and kills the store and keeps
+// it down for a while. Afterwards it checks the results. Every acknowledged event is stored once. Every acknowledged
+// change is present and in order, and no read missed an acknowledged write. Unique resources were acknowledged once.
+// Every acknowledged conversion was forwarded, under one delivery id. Every device belongs to its member. Through every
+// node, the revenue equals the sums of the stored billing items and of an account that a connector reads.
 package main
 
 import (
@@ -70,7 +69,7 @@ func run(ctx context.Context, o *options) (err error) {
 	fmt.Printf("seed %d, %d nodes, %s, data in %s\n", o.seed, o.nodes, o.duration, dir)
 	scenario := "cluster"
 	if o.only != "" {
-		// It stands beside the last run with all faults, and beside those of other faults, and replaces none of them in the table.
+		// A run of selected faults stands next to the last run with all faults, and replaces none in the table.
 		scenario = "cluster-only." + strings.ReplaceAll(o.only, ",", ".")
 	}
 	result := harness.NewResult(ctx, scenario, o.binary, false)

@@ -13,23 +13,22 @@ import (
 type node struct {
 	*harness.Server
 	name string
-	// log and store stand between the node and what it shares; nil where it lends
-	// them itself.
+	// log and store stand between the node and the shared servers; nil if the node itself serves them.
 	log, store *proxy
 	// up is true while clients may expect answers.
 	up bool
 }
 
-// nodes is the cluster: the first node serves the log to the others, and the store where that is not apart.
+// nodes is the cluster: the first node serves the log to the others, and the store if that is not separate.
 type nodes struct {
 	all    []*node
 	common []string
-	store  string // where the store is asked
+	store  string // the address of the store
 	apart  *harness.Store
-	second *harness.Store // of the measurement of two shards
+	second *harness.Store // for the measurement of two shards
 }
 
-// openNodes starts count nodes with settings of their own, the first one first.
+// openNodes starts count nodes with additional settings, the first one first.
 func openNodes(ctx context.Context, o *options, dir string, count int, settings ...string) (*nodes, error) {
 	kafka, err := harness.FreeAddress(ctx)
 	if err != nil {
@@ -64,7 +63,7 @@ func openNodes(ctx context.Context, o *options, dir string, count int, settings 
 	return c, nil
 }
 
-// add makes a node that is not started yet.
+// add creates a node that is not started yet.
 func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (*node, error) {
 	peer, err := harness.FreeAddress(ctx)
 	if err != nil {

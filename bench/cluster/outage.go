@@ -12,13 +12,13 @@ import (
 	"svc/bench/harness"
 )
 
-// The client of this file changes a goal, a rule and a flag of one application while the store is away. Their actors are in
-// memory, and the log has what they save, so every change is answered.
+// The client of this file changes a goal, a rule and a flag of one application while the store is unavailable. Their
+// actors are in memory, and they save to the log, so every change is answered.
 
-// outage is what is changed while the store is away, and how long that took.
+// outage holds the objects that are changed while the store is unavailable, and the time of the changes.
 type outage struct {
 	rule string // its id
-	goal string // the id of the present one, empty where there is none
+	goal string // the id of the present goal, or empty
 	// The registers have the numbers of the changes.
 	ruled, flipped, goals register
 	latency               harness.Latency
@@ -30,7 +30,7 @@ const outagePath = "/apps/acme/outage"
 // outagePause is the time between two changes.
 const outagePause = 20 * time.Millisecond
 
-// startOutage makes what is changed.
+// startOutage creates the objects that are changed.
 func (l *load) startOutage(ctx context.Context) error {
 	first := l.nodes.all[0]
 	l.outage = &outage{}
@@ -45,8 +45,8 @@ func (l *load) startOutage(ctx context.Context) error {
 	return nil
 }
 
-// changeAway changes goal, rule and flag through any node until an instant. What an earlier fault has left, actors that no
-// node has in memory, is over when it is called.
+// changeAway changes goal, rule and flag through any node until an instant. When it is called, all actors are in memory
+// again after earlier faults.
 func (l *load) changeAway(ctx context.Context, until time.Time, random *rand.Rand) {
 	o := l.outage
 	kinds := []struct {
@@ -69,7 +69,7 @@ func (l *load) changeAway(ctx context.Context, until time.Time, random *rand.Ran
 	}
 }
 
-// warm has the nodes load what is changed.
+// warm makes the nodes load the objects that are changed.
 func (l *load) warm(ctx context.Context) error {
 	o := l.outage
 	return harness.Poll(ctx, "changes before the store is taken away", harness.StoreReadyTime, outagePause, func(ctx context.Context) (bool, string) {
@@ -84,7 +84,7 @@ func (l *load) warm(ctx context.Context) error {
 	})
 }
 
-// changeRule gives the rule the number as its threshold.
+// changeRule sets the number as the rule's threshold.
 func (l *load) changeRule(ctx context.Context, at *node, number int) int {
 	o := l.outage
 	o.ruled.send(number)
@@ -102,7 +102,7 @@ func (l *load) changeRule(ctx context.Context, at *node, number int) int {
 	return status
 }
 
-// changeFlag gives the flag the number as its name.
+// changeFlag sets the number as the flag's name.
 func (l *load) changeFlag(ctx context.Context, at *node, number int) int {
 	l.outage.flipped.send(number)
 	status, _ := l.call(ctx, at, http.MethodPut, outagePath+"/flags/away", at.Token,
@@ -113,13 +113,13 @@ func (l *load) changeFlag(ctx context.Context, at *node, number int) int {
 	return status
 }
 
-// changeGoal removes the goal, or makes one with the number where there is none.
+// changeGoal removes the goal, or creates one with the number if there is no goal.
 func (l *load) changeGoal(ctx context.Context, at *node, number int) int {
 	o := l.outage
 	o.goals.send(number)
 	if o.goal != "" {
 		status, _ := l.call(ctx, at, http.MethodDelete, outagePath+"/goals/"+o.goal, at.Token, nil, http.StatusNotFound)
-		if status/100 == 2 || status == http.StatusNotFound { // it was removed by a request without an answer
+		if status/100 == 2 || status == http.StatusNotFound { // a request without an answer has removed it
 			o.goal = ""
 			o.goals.acknowledge(number)
 			return http.StatusNoContent
@@ -135,7 +135,7 @@ func (l *load) changeGoal(ctx context.Context, at *node, number int) int {
 	return status
 }
 
-// checkOutage reads through every node what was changed while the store was away.
+// checkOutage reads through every node the objects that were changed during the outage.
 func (l *load) checkOutage(ctx context.Context) {
 	o := l.outage
 	for _, n := range l.nodes.all {

@@ -14,16 +14,16 @@ import (
 	"svc/bench/harness"
 )
 
-// The members of this file use several devices. Each device sends a page view before it is known, is linked to its
-// member, and sends another one, through any node. Members are made one person in twos, by two clients at the same time
-// and in both directions. Whatever dies, no link is lost or doubled, nobody has a device of somebody else, and each two are one
-// person through every node once anybody was told so.
+// The members of this file use several devices. Each device sends a page view before it is identified, is linked to its
+// member, and sends another page view, through any node. Pairs of members are merged into one person, by two concurrent
+// clients and in both directions. Through all faults, no link is lost or doubled, and no device belongs to another
+// member. Each pair is one person through every node once a client received the confirmation.
 
 const (
-	// devicesEach is how many devices a member has, memberPause the time between two members.
+	// devicesEach is the number of devices per member, memberPause the time between two members.
 	devicesEach = 3
 	memberPause = 100 * time.Millisecond
-	// mergePause is the time between two attempts to make two members one person: both must be stored.
+	// mergePause is the time between two attempts to merge two members: both must be stored.
 	mergePause = 200 * time.Millisecond
 )
 
@@ -40,7 +40,7 @@ func (p *people) add(one *member) {
 	p.members = append(p.members, one)
 }
 
-// pair returns the member of a number if the next one has signed in as well.
+// pair returns the member with a number if the next one has signed in as well.
 func (p *people) pair(n int) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,8 @@ func (p *people) pair(n int) *member {
 type member struct {
 	// links holds the outcome of each device's batch, as far as its client knows it.
 	links [devicesEach]fate
-	// merged is set where a client was told that the member and the one before are one person, tried where one asked for it.
+	// merged is set if a client received the confirmation that the member and the previous one are one person, tried if
+	// a client requested it.
 	merged, tried bool
 }
 
@@ -62,7 +63,7 @@ func memberName(n int) string         { return fmt.Sprintf("member-%d", n) }
 func deviceName(n, at int) string     { return fmt.Sprintf("device-%d-%d", n, at) }
 func (l *load) view(n, at int) string { return fmt.Sprintf("%sview-%d-%d", l.prefix, n, at) }
 
-// startPeople begins to have members sign in, and two of them made one person after two others.
+// startPeople lets members sign in one after another, and merges pairs of them.
 func (l *load) startPeople(ctx context.Context, random *rand.Rand) {
 	l.people = &people{}
 	own, other := rand.New(rand.NewPCG(random.Uint64(), 5)), rand.New(rand.NewPCG(random.Uint64(), 6))
@@ -76,7 +77,7 @@ func (l *load) startPeople(ctx context.Context, random *rand.Rand) {
 	})
 }
 
-// signIn has one member after the other use its devices.
+// signIn lets one member after the other use its devices.
 func (l *load) signIn(ctx context.Context, random *rand.Rand) {
 	pace := time.NewTicker(memberPause)
 	defer pace.Stop()
@@ -106,8 +107,8 @@ func (l *load) signIn(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// mergeMembers has two clients make one person of a member and the one before, each in another direction, and reports whether they were
-// told that it is done.
+// mergeMembers lets two clients merge a member and the previous one, in opposite directions. It reports whether they
+// received the confirmation.
 func (l *load) mergeMembers(ctx context.Context, n int, member *member, random *rand.Rand) bool {
 	first, second := l.any(random), l.any(random)
 	people, _, complete := l.listPeople(ctx, first)
@@ -138,8 +139,8 @@ type person struct {
 	Pageviews   int      `json:"pageviews"`
 }
 
-// listPeople reads the people of the environment through a node, by each of their ids; which of these several have, as may be while
-// people are made one; and whether the list is whole.
+// listPeople reads the people of the environment through a node, by each of their ids. It also returns the ids that
+// several people share, which may happen during merges, and whether the list is complete.
 func (l *load) listPeople(ctx context.Context, at *node) (found map[string]person, shared []string, complete bool) {
 	found = map[string]person{}
 	for cursor := ""; ; {
@@ -166,10 +167,11 @@ func (l *load) listPeople(ctx context.Context, at *node) (found map[string]perso
 	}
 }
 
-// mergedAtRest is how many of the first members are made one person in twos when all nodes are back, where faults kept them from it.
+// mergedAtRest is the number of first members that are merged in pairs when all nodes are back, if faults prevented it
+// before.
 const mergedAtRest = 8
 
-// mergeTime is how long two members may take to become one person at rest: a request may be told to come again.
+// mergeTime is the time within which two members must be merged at rest: a request may have to be retried.
 const mergeTime = 30 * time.Second
 
 // checkPeople reads all members through every node.
@@ -186,7 +188,7 @@ func (l *load) checkPeople(ctx context.Context) {
 	}
 }
 
-// mergeAtRest makes the first members one person in twos.
+// mergeAtRest merges the first members in pairs.
 func (l *load) mergeAtRest(ctx context.Context) {
 	members := l.people.members
 	random := rand.New(rand.NewPCG(uint64(len(members)), 8))
@@ -203,8 +205,8 @@ func (l *load) mergeAtRest(ctx context.Context) {
 	}
 }
 
-// checkMembers compares the people who were listed through a node with the members. ids gathers the person of each member, the same
-// through every node.
+// checkMembers compares the listed people of a node with the members. ids collects the person of each member, which
+// must be the same through every node.
 func (l *load) checkMembers(found map[string]person, through string, ids map[string]string) {
 	linked, merged := 0, 0
 	for n, member := range l.people.members {
@@ -227,7 +229,8 @@ func (l *load) checkMembers(found map[string]person, through string, ids map[str
 	}
 }
 
-// checkMember compares a member with what was acknowledged, and reports whether the member and the one before are one person.
+// checkMember compares a member with the acknowledged requests, and reports whether the member and the previous one are
+// one person.
 func (l *load) checkMember(n int, found map[string]person, through string) (together bool) {
 	members, one := l.people.members, found[memberName(n)]
 	together = slices.Contains(one.DistinctIDs, memberName(n-1))
@@ -242,7 +245,7 @@ func (l *load) checkMember(n int, found map[string]person, through string) (toge
 		want, views = append(want, idsOf(n-1)...), 2*views
 	}
 	if next := n + 1; next < len(members) && members[next].tried && slices.Contains(one.DistinctIDs, memberName(next)) {
-		return together // the next one is compared with the ids of both
+		return together // the next member is compared with the ids of both
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(slices.Values(one.DistinctIDs)); !slices.Equal(got, want) {

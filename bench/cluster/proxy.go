@@ -15,15 +15,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// proxy stands between one node and a server, and can cut them off from each
-// other. What it carries for Kafka it changes so that the node comes back to it: a
-// broker tells its clients its own address.
+// proxy stands between one node and a server, and can cut them off from each other. It rewrites Kafka answers so that
+// the node reconnects to the proxy, because a broker gives its clients its own address.
 type proxy struct {
 	listener net.Listener
 	target   string
 	kafka    bool
 
-	// delay is by how many nanoseconds what the node sends is late.
+	// delay is the delay of the node's data in nanoseconds.
 	delay atomic.Int64
 
 	mu    sync.Mutex
@@ -45,8 +44,8 @@ func newProxy(ctx context.Context, target string, kafka bool) (*proxy, error) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// part cuts the connection as a network does that drops everything: nothing is
-// closed, nothing arrives. mend lets new connections through; the old ones break.
+// part cuts the connection like a network that drops everything: nothing is closed, nothing arrives. mend lets new
+// connections through; the old ones break.
 func (p *proxy) part() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +105,7 @@ func (p *proxy) carry(ctx context.Context, near net.Conn) {
 	<-done
 }
 
-// copy carries frames of Kafka, or bytes, from one end to the other, late by a delay.
+// copy transfers Kafka frames, or bytes, from one end to the other, with a delay.
 func (p *proxy) copy(to io.Writer, from io.Reader, delay *atomic.Int64, change func([]byte) ([]byte, error)) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -140,7 +139,7 @@ func (p *proxy) copy(to io.Writer, from io.Reader, delay *atomic.Int64, change f
 	}
 }
 
-// calls remembers what a client asked, by the number that the answer repeats.
+// calls stores a client's requests, by the number that the answer repeats.
 type calls struct {
 	mu       sync.Mutex
 	versions map[int32][2]int16

@@ -13,14 +13,16 @@ import (
 )
 
 const (
-	// slowDelay is by how much what one of two stores is sent is late.
+	// slowDelay is the delay of the requests to one of two stores.
 	slowDelay = 200 * time.Millisecond
-	// slowRounds is how often the store is fast and slow in turn, slowProbes how many events are looked for in each.
+	// slowRounds is the number of times that the store is fast and slow in turn, slowProbes the number of probed events
+	// in each.
 	slowRounds, slowProbes = 2, 20
 )
 
-// slowShard measures how soon events are in the feed of an application on the first of two stores, while the second is as
-// fast as the first, and while it gets everything 200 ms later. Both take events all the time.
+// slowShard measures the time until events are in the feed of an application on the first of two stores. It compares a
+// second store that is as fast as the first with one that receives everything 200 ms later. Both accept events all the
+// time.
 func slowShard(ctx context.Context, o *options, dir string, result *harness.Result) error {
 	c, slow, err := openShards(ctx, o, dir)
 	if c != nil {
@@ -64,7 +66,7 @@ func slowShard(ctx context.Context, o *options, dir string, result *harness.Resu
 	return l.failed()
 }
 
-// openShards starts two stores and a node over them. What the second is sent goes through a proxy.
+// openShards starts two stores and a node over them. The requests to the second go through a proxy.
 func openShards(ctx context.Context, o *options, dir string) (*nodes, *proxy, error) {
 	c := &nodes{}
 	var stores [2]*harness.Store
@@ -95,7 +97,7 @@ func openShards(ctx context.Context, o *options, dir string) (*nodes, *proxy, er
 	return c, slow, err
 }
 
-// otherApp makes an application, which lives on the second store, and returns a key of it.
+// otherApp creates an application on the second store, and returns one of its keys.
 func (l *load) otherApp(ctx context.Context, n *node) (secret string, err error) {
 	if status, answer := l.call(ctx, n, http.MethodPost, "/orgs/acme/apps", n.Token, []byte(`{"name":"Other","slug":"other","platform":"web"}`)); status/100 != 2 {
 		return "", fmt.Errorf("making an application: %d %.200s", status, answer)

@@ -11,25 +11,23 @@ import (
 	"time"
 )
 
-// The clients of this file look for two owners of one thing. Those of a round race
-// through nodes that they choose at random; what they ask for can be had once, so
-// two acknowledgements are two owners, or a write that was lost.
+// The clients of this file look for two owners of one resource. The clients of a round compete through randomly chosen
+// nodes. The resource is unique, so two acknowledgements mean two owners, or a lost write.
 
-// contest is an application in which several clients want the same thing at the
-// same time: a goal on an event that no goal has yet.
+// contest is an application in which several clients want the same resource at the same time: a goal on an event that
+// no goal has yet.
 type contest struct {
 	app string
 	// won has the goals that were acknowledged and not deleted, by event.
 	won map[string]string
-	// wins counts the rounds that somebody won, losses the refusals.
+	// wins counts the rounds with a winner, losses the refusals.
 	wins, losses int
-	// full is true once no further goal is allowed: goals whose clients got no answer may have
-	// been made and fill the rest.
+	// full is true once no further goal is allowed: goals whose clients got no answer may exist and fill the rest.
 	full bool
 }
 
-// contestants is how many clients want the same thing; roundsKept is how many
-// goals stay before the oldest are deleted.
+// contestants is the number of clients that want the same resource; roundsKept is the number of goals that remain
+// before the oldest are deleted.
 const (
 	contestants = 3
 	roundsKept  = 150
@@ -51,7 +49,7 @@ func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
 			l.tidy(ctx, c, l.any(random), kept)
 		}
 		if len(kept) > roundsKept {
-			// Whether it is there from now on is known once the deletion is acknowledged.
+			// Its existence is unknown until the deletion is acknowledged.
 			delete(c.won, kept[0].Match)
 			at := l.any(random)
 			status, _ := l.call(ctx, at, http.MethodDelete, "/apps/acme/"+c.app+"/goals/"+kept[0].ID, at.Token, nil, http.StatusNotFound)
@@ -79,7 +77,7 @@ func (l *load) tidy(ctx context.Context, c *contest, at *node, kept []row) {
 	}
 }
 
-// race has all contestants want a goal, and returns the one that was acknowledged.
+// race lets all contestants request a goal, and returns the acknowledged one.
 func (l *load) race(ctx context.Context, c *contest, event string, random *rand.Rand) (id string) {
 	var mu sync.Mutex
 	var won []string
@@ -96,7 +94,7 @@ func (l *load) race(ctx context.Context, c *contest, event string, random *rand.
 			defer mu.Unlock()
 			switch {
 			case status == http.StatusBadRequest:
-				// The goal is there already.
+				// The goal already exists.
 				c.losses++
 			case status == http.StatusConflict:
 				c.full = true
@@ -115,8 +113,8 @@ func (l *load) race(ctx context.Context, c *contest, event string, random *rand.
 	return won[0]
 }
 
-// checkContest reads the goals through every node: each event has one at most, and
-// what was acknowledged is there under the id in the answer.
+// checkContest reads the goals through every node: each event has at most one, and an acknowledged goal exists under
+// the id in the answer.
 func (l *load) checkContest(ctx context.Context, c *contest) {
 	if c.wins == 0 || c.losses == 0 {
 		l.problem("nobody competed: %d rounds were won, %d wishes refused", c.wins, c.losses)
@@ -141,15 +139,14 @@ func (l *load) checkContest(ctx context.Context, c *contest) {
 	}
 }
 
-// issueWriter changes the status of one issue, one change after the other. Each
-// change ignores the issue until an instant of its own, so a read tells which one
-// it saw, or resolves it.
+// issueWriter changes the status of one issue, one change after the other. Each change resolves the issue, or ignores
+// it until an instant unique to the change, which identifies the change in a read.
 type issueWriter struct {
 	id     string
 	change register
 }
 
-// ignoredUntil is the instant that the change of a number names.
+// ignoredUntil is the instant that belongs to the change with a number.
 func ignoredUntil(number int) time.Time {
 	return time.Date(2100, 1, 1, 0, 0, number, 0, time.UTC)
 }
@@ -174,7 +171,7 @@ func (l *load) decide(ctx context.Context, w *issueWriter, random *rand.Rand) {
 	}
 }
 
-// lookAtIssue reads an issue: the end of its ignoring names the change.
+// lookAtIssue reads an issue: the end of its ignored time identifies the change.
 func (l *load) lookAtIssue(ctx context.Context, w *issueWriter, at *node) {
 	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/web/errors/"+w.id, at.Token, nil)
 	if status != http.StatusOK {
@@ -197,7 +194,7 @@ func (l *load) lookAtIssue(ctx context.Context, w *issueWriter, at *node) {
 	}
 }
 
-// watchedIssues is how many issues are changed.
+// watchedIssues is the number of issues that are changed.
 const watchedIssues = 3
 
 // makeIssues sends an error of each issue and waits until they are listed.
@@ -241,7 +238,7 @@ func (l *load) list(ctx context.Context, at *node, path string) ([]row, bool) {
 	return page.Data, true
 }
 
-// startState begins what this file does.
+// startState starts the clients of this file.
 func (l *load) startState(ctx context.Context, random *rand.Rand) error {
 	first := l.nodes.all[0]
 	l.contest = &contest{app: "contest", won: map[string]string{}}
@@ -260,7 +257,7 @@ func (l *load) startState(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// checkState looks at everything at rest.
+// checkState checks everything at rest.
 func (l *load) checkState(ctx context.Context) {
 	l.checkContest(ctx, l.contest)
 	for _, n := range l.nodes.all {

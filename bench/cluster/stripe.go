@@ -15,15 +15,16 @@ import (
 	"svc/http/outbound/stripe/stripetest" //nolint:depguard // an account of Stripe, no part of the service
 )
 
-// The account of this file is read by a billing connector while nodes die: many pages of what was there before, and then what changes, of which
-// webhooks to any node bring a part, some of it twice. At rest every node answers what the account holds: nothing is lost, nothing counts twice.
+// A billing connector reads the account of this file while nodes die: many pages of earlier objects, and then changes.
+// Webhooks to any node deliver a part of the changes, some of them twice. At rest every node answers the contents of
+// the account: nothing is lost, nothing counts twice.
 
 const (
 	// accountEnvironment has no other billing items.
 	accountEnvironment = "production"
-	// accountBegins is how many subscriptions the account has at first, some pages of them.
+	// accountBegins is the initial number of subscriptions of the account, which fill several pages.
 	accountBegins = 450
-	// accountPause is the time between two changes, accountTime bounds the wait for the last of them.
+	// accountPause is the time between two changes, accountTime limits the wait for the last of them.
 	accountPause, accountTime = 100 * time.Millisecond, 3 * time.Minute
 	// seatCents is the monthly price of one seat; the account has no other price.
 	seatCents = 1000
@@ -36,13 +37,13 @@ type account struct {
 	price  string
 
 	hook string // path of the webhook
-	// seats are the quantities of the subscriptions that are active, and order their ids in turn.
+	// seats are the quantities of the active subscriptions, and order their ids in turn.
 	seats map[string]int
 	order []string
 	want  accountTotals
 }
 
-// accountTotals are those of revenue.overview that the account decides.
+// accountTotals are the totals of revenue.overview that the account determines.
 type accountTotals struct {
 	MRR       int `json:"mrrCents"`
 	Active    int `json:"activeSubscriptions"`
@@ -66,10 +67,10 @@ func newAccount() *account {
 	return a
 }
 
-// settings has nodes read this account.
+// settings are the settings with which nodes read this account.
 func (a *account) settings() []string { return []string{"SVC_STRIPE_URL=" + a.server.URL} }
 
-// subscribe makes a customer who pays for the first month.
+// subscribe creates a customer that pays for the first month.
 func (a *account) subscribe(at time.Time, seats int) {
 	who := a.Customer(at, "", stripetest.Object{"distinct_id": fmt.Sprint("payer-", a.want.New)})
 	id := a.Subscribe(at, who, "active", []stripetest.Object{a.Item(a.price, seats)}, nil)
@@ -78,8 +79,8 @@ func (a *account) subscribe(at time.Time, seats int) {
 	a.want.New, a.want.Payments = a.want.New+1, a.want.Payments+seats*seatCents
 }
 
-// change lets one thing happen: a subscription begins, has other seats or ends, or a charge is refunded in part. Subscriptions take turns, since what
-// happens to one within a second has no order.
+// change makes one change: a subscription begins, changes its seats or ends, or a charge is partly refunded.
+// Subscriptions take turns, because the changes of one subscription within a second have no order.
 func (a *account) change(random *rand.Rand) {
 	now := time.Now()
 	id := a.order[0]
@@ -104,7 +105,7 @@ func (a *account) change(random *rand.Rand) {
 	a.order = append(a.order[1:], id)
 }
 
-// totals returns what is to be answered now.
+// totals returns the expected answer now.
 func (a *account) totals() accountTotals {
 	want := a.want
 	want.Active = len(a.seats)
@@ -126,7 +127,7 @@ func (l *load) startAccount(ctx context.Context, random *rand.Rand) error {
 			l.account.change(own)
 			bodies := l.account.Events()
 			for _, body := range bodies[sent:] {
-				for range own.IntN(3) { // lost, told once, or twice
+				for range own.IntN(3) { // delivered never, once, or twice
 					l.tellAccount(ctx, l.any(own), body)
 				}
 			}
@@ -136,7 +137,7 @@ func (l *load) startAccount(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// connectAccount puts the connector, after which its next step is due at once.
+// connectAccount stores the connector, after which its next step is due at once.
 func (l *load) connectAccount(ctx context.Context, at *node) error {
 	session, err := at.Login(ctx, "owner@acme.example")
 	if err != nil {
@@ -157,7 +158,8 @@ func (l *load) connectAccount(ctx context.Context, at *node) error {
 	return nil
 }
 
-// tellAccount sends a webhook once; the provider would repeat it, and what no webhook brings is found among the events.
+// tellAccount sends a webhook once. The provider would repeat it, and changes without a webhook are found among the
+// events.
 func (l *load) tellAccount(ctx context.Context, at *node, body []byte) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+at.Address+l.account.hook, bytes.NewReader(body))
 	if err != nil {
@@ -176,7 +178,7 @@ func (l *load) tellAccount(ctx context.Context, at *node, body []byte) {
 	}
 }
 
-// checkAccount compares what every node answers with what the account holds.
+// checkAccount compares the answers of every node with the contents of the account.
 func (l *load) checkAccount(ctx context.Context) {
 	if err := l.connectAccount(ctx, l.nodes.all[0]); err != nil {
 		l.problem("%v", err)

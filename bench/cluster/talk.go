@@ -16,13 +16,12 @@ import (
 	"time"
 )
 
-// The members of this file talk to the assistant, each in one conversation, and ask
-// through two nodes at the same time. The model that they all reach is the harness: it
-// answers slowly, and knows whether a conversation asks it twice at a time.
+// The members of this file talk to the assistant, each in one conversation, and ask through two nodes at the same time.
+// The harness is the model of all nodes: it answers slowly, and detects whether a conversation asks it twice at a time.
 
 const (
-	// talkers is how many members talk, questionsEach how often, for they may ask 30
-	// questions in an hour.
+	// talkers is the number of members that talk, questionsEach the number of questions of each, because a member may
+	// ask 30 questions per hour.
 	talkers       = 4
 	questionsEach = 28
 	// speakTime is how long the model takes for an answer.
@@ -33,14 +32,14 @@ const (
 type model struct {
 	server *httptest.Server
 	mu     sync.Mutex
-	// open counts the answers under way of each conversation, asked all of them;
-	// clashes are the conversations that had two.
+	// open counts the open answers of each conversation, asked all of them; clashes are the conversations with two at a
+	// time.
 	open    map[string]int
 	asked   int
 	clashes []string
 }
 
-// conversationOf finds in what is asked the name with which a talker begins each question.
+// conversationOf finds in a request the name with which a talker begins each question.
 var conversationOf = regexp.MustCompile(`talk\d+`)
 
 func newModel() *model {
@@ -49,7 +48,7 @@ func newModel() *model {
 	return m
 }
 
-// settings have a node ask the model.
+// settings are the settings with which a node uses the model.
 func (m *model) settings() []string {
 	return []string{"SVC_AI_PROVIDER=openai", "SVC_AI_API_KEY=scripted", "SVC_AI_BASE_URL=" + m.server.URL}
 }
@@ -66,7 +65,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"s","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}` + "\n\n"
 	fmt.Fprintf(w, chunk, `{"content":"Well. "}`, "null")
-	_ = http.NewResponseController(w).Flush() // fails with the connection, and so does the rest
+	_ = http.NewResponseController(w).Flush() // fails with the connection, as everything after it does
 	time.Sleep(speakTime)
 	fmt.Fprintf(w, chunk+"data: [DONE]\n\n", "{}", `"stop"`)
 }
@@ -86,7 +85,7 @@ func (m *model) leave(name string) {
 	m.open[name]--
 }
 
-// startTalks has members talk until ctx ends.
+// startTalks lets members talk until ctx ends.
 func (l *load) startTalks(ctx context.Context, random *rand.Rand) error {
 	for n := range talkers {
 		token, err := l.nodes.all[0].NewMember(ctx, fmt.Sprintf("talker%d@acme.example", n))
@@ -99,7 +98,7 @@ func (l *load) startTalks(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// talk asks again and again in one conversation.
+// talk asks repeatedly in one conversation.
 func (l *load) talk(ctx context.Context, name, token string, random *rand.Rand) {
 	conversation := ""
 	for asked := 0; asked < questionsEach && ctx.Err() == nil; {
@@ -151,7 +150,7 @@ func (l *load) ask(ctx context.Context, at *node, name, conversation, token stri
 	return start.ConversationID
 }
 
-// checkTalks asks whether a conversation ever had two turns at a time.
+// checkTalks checks that no conversation ever had two turns at a time.
 func (l *load) checkTalks() {
 	l.model.mu.Lock()
 	defer l.model.mu.Unlock()

@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// The monitors of this file check a target that counts. Each is checked by one node
-// at a time, so at rest the target sees one check an interval; and its rule makes one
-// incident when the target goes down, and none while only nodes do.
+// The monitors of this file check a target that counts. One node at a time checks each, so at rest the target sees one
+// check per interval. Its rule opens one incident when the target goes down, and none while only nodes do.
 
 const (
-	// watchedMonitors is how many monitors are made, each with a rule.
+	// watchedMonitors is the number of monitors, each with a rule.
 	watchedMonitors = 6
-	// restTime is for how long checks are counted at rest, in intervals of a second.
+	// restTime is how long checks are counted at rest, in intervals of a second.
 	restTime = 10 * time.Second
-	// incidentTime bounds the wait for the incidents.
+	// incidentTime limits the wait for the incidents.
 	incidentTime = time.Minute
 )
 
-// watched is the target with what watches it.
+// watched is the target with its monitors.
 type watched struct {
 	server *httptest.Server
 	down   atomic.Bool
@@ -33,7 +32,7 @@ type watched struct {
 	rules  []string
 }
 
-// watchSettings let nodes check the harness each second.
+// watchSettings let nodes check the harness every second.
 func watchSettings() []string {
 	return []string{"SVC_MONITOR_ALLOW=127.0.0.1/32", "SVC_MONITOR_LEAST=1s"}
 }
@@ -51,7 +50,7 @@ func newWatched() *watched {
 	return w
 }
 
-// count returns the checks by path and begins again at zero.
+// count returns the checks by path and restarts at zero.
 func (w *watched) count() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +76,7 @@ func (l *load) startWatched(ctx context.Context) error {
 	return nil
 }
 
-// make creates something of the first application and returns its id.
+// make creates an object of the first application and returns its id.
 func (l *load) make(ctx context.Context, kind, body string) (string, error) {
 	first := l.nodes.all[0]
 	status, answer := l.call(ctx, first, http.MethodPost, "/apps/acme/web/"+kind, first.Token, []byte(body))
@@ -88,7 +87,7 @@ func (l *load) make(ctx context.Context, kind, body string) (string, error) {
 	return made.ID, nil
 }
 
-// checkWatched looks at monitors and rules at rest: each runs, and on one node.
+// checkWatched checks monitors and rules at rest: each runs, and on one node.
 func (l *load) checkWatched(ctx context.Context) {
 	defer l.watched.server.Close()
 	if early := l.incidents(ctx, "all"); len(early) > 0 {
@@ -110,7 +109,7 @@ func (l *load) checkWatched(ctx context.Context) {
 	}
 	l.watched.down.Store(true)
 	l.await(ctx, "open", watchedMonitors)
-	time.Sleep(restTime / 2) // a second owner would tell of the outage, too
+	time.Sleep(restTime / 2) // a second owner would report the outage, too
 	found := l.incidents(ctx, "all")
 	for _, rule := range l.watched.rules {
 		if found[rule] != 1 {
@@ -119,7 +118,7 @@ func (l *load) checkWatched(ctx context.Context) {
 	}
 }
 
-// await waits until so many incidents have a status.
+// await waits until count incidents have a status.
 func (l *load) await(ctx context.Context, status string, count int) {
 	end := time.Now().Add(incidentTime)
 	found := l.incidents(ctx, status)

@@ -1,5 +1,6 @@
-// Command console loads events of the last month and measures how long Chromium takes from the navigation to the console's
-// overview until its last number is drawn, each time in a browser that has kept nothing. It needs what `make browser` installs.
+// Command console loads events of the last month and measures the time that Chromium takes from the navigation to the
+// console's overview until its last number is drawn, each time in a browser with empty caches. It needs the packages
+// that `make browser` installs.
 package main
 
 import (
@@ -25,7 +26,7 @@ type options struct {
 }
 
 const (
-	// loadTime bounds the sending of the events, the wait until they are counted, and the counting of past days.
+	// loadTime limits the sending of the events, the wait until they are counted, and the counting of past days.
 	loadTime = 20 * time.Minute
 	// boundP95 is in milliseconds.
 	boundP95 = 500
@@ -85,7 +86,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return server.Stop()
 }
 
-// fill loads the events and waits until past days are counted, as they are on a server that runs for a while.
+// fill loads the events and waits until past days are counted, as on a server that has run for a while.
 func fill(ctx context.Context, o *options, server *harness.Server) error {
 	if _, err := server.Open(ctx); err != nil {
 		return err
@@ -102,7 +103,7 @@ func fill(ctx context.Context, o *options, server *harness.Server) error {
 	return server.AwaitPastDays(ctx, loadTime)
 }
 
-// mostVisited returns the path of the page that most visitors saw.
+// mostVisited returns the path of the page with the most visitors.
 func mostVisited(ctx context.Context, server *harness.Server) (string, error) {
 	var pages struct {
 		Data []struct {
@@ -118,7 +119,7 @@ func mostVisited(ctx context.Context, server *harness.Server) (string, error) {
 	return pages.Data[0].Value, nil
 }
 
-// navigate opens one address again and again. The processor time is the server's alone.
+// navigate opens one address repeatedly. The processor time includes only the server.
 func navigate(ctx context.Context, o *options, server *harness.Server, query string) (harness.Measurement, error) {
 	session, err := server.Login(ctx, "owner@acme.example")
 	if err != nil {
@@ -149,7 +150,7 @@ func navigate(ctx context.Context, o *options, server *harness.Server, query str
 	}}, nil
 }
 
-// drive starts a browser, has it open an address so many times, and returns the milliseconds that each took.
+// drive starts a browser, opens an address a number of times, and returns the milliseconds of each.
 func drive(ctx context.Context, server *harness.Server, session, query string, times int) (took []float64, err error) {
 	// The arguments are the program's own flags.
 	command := exec.CommandContext(ctx, "node", navigations, "http://"+server.Address, session, server.Organization+"/"+server.App, query, strconv.Itoa(times))

@@ -16,15 +16,15 @@ import (
 	"svc/bench/subscriptions"
 )
 
-// billing sends what a billing system says, into an environment in which nothing else is counted, through all kills: late, in no order and
-// repeated. It asks for the revenue meanwhile, so that a ledger follows the blocks. Afterwards the rows are held to what was sent,
-// and the revenue to the rows.
+// billing sends a billing system's items, into an environment in which nothing else is counted, through all kills:
+// late, in no order and repeated. It reads the revenue meanwhile, so that a ledger follows the blocks. Afterwards the
+// rows are compared with the sent items, and the revenue with the rows.
 type billing struct {
 	server *harness.Server
 	store  string
 	*subscriptions.History
 	random *rand.Rand
-	// tickets allow so many items each.
+	// tickets allow a number of items each.
 	tickets chan int
 	senders sync.WaitGroup
 
@@ -39,9 +39,9 @@ type billing struct {
 const (
 	billingEnvironment = "development"
 	billingBatch       = 20
-	// readPause is the time between two questions for the revenue.
+	// readPause is the time between two reads of the revenue.
 	readPause = 200 * time.Millisecond
-	// billingShare is how many events of the load there are for one item.
+	// billingShare is the number of events of the load per item.
 	billingShare = 20
 )
 
@@ -52,7 +52,7 @@ func newBilling(server *harness.Server, store string, seed uint64) *billing {
 	}
 }
 
-// prepare sends the first items and waits for their answer: what the reporting currency is must not depend on the load.
+// prepare sends the first items and waits for their answer: the reporting currency must not depend on the load.
 func (b *billing) prepare(ctx context.Context) error {
 	conn := b.conn()
 	defer conn.Close()
@@ -107,7 +107,7 @@ func (b *billing) known() int {
 	return len(b.fates)
 }
 
-// finish has the sender end once what it was allowed is sent.
+// finish makes the sender end once the allowed items are sent.
 func (b *billing) finish(ctx context.Context) error {
 	close(b.tickets)
 	ended := make(chan struct{})
@@ -125,7 +125,7 @@ func (b *billing) finish(ctx context.Context) error {
 	})
 }
 
-// deliver sends items until they are acknowledged, or, where it may, gives up after a connection broke.
+// deliver sends items until they are acknowledged or, if it may, gives up after a broken connection.
 func (b *billing) deliver(ctx context.Context, conn *harness.Conn, numbers []int, mayGiveUp bool) bool {
 	items := make([]subscriptions.Item, len(numbers))
 	for at, n := range numbers {
@@ -169,7 +169,7 @@ func (b *billing) note(numbers []int, to subscriptions.Fate) {
 	}
 }
 
-// judge says whether an answer acknowledges all items.
+// judge reports whether an answer acknowledges all items.
 func (b *billing) judge(reply harness.Reply, size int) bool {
 	switch reply.Status {
 	case http.StatusAccepted:
@@ -195,7 +195,8 @@ func (b *billing) complain(problem string) {
 	}
 }
 
-// read asks for the revenue again and again. There is none while the server is away, and none before it is counted after a start.
+// read reads the revenue repeatedly. There is no answer while the server is down, nor before the revenue is computed
+// after a start.
 func (b *billing) read(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := b.server.Read(ctx, "/revenue/overview", url.Values{"env": {billingEnvironment}, "range": {"12m"}}, nil)
@@ -214,8 +215,8 @@ func (b *billing) read(ctx context.Context) {
 	}
 }
 
-// check compares the stored items with those that were sent. It compares the revenue with the stored items twice: as the running server
-// has it, and after a restart.
+// check compares the stored items with the sent ones. It compares the revenue with the stored items twice: on the
+// running server, and after a restart.
 func (b *billing) check(ctx context.Context, found *findings) error {
 	for _, problem := range b.problems {
 		found.violate(answered, "%s", problem)

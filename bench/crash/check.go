@@ -21,11 +21,10 @@ const (
 // findings is the result of reading everything back.
 type findings struct {
 	stored int
-	// counts is how often each kind of violation was met; the first few of each
-	// are reported.
+	// counts is the number of violations of each kind; the first few of each are reported.
 	counts     map[string]int
 	violations []string
-	// moves counts the movements of revenue that were compared.
+	// moves counts the compared movements of revenue.
 	moves int
 }
 
@@ -70,7 +69,7 @@ func fateNames() [acknowledged + 1]string {
 	return [...]string{unsent: "unsent", unknown: "unknown", acknowledged: "acknowledged"}
 }
 
-// compare holds a stored event against what was sent.
+// compare compares a stored event with the sent one.
 func (f *findings) compare(event harness.StoredEvent, n int, known *entry) {
 	if known.fate == unsent {
 		f.violate(invented, "%s", event.ID)
@@ -83,7 +82,7 @@ func (f *findings) compare(event harness.StoredEvent, n int, known *entry) {
 	}
 }
 
-// aggregates compares the sums that were kept on insert with the rows.
+// aggregates compares the sums that were maintained on insert with the rows.
 func (f *findings) aggregates(ctx context.Context, server *harness.Server, users int) error {
 	headline, err := server.Overview(ctx, "production", "24h")
 	if err != nil {
@@ -112,8 +111,8 @@ func (f *findings) aggregates(ctx context.Context, server *harness.Server, users
 	return f.usage(ctx, server, names)
 }
 
-// usage compares the sums of telemetry with the rows: the fates of each day and signal add up to what was received, and as
-// many events were stored as there are.
+// usage compares the sums of telemetry with the rows. The fates of each day and signal add up to the received items,
+// and the number of stored events is the number of rows.
 func (f *findings) usage(ctx context.Context, server *harness.Server, names map[string]uint64) error {
 	days, err := server.Fates(ctx, "production")
 	if err != nil {

@@ -21,12 +21,11 @@ const (
 	retryPause = 5 * time.Millisecond
 )
 
-// load is a number of clients that send as fast as they are answered, within a
-// budget of events, and retry whatever fails.
+// load is a set of clients that send as fast as they are answered, within a budget of events, and retry every failure.
 type load struct {
 	ledger *ledger
 	server *harness.Server
-	// fresh is how many new events the clients may still send; closed ends them.
+	// fresh is the number of new events that the clients may still send; closed ends them.
 	mu     sync.Mutex
 	wake   *sync.Cond
 	fresh  int
@@ -36,15 +35,13 @@ type load struct {
 	trigger atomic.Pointer[trigger]
 
 	statuses map[int]int
-	// broken counts requests without an answer, unreached those without a
-	// connection.
+	// broken counts requests without an answer, unreached the ones without a connection.
 	broken, unreached int
 	problems          []string
 	wg                sync.WaitGroup
 }
 
-// trigger kills the server from within the client that received the answer by
-// which the number of acknowledged events reached a mark.
+// trigger kills the server from within the client whose answer made the number of acknowledged events reach a mark.
 type trigger struct {
 	at   int64
 	once sync.Once
@@ -73,8 +70,7 @@ func (l *load) allow(events int) {
 	l.wake.Broadcast()
 }
 
-// finish lets the clients end once everything they hold is acknowledged or
-// given up.
+// finish lets the clients end once everything they hold is acknowledged or given up.
 func (l *load) finish(ctx context.Context, limit time.Duration) error {
 	l.mu.Lock()
 	l.closed = true
@@ -95,8 +91,7 @@ func (l *load) finish(ctx context.Context, limit time.Duration) error {
 	})
 }
 
-// spend takes up to want events from the budget and waits while it is empty. It
-// returns zero at the end.
+// spend takes up to want events from the budget and waits while it is empty. It returns zero at the end.
 func (l *load) spend(want int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,8 +132,8 @@ func (l *load) client(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// deliver sends a request until it is acknowledged. A client whose connection
-// broke gives up one time in three, as a closed page does.
+// deliver sends a request until it is acknowledged. A client with a broken connection gives up one time in three, like
+// a closed page.
 func (l *load) deliver(ctx context.Context, conn *harness.Conn, body []byte, numbers []int, random *rand.Rand) {
 	for ctx.Err() == nil {
 		reply, err := conn.Post(body)
@@ -171,8 +166,8 @@ func (l *load) celebrate(events int64) {
 	}
 }
 
-// judge says whether an answer acknowledges the whole request. What is neither
-// an acknowledgement nor a plea to come again is a problem.
+// judge reports whether an answer acknowledges the whole request. An answer that is neither an acknowledgement nor a
+// request to retry is a problem.
 func (l *load) judge(reply harness.Reply, err error, size int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +201,7 @@ func (l *load) judge(reply harness.Reply, err error, size int) bool {
 	return false
 }
 
-// complain keeps the first problems.
+// complain records the first problems.
 func (l *load) complain(problem string) {
 	const kept = 20
 	if len(l.problems) < kept {

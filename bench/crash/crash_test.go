@@ -16,7 +16,7 @@ func TestLedgerRemembersFates(t *testing.T) {
 	numbers := l.take(4, time.UnixMilli(1_763_640_000_123))
 	l.sent(numbers[:3])
 	l.ack(numbers[:2])
-	l.sent(numbers[:1]) // sending again takes nothing back
+	l.sent(numbers[:1]) // sending again does not change the fate
 	if got, want := l.counts(), [...]int{unsent: 1, unknown: 1, acknowledged: 2}; got != want {
 		t.Errorf("fates %v, want %v", got, want)
 	}

@@ -11,29 +11,31 @@ import (
 )
 
 const (
-	// evaluated is the flag whose evaluations are counted, in an environment that sends no other.
+	// evaluated is the flag whose evaluations are counted, in an environment that sends no other ones.
 	evaluated            = "crash"
 	evaluatedEnvironment = "staging"
-	// evaluationsEach is how many evaluations are made at a time.
+	// evaluationsEach is the number of evaluations at a time.
 	evaluationsEach = 40
-	// countedTime bounds the wait until evaluations are counted, on a machine that is busy.
+	// countedTime limits the wait until evaluations are counted, on a busy machine.
 	countedTime = 60 * time.Second
 	// firstBarrier is beyond the numbers of the run's own barriers.
 	firstBarrier = 100
-	// forgotten is the kind of violation where evaluations that were counted are not any more, or count twice.
+	// forgotten is the kind of violation in which counted evaluations disappear or count twice.
 	forgotten = "evaluations counted wrongly"
 )
 
-// evaluations asks for a feature flag around kills. Nobody is promised that an evaluation is counted: they are counted in memory and recorded
-// every two seconds. But what was counted once stays counted, and none counts twice, in the usage of telemetry and in the counts of the flag alike.
+// evaluations evaluates a feature flag around kills. Counting is not guaranteed: evaluations are counted in memory and
+// recorded every two seconds. But a counted evaluation remains counted, and none counts twice, both in the usage of
+// telemetry and in the counts of the flag.
 type evaluations struct {
 	server *harness.Server
-	// counted has the counts that were read last, in which everything answered until then was; open is how many were answered since.
+	// counted has the last counts, which included every answered evaluation; open is the number of evaluations answered
+	// since.
 	counted [2]uint64
 	open    uint64
-	// barriers counts those that were asked for.
+	// barriers counts the requested barriers.
 	barriers int
-	// lost sums what kills took, of each count.
+	// lost sums the losses by kills, for each count.
 	lost     [2]uint64
 	problems []string
 }
@@ -41,7 +43,7 @@ type evaluations struct {
 // The two counts of an evaluation.
 func countNames() [2]string { return [2]string{"the usage of telemetry", "the counts of the flag"} }
 
-// prepare makes the flag.
+// prepare creates the flag.
 func (e *evaluations) prepare(ctx context.Context) error {
 	path := "/api/v1/apps/" + e.server.Organization + "/" + e.server.App + "/flags/" + evaluated
 	return e.call(ctx, http.MethodPut, path, e.server.Token, `{"name":"Crash","kind":"boolean","environments":{"`+evaluatedEnvironment+`":{"enabled":true,"rolloutPercent":100}}}`)
@@ -60,7 +62,7 @@ func (e *evaluations) call(ctx context.Context, method, path, bearer, body strin
 	return nil
 }
 
-// evaluate asks for the flag.
+// evaluate evaluates the flag.
 func (e *evaluations) evaluate(ctx context.Context) error {
 	for range evaluationsEach {
 		if err := e.call(ctx, http.MethodPost, "/api/v1/flags/evaluate", e.server.Keys[evaluatedEnvironment].Secret, `{"distinctId":"u","keys":["`+evaluated+`"]}`); err != nil {
@@ -97,7 +99,7 @@ func (e *evaluations) read(ctx context.Context) (counts [2]uint64, err error) {
 	return counts, nil
 }
 
-// before has evaluations counted, and makes more of them that the kill meets in memory.
+// before waits until evaluations are counted, and makes more of them that are in memory at the kill.
 func (e *evaluations) before(ctx context.Context) error {
 	if err := e.settle(ctx); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (e *evaluations) before(ctx context.Context) error {
 	return e.evaluate(ctx)
 }
 
-// settle evaluates and waits until exactly that much more is counted.
+// settle evaluates and waits until the counts have grown by exactly that amount.
 func (e *evaluations) settle(ctx context.Context) error {
 	if err := e.look(ctx); err != nil {
 		return err
@@ -134,12 +136,13 @@ func (e *evaluations) settle(ctx context.Context) error {
 	return nil
 }
 
-// look compares the counts after a restart with what was known before: all of that is there, and at most what was answered since beside it.
+// look compares the counts after a restart with the earlier ones: all of them are included, and at most the ones
+// answered since in addition.
 func (e *evaluations) look(ctx context.Context) error {
 	if e.open == 0 {
 		return nil
 	}
-	// What the log holds of them is stored behind a barrier.
+	// The log's evaluations are stored before a barrier.
 	e.barriers++
 	if err := e.server.Barrier(ctx, firstBarrier+e.barriers, settleTime); err != nil {
 		return err

@@ -9,24 +9,23 @@ import (
 	"svc/bench/harness"
 )
 
-// moment is when the server is killed.
+// moment is the time of a kill.
 type moment string
 
 const (
-	// atLoad kills while requests are under way, wherever they are.
+	// atLoad kills while requests are in progress, at any stage.
 	atLoad moment = "load"
 	// atAck kills before the client that received an answer does anything else.
 	atAck moment = "ack"
 	// atFlush kills within one flush interval after a block was stored.
 	atFlush moment = "flush"
-	// atDrain kills when everything is acknowledged and not all of it stored.
+	// atDrain kills when everything is acknowledged but not all of it is stored.
 	atDrain moment = "drain"
-	// atStart kills under load and then again, up to three times, before the
-	// server is ready.
+	// atStart kills under load and then again, up to three times, before the server is ready.
 	atStart moment = "start"
 	// atDouble kills under load and again at the first answer after the restart.
 	atDouble moment = "double"
-	// atStop ends the server in order under load.
+	// atStop stops the server in order under load.
 	atStop moment = "stop"
 )
 
@@ -34,10 +33,10 @@ func moments() []moment {
 	return []moment{atLoad, atAck, atFlush, atDrain, atStart, atDouble, atStop, atPoison}
 }
 
-// flushInterval is short, so that many blocks are cut and kills meet them.
+// flushInterval is short, so that many blocks are cut and kills hit them.
 const flushInterval = 100 * time.Millisecond
 
-// ackTime bounds the wait for the clients to reach a mark.
+// ackTime limits the wait for the clients to reach a mark.
 const ackTime = 60 * time.Second
 
 // killer ends and restarts the server.
@@ -45,7 +44,7 @@ type killer struct {
 	server *harness.Server
 	load   *load
 	random *rand.Rand
-	// budget is how many new events each kill adds.
+	// budget is the number of new events that each kill adds.
 	budget int
 	// kills counts by moment; starts are the times to readiness.
 	kills  map[moment]int
@@ -54,16 +53,16 @@ type killer struct {
 	last time.Duration
 	// usual is the time to readiness of the first start.
 	usual time.Duration
-	// poison is sent beside the load; nil where the disk is filled.
+	// poison is sent along with the load; nil in the scenario of a full disk.
 	poison *poison
-	// billing is sent beside the load; nil where the disk is filled.
+	// billing is sent along with the load; nil in the scenario of a full disk.
 	billing *billing
 	// flags are evaluated before every fourth kill; struck counts the kills.
 	flags  *evaluations
 	struck int
 }
 
-// strike lets load on and kills at one moment, then restarts.
+// strike lets load through and kills at one moment, then restarts.
 func (k *killer) strike(ctx context.Context, at moment) error {
 	if k.struck++; k.struck%4 == 1 {
 		if err := k.flags.before(ctx); err != nil {
@@ -78,7 +77,7 @@ func (k *killer) strike(ctx context.Context, at moment) error {
 		k.kills[atPoison]++
 		return k.poison.strike(ctx)
 	}
-	k.poison.send() // the kill meets whatever is done about it
+	k.poison.send() // the kill may hit any stage of its treatment
 	var err error
 	switch at {
 	case atAck:
@@ -86,8 +85,7 @@ func (k *killer) strike(ctx context.Context, at moment) error {
 	case atFlush:
 		err = k.killInFlush(ctx, mark)
 	case atDrain:
-		// Duplicates count as acknowledged too, so that the mark is reached
-		// shortly before the budget is spent.
+		// Duplicates count as acknowledged too, so that the mark is reached shortly before the budget is spent.
 		if err = k.reach(ctx, base+int64(k.budget)*9/10); err == nil {
 			k.kill(atDrain)
 		}
@@ -132,7 +130,7 @@ func (k *killer) reopen(ctx context.Context) error {
 	return nil
 }
 
-// reach waits until the clients were acknowledged a number of events.
+// reach waits until the clients have received acknowledgements for a number of events.
 func (k *killer) reach(ctx context.Context, mark int64) error {
 	return harness.Poll(ctx, fmt.Sprintf("%d acknowledged events", mark), ackTime, time.Millisecond, func(context.Context) (bool, string) {
 		acked := k.load.acked.Load()
@@ -153,7 +151,7 @@ func (k *killer) killOnAck(ctx context.Context, mark int64) error {
 	armed := &trigger{at: mark, done: make(chan struct{}), fire: func() { k.kill(atAck) }}
 	k.load.trigger.Store(armed)
 	defer k.load.trigger.Store(nil)
-	k.load.celebrate(0) // the mark may have been passed, by the last answer even, before the trigger stood
+	k.load.celebrate(0) // the mark may have been passed before the trigger was set, even by the last answer
 	return harness.Poll(ctx, "the kill at an answer", ackTime, time.Millisecond, func(context.Context) (bool, string) {
 		select {
 		case <-armed.done:
@@ -164,8 +162,7 @@ func (k *killer) killOnAck(ctx context.Context, mark int64) error {
 	})
 }
 
-// killInFlush waits for a block to be stored and kills at a random place of the
-// flush interval that follows.
+// killInFlush waits for a block to be stored and kills at a random time of the following flush interval.
 func (k *killer) killInFlush(ctx context.Context, mark int64) error {
 	if err := k.reach(ctx, mark); err != nil {
 		return err
@@ -192,8 +189,7 @@ func (k *killer) killInFlush(ctx context.Context, mark int64) error {
 	return nil
 }
 
-// killStarts starts the server up to three times and kills it before it is
-// ready, at a random part of its usual time.
+// killStarts starts the server up to three times and kills it before it is ready, at a random part of its usual time.
 func (k *killer) killStarts(ctx context.Context) error {
 	for range 1 + k.random.IntN(3) {
 		if err := k.server.Start(); err != nil {
@@ -207,7 +203,7 @@ func (k *killer) killStarts(ctx context.Context) error {
 	return nil
 }
 
-// linger waits a random time: the kill shall meet no particular instruction.
+// linger waits a random time, so that the kill hits no particular instruction.
 func (k *killer) linger(ctx context.Context, atMost time.Duration) error {
 	return harness.Pause(ctx, time.Duration(k.random.Int64N(int64(atMost)+1)))
 }

@@ -15,7 +15,7 @@ import (
 type fate uint8
 
 const (
-	// unsent means that no request with it can have reached the server.
+	// unsent means that no request with the event can have reached the server.
 	unsent fate = iota
 	// unknown means that it was sent and never acknowledged: it may be stored.
 	unknown
@@ -23,7 +23,7 @@ const (
 	acknowledged
 )
 
-// entry is one event of the run; its number makes its id, its user and its path.
+// entry is one event of the run; its number determines its id, its user and its path.
 type entry struct {
 	ts     int64
 	fate   fate
@@ -57,8 +57,7 @@ func (l *ledger) take(count int, now time.Time) []int {
 	return numbers
 }
 
-// again appends acknowledged events, which a client sends once more: half of
-// them recent, half of any age.
+// again appends acknowledged events, which a client sends once more: half of them recent, half of any age.
 func (l *ledger) again(numbers []int, count int, random *rand.Rand) []int {
 	const recent = 500
 	l.mu.Lock()
@@ -74,7 +73,7 @@ func (l *ledger) again(numbers []int, count int, random *rand.Rand) []int {
 	return numbers
 }
 
-// sent notes that a request may have reached the server.
+// sent records that a request may have reached the server.
 func (l *ledger) sent(numbers []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *ledger) sent(numbers []int) {
 	}
 }
 
-// ack notes that the server acknowledged a request.
+// ack records that the server acknowledged a request.
 func (l *ledger) ack(numbers []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +94,7 @@ func (l *ledger) ack(numbers []int) {
 	}
 }
 
-// counts returns how many events there are of each fate.
+// counts returns the number of events of each fate.
 func (l *ledger) counts() (counts [acknowledged + 1]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +104,8 @@ func (l *ledger) counts() (counts [acknowledged + 1]int) {
 	return counts
 }
 
-// body appends the request body of some events: one object for one event, a
-// batch otherwise. An event has the same bytes whenever it is sent.
+// body appends the request body of some events: one object for one event, a batch otherwise. An event has the same
+// bytes each time it is sent.
 func (l *ledger) body(out []byte, numbers []int) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// diskSize holds the engine's own tables and some seconds of load.
+	// diskSize has room for the engine's own tables and some seconds of load.
 	diskSize = "size=256m"
-	// fullTime bounds the wait for the first refusal and for the recovery.
+	// fullTime limits the wait for the first refusal and for the recovery.
 	fullTime = 2 * time.Minute
 )
 
-// runLogFull fills the disk under load: ingest answers 503 with Retry-After, and
-// takes events again when there is space; nothing acknowledged is lost.
+// runLogFull fills the disk under load: ingest answers 503 with Retry-After, and accepts events again when there is
+// space. No acknowledged event is lost.
 func runLogFull(ctx context.Context, o *options) (err error) {
 	if os.Geteuid() != 0 {
 		return errors.New("-log-full mounts a tmpfs, which only root may")
@@ -68,8 +68,7 @@ func runLogFull(ctx context.Context, o *options) (err error) {
 	return run.publish(o, result, found)
 }
 
-// fillDisk lets load on, takes the rest of the disk away, waits for the refusal,
-// and gives the space back.
+// fillDisk lets load through, fills the rest of the disk, waits for the refusal, and frees the space.
 func (r *run) fillDisk(ctx context.Context) error {
 	r.kinds = nil
 	r.load.start(ctx, r.seed)
@@ -83,7 +82,7 @@ func (r *run) fillDisk(ctx context.Context) error {
 	}
 	r.load.allow(10 * r.budget)
 	err := harness.Poll(ctx, "a refusal", fullTime, 5*time.Millisecond, func(context.Context) (bool, string) {
-		// What other writers freed is taken away again.
+		// Space that other writers freed is filled again.
 		return r.load.status(http.StatusServiceUnavailable) > 0, fmt.Sprintf("%d acknowledged, %v", r.load.acked.Load(), fillUp(ballast))
 	})
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *run) fillDisk(ctx context.Context) error {
 	return r.load.finish(ctx, fullTime)
 }
 
-// status returns how often an answer had a status.
+// status returns the number of answers with a status.
 func (l *load) status(status int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +111,7 @@ func fillUp(name string) error {
 	if err != nil {
 		return fmt.Errorf("filling the disk: %w", err)
 	}
-	defer func() { _ = file.Close() }() // its content means nothing
+	defer func() { _ = file.Close() }() // its content is irrelevant
 	for _, size := range []int{1 << 20, 4 << 10} {
 		block := make([]byte, size)
 		for err == nil {

@@ -1,6 +1,5 @@
-// Command crash kills the server at the worst moments while clients send, and
-// counts afterwards: every acknowledged event is stored exactly once, nothing is
-// stored that was not sent, and the aggregates and the revenue agree with the rows.
+// Command crash kills the server at the worst moments while clients send, and checks afterwards that every acknowledged
+// event is stored exactly once. Nothing unsent is stored, and the aggregates and the revenue agree with the rows.
 package main
 
 import (
@@ -34,7 +33,7 @@ type options struct {
 
 func main() { harness.Main("crash", start) }
 
-// start reads the flags and runs the scenario that they name.
+// start parses the flags and runs the scenario that they name.
 func start(ctx context.Context) error {
 	var o options
 	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
@@ -112,7 +111,7 @@ func runKills(ctx context.Context, o *options) (err error) {
 // run is one run of kills.
 type run struct {
 	killer
-	store  string // where the store is asked
+	store  string // the address of the store
 	ledger *ledger
 	kinds  []moment
 	seed   uint64
@@ -132,8 +131,7 @@ func newRun(o *options, server *harness.Server, first time.Duration) *run {
 	return r
 }
 
-// moments returns the kinds of kills that the flags allow, all where they name
-// none.
+// moments returns the kinds of kills that the flags allow, all if they name none.
 func (o *options) moments() []moment {
 	named := strings.Split(o.only, ",")
 	chosen := slices.DeleteFunc(moments(), func(at moment) bool { return !slices.Contains(named, string(at)) })
@@ -143,7 +141,7 @@ func (o *options) moments() []moment {
 	return chosen
 }
 
-// attack kills at every moment and lets the clients come to rest.
+// attack kills at every moment and lets the clients finish.
 func (r *run) attack(ctx context.Context) error {
 	r.load.start(ctx, r.seed)
 	r.billing.start(ctx)
@@ -156,7 +154,7 @@ func (r *run) attack(ctx context.Context) error {
 	return errors.Join(r.load.finish(ctx, ackTime), r.billing.finish(ctx))
 }
 
-// settleTime bounds the wait for the backlog after the last kill.
+// settleTime limits the wait for the backlog after the last kill.
 const settleTime = 3 * time.Minute
 
 // settle waits until everything is stored, sends old events again, and reads
@@ -192,7 +190,7 @@ func (r *run) settle(ctx context.Context) (*findings, error) {
 		found.violate(miscount, "%s", difference)
 	}
 	if err == nil && r.billing != nil {
-		err = r.billing.check(ctx, found) // the last one, since it restarts the server
+		err = r.billing.check(ctx, found) // the last check, because it restarts the server
 	}
 	return found, err
 }

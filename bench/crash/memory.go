@@ -20,7 +20,7 @@ import (
 const (
 	// memoryClients send batches of memoryBatch events at the same time.
 	memoryClients, memoryBatch = 24, 500
-	// catchUpTime bounds the time that the server may take to store the accepted events.
+	// catchUpTime limits the time that the server may take to store the accepted events.
 	catchUpTime = 5 * time.Minute
 )
 

@@ -16,37 +16,36 @@ import (
 )
 
 const (
-	// atPoison sends poison and kills no process: other events must be visible all the same.
+	// atPoison sends poison and kills no process: other events must still become visible.
 	atPoison moment = "poison"
 	// poisonPath is the path that the store refuses.
 	poisonPath = "/poison"
-	// poisonMonths is how many months one request spans with each poison: more than a store takes
-	// in one insert as shipped.
+	// poisonMonths is the number of months in one request with each poison: more than a store accepts in one insert by
+	// default.
 	poisonMonths = 110
-	// visibleTime bounds by how much longer an event of somebody else takes to be visible beside
-	// poison, on top of visibleTimes what it takes beside as many months without: that is how fast the machine is.
+	// visibleTime limits the additional delay until an unrelated event is visible during poison. It is added to
+	// visibleTimes the delay during a request of as many months without poison, which shows the speed of the machine.
 	visibleTime  = 5 * time.Second
 	visibleTimes = 4
-	// spread is the kind of violation that poison leads to.
+	// spread is the kind of violation that poison causes.
 	spread = "poison spread"
 )
 
-// poison sends, into an environment of its own, events some of which the store refuses, and others
-// beside them that must be stored.
+// poison sends events to a separate environment. The store refuses some of them; the others must be stored.
 type poison struct {
 	server *harness.Server
 	store  string
 	next   int
 	// stranger has settings, entities and a source map that cannot be read.
 	stranger stranger
-	// sent and acked count the poison; beside are the ids of what was acknowledged beside it.
+	// sent and acked count the poison. The map has the ids of the other acknowledged events.
 	sent, acked int
 	beside      map[string]bool
-	// slowest is by how much somebody else's event was later at most, beyond by how much more than allowed.
+	// slowest is the greatest additional delay of an unrelated event, beyond the greatest excess over the limit.
 	slowest, beyond time.Duration
 }
 
-// prepare has the store refuse what is poison, and lets events be ten years old.
+// prepare makes the store refuse the poison, and permits ten-year-old events.
 func (p *poison) prepare(ctx context.Context) error {
 	p.beside = map[string]bool{}
 	trap := "ALTER TABLE events ADD CONSTRAINT IF NOT EXISTS crash_poison CHECK path != '" + poisonPath + "'"
@@ -77,7 +76,7 @@ func (p *poison) post(ctx context.Context, method, address string, body []byte, 
 			return err
 		}
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (p *poison) post(ctx context.Context, method, address string, body []byte, 
 	return json.Unmarshal(answer, into)
 }
 
-// send sends one poison with what is beside it. Whether it arrives is left to the kills.
+// send sends one poison with other events. The kills may prevent its arrival.
 func (p *poison) send() {
 	p.stranger.send()
 	p.deliver(true)
@@ -144,7 +143,7 @@ func (p *poison) deliver(poisoned bool) {
 	}
 }
 
-// visible returns how long an event of somebody else takes from its answer to the feed.
+// visible returns the time from the answer for an unrelated event until it is in the feed.
 func (p *poison) visible(ctx context.Context) (time.Duration, error) {
 	p.next++
 	id := fmt.Sprintf("bystander-%d", p.next)
@@ -165,7 +164,7 @@ func (p *poison) visible(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// strike compares how soon others are visible without and with poison.
+// strike compares the delay of unrelated events without and with poison.
 func (p *poison) strike(ctx context.Context) error {
 	p.deliver(false)
 	without, err := p.visible(ctx)
@@ -181,7 +180,7 @@ func (p *poison) strike(ctx context.Context) error {
 	return nil
 }
 
-// check counts the dead letters, and what was sent beside the poison.
+// check counts the dead letters, and the events that were sent along with the poison.
 func (p *poison) check(ctx context.Context, found *findings) error {
 	var list struct {
 		Counts []struct {

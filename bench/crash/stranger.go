@@ -15,18 +15,18 @@ import (
 const (
 	// strangerApp is an application whose stored entities are all damaged.
 	strangerApp = "mallory"
-	// spoiledRelease and spoiledFile have a source map that names a source that is not there.
+	// spoiledRelease and spoiledFile have a source map that names a missing source.
 	spoiledRelease = "mallory@1"
 	spoiledFile    = "https://mallory.example/a.js"
 	spoiledMap     = `{"version":3,"sources":["a.ts"],"names":[],"mappings":"ACAA"}`
-	// spoiledVersion is later than what anybody writes.
+	// spoiledVersion is later than any writer's version.
 	spoiledVersion = uint64(1) << 62
 )
 
-// stranger is an application whose settings, entities and source map were spoiled in the store, as an
-// older or a newer program may have left them: a key and a rule that cannot be decoded, an alerting actor
-// that cannot be loaded and waits for new issues, and a map that cannot be used. What it sends is
-// stored all the same, and no other application is affected.
+// stranger is an application whose settings, entities and source map were damaged in the store, as an older or a newer
+// program may have left them. It has a key and a rule that cannot be decoded. Its alerting actor cannot be loaded and
+// waits for new issues. Its source map cannot be used. Its items are still stored, and no other application is
+// affected.
 type stranger struct {
 	server *harness.Server
 	store  string
@@ -36,7 +36,7 @@ type stranger struct {
 	acked map[string]bool
 }
 
-// prepare makes the application and spoils what is stored about it.
+// prepare creates the application and damages its stored data.
 func (s *stranger) prepare(ctx context.Context) error {
 	s.acked = map[string]bool{}
 	org := "/api/v1/orgs/" + s.server.Organization + "/apps"
@@ -72,7 +72,7 @@ func (s *stranger) prepare(ctx context.Context) error {
 	return nil
 }
 
-// make makes something over the API.
+// make creates an object over the API.
 func (s *stranger) make(ctx context.Context, path, body string) (map[string]any, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.Address+path, strings.NewReader(body))
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *stranger) make(ctx context.Context, path, body string) (map[string]any,
 	return made, json.Unmarshal(answer, &made)
 }
 
-// ask asks the store.
+// ask queries the store.
 func (s *stranger) ask(ctx context.Context, query string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.store+"/?database=svc", strings.NewReader(query))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *stranger) ask(ctx context.Context, query string) (string, error) {
 
 // answerOf sends a request and returns the answer unless it is a refusal.
 func answerOf(request *http.Request) ([]byte, error) {
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func answerOf(request *http.Request) ([]byte, error) {
 	return answer, nil
 }
 
-// send sends an error of a new issue in the file of the spoiled map, and another one beside it.
+// send sends an error of a new issue in the file of the damaged map, and another one with it.
 func (s *stranger) send() {
 	s.next++
 	mapped, beside := fmt.Sprintf("mapped-%d", s.next), fmt.Sprintf("unmapped-%d", s.next)
@@ -127,7 +127,7 @@ func (s *stranger) send() {
 	}
 }
 
-// check compares what is stored with what was acknowledged.
+// check compares the stored with the acknowledged errors.
 func (s *stranger) check(ctx context.Context, found *findings) error {
 	answer, err := s.ask(ctx, "SELECT id, count() FROM occurrences WHERE id LIKE '%mapped-%' GROUP BY id")
 	if err != nil {

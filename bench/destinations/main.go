@@ -1,5 +1,5 @@
-// Command destinations measures how conversions are forwarded: what one costs when thousands a second go to a
-// webhook on this machine, and whether a destination that hangs delays another one.
+// Command destinations measures the forwarding of conversions: the cost of one when thousands per second go to a
+// webhook on this machine, and whether a hanging destination delays another one.
 package main
 
 import (
@@ -24,26 +24,26 @@ type options struct {
 	seconds int
 	slow    int
 	rounds  int
-	// only names the measurement that is made; empty makes both.
+	// only names the single measurement to make; empty makes both.
 	only string
-	// profiles is the folder of the server's profiles; empty takes none.
+	// profiles is the folder for the server's profiles; empty takes none.
 	profiles string
 }
 
 // The goals.
 const (
-	// costGoal is what a conversion may cost, in microseconds of the server's processors, beyond an event that is not
-	// forwarded.
+	// costGoal is the permitted cost of a conversion, in microseconds of the server's processors, beyond that of an
+	// event that is not forwarded.
 	costGoal = 150
-	// floorGoal is costGoal as a multiple of what a bare handler takes for one event where costGoal was set: 14 µs. It holds on
-	// machines of any speed.
+	// floorGoal is costGoal as a multiple of a bare handler's time per event on the machine where costGoal was set: 14
+	// µs. It is valid for machines of any speed.
 	floorGoal = costGoal / 14.0
-	// tailGoal is how soon after the last event the last conversion must arrive, in seconds: while nobody reads, events are stored
-	// every two seconds, and what falls behind shows here.
+	// tailGoal is the time after the last event within which the last conversion must arrive, in seconds. Without
+	// reads, events are stored every two seconds, and a backlog shows here.
 	tailGoal = 4
-	// delayGoal is by how much a destination that hangs may change the 95th percentile of another.
+	// delayGoal limits the change of another destination's 95th percentile by a hanging destination.
 	delayGoal = 1.01
-	// hang is how long one that hangs holds each request: as long as the service waits.
+	// hang is how long a hanging destination holds each request: as long as the service waits.
 	hang = 10 * time.Second
 )
 
@@ -66,7 +66,7 @@ func start(ctx context.Context) error {
 	return o.Within(ctx, "destinations", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
-// bench is one server under measurement, and what it calls.
+// bench is one server under measurement, and its receivers.
 type bench struct {
 	*options
 	server  *harness.Server
@@ -74,7 +74,7 @@ type bench struct {
 	session string
 }
 
-// measure runs both measurements, each on a server of its own.
+// measure runs both measurements, each on a separate server.
 func measure(ctx context.Context, o *options, dir string) error {
 	result := harness.NewResult(ctx, "destinations", o.Binary, o.Pin)
 	result.Bottleneck = "the CPU of the server's process: the engine, for the question who the people are and for the inserts, then net/http's client for a request per conversion"
@@ -131,7 +131,7 @@ func (b *bench) compare(ratio harness.Ratio) {
 	fmt.Printf("  %s: %.3f (%v)\n", ratio.Name, ratio.Value, ratio.Met)
 }
 
-// cost sends events that are forwarded and others that are not, at a rate and in turns, and compares the server's time.
+// cost alternately sends events that are forwarded and others that are not, at a rate, and compares the server's time.
 func (b *bench) cost(ctx context.Context) error {
 	r, err := newReceiver(ctx, 0)
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *bench) cost(ctx context.Context) error {
 	return nil
 }
 
-// profile writes the server's profile of its processor during a round, where a folder is given for it.
+// profile writes the server's processor profile during a round, if a folder is configured.
 func (b *bench) profile(ctx context.Context, round int) <-chan error {
 	done := make(chan error, 1)
 	if b.profiles == "" {
@@ -185,7 +185,7 @@ func (b *bench) profile(ctx context.Context, round int) <-chan error {
 	return done
 }
 
-// hanging compares the latency of a destination beside one that hangs, and without that.
+// hanging compares the latency of a destination next to a hanging one, and without it.
 func (b *bench) hanging(ctx context.Context) error {
 	well, err := newReceiver(ctx, 0)
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *bench) hanging(ctx context.Context) error {
 	return nil
 }
 
-// hangingRound is one round, with a destination that hangs for its time where the row is of one.
+// hangingRound is one round, with a hanging destination if the row is one of those.
 func (b *bench) hangingRound(ctx context.Context, name string, well *receiver) error {
 	if name == aloneRow {
 		return b.round(ctx, name, conversionEvent, b.slow, well)

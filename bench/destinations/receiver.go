@@ -16,7 +16,7 @@ import (
 	"svc/bench/harness"
 )
 
-// receiver is a webhook's other end on this machine.
+// receiver is a webhook's receiver on this machine.
 type receiver struct {
 	server *http.Server
 	url    string
@@ -25,12 +25,12 @@ type receiver struct {
 	held atomic.Int64
 
 	mu sync.Mutex
-	// sent is when events were acknowledged, latency that of their arrivals. An arrival before the acknowledgement
-	// counts as none.
+	// sent is when events were acknowledged, latency is the delay of their arrivals. An arrival before the
+	// acknowledgement counts as zero.
 	sent    map[string]time.Time
 	early   map[string]time.Time
 	latency harness.Latency
-	// latencies are those that latency counts.
+	// latencies are the individual values of latency.
 	latencies []time.Duration
 }
 
@@ -42,7 +42,7 @@ func newReceiver(ctx context.Context, hold time.Duration) (*receiver, error) {
 	}
 	r := &receiver{url: "http://" + listener.Addr().String(), sent: map[string]time.Time{}, early: map[string]time.Time{}}
 	r.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // its id is in the header
+		_, _ = io.Copy(io.Discard, request.Body) // the id is in the header
 		r.arrive(request.Header.Get("Webhook-Id"), time.Now())
 		if hold > 0 {
 			r.held.Add(1)
@@ -59,7 +59,7 @@ func newReceiver(ctx context.Context, hold time.Duration) (*receiver, error) {
 
 func (r *receiver) close() { _ = r.server.Close() } // it has nothing to save
 
-// arrive notes the arrival of an event.
+// arrive records the arrival of an event.
 func (r *receiver) arrive(id string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *receiver) arrive(id string, at time.Time) {
 	r.early[id] = at
 }
 
-// record notes a latency; the caller holds the lock.
+// record records a latency; the caller holds the lock.
 func (r *receiver) record(latency time.Duration) {
 	r.latency.Record(latency)
 	r.latencies = append(r.latencies, latency)
@@ -85,7 +85,7 @@ func (r *receiver) exact() []time.Duration {
 	return slices.Clone(r.latencies)
 }
 
-// acknowledged notes when events were acknowledged.
+// acknowledged records when events were acknowledged.
 func (r *receiver) acknowledged(ids []string, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *receiver) acknowledged(ids []string, at time.Time) {
 	}
 }
 
-// begin forgets what was measured.
+// begin resets the measurements.
 func (r *receiver) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *receiver) begin() {
 // destinations is the path of the destinations of the application.
 const destinations = "/apps/acme/web/destinations"
 
-// destination makes a destination for an event and returns its id.
+// destination creates a destination for an event and returns its id.
 func (b *bench) destination(ctx context.Context, name string, to *receiver, event string) (id string, err error) {
 	body, err := json.Marshal(map[string]any{"kind": "webhook", "name": name, "mapping": []map[string]string{{"event": event}}, "config": map[string]string{"url": to.url}})
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 const (
 	// tick is the time between two requests of the sender.
 	tick = 50 * time.Millisecond
-	// restTime bounds the wait for the last conversions.
+	// restTime limits the wait for the last conversions.
 	restTime = time.Minute
-	// tailSeconds is the figure of how long after the last event the last conversion arrived.
+	// tailSeconds is the name of the figure of the time from the last event to the arrival of the last conversion.
 	tailSeconds = "tailSeconds"
-	// buyers is how many people the events are of.
+	// buyers is the number of people in the events.
 	buyers = 1000
 )
 
-// round sends events of a name at a rate, waits until the receiver has all of them, and adds a row with the server's cost and
-// the latencies. No receiver waits for nothing but the store.
+// round sends events of a name at a rate, waits until the receiver has all of them, and adds a row with the server's
+// cost and the latencies. Without a receiver, it waits only for the store.
 func (b *bench) round(ctx context.Context, name, event string, rate int, to *receiver) error {
 	if to != nil {
 		to.begin()
@@ -58,7 +58,7 @@ func (b *bench) round(ctx context.Context, name, event string, rate int, to *rec
 	return nil
 }
 
-// send sends the events of a round and returns how many were acknowledged.
+// send sends the events of a round and returns the number of acknowledged ones.
 func (b *bench) send(ctx context.Context, conn *harness.Conn, event string, rate int, to *receiver) (sent int, err error) {
 	began := time.Now()
 	run := began.UnixNano()
@@ -95,7 +95,7 @@ func (b *bench) send(ctx context.Context, conn *harness.Conn, event string, rate
 	return sent, nil
 }
 
-// rest waits until everything that was sent has arrived.
+// rest waits until all sent events have arrived.
 func (b *bench) rest(ctx context.Context, sent int, to *receiver) error {
 	if to == nil {
 		return b.server.AwaitDrained(ctx, restTime)

@@ -1,6 +1,5 @@
-// Command errors measures error tracking: errors of 8 KiB at a rate, a hundred
-// thousand issues, the reads over many occurrences, and how soon a resolved issue
-// that occurs again is listed as regressed.
+// Command errors measures error tracking: errors of 8 KiB at a rate, a hundred thousand issues, the reads over many
+// occurrences, and how soon a resolved issue that occurs again is listed as regressed.
 package main
 
 import (
@@ -77,9 +76,9 @@ func (b *bench) add(row harness.Measurement) {
 const (
 	connections = 8
 	batchSize   = 20
-	// steadyIssues is over how many issues the open loop is spread.
+	// steadyIssues is the number of issues of the open loop.
 	steadyIssues = 1000
-	// drainTime bounds the wait for a backlog.
+	// drainTime limits the wait for a backlog.
 	drainTime = 20 * time.Minute
 )
 
@@ -122,8 +121,7 @@ func (b *bench) load(ctx context.Context, name string, l harness.Load, extra map
 	return nil
 }
 
-// steady sends at the rate and watches the lag: its middle and its end tell
-// whether it grows.
+// steady sends at the rate and watches the lag: its middle and its end show whether it grows.
 func (b *bench) steady(ctx context.Context) error {
 	extra := map[string]float64{}
 	watching, stop := context.WithCancel(ctx)
@@ -139,7 +137,7 @@ func (b *bench) steady(ctx context.Context) error {
 	}
 	row := &b.result.Rows[len(b.result.Rows)-1]
 	row.Extra["lagMiddle"], row.Extra["lagEnd"] = float64(highest(lags[:len(lags)/2])), float64(highest(lags[len(lags)/2:]))
-	// Records hold what arrived while another was under way, a handful a request.
+	// A record holds the requests that arrived while another was in progress, a handful each.
 	b.result.Ratios = append(b.result.Ratios, harness.AtMost("errors", "highest lag of the second half, records, per that of the first", row.Extra["lagEnd"]/max(row.Extra["lagMiddle"], 1), 2))
 	return nil
 }
@@ -169,7 +167,7 @@ func highest(lags []int64) int64 {
 	return most
 }
 
-// flood makes many issues at once and counts the actors that it woke.
+// flood creates many issues at once and counts the actors that it loaded.
 func (b *bench) flood(ctx context.Context) error {
 	err := b.load(ctx, fmt.Sprintf("errors of %d issues", b.issues), harness.Load{Issues: b.issues, Events: b.issues * 2, Duration: drainTime, Seed: 2}, map[string]float64{})
 	if err != nil {
@@ -179,7 +177,7 @@ func (b *bench) flood(ctx context.Context) error {
 	return nil
 }
 
-// fill sends what is missing of the occurrences, spread over a month.
+// fill sends the missing occurrences, spread over a month.
 func (b *bench) fill(ctx context.Context) error {
 	missing := b.occurrences - int(b.sent)
 	if missing <= 0 {

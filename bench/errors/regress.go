@@ -19,8 +19,8 @@ type row struct {
 	EventCount uint64 `json:"eventCount"`
 }
 
-// regressions resolves an issue, has it occur again, and measures the time from
-// the request until the list says regressed, while nothing else happens.
+// regressions resolves an issue, lets it occur again, and measures the time from the request until the list says
+// regressed, while nothing else happens.
 func (b *bench) regressions(ctx context.Context) error {
 	var latency harness.Latency
 	for n := range b.rounds {
@@ -89,7 +89,7 @@ func (b *bench) send(ctx context.Context, method, path, secret string, body []by
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	if err != nil {
 		return fmt.Errorf("reading an answer: %w", err)

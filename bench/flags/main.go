@@ -1,5 +1,6 @@
-// Command flags measures evaluations of feature flags through the server: one flag by two protocols and twenty in a call, in turns with a
-// handler that does not evaluate; an application with a thousand flags; and many subscribers who are told of changes.
+// Command flags measures evaluations of feature flags through the server: one flag by two protocols and twenty in a
+// call, alternating with a handler that does not evaluate. It also measures an application with a thousand flags, and
+// many subscribers that are notified of changes.
 package main
 
 import (
@@ -55,7 +56,7 @@ func start(ctx context.Context) error {
 	return o.Within(ctx, "flags", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
-// bench is one server under measurement, beside a bare handler.
+// bench is one server under measurement, and a bare handler.
 type bench struct {
 	*options
 	server *harness.Server
@@ -64,11 +65,11 @@ type bench struct {
 	client *http.Client
 	// small and large are the applications.
 	small, large application
-	// version is that of the first flag of the small application.
+	// version is the version of the first flag of the small application.
 	version uint64
 }
 
-// application is one whose flags are evaluated.
+// application is an application whose flags are evaluated.
 type application struct{ path, key string }
 
 func measure(ctx context.Context, o *options, dir string) error {
@@ -101,7 +102,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return server.Stop()
 }
 
-// parts measures, and holds what was measured to the goals.
+// parts measures, and compares the measurements with the goals.
 func (b *bench) parts(ctx context.Context) error {
 	for _, part := range []struct {
 		name, only string
@@ -149,7 +150,7 @@ func (b *bench) call(ctx context.Context, method, path string, body, into any) e
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
@@ -160,7 +161,7 @@ func (b *bench) call(ctx context.Context, method, path string, body, into any) e
 	return json.Unmarshal(answer, into)
 }
 
-// judgeEvaluations holds the figures to the goals and names the bottleneck.
+// judgeEvaluations compares the figures with the goals and names the bottleneck.
 func (b *bench) judgeEvaluations(context.Context) error {
 	cost := func(name string) float64 {
 		return b.result.Median(name, func(m *harness.Measurement) float64 { return m.CPUPerEvent })
@@ -185,7 +186,7 @@ func (b *bench) judgeEvaluations(context.Context) error {
 	return nil
 }
 
-// judgeSubscribers holds memory and subscribers to the goals.
+// judgeSubscribers compares memory and subscribers with the goals.
 func (b *bench) judgeSubscribers(context.Context) error {
 	extra := func(name, figure string) float64 {
 		return b.result.Median(name, func(m *harness.Measurement) float64 { return m.Extra[figure] })

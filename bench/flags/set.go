@@ -12,10 +12,10 @@ import (
 	"svc/bench/harness"
 )
 
-// twenty is how many flags the small application has.
+// twenty is the number of flags of the small application.
 const twenty = 20
 
-// condition, rule, variant and definition are a flag as it is put.
+// condition, rule, variant and definition are the parts of a flag as it is stored over the API.
 type (
 	condition struct {
 		Field string `json:"field"`
@@ -40,8 +40,8 @@ type (
 	}
 )
 
-// flagOf is a flag of three variants and four rules, of which the last decides about everybody: staff, a country with a plan, a plan,
-// and a draw; a flag of five rules asks for a group of its own as well.
+// flagOf is a flag of three variants and four rules, of which the last one matches all people: staff, a country with a
+// plan, a plan, and a draw. With own, a fifth rule tests for a group unique to the flag.
 func flagOf(n int, own bool, rollout float64) definition {
 	rules := []rule{
 		{ID: "staff", Conditions: []condition{{"trait.email", "ends_with", "@example.com"}}, Variant: "a"},
@@ -58,10 +58,10 @@ func flagOf(n int, own bool, rollout float64) definition {
 	}
 }
 
-// The row of what the large application takes.
+// The row of the large application's memory.
 const largeRow = "definitions of the large application"
 
-// define makes both applications: twenty flags, and many, whose rollouts are partial.
+// define creates both applications: one with twenty flags, and one with many, whose rollouts are partial.
 func (b *bench) define(ctx context.Context) error {
 	b.small = application{"/apps/" + b.server.Organization + "/" + b.server.App, b.server.Keys["production"].Public}
 	for n := range twenty {
@@ -103,7 +103,7 @@ func (b *bench) define(ctx context.Context) error {
 	return nil
 }
 
-// restarted starts the server anew and weighs what it holds then: the definitions, without the actors that wrote them.
+// restarted restarts the server and measures its memory: the definitions, without the actors that wrote them.
 func (b *bench) restarted(ctx context.Context) (harness.Memory, error) {
 	if err := b.server.Stop(); err != nil {
 		return harness.Memory{}, err
@@ -115,11 +115,11 @@ func (b *bench) restarted(ctx context.Context) (harness.Memory, error) {
 	return b.server.Weigh(ctx)
 }
 
-// againPeople is how many persons ask for all of many flags again and again.
+// againPeople is the number of persons that repeatedly request all of many flags.
 const againPeople = 50
 
-// load is a load of requests. ofrep says the protocol, keys the flags that are asked for, people how many persons ask; zero is a new one
-// for each call.
+// load is a load of requests. ofrep selects the protocol, keys are the requested flags, people is the number of persons
+// that ask; zero is a new one for each call.
 func (b *bench) load(path, key string, ofrep bool, keys []string, people int) harness.Load {
 	asked := ""
 	if len(keys) > 0 {
@@ -196,7 +196,7 @@ func (b *bench) turns() []turn {
 	}
 }
 
-// alternate measures the bare handler and the server in turns, so that a slow minute of the machine meets both.
+// alternate measures the bare handler and the server in turns, so that a slow minute of the machine affects both.
 func (b *bench) alternate(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, turn := range b.turns() {
@@ -249,8 +249,8 @@ func (b *bench) evaluate(ctx context.Context, turn turn) (harness.Measurement, e
 	return outcome.Fill(turn.name, harness.KindService, usage), nil
 }
 
-// paced measures latency at half of the rate that the server reached, with the bare handler at the same rate as the floor, in rounds: the
-// exposures of the new persons before are still being stored during the first.
+// paced measures latency at half of the rate that the server reached, with the bare handler at the same rate as the
+// floor. It runs in rounds: during the first one, the exposures of the earlier new persons are still being stored.
 func (b *bench) paced(ctx context.Context) error {
 	for range b.rounds {
 		for _, name := range []string{nativeRow, ofrepRow} {

@@ -21,10 +21,10 @@ const (
 	toldRow        = "subscribers are told of a change"
 )
 
-// spare are the connections that the server keeps for others beside the subscribers.
+// spare is the number of connections that the server needs in addition to the subscribers.
 const spare = 50
 
-// room is how many subscribers fit: the server gives half of its files to connections of clients.
+// room returns the number of possible subscribers: the server permits client connections for half of its files.
 func (b *bench) room() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -37,14 +37,14 @@ func (b *bench) room() (int, error) {
 	return min(room, b.subscribers), nil
 }
 
-// heard is a subscriber who has read of a revision.
+// heard is a subscriber that has read a revision.
 type heard struct {
 	revision uint64
 	at       time.Time
 	err      error
 }
 
-// subscribe opens streams, weighs them, and tells all of them of changes.
+// subscribe opens streams, measures their memory, and notifies all of them of changes.
 func (b *bench) subscribe(ctx context.Context) error {
 	count, err := b.room()
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bench) subscribe(ctx context.Context) error {
 	conns := make([]net.Conn, 0, count)
 	defer func() {
 		for _, conn := range conns {
-			_ = conn.Close() // the reader ends
+			_ = conn.Close() // this ends the reader
 		}
 		reading.Wait()
 	}()
@@ -148,7 +148,7 @@ func (b *bench) put(ctx context.Context, n int, answered *time.Time) error {
 // seen is the revision of the small application: the sum of the versions of its flags.
 func (b *bench) seen() uint64 { return b.version + twenty - 1 }
 
-// tell changes a flag again and again, each time until all subscribers have read of it.
+// tell changes a flag repeatedly, each time until all subscribers have read the change.
 func (b *bench) tell(ctx context.Context, count int, told <-chan heard) error {
 	var each, last harness.Latency
 	meter, err := harness.StartMeter(b.server.PID())

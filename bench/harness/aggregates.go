@@ -13,10 +13,9 @@ import (
 //go:embed aggregates.sql
 var aggregatesQuery string
 
-// WrongAggregates compares every aggregate of a store with the rows that it is made of, and
-// returns one line for each sum that differs, 100 at most. The address is one at which the
-// store speaks ClickHouse's HTTP (SVC_CLICKHOUSE_LISTEN). What differs only while an insert is
-// under way, of a monitor's checks for example, is not returned.
+// WrongAggregates compares every aggregate of a store with its rows, and returns one line for each sum that differs, at
+// most 100. The store must speak ClickHouse's HTTP at the address (SVC_CLICKHOUSE_LISTEN). It ignores differences that
+// exist only during an insert, for example of a monitor's checks.
 func WrongAggregates(ctx context.Context, address string) (wrong []string, err error) {
 	const attempts = 5
 	for n := range attempts {
@@ -39,7 +38,7 @@ func wrongAggregates(ctx context.Context, address string) (wrong []string, err e
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return nil, fmt.Errorf("comparing aggregates: %w", err)
 	}

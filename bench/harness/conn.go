@@ -11,16 +11,14 @@ import (
 	"time"
 )
 
-// ErrNotSent means that the server cannot have seen a request: no connection
-// could be made.
+// ErrNotSent means that the server cannot have seen a request: no connection could be made.
 var ErrNotSent = errors.New("no connection")
 
-// requestTime bounds one request of a load.
+// requestTime limits one request of a load.
 const requestTime = 30 * time.Second
 
-// Conn is one keep-alive connection that sends prepared requests. It is lighter
-// than net/http's client, so that the generator is not the bottleneck. It is
-// used by one goroutine at a time.
+// Conn is one keep-alive connection that sends prepared requests. It is lighter than net/http's client, so that the
+// generator is not the bottleneck. Only one goroutine may use it at a time.
 type Conn struct {
 	address string
 	head    []byte
@@ -37,8 +35,8 @@ type Reply struct {
 	Body       []byte
 }
 
-// NewConn returns a connection to address that posts JSON to path. It connects
-// with its first request and again after a failure.
+// NewConn returns a connection to address that posts JSON to path. It connects with its first request and again after a
+// failure.
 func NewConn(address, path, key, userAgent string) *Conn {
 	return NewMediaConn(address, path, key, userAgent, "application/json")
 }
@@ -50,8 +48,7 @@ func NewMediaConn(address, path, key, userAgent, media string) *Conn {
 		path, address, key, userAgent, media)}
 }
 
-// Post sends a body and reads the answer. After an error other than ErrNotSent
-// the outcome of the request is unknown.
+// Post sends a body and reads the answer. After an error other than ErrNotSent, the outcome of the request is unknown.
 func (c *Conn) Post(body []byte) (Reply, error) {
 	if c.conn == nil {
 		conn, err := net.DialTimeout("tcp", c.address, time.Second)
@@ -115,7 +112,7 @@ func (c *Conn) receive() (Reply, error) {
 	return reply, nil
 }
 
-// header reads the header lines that matter to a load.
+// header parses the header lines that matter to a load.
 func (c *Conn) header(reply *Reply) (length int, closing bool, err error) {
 	for {
 		line, err := c.reader.ReadSlice('\n')

@@ -21,18 +21,17 @@ const (
 	MetricPastDays   = "svc_past_days_rounds_total"
 )
 
-// Lag is how many accepted events are not stored yet, by the figures of one
-// life of the server.
+// Lag is the number of accepted events that are not stored yet, by the figures of one run of the server.
 func (m Metrics) Lag() int64 {
 	return int64(m[MetricAccepted]) - int64(m[MetricStored]) - int64(m[MetricDuplicates])
 }
 
-// drainLook is how often the server is asked whether its backlog is empty. A scrape takes it some
-// milliseconds, which count among those of the load that is measured.
+// drainLook is the interval at which the backlog is polled. A scrape takes some milliseconds of the server, which count
+// for the measured load.
 const drainLook = 200 * time.Millisecond
 
-// AwaitDrained waits until everything that this life of the server accepted is
-// stored. It holds only where that life began without a backlog.
+// AwaitDrained waits until everything that this run of the server accepted is stored. It requires that the run began
+// without a backlog.
 func (s *Server) AwaitDrained(ctx context.Context, limit time.Duration) error {
 	return Poll(ctx, "an empty backlog", limit, drainLook, func(ctx context.Context) (bool, string) {
 		metrics, err := s.Scrape(ctx)
@@ -43,7 +42,7 @@ func (s *Server) AwaitDrained(ctx context.Context, limit time.Duration) error {
 	})
 }
 
-// AwaitPastDays waits until this life of the server has counted the days that are over.
+// AwaitPastDays waits until this run of the server has counted the past days.
 func (s *Server) AwaitPastDays(ctx context.Context, limit time.Duration) error {
 	return Poll(ctx, "counted past days", limit, 100*time.Millisecond, func(ctx context.Context) (bool, string) {
 		metrics, err := s.Scrape(ctx)
@@ -57,15 +56,13 @@ func (s *Server) AwaitPastDays(ctx context.Context, limit time.Duration) error {
 // MarkerName is the name of barrier events.
 const MarkerName = "bench_marker"
 
-// MarkerVisitors is how many visitors the markers have, the same for every
-// barrier. So many leave one of 16 partitions out with a probability below 10⁻¹².
+// MarkerVisitors is the number of visitors of the markers, the same for every barrier. With this number, the
+// probability that one of 16 partitions gets no marker is below 10⁻¹².
 const MarkerVisitors = 500
 
-// Barrier sends markers into every partition and waits until the counts and the
-// feed both show all of them: one of the two may show a block before the other.
-// Partitions are stored in order, so that everything acknowledged before is
-// shown then, whichever life of the server accepted it. number makes the
-// markers of one data directory distinct.
+// Barrier sends markers into every partition and waits until the counts and the feed both show all of them: one of the
+// two may show a block before the other. Partitions are stored in order, so everything acknowledged before is shown
+// then, whichever run of the server accepted it. number distinguishes the markers of one data directory.
 func (s *Server) Barrier(ctx context.Context, number int, limit time.Duration) error {
 	before, err := s.NameCount(ctx, "production", MarkerName)
 	if err != nil {

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// ErrorFrames and ErrorCrumbs make a reference error about 8 KiB large.
+// With ErrorFrames and ErrorCrumbs, a reference error has about 8 KiB.
 const (
 	ErrorFrames = 28
 	ErrorCrumbs = 32
 )
 
-// AppendErrors appends a list of size reference errors, each of a random one of
-// so many issues.
+// AppendErrors appends a list of size reference errors, each of a random one of issues issues.
 func (g *Generator) AppendErrors(out []byte, size, issues int, ts time.Time) []byte {
 	out = append(out, '[')
 	for n := range size {
@@ -24,8 +23,7 @@ func (g *Generator) AppendErrors(out []byte, size, issues int, ts time.Time) []b
 	return append(out, ']')
 }
 
-// AppendError appends one reference error of an issue: frames, breadcrumbs,
-// tags and extra data as an SDK sends them.
+// AppendError appends one reference error of an issue: frames, breadcrumbs, tags and extra data as an SDK sends them.
 func (g *Generator) AppendError(out []byte, issue int, ts time.Time) []byte {
 	out = append(out, `{"type":"error","id":"`...)
 	out = g.appendID(out)
@@ -45,7 +43,7 @@ func (g *Generator) AppendError(out []byte, issue int, ts time.Time) []byte {
 		out = append(out, `{"file":"https://shop.example.com/assets/pages/checkout/index-BxT3k9aZ.js","function":"Checkout.step`...)
 		out = strconv.AppendInt(out, int64(n), 10)
 		if n == 0 {
-			// The throwing function names the issue, in letters: numbers are no name.
+			// The throwing function identifies the issue, in letters, because grouping ignores numbers.
 			out = append(out, "Of"...)
 			for left := issue; ; left /= 26 {
 				out = append(out, byte('a'+left%26))

@@ -12,8 +12,7 @@ const (
 	Paths = 200
 )
 
-// UserAgents returns the browsers of the reference load. A connection sends one
-// of them as its header.
+// UserAgents returns the browsers of the reference load. A connection sends one of them as its header.
 func UserAgents() []string {
 	return []string{
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
@@ -24,14 +23,13 @@ func UserAgents() []string {
 	}
 }
 
-// Generator renders reference events. Two generators of one seed render the
-// same bytes for the same times. It is used by one goroutine at a time.
+// Generator renders reference events. Two generators of one seed render the same bytes for the same times. Only one
+// goroutine may use it at a time.
 type Generator struct {
 	random *rand.Rand
 }
 
-// NewGenerator returns the generator of a seed and a stream: connections of one
-// load take different streams.
+// NewGenerator returns the generator of a seed and a stream: connections of one load use different streams.
 func NewGenerator(seed, stream uint64) *Generator {
 	return &Generator{random: rand.New(rand.NewPCG(seed, stream))}
 }
@@ -104,7 +102,7 @@ func appendFields(out, id []byte, user, path int, ts time.Time) []byte {
 	return append(out, ` - Example Shop","referrer":"https://www.google.com/","locale":"en-US","screen":{"width":1920,"height":1080},"utm":{"source":"news","medium":"email","campaign":"spring"}},"properties":{"plan":"pro","price":49.95,"currency":"EUR","items":3}}`...)
 }
 
-// TimeFormat is how events carry their time.
+// TimeFormat is the format of times in events.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // appendPadded appends a number of eight digits.

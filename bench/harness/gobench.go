@@ -13,15 +13,15 @@ import (
 
 // GoBenchmark is one line of the output of go test -bench.
 type GoBenchmark struct {
-	// Name has neither the word Benchmark nor the number of processors.
+	// Name omits the word Benchmark and the number of processors.
 	Name string
 	Runs int
 	// Metrics are the figures by their units, for example ns/op.
 	Metrics map[string]float64
 }
 
-// RunGoBenchmarks runs the benchmarks of a package whose names match a pattern, each for a
-// number of runs, with additions to the environment, and prints what go test prints.
+// RunGoBenchmarks runs the benchmarks of a package with names that match a pattern, each for a number of runs, with
+// additions to the environment. It prints the output of go test.
 func RunGoBenchmarks(ctx context.Context, folder, pattern string, runs int, environment ...string) ([]GoBenchmark, error) {
 	command := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchtime", strconv.Itoa(runs)+"x", "-timeout", "0", folder)
 	command.Env = append(os.Environ(), environment...)
@@ -43,7 +43,7 @@ func RunGoBenchmarks(ctx context.Context, folder, pattern string, runs int, envi
 	return found, reading
 }
 
-// ParseGoBenchmarks reads the lines of benchmarks out of the output of go test.
+// ParseGoBenchmarks parses the benchmark lines in the output of go test.
 func ParseGoBenchmarks(output io.Reader) ([]GoBenchmark, error) {
 	var found []GoBenchmark
 	lines := bufio.NewScanner(output)
@@ -58,7 +58,7 @@ func ParseGoBenchmarks(output io.Reader) ([]GoBenchmark, error) {
 	return found, nil
 }
 
-// parseGoBenchmark reads a line such as "BenchmarkX/y-2  30  12.5 p50-ms  3.1 ratio".
+// parseGoBenchmark parses a line such as "BenchmarkX/y-2 30 12.5 p50-ms 3.1 ratio".
 func parseGoBenchmark(line string) (one GoBenchmark, isBenchmark bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 4 || len(fields)%2 != 0 {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Latency is a histogram of durations: 64 buckets per power of two of
-// nanoseconds, so that a percentile is at most 1.6 % too high. The zero value is
-// empty. It is used by one goroutine at a time; merge one per connection.
+// Latency is a histogram of durations: 64 buckets per power of two of nanoseconds, so that a percentile is at most 1.6
+// % too high. The zero value is empty. Only one goroutine may use it at a time; use one per connection and merge them.
 type Latency struct {
 	buckets [latencyBuckets]uint64
 	count   uint64
@@ -57,8 +56,7 @@ func (l *Latency) Merge(other *Latency) {
 	l.max = max(l.max, other.max)
 }
 
-// Percentile returns the duration that a share q of all does not exceed, zero
-// where there is none.
+// Percentile returns the duration that a share q of all does not exceed, zero without durations.
 func (l *Latency) Percentile(q float64) time.Duration {
 	if l.count == 0 {
 		return 0
@@ -73,7 +71,7 @@ func (l *Latency) Percentile(q float64) time.Duration {
 	return l.max
 }
 
-// Count returns how many durations were recorded.
+// Count returns the number of recorded durations.
 func (l *Latency) Count() uint64 { return l.count }
 
 // Max returns the longest duration.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// QuietShare is how much of a core others may use during a run that is quoted.
+// QuietShare is the share of a core that other processes may use during a run that is published.
 const QuietShare = 0.05
 
 // Line renders a measurement for the terminal.

@@ -17,25 +17,24 @@ type Load struct {
 	Connections int
 	// Batch is the number of events in a request: 1 sends single events.
 	Batch int
-	// Issues is how many issues the errors of a list are spread over; 0 sends no errors.
+	// Issues is the number of issues of the errors in a list; 0 sends no errors.
 	Issues int
-	// Rate is the number of requests a second of an open loop; zero is a closed
-	// loop.
+	// Rate is the number of requests per second of an open loop; zero is a closed loop.
 	Rate float64
-	// Duration bounds the load in time, Events in number where it is not zero.
+	// Duration limits the time of the load, Events the number of events if it is not zero.
 	Duration time.Duration
 	Events   int
 	Seed     uint64
-	// Time gives the timestamp of events; the present where it is nil.
+	// Time gives the timestamp of events; nil is the present.
 	Time func(sent int) time.Time
-	// Bodies makes what renders the bodies of a connection, each with so many items of a
-	// time; nil sends reference events. Media is their type, JSON where it is empty.
+	// Bodies returns the renderer of a connection's bodies, each with size items of a time; nil sends reference events.
+	// Media is their type, JSON if it is empty.
 	Bodies func(stream int) func(out []byte, size int, ts time.Time) []byte
 	Media  string
 }
 
-// Outcome is the result of a load. Answers other than 2xx and broken
-// connections are failures and are not among the events.
+// Outcome is the result of a load. Answers other than 2xx and broken connections are failures and do not count as
+// events.
 type Outcome struct {
 	Requests uint64
 	Events   uint64
@@ -43,11 +42,9 @@ type Outcome struct {
 	// FirstFailure describes the first of them.
 	FirstFailure string
 	Elapsed      time.Duration
-	// Latency counts from the scheduled time in an open loop and from the
-	// sending in a closed one.
+	// Latency counts from the scheduled time in an open loop and from the sending in a closed one.
 	Latency Latency
-	// Late is the distance from the scheduled time to the sending: the
-	// generator's own floor.
+	// Late is the delay from the scheduled time to the sending: the generator's own floor.
 	Late Latency
 }
 
@@ -118,7 +115,7 @@ func (l Load) drive(ctx context.Context, stream uint64, shots <-chan time.Durati
 	}
 }
 
-// share is how many of the events a connection sends.
+// share returns the number of events that a connection sends.
 func (l Load) share(stream int) int {
 	share := l.Events / l.Connections
 	if stream < l.Events%l.Connections {
@@ -127,8 +124,7 @@ func (l Load) share(stream int) int {
 	return share
 }
 
-// renderer returns what makes the bodies of a connection. It is called before a request
-// is due.
+// renderer returns the renderer of a connection's bodies. It is called before a request is due.
 func (l Load) renderer(stream uint64) func(out []byte, size int, ts time.Time) []byte {
 	if l.Bodies != nil {
 		return l.Bodies(int(stream))

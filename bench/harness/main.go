@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Main is the main function of a program: it runs it until it ends or is interrupted,
-// and exits with 1 where that fails.
+// Main is the main function of a program: it runs run until it ends or is interrupted, and exits with 1 if it fails.
 func Main(program string, run func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

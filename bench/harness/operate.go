@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// NewMember makes a member of the first organization and returns a token that acts as
-// them.
+// NewMember creates a member of the first organization and returns a token that acts as the member.
 func (s *Server) NewMember(ctx context.Context, email string) (token string, err error) {
 	if err := s.Seat(ctx, email, "member"); err != nil {
 		return "", err
@@ -33,10 +32,11 @@ func (s *Server) Login(ctx context.Context, email string) (session string, err e
 	return s.operate(ctx, "login", map[string]any{"email": email})
 }
 
-// consoleTime bounds a request of a console session.
+// consoleTime limits a request of a console session.
 const consoleTime = 5 * time.Second
 
-// Console sends a request of a console session, path being that behind /console/api/v1, and returns the answer, which must have a status.
+// Console sends a request of a console session and returns the answer, which must have a status. path is relative to
+// /console/api/v1.
 func (s *Server) Console(ctx context.Context, session, method, path string, body []byte, status int) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.Address+"/console/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) Console(ctx context.Context, session, method, path string, body
 	if err != nil {
 		return nil, fmt.Errorf("asking the console: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it is read
+	defer func() { _ = response.Body.Close() }() // the body is read
 	answer, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != status {
 		err = fmt.Errorf("the console answers %d: %.300s", response.StatusCode, answer)
@@ -56,8 +56,7 @@ func (s *Server) Console(ctx context.Context, session, method, path string, body
 	return answer, err
 }
 
-// SignAsOperator gives a request to the operator's listener the token that the server keeps
-// in its data directory.
+// SignAsOperator adds the token in the server's data directory to a request to the operator's listener.
 func (s *Server) SignAsOperator(request *http.Request) error {
 	token, err := os.ReadFile(filepath.Join(s.DataDir(), "operator.token"))
 	if err != nil {
@@ -71,14 +70,14 @@ func (s *Server) SignAsOperator(request *http.Request) error {
 type Memory struct {
 	// Live is the heap of Go and its stacks.
 	Live float64
-	// Anonymous is the process's own memory, and Held that less what Go's runtime keeps for later.
+	// Anonymous is the process's own memory; Held is Anonymous without the memory that Go's runtime holds for reuse.
 	Anonymous, Held float64
 }
 
-// collections is how often garbage is collected for a figure: pools let go of what they hold with the second one.
+// collections is the number of garbage collections per figure: pools release their contents in the second one.
 const collections = 3
 
-// Weigh has the server collect its garbage and returns what it takes.
+// Weigh makes the server collect its garbage and returns its memory use.
 func (s *Server) Weigh(ctx context.Context) (m Memory, err error) {
 	for range collections {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
@@ -107,7 +106,7 @@ func (s *Server) Weigh(ctx context.Context) (m Memory, err error) {
 	return m, err
 }
 
-// Profile returns a profile of the server's processor time over some seconds.
+// Profile returns a processor profile of the server over some seconds.
 func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.Admin, seconds), http.NoBody)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
 	if err := s.SignAsOperator(request); err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return nil, fmt.Errorf("profiling: %w", err)
 	}
@@ -128,7 +127,7 @@ func (s *Server) Profile(ctx context.Context, seconds int) ([]byte, error) {
 	return profile, err
 }
 
-// operate gives the operator's listener a command and returns the secret of its answer.
+// operate sends a command to the operator's listener and returns the secret in its answer.
 func (s *Server) operate(ctx context.Context, command string, body any) (secret string, err error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -148,7 +147,7 @@ func (s *Server) operate(ctx context.Context, command string, body any) (secret 
 	}
 	defer response.Body.Close()
 	if response.StatusCode >= http.StatusBadRequest {
-		text, _ := io.ReadAll(response.Body) // the status says enough
+		text, _ := io.ReadAll(response.Body) // the status is sufficient
 		return "", fmt.Errorf("%s: %d %s", command, response.StatusCode, text)
 	}
 	var answer struct {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// schedule returns the shots of an open loop as offsets from its beginning, nil
-// for a closed loop. A shot is delivered when it is due, whether a connection is
-// free or not: what waits is counted as latency. The channel holds a whole
+// schedule returns the shots of an open loop as offsets from its beginning, nil for a closed loop. A shot is delivered
+// when it is due, whether a connection is free or not: waiting counts as latency. The channel has capacity for a whole
 // load, so that the pacer never waits for the server.
 func (l Load) schedule(ctx context.Context, began time.Time) <-chan time.Duration {
 	if l.Rate <= 0 {
@@ -20,8 +19,8 @@ func (l Load) schedule(ctx context.Context, began time.Time) <-chan time.Duratio
 	return shots
 }
 
-// pace sleeps in the kernel, which wakes a thread within about a tenth of a
-// millisecond, where Go's own timers take one.
+// pace sleeps in the kernel, which wakes a thread within about a tenth of a millisecond; Go's own timers take a
+// millisecond.
 func pace(ctx context.Context, began time.Time, interval, duration time.Duration, shots chan<- time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

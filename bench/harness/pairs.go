@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Pairs says by how much figures exceed others that were measured in turns with them.
+// Pairs is the ratio of figures to others that were measured in turns with them.
 type Pairs struct {
 	// Median is the median of the ratios of the pairs.
 	Median float64
-	// Low and High enclose the true median with a probability of 95 %; both are 0 where the pairs are too few.
+	// Low and High enclose the true median with a probability of 95 %; both are 0 if there are too few pairs.
 	Low, High float64
 	N         int
 }
 
-// Compare divides each figure by that of its turn. There is one of each for each turn, and one turn at least.
+// Compare divides each figure by that of its turn. Both lists have one value per turn, and there is at least one turn.
 func Compare(figures, floor []float64) Pairs {
 	ratios := make([]float64, len(figures))
 	for n := range ratios {
@@ -30,7 +30,7 @@ func Compare(figures, floor []float64) Pairs {
 	return p
 }
 
-// Line says what was found of something, in words; of is what it is held against.
+// Line describes the result in words; of is the reference.
 func (p Pairs) Line(name, of string) string {
 	line := fmt.Sprintf("%s: %.3f %s, %d pairs", name, p.Median, of, p.N)
 	if p.High > 0 {
@@ -39,10 +39,11 @@ func (p Pairs) Line(name, of string) string {
 	return line + "."
 }
 
-// outside returns the place, from either end, of those of n sorted values that enclose the true median with a probability of
-// 95 % at least, as the sign test has it (Conover, Practical Nonparametric Statistics, section 3.2); 0 where all n do not.
+// outside returns the place, from either end, of those of n sorted values that enclose the true median with a
+// probability of at least 95 %, by the sign test (Conover, Practical Nonparametric Statistics, section 3.2). It is 0 if
+// n values are too few.
 func outside(n int) (place int) {
-	likely := math.Ldexp(1, -n) // of so many values below the median as the place
+	likely := math.Ldexp(1, -n) // the probability of exactly place values below the median
 	for tail := likely; 2*tail <= 0.05; tail += likely {
 		place++
 		likely *= float64(n-place+1) / float64(place)

@@ -11,8 +11,8 @@ const (
 	pastBatch       = 500
 )
 
-// Past sends events that are spread over the last days to the environment production, in the order of their time, and waits
-// until all are counted. The limit bounds the sending and, again, the wait.
+// Past sends events that are spread over the last days to the environment production, in the order of their time, and
+// waits until all are counted. The limit applies to the sending and, separately, to the wait.
 func (s *Server) Past(ctx context.Context, events, days int, limit time.Duration) (Outcome, Usage, error) {
 	began := time.Now().AddDate(0, 0, -days)
 	step := float64(time.Since(began)-time.Minute) * pastConnections / float64(events)
@@ -22,8 +22,8 @@ func (s *Server) Past(ctx context.Context, events, days int, limit time.Duration
 	}, limit)
 }
 
-// Store sends a load to the environment production and waits until all of it is stored; the usage is that of both. The limit
-// bounds the sending and, again, the wait. It fails where a request did.
+// Store sends a load to the environment production and waits until all of it is stored; the usage is that of both. The
+// limit applies to the sending and, separately, to the wait. It fails if a request did.
 func (s *Server) Store(ctx context.Context, load Load, limit time.Duration) (Outcome, Usage, error) {
 	load.Address, load.Key, load.Duration = s.Address, s.Keys["production"].Secret, limit
 	meter, err := StartMeter(s.PID())

@@ -15,11 +15,11 @@ const (
 	ServerCPU    = 1
 )
 
-// pinnedVariable marks a process that runs on its processor already.
+// pinnedVariable marks a process that already runs on its processor.
 const pinnedVariable = "SVC_BENCH_PINNED"
 
-// PinSelf puts the whole process on a processor: it replaces itself by the same
-// program with the same arguments there. It returns nil in the replacement.
+// PinSelf puts the whole process on a processor: it replaces itself by the same program with the same arguments there.
+// It returns nil in the replacement.
 func PinSelf(cpu int) error {
 	if os.Getenv(pinnedVariable) != "" {
 		return os.Unsetenv(pinnedVariable)

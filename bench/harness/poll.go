@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Poll calls check every interval until it is true. It fails at the deadline
-// with what was awaited and what check last said.
+// Poll calls check at an interval until it returns true. At the deadline it fails with the awaited condition and the
+// last result of check.
 func Poll(ctx context.Context, what string, limit, interval time.Duration, check func(context.Context) (done bool, seen string)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 	defer cancel()
@@ -26,7 +26,7 @@ func Poll(ctx context.Context, what string, limit, interval time.Duration, check
 	}
 }
 
-// Pause waits, and fails where ctx ends before.
+// Pause waits, and fails if ctx ends before.
 func Pause(ctx context.Context, span time.Duration) error {
 	timer := time.NewTimer(span)
 	defer timer.Stop()

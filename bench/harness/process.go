@@ -25,8 +25,7 @@ type Process struct {
 // Unpinned is the processor of a process that may run anywhere.
 const Unpinned = -1
 
-// StartProcess starts a program on a processor or anywhere. What it prints goes
-// to the end of a file.
+// StartProcess starts a program on a processor or anywhere. Its output is appended to a file.
 func StartProcess(cpu int, environment []string, logFile, program string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -48,13 +47,13 @@ func StartProcess(cpu int, environment []string, logFile, program string, args .
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", program, err), log.Close())
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is seen by what it left undone
+		_ = cmd.Wait() // a failure shows in the missing results
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// onlineCPUs undoes the generator's own pinning for a child.
+// onlineCPUs returns all processors, to undo the generator's own pinning for a child.
 func onlineCPUs() string {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -75,7 +74,7 @@ func (p *Process) Kill() {
 	p.reap()
 }
 
-// Stop asks the process to end and kills it where it has not within limit.
+// Stop asks the process to end and kills it if it does not within limit.
 func (p *Process) Stop(limit time.Duration) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	timer := time.NewTimer(limit)
@@ -95,14 +94,14 @@ func (p *Process) reap() {
 	p.once.Do(func() { _ = p.log.Close() })
 }
 
-// Ports of [FreeAddress]: below those from which the kernel takes one for each connection that is made, which would take an
-// address before its server listens.
+// Ports of [FreeAddress]: below the range from which the kernel assigns ports to outgoing connections, which could take
+// an address before its server listens.
 const (
 	firstPort = 10_000
 	lastPort  = 32_000
 )
 
-// FreeAddress returns an unused address of loopback.
+// FreeAddress returns an unused loopback address.
 func FreeAddress(ctx context.Context) (string, error) {
 	var last error
 	for range 100 {

@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// answerBytes bounds an answer of the management API.
+// answerBytes limits an answer of the management API.
 const answerBytes = 64 << 20
 
-// get reads one answer whole.
+// get reads one complete answer.
 func (s *Server) get(ctx context.Context, address, token string) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Server) get(ctx context.Context, address, token string) (int, []byte, e
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, answerBytes))
 	if err != nil {
 		return 0, nil, fmt.Errorf("reading the answer: %w", err)
@@ -37,8 +37,7 @@ func (s *Server) get(ctx context.Context, address, token string) (int, []byte, e
 	return response.StatusCode, body, nil
 }
 
-// Read asks the management API for a path below the application and decodes the
-// answer.
+// Read reads a path below the application from the management API and decodes the answer.
 func (s *Server) Read(ctx context.Context, path string, query url.Values, into any) error {
 	address := "http://" + s.Address + "/api/v1/apps/" + s.Organization + "/" + s.App + path + "?" + query.Encode()
 	status, body, err := s.get(ctx, address, s.Token)
@@ -71,7 +70,7 @@ func (s *Server) Overview(ctx context.Context, environment, window string, filte
 	return headline, err
 }
 
-// NameCounts reads how many events of each name the last day holds; bots count as well.
+// NameCounts reads the number of events of each name in the last day, including bots.
 func (s *Server) NameCounts(ctx context.Context, environment string) (map[string]uint64, error) {
 	var page struct {
 		Data []struct {
@@ -90,7 +89,7 @@ func (s *Server) NameCounts(ctx context.Context, environment string) (map[string
 	return counts, nil
 }
 
-// NameCount reads how many events of a name the last day holds.
+// NameCount reads the number of events of a name in the last day.
 func (s *Server) NameCount(ctx context.Context, environment, name string) (uint64, error) {
 	counts, err := s.NameCounts(ctx, environment)
 	return counts[name], err
@@ -104,7 +103,7 @@ type Fates struct {
 	Dropped    map[string]uint64 `json:"dropped"`
 }
 
-// Fates reads what became of the items of an environment, by day and signal.
+// Fates reads the fates of the items of an environment, by day and signal.
 func (s *Server) Fates(ctx context.Context, environment string) (map[string]map[string]Fates, error) {
 	var telemetry struct {
 		Usage []struct {
@@ -143,8 +142,8 @@ func (s *Server) Feed(ctx context.Context, query url.Values) (FeedPage, error) {
 	return page, err
 }
 
-// EachEvent pages through the whole feed of an environment, newest first. It
-// fails after limit events, so that a cursor that runs in circles ends.
+// EachEvent pages through the whole feed of an environment, newest first. It fails after limit events, to stop a cursor
+// that loops.
 func (s *Server) EachEvent(ctx context.Context, environment, name string, limit int, each func(StoredEvent)) error {
 	query := url.Values{"env": {environment}, "name": {name}, "limit": {"500"}}
 	for read := 0; ; {
@@ -165,8 +164,8 @@ func (s *Server) EachEvent(ctx context.Context, environment, name string, limit 
 	}
 }
 
-// Metrics are the sums of a scrape by family, over all labels, and beside them the figure
-// of each family with its labels. Buckets and quantiles are left out.
+// Metrics are the sums of a scrape by family, over all labels, and also the figure of each family with its labels.
+// Buckets and quantiles are left out.
 type Metrics map[string]float64
 
 // Scrape reads the server's metrics.

@@ -25,10 +25,10 @@ type Result struct {
 	Date     time.Time `json:"date"`
 	Commit   string    `json:"commit"`
 	Machine  Machine   `json:"machine"`
-	// Pinned is true where the server had processor 1 and the generator processor 0.
+	// Pinned is true if the server had processor 1 and the generator processor 0.
 	Pinned bool   `json:"pinned"`
 	Seed   uint64 `json:"seed,omitempty"`
-	// Bottleneck says in one sentence what bounds the figures.
+	// Bottleneck describes in one sentence the limiting factor of the figures.
 	Bottleneck string        `json:"bottleneck"`
 	Seconds    float64       `json:"seconds"`
 	Rows       []Measurement `json:"rows"`
@@ -49,7 +49,7 @@ type Machine struct {
 // Measurement is one row of a result. Zero figures were not measured.
 type Measurement struct {
 	Name string `json:"name"`
-	// Kind is limit for what the machine can do, service for what ours does.
+	// Kind is limit for the machine's capacity, service for the server's results.
 	Kind            string  `json:"kind"`
 	Round           int     `json:"round,omitempty"`
 	Events          uint64  `json:"events,omitempty"`
@@ -73,13 +73,13 @@ type Ratio struct {
 	Goal  string  `json:"goal"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Bound is the goal: at least it, or at most it where AtMost is set.
+	// Bound is the goal: a lower bound, or an upper bound if AtMost is set.
 	Bound  float64 `json:"bound"`
 	AtMost bool    `json:"atMost,omitempty"`
 	Met    bool    `json:"met"`
 }
 
-// shortHash is how much of a commit's name results carry.
+// shortHash is the length of a commit's name in results.
 const shortHash = 7
 
 // Kinds of measurements.
@@ -105,7 +105,7 @@ func finite(x float64) float64 {
 	return x
 }
 
-// Fill returns the row of a load with what it cost.
+// Fill returns the row of a load with its cost.
 func (o *Outcome) Fill(name, kind string, usage Usage) Measurement {
 	spread := o.Latency.Spread()
 	row := Measurement{
@@ -124,8 +124,7 @@ func (o *Outcome) Fill(name, kind string, usage Usage) Measurement {
 
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// Median returns the median of a figure over the rows of a name, zero where
-// there is none.
+// Median returns the median of a figure over the rows of a name, zero without rows.
 func (r *Result) Median(name string, figure func(*Measurement) float64) float64 {
 	var values []float64
 	for n := range r.Rows {
@@ -146,7 +145,7 @@ func NewResult(ctx context.Context, scenario, binary string, pinned bool) *Resul
 	return &Result{Scenario: scenario, Date: time.Now().UTC().Truncate(time.Second), Commit: commit(ctx, binary), Machine: ThisMachine(), Pinned: pinned}
 }
 
-// Write puts the result into a folder and returns the file's name.
+// Write writes the result to a folder and returns the file's name.
 func (r *Result) Write(folder string) (string, error) {
 	r.Seconds = math.Round(time.Since(r.Date).Seconds())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -185,8 +184,8 @@ func ReadResults(folder string) ([]Result, error) {
 	return results, nil
 }
 
-// commit names the source: the commit that the program says it was built from,
-// marked where files were changed, or else the one of the working tree.
+// commit names the source: the commit that the program reports, marked if files were changed, or else the one of the
+// working tree.
 func commit(ctx context.Context, binary string) string {
 	if info, err := buildinfo.ReadFile(binary); err == nil {
 		stamp := map[string]string{}
@@ -230,7 +229,7 @@ func ThisMachine() Machine {
 	return machine
 }
 
-// onlineCount counts the machine's processors, whatever this process may use.
+// onlineCount counts the machine's processors, including those that this process may not use.
 func onlineCount() int {
 	cpus, err := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*")
 	if err != nil || len(cpus) == 0 {

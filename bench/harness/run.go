@@ -15,13 +15,13 @@ type Run struct {
 	Binary string
 	// Results is the folder of results; empty writes none.
 	Results string
-	// Pin gives the server and this process a processor each.
+	// Pin gives the server and this process one processor each.
 	Pin bool
-	// Limit is when the run ends with an error.
+	// Limit is the time after which the run fails.
 	Limit time.Duration
 }
 
-// Flags registers the flags, with the limit that is meant where none is given.
+// Flags registers the flags, with a default limit.
 func (r *Run) Flags(limit time.Duration) {
 	flag.StringVar(&r.Binary, "server", "bin/svc", "the server's program")
 	flag.StringVar(&r.Results, "results", "bench/results", "folder of results; empty writes none")
@@ -37,8 +37,8 @@ func (r *Run) CPU() int {
 	return Unpinned
 }
 
-// Within runs work, on the generator's processor where the run is pinned, until the
-// limit, with a folder that is removed afterwards.
+// Within runs work until the limit, on the generator's processor if the run is pinned. It gives work a folder that is
+// removed afterwards.
 func (r *Run) Within(ctx context.Context, program string, work func(ctx context.Context, dir string) error) (err error) {
 	if r.Pin {
 		if err := PinSelf(GeneratorCPU); err != nil {
@@ -55,7 +55,7 @@ func (r *Run) Within(ctx context.Context, program string, work func(ctx context.
 	return work(ctx, dir)
 }
 
-// Keep writes a result into the folder of results. Violations are its errors.
+// Keep writes a result into the folder of results. It returns the violations as errors.
 func (r *Run) Keep(result *Result) error {
 	var err error
 	for _, violation := range result.Violations {

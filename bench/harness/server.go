@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// readyTime bounds the start of a server.
+// readyTime limits the start of a server.
 const readyTime = 60 * time.Second
 
-// stopTime bounds its orderly end.
+// stopTime limits its orderly end.
 const stopTime = 30 * time.Second
 
 // Settings describe a server under test.
@@ -25,7 +25,7 @@ type Settings struct {
 	Dir string
 	// Sync is SVC_LOG_SYNC: always or os.
 	Sync string
-	// Flush is SVC_FLUSH_INTERVAL, 500 ms where it is empty.
+	// Flush is SVC_FLUSH_INTERVAL, 500 ms if it is empty.
 	Flush string
 	// CPU is the server's processor, or Unpinned.
 	CPU int
@@ -48,12 +48,11 @@ type KeyPair struct {
 	Secret string `json:"secret"`
 }
 
-// Server is a server under test. It keeps its addresses and its data over
-// restarts.
+// Server is a server under test. It retains its addresses and its data across restarts.
 type Server struct {
 	Settings
 	Bootstrap
-	// Address takes ingest and the management API, Admin metrics and health.
+	// Address serves ingest and the management API, Admin serves metrics and health.
 	Address string
 	Admin   string
 
@@ -61,7 +60,7 @@ type Server struct {
 	client  *http.Client
 }
 
-// NewServer chooses the addresses; nothing is started.
+// NewServer chooses the addresses; it starts nothing.
 func NewServer(ctx context.Context, settings Settings) (*Server, error) {
 	s := &Server{Settings: settings, client: &http.Client{Timeout: requestTime, Transport: &http.Transport{DisableCompression: true}}}
 	var err error
@@ -81,13 +80,13 @@ func NewServer(ctx context.Context, settings Settings) (*Server, error) {
 // DataDir is the server's data directory.
 func (s *Server) DataDir() string { return filepath.Join(s.Dir, "data") }
 
-// LogFile holds what the server prints.
+// LogFile holds the server's output.
 func (s *Server) LogFile() string { return filepath.Join(s.Dir, "server.log") }
 
-// bootstrapFile is where the first start writes what it made.
+// bootstrapFile is the file that the first start writes.
 func (s *Server) bootstrapFile() string { return filepath.Join(s.Dir, "bootstrap.json") }
 
-// Join has the server, which is a further node, know the organization and the keys that the start of the first node made.
+// Join gives a further node the organization and the keys that the first node's start created.
 func (s *Server) Join(first *Server) error {
 	text, err := os.ReadFile(first.bootstrapFile())
 	if err != nil {
@@ -118,7 +117,7 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Open starts the server, waits until it serves, and returns how long that took.
+// Open starts the server, waits until it serves, and returns the time that this took.
 func (s *Server) Open(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	if err := s.Start(); err != nil {
@@ -186,7 +185,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Stop ends the server in order.
+// Stop stops the server in order.
 func (s *Server) Stop() error {
 	if s.process == nil {
 		return nil

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// Store is a store in a process of its own, which all nodes reach by its address.
+// Store is a store in a separate process, which all nodes reach by its address.
 type Store struct {
 	// Program is storage/chdb/serve.
 	Program string
 	// Dir holds the data and the log.
 	Dir string
-	// Address is where it is reached.
+	// Address is its network address.
 	Address string
 
 	process *Process
 }
 
 const (
-	// StoreReadyTime bounds the wait for a store that starts.
+	// StoreReadyTime limits the wait for a store that starts.
 	StoreReadyTime = time.Minute
 	storeStopTime  = 30 * time.Second
 )
 
-// Open starts the store, over what it had, and waits until it answers.
+// Open starts the store, over its existing data, and waits until it answers.
 func (s *Store) Open(ctx context.Context) error {
 	program, err := filepath.Abs(s.Program)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Open(ctx context.Context) error {
 		if err != nil {
 			return false, err.Error()
 		}
-		response, err := (&http.Client{}).Do(request) // the context bounds it
+		response, err := (&http.Client{}).Do(request) // the context limits it
 		if err != nil {
 			return false, err.Error()
 		}
@@ -56,10 +56,10 @@ func (s *Store) Open(ctx context.Context) error {
 	})
 }
 
-// DSN is how a server names the store.
+// DSN is the address of the store in a server's settings.
 func (s *Store) DSN() string { return "http://" + s.Address + "/svc" }
 
-// Pause has the store stand still, with its connections open, until it is killed.
+// Pause suspends the store, with its connections open, until it is killed.
 func (s *Store) Pause() error {
 	if err := syscall.Kill(s.process.PID(), syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("pausing the store: %w", err)
@@ -74,7 +74,7 @@ func (s *Store) Kill() {
 	}
 }
 
-// Stop ends the store in order.
+// Stop stops the store in order.
 func (s *Store) Stop() error {
 	if s == nil {
 		return nil

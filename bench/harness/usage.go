@@ -12,14 +12,13 @@ import (
 // tick is the unit of the kernel's accounting in /proc.
 const tick = 10 * time.Millisecond
 
-// ProcessCPU returns the user and system time of a process, its ended threads
-// included.
+// ProcessCPU returns the user and system time of a process, including its ended threads.
 func ProcessCPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, fmt.Errorf("reading the accounting: %w", err)
 	}
-	// The name of the command, in brackets, may hold anything.
+	// The name of the command, in brackets, may contain anything.
 	end := bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[end+1:]))
 	if end < 0 || len(fields) < 13 {
@@ -33,8 +32,7 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, nil
 }
 
-// ProcessRSS returns the resident bytes of a process, and how many of them are
-// its own rather than pages of mapped files.
+// ProcessRSS returns the resident bytes of a process, and the part without pages of mapped files.
 func ProcessRSS(pid int) (total, anonymous int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -53,7 +51,7 @@ func ProcessRSS(pid int) (total, anonymous int64, err error) {
 	return total, anonymous, nil
 }
 
-// machineCPU returns the busy time of all processors, stolen time included.
+// machineCPU returns the busy time of all processors, including stolen time.
 func machineCPU() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	batchConnections  = 16
 	batchSize         = 100
 	pacedConnections  = 64
-	// drainTime bounds the wait until what was accepted is stored.
+	// drainTime limits the wait until the accepted events are stored.
 	drainTime = 5 * time.Minute
 )
 
@@ -38,8 +38,7 @@ func (b *bench) open(ctx context.Context) error {
 	return nil
 }
 
-// alternate measures limit and service in turns, so that a slow minute of the
-// machine meets both.
+// alternate measures limit and service in turns, so that a slow minute of the machine affects both.
 func (b *bench) alternate(ctx context.Context) error {
 	return b.inTurns(ctx, ", sync "+b.sync, b.drive)
 }
@@ -68,8 +67,8 @@ func (b *bench) inTurns(ctx context.Context, suffix string, drive func(context.C
 	return nil
 }
 
-// drive runs a load on the service and waits until all of it is stored. The row
-// says what an event cost while it was accepted and altogether.
+// drive runs a load on the service and waits until all of it is stored. The row has the cost of an event during
+// acceptance and in total.
 func (b *bench) drive(ctx context.Context, name string, load harness.Load) (harness.Measurement, error) {
 	load.Address, load.Key = b.server.Address, b.server.Keys["production"].Secret
 	meter, err := harness.StartMeter(b.server.PID())

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// accountingShare is the most that telemetry's accounting may take of the processor time of an event.
+	// accountingShare limits the share of telemetry's accounting in the processor time of an event.
 	accountingShare = 0.02
-	// accounting are the functions that count what becomes of items: as they are folded, on their way into the log where they
-	// never entered it, and as rows of the block.
+	// accounting are the functions that count the fates of items: while they are folded, on their way into the log if
+	// they never entered it, and as rows of the block.
 	accounting = `pipeline\.\(\*Intake\)\.(count|foldTally)$|pipeline\.counted|UsageCounts|block\.\(\*usageBlock\)|http/tally\.`
 )
 
-// shown is what go tool pprof says about the samples that it was asked for.
+// shown matches the share of the requested samples in the output of go tool pprof.
 var shown = regexp.MustCompile(`Showing nodes accounting for [^,]+, ([0-9.]+)% of`)
 
-// accountingOf profiles the server for so many seconds and returns the part of the samples that have a function of the accounting
-// on their stack, between 0 and 1.
+// accountingOf profiles the server for some seconds and returns the share of the samples with a function of the
+// accounting on their stack, between 0 and 1.
 func (b *bench) accountingOf(ctx context.Context, seconds int) (float64, error) {
 	dir, err := os.MkdirTemp("", "svc-profile-")
 	if err != nil {
 		return 0, fmt.Errorf("making a directory: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a profile that stays harms nobody
+	defer func() { _ = os.RemoveAll(dir) }() // a remaining profile does no harm
 	name := filepath.Join(dir, "cpu")
 	if err := profile(ctx, b.server, seconds, name); err != nil {
 		return 0, fmt.Errorf("profiling the server: %w", err)
@@ -62,7 +62,7 @@ func profile(ctx context.Context, server *harness.Server, seconds int, name stri
 	if err := server.SignAsOperator(request); err != nil {
 		return err
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return err
 	}

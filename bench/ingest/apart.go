@@ -8,13 +8,12 @@ import (
 	"svc/bench/harness"
 )
 
-// apartFill is more events than a server holds before it stops reading the
-// log, so that afterwards it does nothing but accept.
+// apartFill is more events than a server reads ahead before it stops reading the log, so that afterwards it only
+// accepts.
 const apartFill = 250_000
 
-// measureApart measures the accept side alone, in turns with the bare handler: a
-// server whose store stands still spends what accepting costs, the embedded log
-// included.
+// measureApart measures only the accept side, in turns with the bare handler: a server with a paused store spends
+// exactly the cost of accepting, including the embedded log.
 func measureApart(ctx context.Context, o *options, dir string, result *harness.Result) error {
 	address, err := harness.FreeAddress(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func measureApart(ctx context.Context, o *options, dir string, result *harness.R
 	return b.inTurns(ctx, ", accept side alone", b.accept)
 }
 
-// fill gives the server as much as it reads ahead.
+// fill sends the server as much as it reads ahead.
 func (b *bench) fill(ctx context.Context) error {
 	load := b.batch()
 	load.Address, load.Key, load.Events, load.Duration = b.server.Address, b.server.Keys["production"].Secret, apartFill, drainTime
@@ -68,7 +67,7 @@ func (b *bench) accept(ctx context.Context, name string, load harness.Load) (har
 	return outcome.Fill(name, harness.KindService, accepting), nil
 }
 
-// apartRatios holds the accept side alone to its goals.
+// apartRatios compares the accept side alone with its goals.
 func apartRatios(result *harness.Result) []harness.Ratio {
 	cost := func(name string) float64 {
 		return result.Median(name, func(m *harness.Measurement) float64 { return m.CPUPerEvent })

@@ -14,7 +14,7 @@ import (
 	"svc/bench/harness"
 )
 
-// Variables by which a run tells a copy of itself where to send a flood.
+// Variables that give a copy of this program the target of its flood.
 const (
 	floodAddressVariable = "SVC_BENCH_FLOOD_ADDRESS"
 	floodKeyVariable     = "SVC_BENCH_FLOOD_KEY"
@@ -24,12 +24,12 @@ const (
 	// floodConnections send as fast as they are answered.
 	floodConnections = 200
 	floodBatch       = 200
-	// floodTime bounds a flood that is not stopped.
+	// floodTime limits a flood that is not stopped.
 	floodTime = 10 * time.Minute
 )
 
-// flood is a copy of this program that sends as fast as it is answered. It is a process of its
-// own, so that the measured load does not wait for the goroutines of the flood.
+// flood is a copy of this program that sends as fast as it is answered. It is a separate process, so that the measured
+// load does not wait for the goroutines of the flood.
 type flood struct {
 	cmd      *exec.Cmd
 	out, bad bytes.Buffer
@@ -51,7 +51,7 @@ func startFlood(ctx context.Context, address, key string) (*flood, error) {
 	return f, nil
 }
 
-// end ends the flood and returns what it came to.
+// end ends the flood and returns its results.
 func (f *flood) end() (row harness.Measurement, err error) {
 	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return row, fmt.Errorf("ending the flood: %w", err)
@@ -65,7 +65,7 @@ func (f *flood) end() (row harness.Measurement, err error) {
 	return row, nil
 }
 
-// runFlood is the life of the copy: it sends until ctx ends, and prints what came of it.
+// runFlood is the main function of the copy: it sends until ctx ends, and prints its results.
 func runFlood(ctx context.Context, address string) error {
 	load := harness.Load{
 		Address: address, Path: "/api/v1/batch", Key: os.Getenv(floodKeyVariable), Connections: floodConnections, Batch: floodBatch,

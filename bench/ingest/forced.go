@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// readersGone is longer than a server takes somebody for a reader after a read or a stream.
+	// readersGone is longer than a server assumes a reader after a read or a stream.
 	readersGone = 16 * time.Second
-	// readEvery is the pause between two reads of whoever looks at a page.
+	// readEvery is the pause between two reads of a viewer of a page.
 	readEvery = 5 * time.Second
 )
 
-// measureForced measures what one event costs until it is stored, on a server as it is shipped, where every answer waits for the disk:
-// while nobody reads, and then while somebody looks at a page. Each load is held against one on the bare handler before it.
+// measureForced measures the cost of one event until it is stored, on a server with default settings, on which every
+// answer waits for the disk. It measures without readers, and then with a viewer of a page. Each load is compared with
+// one on the bare handler before it.
 func measureForced(ctx context.Context, o *options, dir string, result *harness.Result) error {
 	b := &bench{options: o, result: result, sync: "always", dir: dir}
 	var err error
@@ -82,7 +83,7 @@ func (b *bench) forced(ctx context.Context, scene string, reads bool) (pairs har
 	return harness.Compare(cost, floor), nil
 }
 
-// look reads the event feed again and again, until ctx ends.
+// look reads the event feed repeatedly, until ctx ends.
 func (b *bench) look(ctx context.Context) error {
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()

@@ -12,13 +12,13 @@ import (
 
 const (
 	probes = 60
-	// probeTime bounds the wait for one probe.
+	// probeTime limits the wait for one probe.
 	probeTime = 20 * time.Second
 	probePoll = 5 * time.Millisecond
 )
 
-// fresh measures the time from the acknowledgement to the row in the feed and to
-// the count in the overview, while half of what the pipe can do is offered.
+// fresh measures the time from the acknowledgement to the row in the feed and to the count in the overview, at half of
+// the pipeline's throughput.
 func (b *bench) fresh(ctx context.Context) error {
 	throughput := b.result.Median("whole pipe, closed loop", func(m *harness.Measurement) float64 { return m.Extra["storedPerSecond"] })
 	load := b.batch()
@@ -45,8 +45,8 @@ func (b *bench) fresh(ctx context.Context) error {
 	return b.server.AwaitDrained(ctx, drainTime)
 }
 
-// probe sends single events to the environment staging, where nothing else is
-// counted, and waits for each in the feed and in the overview.
+// probe sends single events to the environment staging, where nothing else is counted, and waits for each in the feed
+// and in the overview.
 func (b *bench) probe(ctx context.Context) (feed, overview *harness.Latency, err error) {
 	conn := harness.NewConn(b.server.Address, "/api/v1/events", b.server.Keys["staging"].Secret, harness.UserAgents()[0])
 	defer conn.Close()

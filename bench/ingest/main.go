@@ -1,5 +1,5 @@
-// Command ingest measures how fast events are accepted, stored and visible, next
-// to the bare limits of the machine in the same run.
+// Command ingest measures how fast events are accepted, stored and visible, compared with the bare limits of the
+// machine in the same run.
 package main
 
 import (
@@ -54,7 +54,7 @@ func start(ctx context.Context) error {
 	return o.Within(ctx, "ingest", func(ctx context.Context, dir string) error { return run(ctx, &o, dir) })
 }
 
-// run measures what the flags ask for.
+// run makes the measurements that the flags select.
 func run(ctx context.Context, o *options, dir string) error {
 	if o.share {
 		result := harness.NewResult(ctx, "share", o.Binary, o.Pin)
@@ -85,7 +85,7 @@ func run(ctx context.Context, o *options, dir string) error {
 	return errors.Join(o.Keep(result), failures(result))
 }
 
-// failures fails a run in which a request did.
+// failures fails a run with a failed request.
 func failures(result *harness.Result) error {
 	var err error
 	for n := range result.Rows {
@@ -103,11 +103,11 @@ type bench struct {
 	result *harness.Result
 	sync   string
 	dir    string
-	// counted is how many events the server accepted since its data began.
+	// counted is the number of events that the server has accepted since its data began.
 	counted uint64
 }
 
-// measure runs all scenarios on a fresh server with one way of forcing the log.
+// measure runs all scenarios on a fresh server with one mode of syncing the log.
 func measure(ctx context.Context, o *options, dir, sync string, result *harness.Result) error {
 	b := &bench{options: o, result: result, sync: sync, dir: dir}
 	var err error
@@ -129,7 +129,7 @@ func measure(ctx context.Context, o *options, dir, sync string, result *harness.
 	return b.server.Stop()
 }
 
-// add keeps and prints a row.
+// add stores and prints a row.
 func (b *bench) add(row harness.Measurement) {
 	b.result.Rows = append(b.result.Rows, row)
 	fmt.Print(harness.Line(&row))

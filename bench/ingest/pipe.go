@@ -9,9 +9,8 @@ import (
 	"svc/bench/harness"
 )
 
-// sustained keeps the whole pipe busy: first as fast as it accepts, which gives
-// its throughput from request to row, then at nine tenths of that with the lag
-// watched.
+// sustained keeps the whole pipeline busy: first as fast as it accepts, which gives its throughput from request to row,
+// then at nine tenths of that while it watches the lag.
 func (b *bench) sustained(ctx context.Context) error {
 	load := b.batch()
 	load.Duration, load.Seed = time.Duration(b.sustain)*time.Second, uint64(time.Now().UnixNano())
@@ -50,14 +49,13 @@ func (b *bench) sustained(ctx context.Context) error {
 	return nil
 }
 
-// maxAllStages is how many times the processor time of a bare handler a single event may take until it
-// is stored.
+// maxAllStages limits the processor time of a single event until it is stored, as a multiple of a bare handler's time.
 const maxAllStages = 4
 
-// lag is how many events waited, at most and by halves of the time.
+// lag is the number of waiting events, at most and by halves of the time.
 type lag struct{ max, first, second float64 }
 
-// watchInterval is how often the lag is read.
+// watchInterval is the interval at which the lag is read.
 const watchInterval = 250 * time.Millisecond
 
 // watch samples the lag until ctx ends or the sustained time is over.

@@ -21,9 +21,9 @@ const (
 	shareRounds = 2
 )
 
-// Names of the rows: the calm load against the service and against a bare handler, each alone and
-// beside the flood. The flood beside which the apart handler is measured goes to the service: what
-// it meets is the machine, without anything of a service that it would share.
+// Names of the rows: the calm load against the service and against a bare handler, each alone and during the flood. The
+// flood during the bare handler's measurement goes to the service. So it affects the handler only through the machine,
+// not through parts of a shared service.
 const (
 	calmAlone    = "one application alone"
 	calmFlooded  = "beside the flood of another"
@@ -34,8 +34,8 @@ const (
 	bareApart    = "bare handler, beside the flooded service"
 )
 
-// measureShare measures what the flood of one application does to another: how long its
-// requests take, and how soon its events are seen.
+// measureShare measures the effect of one application's flood on another: the duration of its requests, and the delay
+// until its events are visible.
 func measureShare(ctx context.Context, o *options, dir string, result *harness.Result) error {
 	b := &bench{options: o, result: result, sync: "os", dir: dir}
 	var err error
@@ -60,7 +60,7 @@ func measureShare(ctx context.Context, o *options, dir string, result *harness.R
 	return b.server.Stop()
 }
 
-// shareRound measures everything once.
+// shareRound makes all measurements once.
 func (b *bench) shareRound(ctx context.Context, round int, key string) error {
 	handler, err := bare.StartHandler(ctx, bare.Both, b.CPU(), b.dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *bench) shareRound(ctx context.Context, round int, key string) error {
 	return nil
 }
 
-// beside measures beside a flood.
+// beside measures during a flood.
 func (b *bench) beside(ctx context.Context, round int, name, address, key string, measure func(context.Context) error) error {
 	flooding, err := startFlood(ctx, address, key)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *bench) calm(ctx context.Context, round int, name string, load harness.L
 	b.add(row)
 }
 
-// sharing measures the calm load on the service, and how soon events are seen meanwhile.
+// sharing measures the calm load on the service, and the delay of its events meanwhile.
 func (b *bench) sharing(ctx context.Context, round int, name, fresh string) error {
 	done := make(chan struct{})
 	go func() {
@@ -166,7 +166,7 @@ func (b *bench) sightings(ctx context.Context, feed *harness.Latency) error {
 	return nil
 }
 
-// secondKey makes another application and a key of it.
+// secondKey creates another application and one of its keys.
 func (b *bench) secondKey(ctx context.Context) (string, error) {
 	if _, err := b.make(ctx, "/api/v1/orgs/acme/apps", map[string]any{"name": "Flood", "slug": "flood"}); err != nil {
 		return "", err
@@ -176,7 +176,7 @@ func (b *bench) secondKey(ctx context.Context) (string, error) {
 	return key, err
 }
 
-// make creates something over the API.
+// make creates an object over the API.
 func (b *bench) make(ctx context.Context, path string, body any) (map[string]any, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *bench) make(ctx context.Context, path string, body any) (map[string]any
 	return made, nil
 }
 
-// shareRatios holds the calm load beside the flood to itself alone, and both to the bare handler.
+// shareRatios compares the calm load during the flood with the calm load alone, and both with the bare handler.
 func shareRatios(result *harness.Result) []harness.Ratio {
 	p95 := func(name string) float64 {
 		return result.Median(name, func(m *harness.Measurement) float64 { return m.Extra["p95ms"] })

@@ -1,5 +1,4 @@
-// Command limits measures what this machine can do without the service: the
-// denominators of the goals.
+// Command limits measures the capacity of this machine without the service: the denominators of the goals.
 package main
 
 import (

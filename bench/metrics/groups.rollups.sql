@@ -1,4 +1,4 @@
--- A metric per bucket and value of a label, of the five-minute sums of its series.
+-- A metric per bucket and value of a label, from the five-minute sums of its series.
 SELECT toStartOfInterval(t.slot, toIntervalSecond({width:UInt32})) AS bucket, $(value) AS value, parted.part AS part
 FROM metric_rollups AS t
 INNER JOIN (

@@ -17,18 +17,17 @@ const (
 	connections = 8
 	otlpPath    = "/v1/metrics"
 	otlpMedia   = "application/x-protobuf"
-	// drainTime bounds the wait for a backlog.
+	// drainTime limits the wait for a backlog.
 	drainTime = 20 * time.Minute
-	// lagInterval is how often the backlog is looked at.
+	// lagInterval is the interval at which the backlog is polled.
 	lagInterval = 250 * time.Millisecond
 	// minStored is the part of the rate that must be stored while it is sent.
 	minStored = 0.95
-	// maxGrowth is how much higher the backlog may be in the second half than in the first.
+	// maxGrowth limits the backlog in the second half, as a multiple of the first half's.
 	maxGrowth = 2
 )
 
-// ingest sends points at the rate, watches the backlog, and holds what is stored to what
-// was sent.
+// ingest sends points at the rate, watches the backlog, and compares the stored with the sent points.
 func (b *bench) ingest(ctx context.Context, dir string) error {
 	var err error
 	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: b.Binary, Dir: dir, Sync: "os", CPU: b.CPU()}); err != nil {
@@ -109,8 +108,7 @@ func (b *bench) steady(ctx context.Context, processes []*process) error {
 	return nil
 }
 
-// last has every process export once more, as it does when it ends, so that everything it
-// had reached was sent.
+// last makes every process export once more, as at its end, so that its final values are sent.
 func (b *bench) last(processes []*process) error {
 	for _, p := range processes {
 		conn := harness.NewMediaConn(b.server.Address, otlpPath, b.server.Keys["production"].Secret, "bench", otlpMedia)
@@ -126,8 +124,8 @@ func (b *bench) last(processes []*process) error {
 	return nil
 }
 
-// halves returns the highest backlog of both halves. The first is at least what one
-// second sends, for a backlog below it says nothing.
+// halves returns the highest backlog of both halves. The first is at least the points of one second, because a lower
+// backlog is meaningless.
 func (b *bench) halves(lags []int64) (first, second float64) {
 	first, second = float64(b.rate), 0
 	for n, lag := range lags {
@@ -140,7 +138,7 @@ func (b *bench) halves(lags []int64) (first, second float64) {
 	return first, second
 }
 
-// lags looks at the backlog until ctx ends.
+// lags polls the backlog until ctx ends.
 func (b *bench) lags(ctx context.Context) []int64 {
 	var lags []int64
 	ticker := time.NewTicker(lagInterval)
@@ -157,8 +155,7 @@ func (b *bench) lags(ctx context.Context) []int64 {
 	}
 }
 
-// check compares the sums of counters and the counts of histograms with what the
-// processes had reached.
+// check compares the sums of counters and the counts of histograms with the final values of the processes.
 func (b *bench) check(ctx context.Context, processes []*process) error {
 	want := map[string]float64{}
 	for _, p := range processes {

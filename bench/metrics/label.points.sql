@@ -1,4 +1,4 @@
--- A metric per bucket, of the series with one value of a label, of their points.
+-- A metric per bucket, over the series with one value of a label, from their points.
 SELECT toStartOfInterval(t.ts, toIntervalSecond({width:UInt32})) AS bucket, $(value) AS value
 FROM metric_points AS t
 WHERE environment = {environment:UInt64} AND name = {name:String} AND t.count > 0

@@ -1,4 +1,4 @@
--- A metric per bucket, of the series with one value of a label, of their five-minute sums.
+-- A metric per bucket, over the series with one value of a label, from their five-minute sums.
 SELECT toStartOfInterval(t.slot, toIntervalSecond({width:UInt32})) AS bucket, $(value) AS value
 FROM metric_rollups AS t
 WHERE environment = {environment:UInt64} AND name = {name:String}

@@ -1,6 +1,5 @@
-// Command metrics measures metrics: points in OTLP batches at a rate, what one costs, and
-// whether the backlog grows; then reads of series, in turns with the queries of its
-// folder, which are written by hand for the same numbers.
+// Command metrics measures metrics: points in OTLP batches at a rate, the cost of one, and whether the backlog grows.
+// Then it measures reads of series, in turns with the hand-written queries of its folder for the same numbers.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// kind is the kind of a metric of the load. Of five metrics, three are counters, one is a
-// gauge, and one a histogram with the bounds that OpenTelemetry's SDKs begin with.
+// kind is the kind of a metric of the load. Of five metrics, three are counters, one is a gauge, and one a histogram
+// with the default bounds of OpenTelemetry's SDKs.
 type kind int
 
 const (
@@ -21,7 +21,7 @@ const (
 	histogram
 )
 
-// seriesPerMetric is how many series a metric has in a process.
+// seriesPerMetric is the number of series of a metric in a process.
 const seriesPerMetric = 20
 
 func kindOf(metric int) kind { return [...]kind{counter, counter, counter, gauge, histogram}[metric%5] }
@@ -34,8 +34,8 @@ func defaultBounds() []float64 {
 	return []float64{0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000}
 }
 
-// process is an application that exports its metrics by OTLP as an SDK does: cumulative,
-// with three attributes a point, all series in turn, so many a request.
+// process is an application that exports its metrics by OTLP like an SDK: cumulative, with three attributes per point,
+// and all series in turn, a number per request.
 type process struct {
 	random   *rand.Rand
 	resource []byte
@@ -92,8 +92,7 @@ func appendFixed(out []byte, field protowire.Number, value uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(out, field, protowire.Fixed64Type), value)
 }
 
-// appendRequest appends an ExportMetricsServiceRequest with the next size series, each
-// after some more has happened to it.
+// appendRequest appends an ExportMetricsServiceRequest with the next size series, each with new values.
 func (p *process) appendRequest(out []byte, size int, ts time.Time) []byte {
 	p.metrics = appendMessage(p.metrics[:0], 1, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "bench"))
 	for size > 0 {
@@ -130,7 +129,7 @@ func (p *process) appendMetric(metric, points int, ns uint64) {
 	p.metrics = appendMessage(p.metrics, 2, appendMessage(message, field, data))
 }
 
-// appendPoint lets something happen to a series and makes its data point.
+// appendPoint advances a series and appends its data point.
 func (p *process) appendPoint(kind kind, s *reached, ns uint64) {
 	p.point = appendFixed(append(p.point[:0], s.attributes...), 2, p.startNs)
 	p.point = appendFixed(p.point, 3, ns)

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestRequest decodes what a process sends with OpenTelemetry's own types.
+// TestRequest decodes the requests of a process with OpenTelemetry's own types.
 func TestRequest(t *testing.T) {
 	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	p := newProcess(3, 110, began)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// seriesP95 is how long a read of 30 days may take, in milliseconds.
+	// seriesP95 is the permitted duration of a read of 30 days, in milliseconds.
 	seriesP95 = 50
-	// maxByHand is how much longer a read may take than the best query by hand.
+	// maxByHand limits the duration of a read, as a multiple of the best hand-written query's.
 	maxByHand = 1.2
 )
 
-// reads measures reads in turns with the queries of this folder. The benchmark runs inside
-// the package, because the embedded engine cannot be reached from outside its process.
+// reads measures reads in turns with the queries of this folder. The benchmark runs inside the package, because the
+// embedded engine cannot be reached from outside its process.
 func (b *bench) reads(ctx context.Context) error {
 	found, err := harness.RunGoBenchmarks(ctx, "./cmd/svc", "^BenchmarkMetricReads$", b.warm, "SVC_BENCH_POINTS="+strconv.Itoa(b.points))
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
-// addRead adds the two sides of a read and the goals that it is held to.
+// addRead adds the two sides of a read and its goals.
 func (b *bench) addRead(one *harness.GoBenchmark) {
 	name := strings.TrimPrefix(one.Name, "MetricReads/")
 	for _, side := range []struct{ prefix, kind, what string }{

@@ -1,5 +1,5 @@
--- Points of a metric in 40 series, evenly over a span of time: counters and gauges hold one number,
--- histograms eight observations.
+-- Points of a metric in 40 series, evenly over a span of time: counters and gauges hold one number, histograms eight
+-- observations.
 INSERT INTO metric_points
 (environment, name, series, ts, received_at, id, once, count, sum, min, max, values, weights, state, block, expires)
 SELECT

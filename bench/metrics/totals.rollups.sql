@@ -1,4 +1,4 @@
--- A metric per bucket, over all its series, of the five-minute totals.
+-- A metric per bucket, over all its series, from the five-minute totals.
 SELECT toStartOfInterval(t.slot, toIntervalSecond({width:UInt32})) AS bucket, $(value) AS value
 FROM metric_totals AS t
 WHERE environment = {environment:UInt64} AND name = {name:String}

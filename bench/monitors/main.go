@@ -1,7 +1,7 @@
-// Command monitors measures uptime checks and alerts: what a check with its stored result
-// costs, how punctual many monitors are, how soon all are checked after a start, how much
-// memory one takes, how soon a webhook hears of a failed check, and of events and
-// observations that a rule among many counts; and what making rules costs, and having them.
+// Command monitors measures uptime checks and alerts. It measures the cost of a check with its stored result, the
+// punctuality of many monitors, the time until all are checked after a start, and the memory of one. It measures the
+// delay from a failed check to a webhook, and from events and observations that one of many rules counts. It also
+// measures the cost of creating rules, and of having them.
 package main
 
 import (
@@ -45,7 +45,7 @@ func start(ctx context.Context) error {
 	return o.Within(ctx, "monitors", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
-// bench is one server under measurement, and what it calls.
+// bench is one server under measurement, with its target and hook.
 type bench struct {
 	*options
 	server  *harness.Server
@@ -58,19 +58,18 @@ type bench struct {
 	store string
 	// bare is the cost of a check by a bare client, in microseconds.
 	bare float64
-	// What the server held before the many monitors: heap and stacks, and memory of its own.
+	// The server's memory before the many monitors: heap and stacks, and its own memory.
 	liveBefore      float64
 	anonymousBefore int64
 }
 
-// scenario is one thing that is measured, and what is said meanwhile.
+// scenario is one measurement, and its description.
 type scenario struct {
 	doing string
 	run   func(*bench, context.Context) error
 }
 
-// measure measures monitors and rules, each with a server of their own, so that neither
-// pays for the other.
+// measure measures monitors and rules, each with a separate server, so that neither affects the other.
 func measure(ctx context.Context, o *options, dir string) error {
 	result := harness.NewResult(ctx, "monitors", o.Binary, o.Pin)
 	result.Bottleneck = "the CPU of the server's process: the HTTP client of a check, then the store's inserts"
@@ -108,7 +107,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return o.Keep(result)
 }
 
-// serve runs scenarios one after another on a new server, and says which.
+// serve runs scenarios one after another on a new server, and prints their names.
 func (b *bench) serve(ctx context.Context, dir string, scenarios []scenario) error {
 	var err error
 	if b.target, err = newTarget(ctx); err != nil {

@@ -21,8 +21,7 @@ import (
 //go:embed seed.monitors.sql
 var seedMonitors string
 
-// limits measures bare clients against the same target, on the server's processor: what
-// of a check's cost is noise.
+// limits measures bare clients against the same target, on the server's processor: the noise in a check's cost.
 func (b *bench) limits(ctx context.Context) error {
 	rows, err := bare.Checks(ctx, b.CPU(), b.target.address, b.monitors)
 	if err != nil {
@@ -35,8 +34,8 @@ func (b *bench) limits(ctx context.Context) error {
 	return nil
 }
 
-// seed puts the monitors into the store: to make each by the API would take longer than all
-// else, for each would need an answer of its own.
+// seed puts the monitors into the store. Creating each by the API would take longer than everything else, because each
+// would need a separate answer.
 func (b *bench) seed(ctx context.Context) error {
 	var err error
 	if b.liveBefore, err = b.live(ctx); err != nil {
@@ -57,7 +56,7 @@ func (b *bench) seed(ctx context.Context) error {
 	return err
 }
 
-// begin restarts the server and measures how long after it serves all are checked.
+// begin restarts the server and measures the time from readiness until all are checked.
 func (b *bench) begin(ctx context.Context) error {
 	if err := b.server.Stop(); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (b *bench) begin(ctx context.Context) error {
 
 // checks measures a while of the checks of many monitors.
 func (b *bench) checks(ctx context.Context) error {
-	if err := b.wait(ctx, 5*time.Second); err != nil { // what the start cost is over
+	if err := b.wait(ctx, 5*time.Second); err != nil { // the work of the start is over
 		return err
 	}
 	profiled := b.profile(ctx, "profile?seconds="+strconv.Itoa(b.seconds), "cpu")
@@ -133,8 +132,7 @@ func (b *bench) checks(ctx context.Context) error {
 	return nil
 }
 
-// judge adds what so many checks cost, and holds it to the goals. lives and grown are bytes
-// a monitor.
+// judge adds the cost of done checks, and compares it with the goals. lives and grown are bytes per monitor.
 func (b *bench) judge(done uint64, gaps *harness.Spread, usage harness.Usage, total int64, lives, grown float64) {
 	perCore, cost := float64(done)/usage.Server.Seconds(), float64(usage.Server.Microseconds())/float64(done)
 	b.add(harness.Measurement{
@@ -148,7 +146,7 @@ func (b *bench) judge(done uint64, gaps *harness.Spread, usage harness.Usage, to
 	b.compare(harness.AtMost("G16", "distance of two checks from their interval, p99 ms", gaps.P99, 20))
 }
 
-// storedChecks returns how many checks the store holds.
+// storedChecks returns the number of checks in the store.
 func (b *bench) storedChecks(ctx context.Context) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.store+"/?database=svc", strings.NewReader("SELECT count() FROM checks FORMAT TabSeparated"))
 	if err != nil {
@@ -161,7 +159,7 @@ func (b *bench) storedChecks(ctx context.Context) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(string(answer)), 64)
 }
 
-// live collects the server's garbage and returns the bytes of heap and stacks that are left.
+// live collects the server's garbage and returns the remaining bytes of heap and stacks.
 func (b *bench) live(ctx context.Context) (float64, error) {
 	if err := <-b.profile(ctx, "heap?gc=1", "heap"); err != nil {
 		return 0, err
@@ -170,8 +168,7 @@ func (b *bench) live(ctx context.Context) (float64, error) {
 	return metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"], err
 }
 
-// profile asks the server for a profile, keeps it where the flags name a folder, and says
-// when it is done.
+// profile requests a profile of the server, stores it if the flags name a folder, and signals when it is done.
 func (b *bench) profile(ctx context.Context, path, name string) <-chan error {
 	done := make(chan error, 1)
 	if b.profiles == "" && name == "cpu" {
@@ -202,7 +199,7 @@ func (b *bench) fetch(request *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("status %d: %.300s", response.StatusCode, answer)

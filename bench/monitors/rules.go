@@ -9,16 +9,16 @@ import (
 	"svc/bench/harness"
 )
 
-// rulesOfApp is how many rules an application gets, without those of failures.
+// rulesOfApp is the number of rules of an application, without the rules about failures.
 const rulesOfApp = 250
 
-// rulesAtOnce is how many rules are made at the same time.
+// rulesAtOnce is the number of rules that are created concurrently.
 const rulesAtOnce = 64
 
 // restTime is how long rules are watched at rest.
 const restTime = 10 * time.Second
 
-// ruleApps makes the applications that the rules are spread over.
+// ruleApps creates the applications over which the rules are spread.
 func (b *bench) ruleApps(ctx context.Context) ([]string, error) {
 	apps := []string{b.server.App}
 	for n := 1; n*rulesOfApp < b.rules; n++ {
@@ -32,8 +32,8 @@ func (b *bench) ruleApps(ctx context.Context) ([]string, error) {
 	return apps, nil
 }
 
-// streamed names the i-th rule and says what it looks at: half of them count events, the
-// others observations of metrics, every other one by a percentile.
+// streamed returns the name and the condition of the i-th rule: half of them count events, the others observations of
+// metrics, every other one by a percentile.
 func streamed(i int) (name, kind string, condition map[string]string) {
 	name = fmt.Sprintf("rush-%d", i)
 	switch i % 4 {
@@ -45,8 +45,8 @@ func streamed(i int) (name, kind string, condition map[string]string) {
 	return name, "event_volume", map[string]string{"name": name}
 }
 
-// makeRules makes the rules, those of an application one after another and the applications
-// side by side, and says how far it is.
+// makeRules creates the rules, those of an application one after another and the applications concurrently, and prints
+// the progress.
 func (b *bench) makeRules(ctx context.Context, apps []string) error {
 	meter, err := harness.StartMeter(b.server.PID())
 	if err != nil {
@@ -91,9 +91,9 @@ func (b *bench) makeRules(ctx context.Context, apps []string) error {
 	return nil
 }
 
-// rest measures what rules cost while nothing happens.
+// rest measures the cost of rules while nothing happens.
 func (b *bench) rest(ctx context.Context) error {
-	if err := b.wait(ctx, restTime); err != nil { // what making them cost is over
+	if err := b.wait(ctx, restTime); err != nil { // the work of creating them is over
 		return err
 	}
 	meter, err := harness.StartMeter(b.server.PID())
@@ -114,8 +114,7 @@ func (b *bench) rest(ctx context.Context) error {
 	return nil
 }
 
-// streams measures the time from the acceptance of events and observations to the webhook,
-// with many rules.
+// streams measures the time from the acceptance of events and observations to the webhook, with many rules.
 func (b *bench) streams(ctx context.Context) error {
 	apps, err := b.ruleApps(ctx)
 	if err != nil {

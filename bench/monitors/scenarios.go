@@ -14,7 +14,7 @@ import (
 	"svc/bench/harness"
 )
 
-// atOnce is how many definitions are made at the same time.
+// atOnce is the number of definitions that are created concurrently.
 const atOnce = 32
 
 // call sends a request and decodes the answer.
@@ -33,7 +33,7 @@ func (b *bench) call(ctx context.Context, url, token string, body, into any) err
 	if err != nil {
 		return fmt.Errorf("posting to %s: %w", url, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return fmt.Errorf("reading an answer: %w", err)
@@ -52,7 +52,7 @@ func (b *bench) app(slug, resource string) string {
 	return "http://" + b.server.Address + "/api/v1/apps/" + b.server.Organization + "/" + slug + "/" + resource
 }
 
-// prepare makes a channel.
+// prepare creates a channel.
 func (b *bench) prepare(ctx context.Context) error {
 	var err error
 	if b.session, err = b.server.Login(ctx, "owner@acme.example"); err != nil {
@@ -65,12 +65,12 @@ func (b *bench) prepare(ctx context.Context) error {
 	return err
 }
 
-// each makes n things, some at a time.
+// each creates n objects, some concurrently.
 func each(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
 	return eachOf(ctx, n, atOnce, one)
 }
 
-// eachOf is each with another number at a time.
+// eachOf is each with another limit of concurrent calls.
 func eachOf(ctx context.Context, n, limit int, one func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(limit)
@@ -80,7 +80,7 @@ func eachOf(ctx context.Context, n, limit int, one func(ctx context.Context, i i
 	return group.Wait()
 }
 
-// monitor makes a monitor and returns its id.
+// monitor creates a monitor and returns its id.
 func (b *bench) monitor(ctx context.Context, path string) (string, error) {
 	var made struct{ ID string }
 	err := b.call(ctx, b.app(b.server.App, "monitors"), b.server.Token, map[string]any{
@@ -89,14 +89,14 @@ func (b *bench) monitor(ctx context.Context, path string) (string, error) {
 	return made.ID, err
 }
 
-// rule makes a rule.
+// rule creates a rule.
 func (b *bench) rule(ctx context.Context, app, name, kind string, channels []string, condition map[string]string) error {
 	return b.call(ctx, b.app(app, "alerts"), b.server.Token, map[string]any{
 		"name": name, "kind": kind, "threshold": 1, "comparator": "gte", "condition": condition, "channelIds": append([]string{}, channels...),
 	}, nil)
 }
 
-// failing makes the monitors that are to fail, with a rule for each.
+// failing creates the monitors that will fail, with a rule for each.
 func (b *bench) failing(ctx context.Context) error {
 	return each(ctx, b.rounds, func(ctx context.Context, i int) error {
 		path := fmt.Sprintf("/fails/%d", i)
@@ -108,8 +108,7 @@ func (b *bench) failing(ctx context.Context) error {
 	})
 }
 
-// failures measures the time from the answer that fails a check to the webhook, while the
-// other monitors are checked.
+// failures measures the time from the answer that fails a check to the webhook, while the other monitors are checked.
 func (b *bench) failures(ctx context.Context) error {
 	var latency harness.Latency
 	for i := range b.rounds {

@@ -16,22 +16,22 @@ import (
 	"svc/bench/harness"
 )
 
-// target is the server that is checked, and the hook that takes notices.
+// target is the checked server, and the hook that receives notices.
 type target struct {
 	address string
 	server  *http.Server
 	body    []byte
 
 	mu sync.Mutex
-	// last is when each path was asked last, gaps how far the time between two checks of a
-	// path is from a second, checks how many there were.
+	// last is when each path was last checked. gaps is the deviation of the time between two checks of a path from a
+	// second, checks their number.
 	last   map[string]time.Time
 	gaps   harness.Latency
 	checks uint64
-	// bad are the paths that fail, failed when one did so first.
+	// bad are the paths that fail, failed is when each one first failed.
 	bad    map[string]bool
 	failed map[string]time.Time
-	// told is when the hook got the notice of a rule.
+	// told is when the hook received the notice of a rule.
 	told map[string]time.Time
 }
 
@@ -77,7 +77,7 @@ func (t *target) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(t.body) // a client that has gone needs no answer
 }
 
-// bodyBytes is how long the target's answers are.
+// bodyBytes is the length of the target's answers.
 const bodyBytes = 240
 
 // hear is the webhook.
@@ -105,7 +105,7 @@ func (t *target) fail(path string) {
 	t.bad[path] = true
 }
 
-// heard waits for the notice of a rule and returns when it came.
+// heard waits for the notice of a rule and returns the time of its arrival.
 func (t *target) heard(ctx context.Context, rule string) (at time.Time, err error) {
 	err = harness.Poll(ctx, "the notice of "+rule, time.Minute, time.Millisecond, func(context.Context) (bool, string) {
 		t.mu.Lock()
@@ -116,22 +116,21 @@ func (t *target) heard(ctx context.Context, rule string) (at time.Time, err erro
 	return at, err
 }
 
-// forget sets all counts back to zero.
+// forget resets all counts to zero.
 func (t *target) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last, t.gaps, t.checks = map[string]time.Time{}, harness.Latency{}, 0
 }
 
-// seen returns how many checks there were since forget, and how far they were from their
-// interval.
+// seen returns the number of checks since forget, and their deviation from the interval.
 func (t *target) seen() (checks uint64, gaps harness.Spread) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.checks, t.gaps.Spread()
 }
 
-// asked returns how many of the paths of many monitors were asked since forget.
+// asked returns the number of the many monitors' paths that were checked since forget.
 func (t *target) asked() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

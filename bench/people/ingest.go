@@ -13,11 +13,11 @@ import (
 const (
 	connections = 8
 	batchSize   = 500
-	// drainTime bounds a load, and again the wait for its backlog.
+	// drainTime limits a load and, separately, the wait for its backlog.
 	drainTime = 10 * time.Minute
 )
 
-// takeIn measures what an event costs when three of ten items tell of people, beside events alone.
+// takeIn measures the cost of an event when three of ten items are identifies, compared with events alone.
 func (b *bench) takeIn(ctx context.Context) error {
 	loads := []struct {
 		name   string

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// metricKept counts the people whom the server keeps for quick lists.
+	// metricKept counts the people that the server caches for fast lists.
 	metricKept = "svc_people_kept"
-	// keptTime bounds how long the server takes to keep all people.
+	// keptTime limits the time until the server has cached all people.
 	keptTime = 10 * time.Minute
-	// comeEvery and comeAtOnce are how many visitors come while reads are measured: 100 a second.
+	// comeEvery and comeAtOnce are the pace and the number of visitors that arrive while reads are measured: 100 per
+	// second.
 	comeEvery, comeAtOnce = 100 * time.Millisecond, 10
 )
 
-// ask measures reads: a list before the server keeps the people, all of them when it does, and while others come.
+// ask measures reads: one list before the people are cached, all reads afterwards, and all while other people arrive.
 func (b *bench) ask(ctx context.Context, asked []read) error {
 	if err := b.kept(ctx, asked[:1]); err != nil {
 		return err
@@ -33,7 +34,7 @@ func (b *bench) ask(ctx context.Context, asked []read) error {
 	return b.whileOthersCome(ctx, asked)
 }
 
-// kept measures reads once before the server keeps the people, and waits until it does.
+// kept measures reads once before the server has cached the people, and waits until it has.
 func (b *bench) kept(ctx context.Context, all []read) error {
 	warm := b.warm
 	b.warm = 1
@@ -66,7 +67,7 @@ func (b *bench) kept(ctx context.Context, all []read) error {
 	return nil
 }
 
-// whileOthersCome measures reads while new people come all the time.
+// whileOthersCome measures reads while new people arrive all the time.
 func (b *bench) whileOthersCome(ctx context.Context, all []read) error {
 	coming, end := context.WithCancel(ctx)
 	var group errgroup.Group
@@ -76,7 +77,7 @@ func (b *bench) whileOthersCome(ctx context.Context, all []read) error {
 	return errors.Join(err, group.Wait())
 }
 
-// come has visitors come, each for the first time, until ctx ends.
+// come sends events of new visitors until ctx ends.
 func (b *bench) come(ctx context.Context) error {
 	conn := harness.NewConn(b.server.Address, "/api/v1/batch", b.server.Keys["production"].Secret, harness.UserAgents()[0])
 	defer conn.Close()

@@ -1,6 +1,6 @@
-// Command people measures people: what it costs to take in what they tell of themselves, and how long the lists, searches,
-// dossiers, timelines and segments of an environment with many people take, funnels and retention with and without links between
-// ids, and the memory of a server at rest.
+// Command people measures people. It measures the cost of accepting identifies. It measures the lists, searches,
+// dossiers, timelines and segments of an environment with many people, and funnels and retention with and without links
+// between ids. It also measures the memory of a server at rest.
 package main
 
 import (
@@ -41,7 +41,7 @@ type options struct {
 const (
 	onlyReads  = "reads"
 	onlyIngest = "ingest"
-	onlyRest   = "rest" // asked for by name alone
+	onlyRest   = "rest" // only if named explicitly
 )
 
 func main() { harness.Main("people", start) }
@@ -71,7 +71,7 @@ type bench struct {
 	environment string
 }
 
-// measure runs the parts, each with a server of its own.
+// measure runs the parts, each with a separate server.
 func measure(ctx context.Context, o *options, dir string) error {
 	for _, part := range []struct {
 		name, bottleneck string
@@ -91,7 +91,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return nil
 }
 
-// serve starts a server, measures and keeps the result.
+// serve starts a server, measures and stores the result.
 func (o *options) serve(ctx context.Context, dir, name, bottleneck string, run func(*bench, context.Context) error) (err error) {
 	b := &bench{options: o, client: &http.Client{Timeout: time.Hour}}
 	b.result = harness.NewResult(ctx, "people."+name, o.Binary, o.Pin)
@@ -142,7 +142,7 @@ func (b *bench) fetch(request *http.Request) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking %s: %w", request.URL.Path, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return "", fmt.Errorf("reading an answer: %w", err)
@@ -153,7 +153,7 @@ func (b *bench) fetch(request *http.Request) (string, error) {
 	return string(answer), nil
 }
 
-// knowEnvironment finds the number of production, which an event of it carries.
+// knowEnvironment finds the number of production in a stored event.
 func (b *bench) knowEnvironment(ctx context.Context) error {
 	if err := b.server.Barrier(ctx, 1, time.Minute); err != nil {
 		return err
@@ -164,13 +164,13 @@ func (b *bench) knowEnvironment(ctx context.Context) error {
 }
 
 const (
-	// spread is over which time the events lie.
+	// spread is the time span of the events.
 	spread = 28 * 24 * time.Hour
-	// chunk is how many rows a statement of a seed makes.
+	// chunk is the number of rows per statement of a seed.
 	chunk = 500_000
 )
 
-// seed puts rows into the table of events, as a block would; the views do the rest.
+// seed inserts rows into the table of events, like a block; the views do the rest.
 func (b *bench) seed(ctx context.Context, name, text string, rows int) error {
 	meter, err := harness.StartMeter(b.server.PID())
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"svc/bench/harness"
 )
 
-// read is a question and how long its answer may take.
+// read is a read and the permitted duration of its answer.
 type read struct {
 	name  string
 	path  string
 	query url.Values
 	// boundMs is the goal of the 95th percentile.
 	boundMs float64
-	// vary sets what differs from one run to the next.
+	// vary sets the parts that differ between runs.
 	vary func(run int, query url.Values) (path string)
 }
 
@@ -119,7 +119,7 @@ func (b *bench) rest(ctx context.Context, name string, idle time.Duration) (floa
 	return memory.Held / (1 << 20), err
 }
 
-// make creates something of the application and returns its id.
+// make creates an object of the application and returns its id.
 func (b *bench) make(ctx context.Context, path string, body any) (string, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *bench) make(ctx context.Context, path string, body any) (string, error)
 	return made.ID, nil
 }
 
-// makeCounts returns the reads that count persons by what they did.
+// makeCounts returns the reads that count persons by their actions.
 func (b *bench) makeCounts(ctx context.Context) ([]read, error) {
 	funnel, err := b.make(ctx, "/funnels", map[string]any{"name": "Pricing", "windowHours": 720, "steps": []map[string]any{{"kind": "path", "match": "/pricing"}, {"kind": "event", "match": "purchase"}}})
 	month := url.Values{"env": {"production"}, "range": {"30d"}}
@@ -210,7 +210,7 @@ func (b *bench) questions(ctx context.Context) ([]read, error) {
 	}, nil
 }
 
-// somePersons returns the ids of people who were there from the beginning.
+// somePersons returns the ids of people that exist from the beginning.
 func (b *bench) somePersons(ctx context.Context) ([]string, error) {
 	var page struct{ Data []struct{ ID string } }
 	err := b.server.Read(ctx, "/people", url.Values{"env": {"production"}, "q": {"company 7"}, "limit": {"50"}}, &page)
@@ -224,7 +224,7 @@ func (b *bench) somePersons(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// secondPage has a read ask for the page after the first one.
+// secondPage makes a read request the page after the first one.
 func (b *bench) secondPage(ctx context.Context) func(int, url.Values) string {
 	cursor := ""
 	return func(_ int, query url.Values) string {
@@ -240,7 +240,7 @@ func (b *bench) secondPage(ctx context.Context) func(int, url.Values) string {
 	}
 }
 
-// times asks each question a few times.
+// times runs each read a few times.
 func (b *bench) times(ctx context.Context, all []read, suffix string) error {
 	for _, one := range all {
 		var latency harness.Latency
@@ -262,7 +262,7 @@ func (b *bench) times(ctx context.Context, all []read, suffix string) error {
 				return err
 			}
 			rows += len(page.Data)
-			if run > 0 { // the first one finds nothing in any cache
+			if run > 0 { // the first run has cold caches
 				latency.Record(time.Since(began))
 			}
 		}

@@ -1,5 +1,6 @@
--- Events of people, in the order of their time, two to a visit, while new people arrive all the time: of the first visit under an
--- anonymous id for every fifth person, and for all who never say who they are. They were received when they happened, so few sessions are open.
+-- Events of people, in the order of their time, two per visit, while new people arrive all the time. Every fifth person
+-- has an anonymous id on the first visit; people that never identify always have one. They were received when they
+-- happened, so few sessions are open.
 INSERT INTO events (environment, ts, received_at, id, name, url, path, title, distinct_id, anonymous_id, session_id, session_started, source, medium, country, city, device, browser, os, value, currency, properties, block, expires)
 WITH
     intDiv(number, 2) AS visit,

@@ -1,5 +1,5 @@
--- What three of five people tell of themselves: one of the three links the anonymous id of the first visit, and of these one in a
--- thousand devices has a second owner.
+-- The identifies of three of five people: one of the three links the anonymous id of the first visit. One in a thousand
+-- of these devices has a second owner.
 INSERT INTO events (environment, ts, received_at, id, name, distinct_id, anonymous_id, session_id, session_started, properties, block, expires)
 WITH
     number AS person,

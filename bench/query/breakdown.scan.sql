@@ -1,4 +1,4 @@
--- As breakdown.raw, of the events that pass a filter.
+-- Like breakdown.raw, over the events that pass a filter.
 SELECT value, sum(v) AS visitors, sum(p) AS pageviews, sum(s) AS sessions, sum(b) AS bounced
 FROM
 (

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// maxOfBefore is how much more than the build before a figure may be: what lies below it
-	// is noise of the machine.
+	// maxOfBefore limits a figure, as a multiple of the previous build's: smaller differences are noise of the machine.
 	maxOfBefore = 1.05
 	// loadRounds alternate the builds and the bare handler for each kind of load.
 	loadRounds = 15
@@ -22,9 +21,9 @@ const (
 	singleConnections = 64
 )
 
-// builds compares two builds of the server on the same processor: both run, both hold the
-// same events, and each load and each read meets first the one and then the other, so that a
-// slow minute of the machine meets both. They run as they are shipped: what is accepted was forced to disk.
+// builds compares two builds of the server on the same processor: both run, and both hold the same events. Each load
+// and each read alternates between them, so that a slow minute of the machine affects both. They run with default
+// settings: accepted events are synced to disk.
 func (b *bench) builds(ctx context.Context, dir string) error {
 	var servers [2]*harness.Server
 	for n, binary := range []string{b.before, b.Binary} {
@@ -58,11 +57,11 @@ func (b *bench) builds(ctx context.Context, dir string) error {
 // side names one of the two builds in rows and folders.
 func side(n int) string { return [2]string{"before", "after"}[n] }
 
-// turn returns the order of the servers in a round: each begins every other time.
+// turn returns the order of the servers in a round: each is first every other time.
 func turn(round int) [2]int { return [2]int{round % 2, 1 - round%2} }
 
-// loadsInTurns compares the processor time of an event until it is stored, with that of the other build
-// and of a bare handler.
+// loadsInTurns compares the processor time of an event until it is stored with that of the other build and of a bare
+// handler.
 func (b *bench) loadsInTurns(ctx context.Context, dir string, servers [2]*harness.Server) error {
 	for _, kind := range []struct {
 		role string
@@ -133,13 +132,13 @@ func (b *bench) readsInTurns(ctx context.Context, servers [2]*harness.Server) er
 	return nil
 }
 
-// hold compares the figures of the two builds and holds the median of their ratios to its bound.
+// hold compares the figures of the two builds, and compares the median of their ratios with its bound.
 func (b *bench) hold(name string, figures [2][]float64) {
 	median := b.compare(name, "of the build before", figures[1], figures[0])
 	b.result.Ratios = append(b.result.Ratios, harness.AtMost("builds", name+", of the build before", median, maxOfBefore))
 }
 
-// compare returns the median of the ratios of pairs, and notes within which values the true median lies.
+// compare returns the median of the ratios of pairs, and records the interval of the true median.
 func (b *bench) compare(name, of string, figures, floor []float64) (median float64) {
 	pairs := harness.Compare(figures, floor)
 	note := pairs.Line(name, of)

@@ -1,4 +1,4 @@
--- How many persons of a window got how far in the benchmark's funnel of five steps.
+-- The number of persons of a window at each depth of the benchmark's funnel of five steps.
 SELECT 0 AS row, countIf(depth >= 1) AS one, countIf(depth >= 2) AS two, countIf(depth >= 3) AS three, countIf(depth >= 4) AS four, countIf(depth >= 5) AS five
 FROM
 (

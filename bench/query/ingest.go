@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// ingestRate is the number of events a second that are sent beside the reads.
+	// ingestRate is the number of events per second that are sent during the reads.
 	ingestRate = 5000
-	// ingestBatch is how many of them a request carries.
+	// ingestBatch is the number of events in a request.
 	ingestBatch = 100
-	// ingestFactor is how much slower the reads may be meanwhile.
+	// ingestFactor limits the slowdown of the reads meanwhile.
 	ingestFactor = 2
 	// ingestHead is how long the load runs before the first read.
 	ingestHead = 2 * time.Second
-	// ingestTime bounds the rounds of reads; there are ingestRounds of them at least.
+	// ingestTime limits the rounds of reads; there are at least ingestRounds.
 	ingestTime   = 90 * time.Second
 	ingestRounds = 5
 )
 
-// underIngest measures the reads while events arrive, in rounds, so that all of them see
-// the same load.
+// underIngest measures the reads while events arrive, in rounds, so that all of them have the same load.
 func (b *bench) underIngest(ctx context.Context) error {
 	loadCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,10 +66,10 @@ func (b *bench) underIngest(ctx context.Context) error {
 	return b.server.AwaitDrained(ctx, loadTime)
 }
 
-// beside marks the names of reads that were measured under ingest.
+// The suffix of the names of reads that were measured under ingest.
 const beside = ", under ingest"
 
-// repeat reads once, or for a read of less than a millisecond several times.
+// repeat reads once, or several times if a read takes less than a millisecond.
 func (b *bench) repeat(ctx context.Context, read *read, took *harness.Latency) error {
 	for range max(read.times, 1) {
 		began := time.Now()

@@ -1,8 +1,7 @@
-// Command query loads events of the last month and measures the reads of the
-// dashboards: cold, which is the first one after a restart, and warm; then in turns with
-// the queries of its folder, which are written by hand for the same numbers. Inserts are
-// measured in turns with bare columns. With -before it compares two builds of the server
-// instead, in turns.
+// Command query loads events of the last month and measures the reads of the dashboards: cold, which is the first one
+// after a restart, and warm; then in turns with the queries of its folder, which are written by hand for the same
+// numbers. Inserts are measured in turns with bare columns. With -before it compares two builds of the server instead,
+// in turns.
 package main
 
 import (
@@ -77,7 +76,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	return o.part(ctx, "turns", "", "the engine's scans; both sides in one process", func(b *bench) error { return b.turns(ctx) })
 }
 
-// part runs a part and keeps its result.
+// part runs a part and stores its result.
 func (o *options) part(ctx context.Context, scenario, program, bottleneck string, run func(b *bench) error) error {
 	b := &bench{options: o, result: harness.NewResult(ctx, scenario, program, o.Pin)}
 	b.result.Bottleneck = bottleneck
@@ -109,12 +108,11 @@ func (b *bench) serve(ctx context.Context, dir string) error {
 
 const (
 	connections = 8
-	// loadTime bounds the sending and, again, the wait for the backlog.
+	// loadTime limits the sending and, separately, the wait for the backlog.
 	loadTime = 20 * time.Minute
 )
 
-// load sends the events in the order of their time and waits until all are
-// counted.
+// load sends the events in the order of their time and waits until all are counted.
 func (b *bench) load(ctx context.Context) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
@@ -146,7 +144,7 @@ type read struct {
 	name  string
 	path  string
 	query url.Values
-	// times is how often a run asks, once where it is zero.
+	// times is the number of reads per run; zero is one.
 	times int
 	// goal is the bound of the read; a read without one is only listed.
 	goal goal
@@ -158,12 +156,10 @@ type goal struct {
 	bound    float64
 }
 
-// liveP99 is in milliseconds, liveTimes how often a run asks, so that the quantile means
-// something.
+// liveP99 is in milliseconds. liveTimes is the number of reads per run, so that the quantile is meaningful.
 const liveP99, liveTimes = 5, 10
 
-// readsOf lists the reads: from aggregates where nothing is filtered, from rows
-// where something is.
+// readsOf lists the reads: unfiltered ones use aggregates, filtered ones use rows.
 func readsOf() []read {
 	unfiltered, filtered, noGoal := goal{"p95", unfilteredP95}, goal{"p95", filteredP95}, goal{}
 	const overview, timeseries, breakdown, names, feed = "/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/events/names", "/events"
@@ -205,8 +201,7 @@ func readsOf() []read {
 	}
 }
 
-// countAhead restarts the server and measures how it counts the days that are over before
-// anybody asks.
+// countAhead restarts the server and measures how it counts the past days before the first read.
 func (b *bench) countAhead(ctx context.Context) error {
 	if err := b.server.Stop(); err != nil {
 		return err
@@ -235,8 +230,8 @@ func (b *bench) countAhead(ctx context.Context) error {
 	return nil
 }
 
-// reads measures every read: once as the first of its kind, which finds past days counted ahead,
-// once after a restart, then warm.
+// reads measures every read: once as the first of its kind, which finds past days already counted, once after a
+// restart, then warm.
 func (b *bench) reads(ctx context.Context) error {
 	if err := b.countAhead(ctx); err != nil {
 		return err
@@ -286,8 +281,7 @@ func (b *bench) reads(ctx context.Context) error {
 	return nil
 }
 
-// ratios compares the reads with their goals, and those under ingest with what is allowed
-// meanwhile.
+// ratios compares the reads with their goals, and the reads under ingest with the limits for that.
 func (b *bench) ratios() {
 	for _, read := range readsOf() {
 		if read.goal == (goal{}) {

@@ -1,4 +1,4 @@
--- The headline of a window and of the one before without a filter, from the raw table.
+-- The headline of a window and of the previous one without a filter, from the raw table.
 SELECT now, sumIf(v, a_day) AS visitors, sumIf(v, NOT a_day) AS unique_visitors, sumIf(s, a_day) AS sessions,
     sumIf(p, a_day) AS pageviews, sum(b) AS bounced, sum(l) AS lasted
 FROM

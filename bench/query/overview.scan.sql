@@ -1,5 +1,5 @@
--- The headline of a window and of the one before, by hand: one pass over what passes the
--- filter for the counts, one for the set of its sessions, one over those sessions.
+-- The headline of a window and of the previous one, hand-written: one pass over the filtered rows for the counts, one
+-- for the set of their sessions, one over these sessions.
 SELECT now, sumIf(v, a_day) AS visitors, sumIf(v, NOT a_day) AS unique_visitors, sumIf(s, a_day) AS sessions,
     sumIf(p, a_day) AS pageviews, sum(b) AS bounced, sum(l) AS lasted
 FROM

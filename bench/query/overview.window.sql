@@ -1,4 +1,4 @@
--- As overview.scan, a window at a time, so that a session needs no window in its set.
+-- Like overview.scan, one window at a time, so that a session needs no window in its set.
 SELECT now, sumIf(v, a_day) AS visitors, sumIf(v, NOT a_day) AS unique_visitors, sumIf(s, a_day) AS sessions,
     sumIf(p, a_day) AS pageviews, sum(b) AS bounced, sum(l) AS lasted
 FROM

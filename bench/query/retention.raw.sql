@@ -1,4 +1,4 @@
--- The cohorts of a window and who of them came back, from the raw table.
+-- The cohorts of a window and their returning visitors, from the raw table.
 SELECT cohort, count() AS visitors
 FROM
 (

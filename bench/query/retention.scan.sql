@@ -1,5 +1,4 @@
--- As retention.raw, where only events that pass a filter count: in its first period a
--- visitor must have caused one.
+-- Like retention.raw, with only the events that pass a filter: a visitor must have caused one in its first period.
 SELECT cohort, count() AS visitors
 FROM
 (

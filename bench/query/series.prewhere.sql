@@ -1,4 +1,4 @@
--- As series.scan, reading the filter's column before all others.
+-- Like series.scan, but reads the filter's column before all others.
 SELECT toDate(ts) AS day, uniqExact(visitor) AS visitors
 FROM events
 PREWHERE {column:Identifier} = {value:String}

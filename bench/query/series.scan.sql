@@ -1,4 +1,4 @@
--- The visitors of a window by day, of the events that pass a filter, by hand.
+-- The visitors of a window by day, over the events that pass a filter, hand-written.
 SELECT toDate(ts) AS day, uniqExact(visitor) AS visitors
 FROM events
 WHERE environment = {environment:UInt64} AND NOT is_bot

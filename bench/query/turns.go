@@ -10,28 +10,26 @@ import (
 	"svc/bench/harness"
 )
 
-// Bounds of the goals that turns are held to.
+// Limits of the goals of turns.
 const (
-	// maxByHand is how much longer a filtered read may take than the best query that is
-	// written by hand.
+	// maxByHand limits the duration of a filtered read, as a multiple of the best hand-written query's.
 	maxByHand = 1.2
 	// maxOfRaw is the part of a scan of the raw table that an unfiltered read may take.
 	maxOfRaw = 0.1
 	// unfilteredP95 and filteredP95 are in milliseconds.
 	unfilteredP95, filteredP95 = 50, 1500
-	// maxClientSide is how much more of the processor our block may cost than bare columns.
+	// maxClientSide limits the processor time of our block, as a multiple of bare columns'.
 	maxClientSide = 1.5
 	// minRowsPerSecond is the rate of inserts of small blocks.
 	minRowsPerSecond = 20_000
-	// partsPerBlock keeps a table at two parts a second: a block every half second.
+	// partsPerBlock limits a table to two parts per second: a block every half second.
 	partsPerBlock = 1
-	// maxStoredBytes is per reference event, aggregates included.
+	// maxStoredBytes is per reference event, including aggregates.
 	maxStoredBytes = 68
 )
 
-// turns measures reads in turns with hand-written queries, and inserts in turns with bare
-// columns. The benchmarks run inside the packages, because the embedded engine cannot be
-// reached from outside its process.
+// turns measures reads in turns with hand-written queries, and inserts in turns with bare columns. The benchmarks run
+// inside the packages, because the embedded engine cannot be reached from outside its process.
 func (b *bench) turns(ctx context.Context) error {
 	b.noteLoad("beginning")
 	defer b.noteLoad("end")
@@ -57,7 +55,7 @@ func (b *bench) turns(ctx context.Context) error {
 	return nil
 }
 
-// noteLoad notes how busy the machine is, so that a reader knows which times to trust.
+// noteLoad records the load of the machine, so that a reader knows which times to trust.
 func (b *bench) noteLoad(when string) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -70,7 +68,7 @@ func (b *bench) noteLoad(when string) {
 // insertRuns is the number of runs of each insert benchmark.
 const insertRuns = 10
 
-// addTurns adds the two sides of a read and the goals that it is held to.
+// addTurns adds the two sides of a read and its goals.
 func (b *bench) addTurns(one *harness.GoBenchmark) {
 	name := strings.TrimPrefix(one.Name, "Reads/")
 	for _, side := range []struct{ prefix, kind, what string }{

@@ -1,6 +1,5 @@
-// Command recount asks a server thousands of random questions and computes every
-// answer again, from the rows that the server was sent, with code that shares
-// nothing with it.
+// Command recount sends thousands of random queries to a server and recomputes every answer from the rows that the
+// server was sent, with code that shares nothing with it.
 package main
 
 import (
@@ -20,10 +19,10 @@ import (
 	"svc/bench/recount/traffic"
 )
 
-// drainTime bounds the wait until everything is stored.
+// drainTime limits the wait until everything is stored.
 const drainTime = 5 * time.Minute
 
-// shownFailures bounds what is printed in full.
+// shownFailures limits the failures that are printed in full.
 const shownFailures = 25
 
 // options are the flags.
@@ -72,7 +71,7 @@ func start(ctx context.Context) error {
 	return verdict(report, o.Seed)
 }
 
-// run starts a server in dir, asks, and ends it.
+// run starts a server in dir, asks, and stops it.
 func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 	places := filepath.Join(dir, "cities.mmdb")
 	if err := os.WriteFile(places, traffic.CityDatabase(), 0o600); err != nil {
@@ -111,7 +110,7 @@ func runPair(ctx context.Context, o *options, common harness.Settings) (*suite.R
 	return report, errors.Join(err, nodes.stop())
 }
 
-// ask sends items to a server and asks it.
+// ask sends items to a server and runs the questions.
 func ask(ctx context.Context, o *options, server *harness.Server, drained func(context.Context) error) (*suite.Report, error) {
 	settings := o.Settings
 	settings.Now, settings.Drained = time.Now(), drained
@@ -119,7 +118,7 @@ func ask(ctx context.Context, o *options, server *harness.Server, drained func(c
 	return suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)
 }
 
-// restart ends the server, in order or as a crash does in turns, and starts it again.
+// restart ends the server, alternately in order and like a crash, and starts it again.
 func restart(ctx context.Context, server *harness.Server, round int) error {
 	if round%2 == 0 {
 		server.Kill()
@@ -139,7 +138,7 @@ func summary(report *suite.Report) string {
 	return fmt.Sprintf("%d events, %d combinations (%s), %d differ", report.Events, asked, strings.Join(words, ", "), len(report.Failures))
 }
 
-// verdict is the error of a run that found something.
+// verdict is the error of a run with findings.
 func verdict(report *suite.Report, seed uint64) error {
 	var problems []error
 	if len(report.Missing) > 0 {

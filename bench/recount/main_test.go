@@ -11,8 +11,8 @@ import (
 	"svc/bench/recount/suite"
 )
 
-// TestTheServerCountsRight is the short form of the program: it builds the server,
-// fills it, and asks some hundred random questions.
+// TestTheServerCountsRight is the short form of the program: it builds the server, fills it, and asks some hundred
+// random questions.
 func TestTheServerCountsRight(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -29,7 +29,7 @@ func TestTheServerCountsRight(t *testing.T) {
 	}
 	for _, moves := range []bool{false, true} {
 		if testing.Short() && !moves {
-			continue // without restarts, one node counts as two do
+			continue // without restarts, one node counts like two
 		}
 		t.Run(fmt.Sprint("moves=", moves), func(t *testing.T) {
 			o := options{binary: binary, moves: moves, Settings: suite.Settings{

@@ -8,15 +8,16 @@ import (
 	"svc/bench/harness"
 )
 
-// pair is a server that lends log and store, and a second node, which takes half of the partitions over and loses them again.
+// pair is a server that provides log and store, and a second node, which takes over half of the partitions and loses
+// them again.
 type pair struct {
 	first, second *harness.Server
-	up            bool // of the second
+	up            bool // whether the second node is up
 	turns         int
 	barriers      int
 }
 
-// newPair returns two nodes with common settings, of which neither runs.
+// newPair returns two nodes with common settings; neither runs yet.
 func newPair(ctx context.Context, settings harness.Settings) (*pair, error) {
 	var addresses [4]string
 	for i := range addresses {
@@ -43,7 +44,7 @@ func newPair(ctx context.Context, settings harness.Settings) (*pair, error) {
 	return &pair{first: first, second: second}, err
 }
 
-// open starts the first node, which makes the organization, and then the second, which gets its keys.
+// open starts the first node, which creates the organization, and then the second, which receives its keys.
 func (p *pair) open(ctx context.Context) error {
 	if _, err := p.first.Open(ctx); err != nil {
 		return err
@@ -56,8 +57,9 @@ func (p *pair) open(ctx context.Context) error {
 	return err
 }
 
-// drained moves partitions while what was sent is being stored, and waits until all of it is: the second node is killed, comes, is stopped in order, and
-// comes again, in turns. A node that has come has taken partitions over before this ends.
+// drained moves partitions while the sent items are being stored, and waits until all of them are. The second node is
+// killed, starts, is stopped in order, and starts again, in turns. A node that has started has taken over partitions
+// before this ends.
 func (p *pair) drained(ctx context.Context) error {
 	p.turns++
 	if err := p.move(ctx); err != nil {
@@ -77,7 +79,7 @@ func (p *pair) drained(ctx context.Context) error {
 	}
 }
 
-// move has the second node come or go.
+// move starts or ends the second node.
 func (p *pair) move(ctx context.Context) (err error) {
 	switch {
 	case !p.up:
@@ -101,7 +103,7 @@ func (p *pair) stop() error {
 	return p.first.Stop()
 }
 
-// kill ends what still runs.
+// kill kills the nodes that still run.
 func (p *pair) kill() {
 	p.second.Kill()
 	p.first.Kill()

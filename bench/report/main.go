@@ -1,5 +1,4 @@
-// Command report writes the table of the newest results into the README of
-// bench, between its two marks.
+// Command report writes the table of the newest results into the README of bench, between its two marks.
 package main
 
 import (
@@ -57,8 +56,8 @@ func replace(page, text string) (string, error) {
 	return before + beginMark + "\n\n" + text + endMark + after, nil
 }
 
-// newest keeps the last result of each scenario, pinned and unpinned apart, in
-// the order of their dates.
+// newest returns the last result of each scenario, with pinned and unpinned results separated, in the order of their
+// dates.
 func newest(results []harness.Result) []harness.Result {
 	type key struct {
 		scenario string
@@ -134,7 +133,7 @@ func row(out *strings.Builder, m *harness.Measurement) {
 		number(m.EventsPerSecond), number(m.CPUPerEvent), p50, p99, longest, foreign, strings.Join(more, ", "))
 }
 
-// number renders a figure with three digits; nothing for what was not measured.
+// number renders a figure with three digits; nothing for an unmeasured one.
 func number(x float64) string {
 	switch {
 	case x == 0:

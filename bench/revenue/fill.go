@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// senders is how many connections fill the server, batch how many items a request has.
+	// senders is the number of connections that fill the server, batch the number of items in a request.
 	senders, batch = 4, 480
-	// itemsEach is how many items a subscription has.
+	// itemsEach is the number of items of a subscription.
 	itemsEach = 8
-	// storeTime bounds the wait until everything is stored.
+	// storeTime limits the wait until everything is stored.
 	storeTime = 10 * time.Minute
 )
 
@@ -102,7 +102,7 @@ func (b *bench) fill(ctx context.Context) error {
 	return nil
 }
 
-// feed makes the items and returns how many there are.
+// feed makes the items and returns their number.
 func (b *bench) feed(ctx context.Context, work chan<- []item, failed chan error, now time.Time) (sent int, err error) {
 	var chunk []item
 	for n := range b.subscriptions {
@@ -114,7 +114,7 @@ func (b *bench) feed(ctx context.Context, work chan<- []item, failed chan error,
 		select {
 		case work <- chunk:
 		case err := <-failed:
-			failed <- nil // each sender tells once
+			failed <- nil // each sender reports once
 			return sent, err
 		case <-ctx.Done():
 			return sent, context.Cause(ctx)
@@ -124,7 +124,7 @@ func (b *bench) feed(ctx context.Context, work chan<- []item, failed chan error,
 	return sent, nil
 }
 
-// sender sends batches on a connection of its own.
+// sender sends batches on a separate connection.
 func (b *bench) sender(work <-chan []item) error {
 	conn := b.conn()
 	defer conn.Close()
@@ -140,7 +140,7 @@ func (b *bench) conn() *harness.Conn {
 	return harness.NewConn(b.server.Address, "/api/v1/revenue", b.server.Keys["production"].Secret, harness.UserAgents()[0])
 }
 
-// send sends items until they are taken.
+// send sends items until they are accepted.
 func send(conn *harness.Conn, items []item) error {
 	body, err := json.Marshal(items)
 	if err != nil {
@@ -156,7 +156,7 @@ func send(conn *harness.Conn, items []item) error {
 		case reply.Status != http.StatusServiceUnavailable && reply.Status != http.StatusTooManyRequests:
 			return fmt.Errorf("sending billing items: %d %.300s", reply.Status, reply.Body)
 		}
-		time.Sleep(20 * time.Millisecond) // the server has asked for patience
+		time.Sleep(20 * time.Millisecond) // the server asked to retry later
 	}
 }
 
@@ -172,13 +172,13 @@ func (b *bench) stored(ctx context.Context) error {
 	})
 }
 
-// ask asks the store.
+// ask queries the store.
 func (b *bench) ask(ctx context.Context, query string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+b.store+"/?database=svc&param_environment="+b.environment, strings.NewReader(query))
 	if err != nil {
 		return "", err
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return "", fmt.Errorf("asking the store: %w", err)
 	}

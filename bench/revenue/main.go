@@ -1,5 +1,5 @@
-// Command revenue measures the revenue overview of an application with many subscriptions: reads through the API while nothing changes and after
-// each change, and the first one after a start.
+// Command revenue measures the revenue overview of an application with many subscriptions: reads through the API while
+// nothing changes and after each change, and the first one after a start.
 package main
 
 import (
@@ -46,9 +46,9 @@ type bench struct {
 	server *harness.Server
 	store  string
 	result *harness.Result
-	// window is the range of twelve months, of whole days; environment is the number of the one that is filled.
+	// window is the range of twelve months, of whole days; environment is the number of the filled environment.
 	window, environment string
-	// items is how many are stored, payments what was paid in the last twelve months.
+	// items is the number of stored items, payments the amount paid in the last twelve months.
 	items    int
 	payments int64
 }
@@ -104,7 +104,7 @@ const (
 	spansRow  = "the state of the blocks, asked at the store"
 )
 
-// judge names the bottleneck: whatever takes the larger part of a read.
+// judge names the bottleneck: the larger part of a read.
 func (b *bench) judge() {
 	p95 := func(row *harness.Measurement) float64 { return row.Latency.P95 }
 	p50 := func(row *harness.Measurement) float64 { return row.Latency.P50 }

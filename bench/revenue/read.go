@@ -10,7 +10,7 @@ import (
 	"svc/bench/harness"
 )
 
-// overview is what is read of an answer.
+// overview holds the relevant part of an answer.
 type overview struct {
 	Totals struct {
 		ActiveSubscriptions int   `json:"activeSubscriptions"`
@@ -18,7 +18,7 @@ type overview struct {
 	} `json:"totals"`
 }
 
-// read asks for the overview of twelve months, and holds it to what was sent.
+// read reads the overview of twelve months, and compares it with the sent items.
 func (b *bench) read(ctx context.Context) (answer overview, took time.Duration, err error) {
 	began := time.Now()
 	err = b.server.Read(ctx, "/revenue/overview", url.Values{"range": {b.window}}, &answer)
@@ -78,7 +78,7 @@ func (b *bench) first(ctx context.Context) error {
 	return nil
 }
 
-// steady reads while nothing changes, in turns with the question that each read begins with.
+// steady reads while nothing changes, in turns with the query with which each read begins.
 func (b *bench) steady(ctx context.Context) error {
 	var whole, spans harness.Latency
 	var cpu time.Duration
@@ -125,7 +125,8 @@ func (b *bench) addLatency(name, kind string, latency *harness.Latency, cpu time
 	b.add(row)
 }
 
-// change sends one item after the other, a payment or a change of a subscription in turns, and reads when it is stored.
+// change sends one item after the other, alternately a payment and a change of a subscription, and reads when it is
+// stored.
 func (b *bench) change(ctx context.Context) error {
 	conn := b.conn()
 	defer conn.Close()

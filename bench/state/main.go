@@ -1,5 +1,5 @@
-// Command state measures what actors own: how many small changes by the API a server makes, each forced to
-// disk, what one costs, and how soon a server that was killed makes changes again, with few and with many
+// Command state measures the state of actors: the number of small changes by the API that a server makes, each synced
+// to disk, and the cost of one. It also measures how soon a killed server makes changes again, with few and with many
 // entities in its partitions.
 package main
 
@@ -30,7 +30,7 @@ var seedEntities string
 //go:embed seed.wakeups.sql
 var seedWakeups string
 
-// partitions is how many the server has.
+// partitions is the number of the server's partitions.
 const partitions = 16
 
 // options are the flags.
@@ -124,7 +124,7 @@ func (b *bench) fetch(request *http.Request, into any) error {
 	if err != nil {
 		return fmt.Errorf("asking %s: %w", request.URL.Path, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return fmt.Errorf("reading an answer: %w", err)
@@ -138,7 +138,7 @@ func (b *bench) fetch(request *http.Request, into any) error {
 	return json.Unmarshal(answer, into)
 }
 
-// prepare makes an application with a goal for each caller.
+// prepare creates an application with a goal for each caller.
 func (b *bench) prepare(ctx context.Context) error {
 	base := "http://" + b.server.Address + "/api/v1"
 	for n := range b.callers {
@@ -208,10 +208,10 @@ func (b *bench) seed(ctx context.Context) error {
 	return nil
 }
 
-// takeOver kills the server and measures how soon it makes changes again.
+// takeOver kills the server and measures the time until it makes changes again.
 func (b *bench) takeOver(ctx context.Context, entities int) error {
 	for range b.takeovers {
-		if err := b.patch(ctx, 0, 0); err != nil { // something is in the log and not in the tables
+		if err := b.patch(ctx, 0, 0); err != nil { // one change is in the log and not in the tables
 			return err
 		}
 		b.server.Kill()

@@ -24,7 +24,7 @@ var rowsQuery string
 type Fate uint8
 
 const (
-	// Unsent means that no request with it can have reached a server.
+	// Unsent means that no request with the item can have reached a server.
 	Unsent Fate = iota
 	// Unknown means that it was sent and never Acknowledged: it may be stored.
 	Unknown
@@ -40,13 +40,13 @@ const (
 	miscount = "counted wrongly"
 )
 
-// Violate is told what must not be.
+// Violate is called for each violation.
 type Violate func(kind, format string, args ...any)
 
-// waitTime bounds a wait for rows or for an answer.
+// waitTime limits a wait for rows or for an answer.
 const waitTime = time.Minute
 
-// Settled returns the stored items once all that were Acknowledged are there.
+// Settled returns the stored items once all Acknowledged ones are stored.
 func (h *History) Settled(ctx context.Context, store string, fates []Fate) (rows []Row, err error) {
 	waited := harness.Poll(ctx, "the Acknowledged billing items", waitTime, 200*time.Millisecond, func(ctx context.Context) (bool, string) {
 		if rows, err = storedRows(ctx, store); err != nil {
@@ -66,7 +66,7 @@ func (h *History) Settled(ctx context.Context, store string, fates []Fate) (rows
 	if err != nil {
 		return nil, errors.Join(err, waited)
 	}
-	return rows, nil // what is missing is found by CompareRows
+	return rows, nil // CompareRows finds the missing ones
 }
 
 // name returns the key of the row in the store.
@@ -78,11 +78,11 @@ func storedRows(ctx context.Context, store string) (rows []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := (&http.Client{}).Do(request) // the context bounds it
+	response, err := (&http.Client{}).Do(request) // the context limits it
 	if err != nil {
 		return nil, fmt.Errorf("reading billing items: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it is read
+	defer func() { _ = response.Body.Close() }() // the body is read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		return nil, errors.Join(err, fmt.Errorf("reading billing items: status %d: %.500s", response.StatusCode, answer))
@@ -99,7 +99,7 @@ func storedRows(ctx context.Context, store string) (rows []Row, err error) {
 	}
 }
 
-// CompareRows holds the stored items to what was sent.
+// CompareRows compares the stored with the sent items.
 func (h *History) CompareRows(fates []Fate, rows []Row, violate Violate) {
 	stored, made := map[string]*Row{}, map[string]bool{}
 	for n := range rows {
@@ -128,7 +128,7 @@ func (h *History) CompareRows(fates []Fate, rows []Row, violate Violate) {
 	}
 }
 
-// answeredRevenue is what is read of an overview.
+// answeredRevenue is the relevant part of an overview.
 type answeredRevenue struct {
 	Currency        string
 	Range           struct{ From, To time.Time }
@@ -139,8 +139,8 @@ type answeredRevenue struct {
 	}
 }
 
-// CompareRevenue holds the overview and the movements of some ranges, as a server answers them of an environment, to what plain code makes of
-// the rows. It returns how many movements it compared; which names the revenue in what is told.
+// CompareRevenue compares a server's overview and movements of an environment, for some ranges, with the results of
+// plain code over the rows. It returns the number of compared movements; which names the revenue in violations.
 func (h *History) CompareRevenue(ctx context.Context, server *harness.Server, environment string, rows []Row, which string, violate Violate) (moved int, err error) {
 	book := NewBook(rows)
 	for _, days := range [][2]int{{0, Days - 1}, {60, 200}, {200, 230}} {
@@ -167,7 +167,7 @@ func (h *History) CompareRevenue(ctx context.Context, server *harness.Server, en
 	return moved, nil
 }
 
-// compareTotals holds the figures of an overview to those that the rows make.
+// compareTotals compares the figures of an overview with those of the rows.
 func (a *answeredRevenue) compareTotals(want Totals, which string, violate Violate) {
 	got := map[string]int64{}
 	for name, value := range a.Totals {
@@ -188,7 +188,7 @@ func (a *answeredRevenue) compareTotals(want Totals, which string, violate Viola
 	}
 }
 
-// compareMoves holds the list of movements to those that the rows make.
+// compareMoves compares the list of movements with that of the rows.
 func compareMoves(ctx context.Context, server *harness.Server, query url.Values, want []Move, which string, violate Violate) error {
 	query = url.Values{"env": query["env"], "range": query["range"], "limit": {"200"}}
 	for place := 0; ; {

@@ -1,5 +1,6 @@
-// Package subscriptions makes a history of subscriptions, payments and rates for benchmarks that do harm to the service, and counts the
-// revenue of what is stored again, in plain loops. Every item has an instant of its own, so no rule says what comes first.
+// Package subscriptions makes a history of subscriptions, payments and rates for benchmarks that inject faults, and
+// recounts the revenue of the stored items in plain loops. Every item has a unique instant, so no rule for ties is
+// needed.
 package subscriptions
 
 import (
@@ -13,26 +14,26 @@ import (
 )
 
 const (
-	// Spread is a prime number of instants: the n-th item has one of its own, far from those of its neighbours. There are no more
-	// items than that.
+	// Spread is a prime number of instants: the n-th item has a unique one, far from those of its neighbours. It also
+	// limits the number of items.
 	Spread = 100_003
 	step   = 280 * time.Second // about 324 days in all
-	// Days is how many lie between the base and now.
+	// Days is the number of days between the base and now.
 	Days = 380
-	// subscriptions are in the hands of half as many customers.
+	// subscriptions is the number of subscriptions; half as many customers have them.
 	subscriptions = 80
 	// Reported is the currency of the figures.
 	Reported = "USD"
-	// Rated is one with rates.
+	// Rated is a currency with rates.
 	Rated = "EUR"
-	// Unrated is one without.
+	// Unrated is a currency without rates.
 	Unrated = "GBP"
 )
 
-// History is what a billing system says, item by item.
+// History is the sequence of a billing system's items.
 type History struct {
 	prefix string
-	// base is before all items; what they announce has come to pass as well.
+	// base is before all items; all changes that they announce have happened by now.
 	base time.Time
 }
 
@@ -69,8 +70,8 @@ type discount struct {
 	EndsAt     string `json:"endsAt"`
 }
 
-// Item returns the n-th item, always the same, and the row that it becomes. The first one names the reporting currency, the second one the rate
-// before all others.
+// Item returns the n-th item, always the same, and its row. The first item determines the reporting currency, the
+// second one the rate before all others.
 func (h *History) Item(n int) (item Item, row Row) {
 	random := rand.New(rand.NewPCG(uint64(n), 77))
 	at := h.base.Add(24*time.Hour + time.Duration(n*7919%Spread)*step)
@@ -111,7 +112,7 @@ func (h *History) rate(n int, item *Item, row *Row) {
 	*row = Row{ID: Reported + item.Day, Subject: Rated, Ts: day.UnixMilli(), Target: Reported, Rate: rate * 100_000_000}
 }
 
-// subscription makes a change of a subscription. What it announces has an instant of its own, too.
+// subscription makes a change of a subscription. Its announced changes have unique instants, too.
 func (h *History) subscription(random *rand.Rand, at time.Time, item *Item, row *Row) {
 	number := random.IntN(subscriptions)
 	item.Type, item.SubscriptionID, item.CustomerID = "subscription", fmt.Sprint(h.prefix, "sub-", number), fmt.Sprint("payer-", number/2)

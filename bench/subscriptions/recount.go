@@ -27,10 +27,10 @@ type Row struct {
 	Rate        int64   `json:"rate"`
 }
 
-// Totals are the figures of an overview that are counted again, by the names that they have there.
+// Totals are the recounted figures of an overview, under the overview's names.
 type Totals map[string]int64
 
-// Move is a movement that is counted again. Cents is nil where there is no rate.
+// Move is a recounted movement. Cents is nil without a rate.
 type Move struct {
 	Ts                 int64
 	Kind, Subscription string
@@ -40,8 +40,8 @@ type Move struct {
 	Original           int64
 }
 
-// Book counts revenue by looking, at every instant at which anything may change, at what each subscription costs just before it
-// and at it. No two items have one instant.
+// Book recounts revenue. At every instant at which anything may change, it compares the cost of each subscription just
+// before the instant and at it. No two items have the same instant.
 type Book struct {
 	subscriptions map[string][]Row    // by time
 	payers        map[string][]string // the subscriptions of each customer
@@ -69,7 +69,7 @@ func NewBook(rows []Row) *Book {
 	return b
 }
 
-// state returns what a subscription is and costs at an instant.
+// state returns the status and the cost of a subscription at an instant.
 func (b *Book) state(subscription string, at int64) (status, plan, currency string, cents int64) {
 	var last *Row
 	for n := range b.subscriptions[subscription] {
@@ -98,7 +98,8 @@ func (b *Book) state(subscription string, at int64) (status, plan, currency stri
 	return status, last.Plan, last.Currency, cents
 }
 
-// worth returns an amount in the Reported currency by the last rate until its day, rounded, halves away from zero.
+// worth returns an amount in the Reported currency by the last rate on or before its day, rounded, halves away from
+// zero.
 func (b *Book) worth(cents int64, currency string, at int64) (int64, bool) {
 	const dayMs = 86_400_000
 	switch currency {
@@ -159,7 +160,7 @@ func (b *Book) Count(from, to int64) (Totals, []Move) {
 	return totals, moves
 }
 
-// levels adds what subscriptions of one customer are at an instant, and reports whether the customer pays.
+// levels adds the states of one customer's subscriptions at an instant, and reports whether the customer pays.
 func (b *Book) levels(subscriptions []string, at int64, totals Totals) (pays bool) {
 	for _, subscription := range subscriptions {
 		status, _, currency, cents := b.state(subscription, at)
@@ -189,13 +190,13 @@ func (b *Book) flow(from, to int64, totals Totals) {
 	}
 }
 
-// countedMove is a movement with what it counts besides.
+// countedMove is a movement with its additional counts.
 type countedMove struct {
 	Move
 	begins, ends bool
 }
 
-// value is what the movement is in the headline: nothing where nothing of it is known.
+// value returns the movement's amount in the headline: 0 if nothing of it is known.
 func (m *countedMove) value() int64 {
 	if m.Cents == nil {
 		return 0
@@ -245,7 +246,7 @@ func (b *Book) payer(subscriptions []string, to int64) (moves []countedMove) {
 	return moves
 }
 
-// instants returns when anything may change, by time.
+// instants returns the instants at which anything may change, in order.
 func (b *Book) instants(subscriptions []string) []int64 {
 	instants := map[int64]bool{}
 	for _, subscription := range subscriptions {
@@ -259,7 +260,8 @@ func (b *Book) instants(subscriptions []string) []int64 {
 	return slices.Sorted(maps.Keys(instants))
 }
 
-// moved returns how a subscription changes at an instant, of a customer who paid for anything before and pays after it, or not. It is not valued yet.
+// moved returns the change of a subscription at an instant; paid and pays say whether its customer paid for anything
+// before and after. The change is not converted yet.
 func (b *Book) moved(subscription string, at int64, paid, pays bool) countedMove {
 	_, _, was, before := b.state(subscription, at-1)
 	_, plan, currency, after := b.state(subscription, at)

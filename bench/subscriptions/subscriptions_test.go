@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestBillingIsCountedByItsDefinitions counts a history whose figures were worked out by hand.
+// TestBillingIsCountedByItsDefinitions counts a history whose figures were computed by hand.
 func TestBillingIsCountedByItsDefinitions(t *testing.T) {
 	day := func(n int) int64 { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC).UnixMilli() }
 	sub := func(at int, subject, customer, status, currency string, cents int64) Row {
@@ -45,7 +45,8 @@ func TestBillingIsCountedByItsDefinitions(t *testing.T) {
 	}
 }
 
-// TestBillingItemsHaveInstantsOfTheirOwn looks whether anything of two items happens at one instant, which would leave open what comes first.
+// TestBillingItemsHaveInstantsOfTheirOwn checks that no changes of two items happen at the same instant, because their
+// order would be undefined.
 func TestBillingItemsHaveInstantsOfTheirOwn(t *testing.T) {
 	b := NewHistory(7)
 	names, instants := map[string]bool{}, map[int64]bool{}

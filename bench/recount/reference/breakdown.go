@@ -14,9 +14,8 @@ type value struct {
 	users                                  set
 }
 
-// Breakdown is the rows of …/analytics/breakdown: values of a dimension, ranked by
-// visitors, then pageviews, then value. Every day of the window counts for itself, also
-// where a session was entered and left, and which sessions bounced.
+// Breakdown is the rows of …/analytics/breakdown: values of a dimension, ranked by visitors, then pageviews, then
+// value. Every day of the window counts separately, also for the entries and exits of sessions and for bounces.
 func (d *Data) Breakdown(q Query, w Window, dimension, search string) (rows []any, capped bool) {
 	q.Filters = without(q.Filters, dimension)
 	w, capped = w.Capped(q.Filters)
@@ -56,7 +55,7 @@ func (d *Data) Breakdown(q Query, w Window, dimension, search string) (rows []an
 	return rows, capped
 }
 
-// addDay adds the rows of one day to the values that they show.
+// addDay adds the rows of one day to their values.
 func (d *Data) addDay(values map[string]*value, day *Query, rows []*Row, dimension string) {
 	groups, ends := map[string][]*Row{}, d.ends(day)
 	for _, row := range rows {

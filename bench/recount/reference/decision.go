@@ -5,25 +5,26 @@ import (
 	"slices"
 )
 
-// Decision is what a member decided about the person of a visitor, in the order in which members did.
+// Decision is a member's decision about the person of a visitor. Decisions are stored in the order in which they were
+// made.
 type Decision struct {
 	Place
 
-	// Stage is set where Staged says so; the empty one has the rules decide again.
+	// Stage is set if Staged is; the empty stage lets the rules decide again.
 	Stage  string
 	Staged bool
-	// Tags says which tags are put on and taken off.
+	// Tags maps the tags to whether they are added or removed.
 	Tags map[string]bool
 }
 
-// Activity is what a timeline says that a member did.
+// Activity is a member's action in a timeline.
 type Activity struct {
 	Place
 
 	Title string
 }
 
-// State is what the decisions about a person come to.
+// State is the result of the decisions about a person.
 type State struct {
 	stage string
 	tags  map[string]bool
@@ -40,7 +41,7 @@ func (s *State) apply(decision *Decision) {
 	maps.Copy(s.tags, decision.Tags)
 }
 
-// list are the tags that are on, sorted.
+// list returns the present tags, sorted.
 func (s *State) list() (tags []string) {
 	for tag, on := range s.tags {
 		if on {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// FeedQuery selects rows of the feed; empty words select everything.
+// FeedQuery selects rows of the feed; empty texts select everything.
 type FeedQuery struct {
 	Environment, ID, Name, PersonID, SessionID, Search string
 }
@@ -91,8 +91,8 @@ func (d *Data) Names(q Query, w Window) (rows []any, capped bool) {
 	return rows, capped
 }
 
-// completions counts the conversions of each visitor in a query's window, whatever the
-// filters: they choose the visitors of a row, and all that those completed counts.
+// completions counts the conversions of each visitor in a query's window, regardless of the filters. The filters select
+// the visitors of a row, and all conversions of these visitors count.
 func (d *Data) completions(q *Query) map[string]int {
 	counts, unfiltered := map[string]int{}, *q
 	unfiltered.Filters = nil

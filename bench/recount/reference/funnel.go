@@ -31,15 +31,13 @@ type StepFilter struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-// filtered says whether any step looks at more than kind and match, which makes the
-// results a filtered read.
+// filtered reports whether any step reads more than kind and match, which makes the results a filtered read.
 func (f *Funnel) filtered() bool {
 	return slices.ContainsFunc(f.Steps, func(step Step) bool { return len(step.Filters) > 0 })
 }
 
-// FunnelSteps is the rows of …/funnels/{id}/results. Attempts begin in the window;
-// their other steps may lie after it. Every person counts with the attempt that went
-// deepest.
+// FunnelSteps is the rows of …/funnels/{id}/results. Attempts begin in the window; their other steps may be after it.
+// Every person counts with the deepest attempt.
 func (d *Data) FunnelSteps(q Query, w Window, f *Funnel) (steps []any, capped bool) {
 	if f.filtered() {
 		w, capped = w.Capped(map[string]string{"": ""})
@@ -77,7 +75,7 @@ func (d *Data) FunnelSteps(q Query, w Window, f *Funnel) (steps []any, capped bo
 
 func (f *Funnel) window() time.Duration { return time.Duration(f.WindowHours) * time.Hour }
 
-// deepest is how many steps a person's best attempt has, trying every beginning.
+// deepest returns the number of steps of a person's best attempt. It tries every beginning.
 func deepest(rows []*Row, end time.Time, f *Funnel) int {
 	best := 0
 	for i, begin := range rows {
@@ -107,8 +105,7 @@ func (s *Step) matches(row *Row) bool {
 	return true
 }
 
-// holds judges a filter; where the row has no such value, only the negations hold. A
-// text that reads as a number is one.
+// holds evaluates a filter. If the row has no such value, only the negations hold. A numeric text counts as a number.
 func (f *StepFilter) holds(row *Row) bool {
 	got, known := f.of(row)
 	switch f.Op {
@@ -148,5 +145,5 @@ func (f *StepFilter) of(row *Row) (value any, known bool) {
 	return word, word != ""
 }
 
-// text is a value as a person writes it.
+// text returns a value as a person writes it.
 func text(value any) string { return fmt.Sprint(value) }

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// GoalResults is the rows of …/analytics/goals, ordered by conversions and, where
-// those are equal, by the goal's id. A goal that was deleted counts what came before; its
-// row has nulls for all but its id, and there is none where nothing came.
+// GoalResults is the rows of …/analytics/goals, ordered by conversions and then by the goal's id. A deleted goal counts
+// the earlier conversions; its row has nulls for everything except its id, and is absent without conversions.
 func (d *Data) GoalResults(q Query, w Window) (rows []any, capped bool) {
 	covered, capped := w.Capped(q.Filters)
 	q.From, q.To = covered.From, covered.To

@@ -60,8 +60,8 @@ func (d *Data) headline(rows []*Row, from, to time.Time) headline {
 	return h
 }
 
-// stays counts the bounces and adds up the durations of the sessions that rows belong
-// to, as far as their first event that was seen lies in a window.
+// stays counts the bounces and sums the durations of the rows' sessions, for sessions whose first event to arrive is in
+// a window.
 func stays(rows []*Row, from, to time.Time) (bounces int, durationMs int64) {
 	runs := map[*session]bool{}
 	for _, row := range rows {
@@ -78,7 +78,7 @@ func stays(rows []*Row, from, to time.Time) (bounces int, durationMs int64) {
 	return bounces, durationMs
 }
 
-// converts says whether a row matches any goal that was not deleted.
+// converts reports whether a row matches any goal that is not deleted.
 func (d *Data) converts(row *Row) bool {
 	for i := range d.Goals {
 		if d.Goals[i].ended.IsZero() && d.Goals[i].matches(row) {
@@ -90,8 +90,7 @@ func (d *Data) converts(row *Row) bool {
 
 func (g *Goal) matches(row *Row) bool { return matchesWord(row, g.Kind, g.Match) }
 
-// matchesWord says whether a row is an event of a name, or a page view of a path
-// that is exact or ends in a star.
+// matchesWord reports whether a row is an event of a name, or a page view of a path that is exact or ends in a star.
 func matchesWord(row *Row, kind, match string) bool {
 	if kind == "event" {
 		return row.Name == match
@@ -153,8 +152,8 @@ func (d *Data) Timeseries(q Query, w Window, metric, interval string) map[string
 	return map[string]any{"metric": metric, "interval": interval, "environment": q.Environment, "capped": capped, "points": points}
 }
 
-// value is a metric of one bucket; days are cut from longer ones, so that the
-// buckets of a series add up to the headline.
+// value is a metric of one bucket. Longer buckets are divided into days, so that the buckets of a series add up to the
+// headline.
 func (d *Data) value(rows []*Row, metric string) float64 {
 	if len(rows) == 0 {
 		return 0

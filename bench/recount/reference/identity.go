@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Visitor is one id, and how often it had been erased before: whoever uses it afterwards is another one.
+// Visitor is one id, and the number of times that it was erased before: a later user of the id is another visitor.
 type Visitor struct {
 	ID     string
 	Erased int
@@ -17,14 +17,14 @@ type Place struct {
 	Visitor     Visitor
 }
 
-// Merge is the word of a member that two visitors are one person.
+// Merge is a member's decision that two visitors are one person.
 type Merge struct {
 	Environment string
 	One, Other  Visitor
 }
 
-// Split is the decision of a member at an instant to remove an id from its person. It undoes all earlier ties of the id. If Devices is set, the devices
-// that were identified as the id stay with it.
+// Split is a member's decision at an instant to remove an id from its person. It undoes all earlier links of the id. If
+// Devices is set, the devices that were identified as the id stay with it.
 type Split struct {
 	Place
 
@@ -32,7 +32,7 @@ type Split struct {
 	Devices bool
 }
 
-// Split returns the decision to remove an id from its person, and the merges that remain.
+// Split returns the decision to remove an id from its person, and the remaining merges.
 func (d *Data) Split(at Place, now time.Time) (split Split, merges []Merge) {
 	merges = slices.DeleteFunc(slices.Clone(d.Merges), func(m Merge) bool {
 		return m.Environment == at.Environment && (m.One == at.Visitor || m.Other == at.Visitor)
@@ -40,31 +40,32 @@ func (d *Data) Split(at Place, now time.Time) (split Split, merges []Merge) {
 	return Split{Place: at, At: now, Devices: d.identities(at.Environment).named[at.Visitor]}, merges
 }
 
-// visitor is who the row counts for.
+// visitor returns the visitor that the row counts for.
 func (r *Row) visitor() Visitor { return Visitor{r.Visitor(), r.Erased} }
 
-// beside is the anonymous id that the row names beside a distinct one.
+// beside returns the anonymous id that the row carries in addition to a distinct one.
 func (r *Row) beside() Visitor { return Visitor{r.AnonymousID, r.OtherErased} }
 
-// link says that an identify tied a device to a known id.
+// link is the link of a device to a known id by an identify.
 type link struct {
 	known Visitor
 	row   *Row
 }
 
-// identities are who is who in an environment.
+// identities is the identity graph of an environment.
 type identities struct {
 	known map[Visitor]bool
-	// links are those of each device, in the order of time, each known id once.
+	// links are the links of each device, in the order of time, each known id once.
 	links map[Visitor][]link
 	tied  map[Visitor]Visitor
-	// named are those whom an alias or a merge names: a device among them is theirs with whom it is tied, until the first link.
+	// named are the visitors that an alias or a merge names. A device among them belongs to its aliased visitor until
+	// its first link.
 	named map[Visitor]bool
 	// splits has the last decision about each id that was removed from its person.
 	splits map[Visitor]Split
 }
 
-// identities finds who is who: the rows are gone through in the order of their times, whenever they arrived.
+// identities builds the identity graph. It processes the rows in the order of their times, regardless of their arrival.
 func (d *Data) identities(environment string) *identities {
 	if found, ok := d.who.Load(environment); ok {
 		return found.(*identities)
@@ -95,7 +96,7 @@ func (d *Data) identities(environment string) *identities {
 	return is
 }
 
-// told are the rows of an environment that tell who known ids are, in the order of time.
+// told returns the identity rows of an environment, in the order of time.
 func (d *Data) told(environment string) (told []*Row) {
 	for _, row := range d.Rows {
 		if row.Environment == environment && row.DistinctID != "" && row.tells() {
@@ -107,7 +108,7 @@ func (d *Data) told(environment string) (told []*Row) {
 	return told
 }
 
-// hear takes in what a row tells of the device beside its visitor.
+// hear records the link that a row makes between its device and its visitor.
 func (is *identities) hear(row *Row, device Visitor) {
 	if is.undone(row, device) || is.undone(row, row.visitor()) && !(row.Name == "$identify" && is.splits[row.visitor()].Devices) {
 		return
@@ -121,13 +122,13 @@ func (is *identities) hear(row *Row, device Visitor) {
 	}
 }
 
-// undone reports whether a later split undoes the tie that a row makes with an id.
+// undone reports whether a later split undoes the link that a row makes with an id.
 func (is *identities) undone(row *Row, of Visitor) bool {
 	split, found := is.splits[of]
 	return found && !row.Ts.After(split.At)
 }
 
-// root is who stands for all that are tied to a visitor.
+// root returns the representative of all visitors that are joined with a visitor.
 func (is *identities) root(visitor Visitor) Visitor {
 	for {
 		up, tied := is.tied[visitor]
@@ -148,7 +149,8 @@ func (is *identities) tie(one, other Visitor) {
 	}
 }
 
-// of is who a row belongs to: of a device, whoever was identified on it last before, else with whom it is tied, else the first one.
+// of returns the person of a row. For a device, it is the person that was last identified on it before, else the one
+// that an alias joins it with, else the first one.
 func (is *identities) of(row *Row) Visitor {
 	links := is.links[row.visitor()]
 	if len(links) == 0 || is.named[row.visitor()] && row.Ts.Before(links[0].row.Ts) {
@@ -163,7 +165,7 @@ func (is *identities) of(row *Row) Visitor {
 	return is.root(at.known)
 }
 
-// now is who a visitor belongs to by itself after everything that happened: what an alias or a merge tied stays so.
+// now returns the present person of a visitor itself: joins by an alias or a merge persist.
 func (is *identities) now(visitor Visitor) Visitor {
 	if links := is.links[visitor]; len(links) > 0 && !is.named[visitor] {
 		return is.root(links[len(links)-1].known)
@@ -171,7 +173,7 @@ func (is *identities) now(visitor Visitor) Visitor {
 	return is.root(visitor)
 }
 
-// owners are all whom a visitor ever belonged to.
+// owners returns all persons to which a visitor ever belonged.
 func (is *identities) owners(visitor Visitor) (owners []Visitor) {
 	links := is.links[visitor]
 	if len(links) == 0 || is.named[visitor] {
@@ -183,7 +185,7 @@ func (is *identities) owners(visitor Visitor) (owners []Visitor) {
 	return owners
 }
 
-// deciders are those with whom what members did with a visitor is shown.
+// deciders returns the persons that show the members' decisions about a visitor.
 func (is *identities) deciders(visitor Visitor) []Visitor {
 	if is.named[visitor] {
 		return []Visitor{is.root(visitor)}
@@ -191,18 +193,18 @@ func (is *identities) deciders(visitor Visitor) []Visitor {
 	return is.owners(visitor)
 }
 
-// Now is who stands for the person whom a visitor belongs to after everything that happened.
+// Now returns the representative of the person to which a visitor presently belongs.
 func (d *Data) Now(environment string, visitor Visitor) Visitor {
 	return d.identities(environment).now(visitor)
 }
 
-// Change forgets who is who, after members did something.
+// Change drops the cached identity graph after members made changes.
 func (d *Data) Change() {
 	d.who.Clear()
 	d.people.Clear()
 }
 
-// Erase takes the rows of visitors who are gone away.
+// Erase removes the rows of erased visitors.
 func (d *Data) Erase() {
 	d.Rows = slices.DeleteFunc(slices.Clone(d.Rows), func(row *Row) bool { return d.Gone[Place{row.Environment, row.visitor()}] })
 	d.Change()

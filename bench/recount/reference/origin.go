@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Origin is where somebody came from, as an item says it.
+// Origin is the origin of a visitor, as an item states it.
 type Origin struct {
 	Referrer                                               string
 	UTMSource, UTMMedium, UTMCampaign, UTMTerm, UTMContent string
@@ -16,7 +16,7 @@ type Origin struct {
 	ClickIDs map[string]any
 }
 
-// origin is the source of a row's visit as the feed shows it.
+// origin returns the source of a row's visit as the feed shows it.
 func (r *Row) origin() Origin {
 	return Origin{
 		Referrer: r.Referrer, UTMSource: r.UTMSource, UTMMedium: r.UTMMedium, UTMCampaign: r.UTMCampaign, UTMTerm: r.UTMTerm, UTMContent: r.UTMContent,
@@ -30,8 +30,8 @@ func (o Origin) equal(other Origin) bool {
 	return same && fmt.Sprint(o) == fmt.Sprint(other)
 }
 
-// CheckOrigins compares the rows with the definition: all rows of a session came from where
-// the one of them that arrived first said. said holds the fields that the item itself carried.
+// CheckOrigins compares the rows with the definition: all rows of a session have the origin that the first row to
+// arrive stated. said returns the fields of the item itself.
 func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 	entries := map[*session]*Row{}
 	for _, row := range d.Rows { // in the order of their arrival
@@ -59,7 +59,7 @@ func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 	return nil
 }
 
-// named is the source that an address names without a UTM parameter.
+// named returns the source that an address names without a UTM parameter.
 func named(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -68,7 +68,7 @@ func named(address string) string {
 	return cmp.Or(parsed.Query().Get("ref"), parsed.Query().Get("source"))
 }
 
-// checkSource holds the source of a session's first row to the rules that need no tables.
+// checkSource checks the source of a session's first row against the rules that need no tables.
 func (r *Row) checkSource() error {
 	want := ""
 	switch {

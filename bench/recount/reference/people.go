@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Retention is the answer of …/analytics/retention. A cohort is the persons whose
-// first-ever event in the environment fell into the same period of the window and who
-// did, in that period, something that passes the filters. The first period may be cut by
-// the beginning of the window, the last one by its end.
+// Retention is the answer of …/analytics/retention. A cohort is the persons whose first event ever in the environment
+// was in the same period of the window. They must also have an event in that period that passes the filters. The
+// beginning of the window may cut the first period, its end the last one.
 func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	q.From, q.To = covered.From, covered.To
@@ -46,7 +45,7 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	return map[string]any{"cohortBy": cohortBy, "capped": capped, "environment": q.Environment, "cohorts": cohorts}
 }
 
-// firstEvents is when each person of an environment was first there.
+// firstEvents returns the time of each person's first event in an environment.
 func (d *Data) firstEvents(q *Query, persons *identities) map[Visitor]time.Time {
 	first := map[Visitor]time.Time{}
 	for _, row := range d.Rows {
@@ -61,7 +60,7 @@ func (d *Data) firstEvents(q *Query, persons *identities) map[Visitor]time.Time 
 	return first
 }
 
-// people are some persons, each by who stands for the person.
+// people is a set of persons, each by its representative.
 type people map[Visitor]bool
 
 func join(sets map[time.Time]people, at time.Time, person Visitor) {
@@ -78,15 +77,14 @@ func put(sets map[time.Time]set, at time.Time, word string) {
 	sets[at][word] = true
 }
 
-// active are the rows by which somebody is active: those in visits, and where an event is named all.
+// active returns the rows that make a person active: the rows in visits, and all rows if an event is named.
 func (d *Data) active(q *Query, event string) []*Row {
 	return slices.DeleteFunc(d.selected(q), func(row *Row) bool { return event == "" && row.outside })
 }
 
-// ActiveUsers is the answer of …/analytics/active-users: for every day of the
-// window, the distinct visitors of the 1, 7 and 30 days that end with it. What a session
-// was entered and left by is found in all days that are looked at, which begin 29 days
-// before the first one of the window.
+// ActiveUsers is the answer of …/analytics/active-users: for every day of the window, the distinct visitors of the 1, 7
+// and 30 days that end with it. The entry and the exit of a session are determined over all days that are read, which
+// begin 29 days before the window.
 func (d *Data) ActiveUsers(q Query, w Window) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	days := d.buckets(covered, "day")

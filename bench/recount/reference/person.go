@@ -8,20 +8,20 @@ import (
 
 // Person is one person of an environment.
 type Person struct {
-	// Root stands for the person among the identities.
+	// Root represents the person in the identity graph.
 	Root Visitor
-	// Key is the visitor whose id is the person's: the oldest known one, else the oldest one of all.
+	// Key is the visitor with the person's id: the oldest known one, else the oldest one of all.
 	Key Visitor
-	// Members are all visitors of whom a row counts for the person, in no order.
+	// Members are all visitors with a row that counts for the person, in no order.
 	Members []Visitor
-	// rows are those that count, in the order of time.
+	// rows are the rows that count, in the order of time.
 	rows  []*Row
 	known bool
 	state State
 	facts facts
 }
 
-// facts are what the answers say of a person.
+// facts are the values that the answers show of a person.
 type facts struct {
 	email, name, company string
 	traits               map[string]any
@@ -29,13 +29,13 @@ type facts struct {
 	sessions, pageviews  int
 }
 
-// counts says whether the row counts for a person: rows of bots only where they tell of people.
+// counts reports whether the row counts for a person: rows of bots count only if they are identity rows.
 func (r *Row) counts() bool { return !r.IsBot || r.tells() }
 
-// tells says whether the row tells of people instead of what they did.
+// tells reports whether the row identifies a person instead of recording an action.
 func (r *Row) tells() bool { return r.Name == "$identify" || r.Name == "$alias" }
 
-// People are the people of an environment, those first seen last before others.
+// People returns the people of an environment, ordered by when they were first seen, the latest first.
 func (d *Data) People(environment string) []*Person {
 	if found, ok := d.people.Load(environment); ok {
 		return found.([]*Person)
@@ -69,7 +69,7 @@ func (d *Data) People(environment string) []*Person {
 	return people
 }
 
-// fold finds what the rows of the person say.
+// fold derives the facts from the rows of the person.
 func (p *Person) fold(is *identities) {
 	slices.SortFunc(p.rows, newer)
 	slices.Reverse(p.rows)
@@ -81,7 +81,7 @@ func (p *Person) fold(is *identities) {
 			p.join(visitor, is.known[visitor])
 		}
 		shared := is.shared(visitor)
-		// A visit that began with a bot of the same id counts only where it is one of several people's.
+		// A visit that began with a bot of the same id counts only if it is one of several people's.
 		if row.began || shared && !row.outside && row.guest() == row.Visitor() {
 			visits[visitor][row.SessionID] = true
 		}
@@ -98,7 +98,7 @@ func (p *Person) fold(is *identities) {
 	p.foldTraits()
 }
 
-// join adds a visitor; they come in the order in which they were first there.
+// join adds a visitor; visitors arrive in the order of their first events.
 func (p *Person) join(visitor Visitor, known bool) {
 	p.Members = append(p.Members, visitor)
 	if known && !p.known || p.Key.ID == "" {
@@ -107,7 +107,7 @@ func (p *Person) join(visitor Visitor, known bool) {
 	p.known = p.known || known
 }
 
-// touch notes where the person came from; rows come in the order of time.
+// touch records the origin of the person; rows arrive in the order of time.
 func (p *Person) touch(row *Row, shared bool) {
 	if p.facts.first == nil && (row.began || shared) {
 		p.facts.first = row
@@ -117,13 +117,13 @@ func (p *Person) touch(row *Row, shared bool) {
 	}
 }
 
-// shared says whether a device belonged to several people.
+// shared reports whether a device belonged to several people.
 func (is *identities) shared(device Visitor) bool {
 	owners := is.owners(device)
 	return slices.ContainsFunc(owners, func(owner Visitor) bool { return owner != owners[0] })
 }
 
-// foldTraits goes through what was told in the order of time.
+// foldTraits applies the sent traits in the order of time.
 func (p *Person) foldTraits() {
 	told, once := map[string]any{}, map[string]any{}
 	for _, row := range p.rows {
@@ -153,7 +153,7 @@ func (p *Person) foldTraits() {
 	p.facts.traits = told
 }
 
-// stage is the stage of the person and who says so.
+// stage returns the stage of the person and its source.
 func (p *Person) stage() (stage, source string) {
 	if p.state.stage != "" {
 		return p.state.stage, "manual"
@@ -174,7 +174,7 @@ func (p *Person) stage() (stage, source string) {
 	return stage, "auto"
 }
 
-// Manual is the stage that a member set, empty where the rules decide.
+// Manual returns the stage that a member set, empty if the rules decide.
 func (p *Person) Manual() string { return p.state.stage }
 
 // ids are the ids of the person.
@@ -186,25 +186,25 @@ func (p *Person) ids() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// Words are what a search looks at: the ids of the person, the e-mail address, the name and the company.
+// Words returns the texts that a search matches: the ids of the person, the e-mail address, the name and the company.
 func (p *Person) Words() []string {
 	return slices.DeleteFunc(append(p.ids(), p.facts.email, p.facts.name, p.facts.company), func(word string) bool { return word == "" })
 }
 
-// Matches says whether a search finds the person.
+// Matches reports whether a search finds the person.
 func (p *Person) Matches(search string) bool {
 	return slices.ContainsFunc(p.Words(), func(text string) bool {
 		return strings.Contains(strings.ToLower(text), strings.ToLower(search))
 	})
 }
 
-// Tagged says whether the person has a tag.
+// Tagged reports whether the person has a tag.
 func (p *Person) Tagged(tag string) bool { return slices.Contains(p.Tags(), tag) }
 
 // Tags are the tags of the person, sorted.
 func (p *Person) Tags() []string { return p.state.list() }
 
-// Staged says whether the person is in a stage.
+// Staged reports whether the person is in a stage.
 func (p *Person) Staged(stage string) bool { at, _ := p.stage(); return at == stage }
 
 // Row is the person as lists and dossiers show them.
@@ -232,10 +232,10 @@ func (p *Person) Row() map[string]any {
 	return row
 }
 
-// Exact is an object that has no members beside those that it lists.
+// Exact is an object that must have no other members.
 type Exact map[string]any
 
-// exactly is a copy of an object, all of whose members are wanted.
+// exactly returns a copy of an object that must match completely.
 func exactly(members map[string]any) Exact { return Exact(maps.Clone(members)) }
 
 func orNull(text string) any {
@@ -253,7 +253,7 @@ func list(words []string) []any {
 	return out
 }
 
-// Timeline is the events of the person, newest first, below what members did.
+// Timeline returns the events of the person, newest first, with the actions of members.
 func (d *Data) Timeline(environment string, p *Person, kinds string) []any {
 	out := []any{}
 	if kinds != "event" {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The rows of these tests are few, so that every number was counted by hand.
+// The rows of these tests are few, so every number was counted by hand.
 
 func zone(t *testing.T, name string) *time.Location {
 	t.Helper()
@@ -19,7 +19,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return location
 }
 
-// rows makes rows of words "time visitor session name path", in order of arrival.
+// rows makes rows from texts "time visitor session name path", in order of arrival.
 func rows(t *testing.T, lines ...string) []*Row {
 	t.Helper()
 	var out []*Row
@@ -38,8 +38,8 @@ func rows(t *testing.T, lines ...string) []*Row {
 	return out
 }
 
-// twoDays has, in Berlin (UTC+1), a session over the midnight that ends 19 November,
-// a bounce, and a session whose first event arrived last.
+// twoDays has, in Berlin (UTC+1), a session over the midnight that ends 19 November, a bounce, and a session whose
+// first event arrived last.
 func twoDays(t *testing.T) *Data {
 	t.Helper()
 	d := New(zone(t, "Europe/Berlin"), rows(t,
@@ -80,8 +80,8 @@ func TestOverviewByHand(t *testing.T) {
 	}
 	second, _ := d.Window("custom:2026-11-20..2026-11-20", time.Time{})
 	day := d.Overview(Query{Environment: "production", Filters: map[string]string{"entry_path": "/docs"}}, second)
-	// Anna's session began the day before: it is active, but does not count for stays,
-	// and what it saw first on this day is its entry.
+	// Anna's session began the day before: it is active, but does not count for stays, and its first page of this day
+	// is its entry.
 	if day["sessions"] != 1.0 || day["bounceRate"] != 0.0 || day["avgDurationMs"] != 0.0 || day["pageviews"] != 1.0 {
 		t.Errorf("%v", day)
 	}
@@ -130,9 +130,9 @@ func TestSessionsByHand(t *testing.T) {
 	}
 	good := []string{
 		"2026-11-20T09:00:00 anna s1 page_view",
-		"2026-11-20T09:30:00 anna s1 page_view",   // 30 minutes are no pause
-		"2026-11-20T10:00:01 anna s2 page_view",   // a second more is one
-		"2026-11-20T10:00:02 anna mine page_view", // the client says so
+		"2026-11-20T09:30:00 anna s1 page_view",   // 30 minutes are not a pause
+		"2026-11-20T10:00:01 anna s2 page_view",   // a second more is a pause
+		"2026-11-20T10:00:02 anna mine page_view", // the client sets it
 		"2026-11-20T08:40:00 anna s1 page_view",   // late
 	}
 	if err := check(good...); err != nil {
@@ -170,7 +170,7 @@ func TestFunnelByHand(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || capped {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	// Without Anna's second attempt, nobody gets further than the cart.
+	// Without Anna's second attempt, no person gets further than the cart.
 	window.To = window.To.Add(-time.Second)
 	got, _ = d.FunnelSteps(Query{Environment: "production"}, window, &funnel)
 	if want := []any{row(1, 3, 1, 1.0/3, 2), row(2, 1, 0, 0, 1), row(3, 0, 0, 0, 0)}; !reflect.DeepEqual(got, want) {
@@ -245,8 +245,8 @@ func TestGoalsByHand(t *testing.T) {
 	}
 }
 
-// TestActiveUsersLookBackByHand holds what an entry is to the 29 days before the window: a
-// session over the midnight at which they begin was entered by what it saw behind it.
+// TestActiveUsersLookBackByHand checks that entries are determined from 29 days before the window on: the entry of a
+// session over the midnight at which they begin is its first page after it.
 func TestActiveUsersLookBackByHand(t *testing.T) {
 	t.Parallel()
 	d := New(zone(t, "Europe/Berlin"), rows(t,
@@ -261,7 +261,7 @@ func TestActiveUsersLookBackByHand(t *testing.T) {
 	}{
 		{"2026-11-20", "/docs", 2.0}, // Anna, on 22 October, and Bert
 		{"2026-11-20", "/", 1.0},
-		{"2026-11-19", "/docs", 0.0}, // with 21 October, Anna's session was entered by /
+		{"2026-11-19", "/docs", 0.0}, // including 21 October, the entry of Anna's session was /
 		{"2026-11-19", "/", 1.0},
 	} {
 		window, err := d.Window("custom:"+test.day+".."+test.day, time.Time{})
@@ -306,8 +306,8 @@ func TestStepFiltersByHand(t *testing.T) {
 	}
 }
 
-// TestOriginsByHand has a visit come from the campaign of the event that arrived first, and
-// a bot with the same visitor and session from its own.
+// TestOriginsByHand has a visit with the campaign of the event that arrived first, and a bot with the same visitor and
+// session and its own campaign.
 func TestOriginsByHand(t *testing.T) {
 	t.Parallel()
 	said := map[string]Origin{"a": {UTMSource: "News"}, "b": {Referrer: "https://acme.example/"}, "c": {UTMSource: "other"}, "d": {}}
@@ -342,7 +342,7 @@ func TestOriginsByHand(t *testing.T) {
 	}
 }
 
-// TestIdentitiesByHand has a device that two people share, an alias that arrived first, and a visitor alone.
+// TestIdentitiesByHand has a device that two people share, an alias that arrived first, and a single visitor.
 func TestIdentitiesByHand(t *testing.T) {
 	t.Parallel()
 	all := rows(t,
@@ -415,8 +415,8 @@ func TestIdentitiesByHand(t *testing.T) {
 	}
 }
 
-// TestATiedDeviceByHand has a device that a merge tied to Ada, and on which Bert is identified twice afterwards: what members say of the
-// device stays with Ada.
+// TestATiedDeviceByHand has a device that a merge joined with Ada, and on which Bert is identified twice afterwards:
+// members' decisions about the device stay with Ada.
 func TestATiedDeviceByHand(t *testing.T) {
 	t.Parallel()
 	all := rows(t,

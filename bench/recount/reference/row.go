@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Row is one event of the feed. Words that the feed gives as null are empty.
+// Row is one event of the feed. Texts that the feed gives as null are empty.
 type Row struct {
 	ID             string         `json:"id"`
 	Ts             time.Time      `json:"ts"`
@@ -47,25 +47,25 @@ type Row struct {
 
 	// PropertiesText is the properties as they were sent, for searches.
 	PropertiesText string `json:"-"`
-	// Arrival orders the rows by when they arrived.
+	// Arrival orders the rows by their arrival.
 	Arrival int `json:"-"`
 	// EngagedMs is the engagement that the event stated.
 	EngagedMs int64 `json:"-"`
-	// Erased and OtherErased are how often the ids of the visitor and of the device beside it had been erased before.
+	// Erased and OtherErased are the numbers of earlier erasures of the visitor's id and of the row's other device id.
 	Erased      int `json:"-"`
 	OtherErased int `json:"-"`
 
 	session *session
-	// began says that the row's visit counts for its visitor, and that no event of the visit that was there before is older.
+	// began says that the row's visit counts for its visitor, and that no earlier event of the visit is older.
 	began bool
-	// outside says that the row only told who somebody is, before its visit began.
+	// outside says that the row was an identity row before its visit began.
 	outside bool
 }
 
-// identity says whether the row only tells who somebody is.
+// identity reports whether the row only identifies a person.
 func (r *Row) identity() bool { return r.Name == "$identify" || r.Name == "$alias" }
 
-// guest is who the row's visit counts for: the visitor of the row that began it.
+// guest returns the visitor that the row's visit counts for: the visitor of the row that began it.
 func (r *Row) guest() string {
 	if r.outside {
 		return r.Visitor()
@@ -73,7 +73,7 @@ func (r *Row) guest() string {
 	return r.session.guest
 }
 
-// Visitor is who the row counts for.
+// Visitor returns the id that the row counts for.
 func (r *Row) Visitor() string {
 	if r.DistinctID != "" {
 		return r.DistinctID
@@ -83,7 +83,7 @@ func (r *Row) Visitor() string {
 
 func (r *Row) pageview() bool { return r.Name == "page_view" || r.Name == "$pageview" }
 
-// interactive says whether the row is a deed of a person other than a page view.
+// interactive reports whether the row is an action of a person other than a page view.
 func (r *Row) interactive() bool {
 	return !r.pageview() && r.Name != "$identify" && r.Name != "$alias" && r.Name != "engagement"
 }
@@ -96,8 +96,8 @@ func Dimensions() []string {
 	}
 }
 
-// ends are the paths of the first and the last page view that each session has in a
-// window: where it was entered and left, as far as the window can tell.
+// ends are the first and the last page view of each session in a window: its entry and its exit, as far as the window
+// shows them.
 type ends map[*session][2]*Row
 
 // ends finds them among all rows of a query's environment and window.
@@ -119,7 +119,7 @@ func (d *Data) ends(q *Query) ends {
 	return found
 }
 
-// dimension is the row's value of a dimension in a window, empty where it has none.
+// dimension returns the row's value of a dimension in a window, or "".
 func (r *Row) dimension(name string, ends ends) string {
 	pair := ends[r.session]
 	switch {
@@ -131,8 +131,8 @@ func (r *Row) dimension(name string, ends ends) string {
 	return r.Dimension(name)
 }
 
-// Dimension is the row's value of a dimension, empty where it has none. Where a session
-// was entered and left depends on the window; without one, it is not known.
+// Dimension returns the row's value of a dimension, or "". The entry and the exit of a session depend on the window;
+// without one, they are unknown.
 func (r *Row) Dimension(name string) string {
 	switch name {
 	case "path":
@@ -181,12 +181,11 @@ type Goal struct {
 	Match string  `json:"match"`
 	Value float64 `json:"value"`
 
-	// ended is when the goal was deleted, zero where it was not.
+	// ended is when the goal was deleted, zero if it was not.
 	ended time.Time
 }
 
-// End has a goal end at an instant: what met it before still counts for it, and it makes
-// no conversions any more.
+// End deletes a goal at an instant: earlier matches still count for it, and it makes no conversions any more.
 func (d *Data) End(id string, at time.Time) {
 	for i := range d.Goals {
 		if d.Goals[i].ID == id {
@@ -195,23 +194,23 @@ func (d *Data) End(id string, at time.Time) {
 	}
 }
 
-// Data is everything that is known of one application.
+// Data is all known data of one application.
 type Data struct {
 	Zone  *time.Location
 	Rows  []*Row
 	Goals []Goal
 
-	// Merges, Splits, Decisions and Activities are what members did, in their order.
+	// Merges, Splits, Decisions and Activities are the actions of members, in their order.
 	Merges     []Merge
 	Splits     []Split
 	Decisions  []Decision
 	Activities []Activity
-	// Gone are the visitors who were erased.
+	// Gone are the erased visitors.
 	Gone map[Place]bool
 
-	// who and people remember who is who, by environment.
+	// who and people cache the identity graph and the people, by environment.
 	who, people sync.Map
-	// days remembers when a day of the zone began.
+	// days caches the beginnings of the zone's days.
 	days sync.Map
 }
 
@@ -223,19 +222,19 @@ func New(zone *time.Location, rows []*Row) *Data {
 	return d
 }
 
-// Query says what an answer is about.
+// Query selects the rows of an answer.
 type Query struct {
 	Environment string
-	// From is inside the window, To is not.
+	// From is included, To is excluded.
 	From, To    time.Time
 	Filters     map[string]string
 	IncludeBots bool
-	// Segment narrows the rows to those of the people who are in a segment at an instant; nil does not.
+	// Segment selects the rows of the people that are in a segment at an instant; nil selects all.
 	Segment *Segment
 	Now     time.Time
 }
 
-// selected are the rows that a query is about, in the order of their arrival.
+// selected returns the rows of a query, in the order of their arrival.
 func (d *Data) selected(q *Query) []*Row {
 	var rows []*Row
 	ends := d.ends(q)

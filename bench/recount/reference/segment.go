@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// Segment is a set of people: those who meet a definition, or some by their visitors.
+// Segment is a set of people: the people that meet a definition, or a list of people by their visitors.
 type Segment struct {
 	ID, Name   string
 	Definition map[string]any
-	// Members are those of a static segment, by environment and visitor.
+	// Members are the members of a static segment, by environment and visitor.
 	Members []Place
-	// Timeless says that the clock alone changes nobody's membership soon.
+	// Timeless says that time alone changes no membership soon.
 	Timeless bool
 }
 
-// propertyDays is how far back conditions on properties look, slotTime the unit in which counts of events begin.
+// propertyDays is the number of past days that property conditions read, slotTime the unit at which counts of events
+// begin.
 const (
 	propertyDays = 90
 	slotTime     = 15 * time.Minute
 )
 
-// Has says whether a person of an environment is in the segment at an instant.
+// Has reports whether a person of an environment is in the segment at an instant.
 func (s *Segment) Has(d *Data, environment string, p *Person, now time.Time) bool {
 	if s.Definition == nil {
 		is := d.identities(environment)
@@ -35,7 +36,7 @@ func (s *Segment) Has(d *Data, environment string, p *Person, now time.Time) boo
 	return p.meets(s.Definition, now)
 }
 
-// Chosen are the people of an environment of whom a function says so.
+// Chosen returns the people of an environment for which chosen returns true.
 func (d *Data) Chosen(environment string, chosen func(*Person) bool) (people []*Person) {
 	for _, p := range d.People(environment) {
 		if chosen(p) {
@@ -45,7 +46,7 @@ func (d *Data) Chosen(environment string, chosen func(*Person) bool) (people []*
 	return people
 }
 
-// inside returns which rows belong to people of the segment of a query.
+// inside returns a function that reports whether a row belongs to people of a query's segment.
 func (d *Data) inside(q *Query) func(*Row) bool {
 	if q.Segment == nil {
 		return func(*Row) bool { return true }
@@ -57,7 +58,7 @@ func (d *Data) inside(q *Query) func(*Row) bool {
 	return func(row *Row) bool { return row.Environment == q.Environment && roots[is.of(row)] }
 }
 
-// meets judges a group or a condition.
+// meets evaluates a group or a condition.
 func (p *Person) meets(node map[string]any, now time.Time) bool {
 	if _, isCondition := node["field"]; isCondition {
 		return p.condition(node, now)
@@ -111,7 +112,8 @@ func (p *Person) condition(c map[string]any, now time.Time) bool {
 	panic("reference: unknown field " + field)
 }
 
-// property looks for a row of the last days with such a value; what is negative wants none.
+// property looks for a row of the last days with such a value; a negative comparison requires that there is no such
+// row.
 func (p *Person) property(key string, c map[string]any, now time.Time) bool {
 	positive, wanted := map[string]any{"op": c["op"], "value": c["value"]}, true
 	switch {
@@ -137,7 +139,7 @@ func (p *Person) tag(c map[string]any) bool {
 	return slices.ContainsFunc(tags, func(tag string) bool { return compare(tag, c, time.Time{}) })
 }
 
-// did says whether the person did something often enough.
+// did reports whether the person caused an event often enough.
 func (p *Person) did(c map[string]any, now time.Time) bool {
 	event := c["event"].(map[string]any)
 	begin := time.Time{}
@@ -165,7 +167,7 @@ func (p *Person) did(c map[string]any, now time.Time) bool {
 	return ordered(float64(times), c["op"].(string), c["value"].(float64))
 }
 
-// compare judges a text by a condition; the empty one is not there.
+// compare evaluates a condition on a text; the empty text is absent.
 func compare(value string, c map[string]any, now time.Time) bool {
 	number, err := strconv.ParseFloat(value, 64)
 	isNumber := err == nil
@@ -195,7 +197,7 @@ func compare(value string, c map[string]any, now time.Time) bool {
 	}
 }
 
-// compareTime judges an instant by a condition.
+// compareTime evaluates a condition on an instant.
 func compareTime(at time.Time, c map[string]any, now time.Time) bool {
 	switch op, _ := c["op"].(string); op {
 	case "exists":
@@ -216,7 +218,7 @@ func ordered(number float64, op string, other float64) bool {
 	}[op]
 }
 
-// plain is a value of a trait or a property as conditions compare it.
+// plain returns a value of a trait or a property in the form that conditions compare.
 func plain(value any) string {
 	switch value := value.(type) {
 	case nil:
@@ -231,7 +233,7 @@ func plain(value any) string {
 	return string(text)
 }
 
-// since is where a number of days before an instant begins.
+// since returns the beginning of a number of days before an instant.
 func since(now time.Time, days float64) time.Time {
 	return now.Add(-time.Duration(days * 24 * float64(time.Hour)))
 }

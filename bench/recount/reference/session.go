@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// gap is the pause that ends a session, bounceTime the engagement from which a
-// session of one page view is no bounce.
+// gap is the pause that ends a session, bounceTime the engagement from which a session of one page view is not a
+// bounce.
 const (
 	gap        = 30 * time.Minute
 	bounceTime = 10_000
@@ -20,10 +20,9 @@ type session struct {
 	// guest is the visitor of the event that began it, empty before. low is the time of its earliest event so far.
 	guest string
 	low   time.Time
-	// known is the first distinct id that an event of it had.
+	// known is the first distinct id of its events.
 	known string
-	// seen is the time of the event of the session that arrived first: bounce and
-	// duration count at that instant.
+	// seen is the time of the session's event that arrived first: bounce and duration count at that instant.
 	seen        time.Time
 	first, last time.Time
 	rows        []*Row
@@ -31,8 +30,8 @@ type session struct {
 	durationMs  int64
 }
 
-// sessionKey tells sessions apart: one id may have been given to a person and a bot, to somebody who was erased and somebody since, and to
-// two known people, of whom the second is named.
+// sessionKey distinguishes sessions with the same id: of a person and a bot, of an erased person and a later one, and
+// of two known people, in which case known names the second one.
 type sessionKey struct {
 	second          string
 	environment, id string
@@ -40,7 +39,7 @@ type sessionKey struct {
 	bot             bool
 }
 
-// life is how often the id by which the row's visit is found had been erased before.
+// life returns the number of earlier erasures of the id that identifies the row's visit.
 func (r *Row) life() int {
 	if r.DistinctID != "" && r.AnonymousID != "" {
 		return r.OtherErased
@@ -66,7 +65,7 @@ func (d *Data) findSessions() {
 	}
 }
 
-// arrive adds the row to its session. A row that tells who somebody is neither begins the session nor has it begin earlier.
+// arrive adds the row to its session. An identity row neither begins the session nor moves its beginning.
 func (r *Row) arrive(s *session) {
 	r.session = s
 	s.known = cmp.Or(s.known, r.DistinctID)
@@ -81,7 +80,7 @@ func (r *Row) arrive(s *session) {
 	s.rows = append(s.rows, r)
 }
 
-// sum computes what a session is as a whole.
+// sum computes the totals of a session.
 func (s *session) sum() {
 	if s.guest == "" {
 		return
@@ -110,10 +109,10 @@ func (s *session) sum() {
 	}
 }
 
-// CheckSessions compares the sessions that the feed names with the definition: an
-// event belongs to the session that the client names, else to the latest
-// session of its device (without a device, of its known id) that has no pause of more than 30 minutes to it, else it begins one.
-// named says which session the client gave for a row.
+// CheckSessions compares the sessions in the feed with the definition. An event belongs to the session that the client
+// names. Otherwise it belongs to the latest session of its device (without a device, of its known id) without a pause
+// of more than 30 minutes to it. Otherwise it begins a session. named returns the session that the client gave for a
+// row.
 func (d *Data) CheckSessions(named func(*Row) string) error {
 	type who struct {
 		environment, thread string
@@ -144,7 +143,7 @@ func (d *Data) CheckSessions(named func(*Row) string) error {
 	return nil
 }
 
-// extend has the session reach to a row.
+// extend extends the session to a row.
 func (s *session) extend(row *Row) {
 	if !row.identity() && (s.guest == "" || row.Ts.Before(s.first)) {
 		s.guest, s.first = row.Visitor(), row.Ts

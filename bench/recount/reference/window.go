@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Window is a span of time with the grain that suits it.
+// Window is a span of time with its default interval.
 type Window struct {
 	From, To time.Time
 	Grain    string
@@ -14,10 +14,10 @@ type Window struct {
 	Exact bool
 }
 
-// Stamp is a time as answers write it.
+// Stamp is a time in the format of answers.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Window reads a range word for a request at now; relative ranges end with its second.
+// Window parses a range word for a request at now; relative ranges end with its second.
 func (d *Data) Window(word string, now time.Time) (Window, error) {
 	if now = now.In(d.Zone); now.Nanosecond() > 0 {
 		now = now.Truncate(time.Second).Add(time.Second)
@@ -43,7 +43,7 @@ func (d *Data) Window(word string, now time.Time) (Window, error) {
 		if !found || err != nil || err2 != nil {
 			return w, fmt.Errorf("%q is no range", word)
 		}
-		// Noon is on every day, whatever the clock does at midnight.
+		// Every day has a noon, even if the clock changes at midnight.
 		w.From = d.floor(time.Date(begin.Year(), begin.Month(), begin.Day(), 12, 0, 0, 0, d.Zone), "day")
 		w.To = d.floor(time.Date(end.Year(), end.Month(), end.Day()+1, 12, 0, 0, 0, d.Zone), "day")
 	}
@@ -63,7 +63,7 @@ func (w Window) grain() string {
 	return "month"
 }
 
-// Intervals are those into which the window may be cut.
+// Intervals returns the intervals into which the window may be divided.
 func (w Window) Intervals() []string {
 	if !w.To.Before(w.From.AddDate(0, 0, 90)) {
 		return []string{"day", "week", "month"}
@@ -99,7 +99,7 @@ func (d *Data) previous(w Window) time.Time {
 	return time.Date(from.Year(), from.Month(), from.Day(), from.Hour(), from.Minute(), from.Second(), from.Nanosecond(), d.Zone)
 }
 
-// quarter divides every boundary between hours and days, in all zones of today.
+// quarter divides every boundary between hours and days, in all present zones.
 const quarter = 15 * time.Minute
 
 // floor is the beginning of the hour, day, week or month that holds t.

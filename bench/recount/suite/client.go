@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// answerBytes bounds one answer, requestTime one request.
+// answerBytes limits one answer, requestTime one request.
 const (
 	answerBytes = 64 << 20
 	requestTime = 60 * time.Second
 )
 
-// Server is where the questions go.
+// Server is the server that is queried.
 type Server struct {
-	// Address is host:port, Token an access token that may do everything in the
-	// organization.
+	// Address is host:port, Token an access token with all rights in the organization.
 	Address, Organization, Token string
 
 	client *http.Client
@@ -31,7 +30,7 @@ func NewServer(address, organization, token string) *Server {
 	return &Server{Address: address, Organization: organization, Token: token, client: &http.Client{Timeout: requestTime}}
 }
 
-// do sends a request below /api/v1 and decodes the answer, whatever its status.
+// do sends a request below /api/v1 and decodes the answer, with any status.
 func (s *Server) do(ctx context.Context, method, path, token string, body any) (status int, answer map[string]any, err error) {
 	var content io.Reader
 	if body != nil {
@@ -65,7 +64,7 @@ func (s *Server) do(ctx context.Context, method, path, token string, body any) (
 	return response.StatusCode, answer, nil
 }
 
-// change sends a body that must be taken, and decodes the answer into a value.
+// change sends a body that must be accepted, and decodes the answer into a value.
 func (s *Server) change(ctx context.Context, method, path, token string, body, into any) error {
 	status, answer, err := s.do(ctx, method, path, token, body)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Server) change(ctx context.Context, method, path, token string, body, i
 	return convert(answer, into)
 }
 
-// convert moves a decoded answer into a typed value.
+// convert copies a decoded answer into a typed value.
 func convert(answer, into any) error {
 	if into == nil {
 		return nil

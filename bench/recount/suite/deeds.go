@@ -19,7 +19,7 @@ func comparePlaces(a, b reference.Place) int {
 	return cmp.Or(cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Visitor.ID, b.Visitor.ID), cmp.Compare(a.Visitor.Erased, b.Visitor.Erased))
 }
 
-// deeds are what members do with people between two rounds of events.
+// deeds are the changes that members make to people between two rounds of events.
 type deeds struct {
 	*asker
 
@@ -31,7 +31,8 @@ func newDeeds(s *Suite, a *app, round int) *deeds {
 	return &deeds{asker: &asker{newRandom(s.Seed, uint64(5000+round)), s}, app: a}
 }
 
-// do merges, splits and changes some people, a tenth of the families, and erases as many as are asked for: each erasure rewrites tables.
+// do merges, splits and changes some people, a tenth of the families, and erases the requested number: each erasure
+// rewrites tables.
 func (d *deeds) do(ctx context.Context) error {
 	d.app.know()
 	if err := d.suite.learn(ctx, d.app); err != nil {
@@ -57,7 +58,7 @@ func (d *deeds) do(ctx context.Context) error {
 	return nil
 }
 
-// person chooses a person of an environment whose id is known.
+// person chooses a person of an environment with a known id.
 func (d *deeds) person(environment string) (p *reference.Person, at reference.Place, id string) {
 	people := d.app.data.People(environment)
 	for range 20 {
@@ -73,7 +74,7 @@ func (d *deeds) person(environment string) (p *reference.Person, at reference.Pl
 	return nil, at, ""
 }
 
-// ask sends a change of a person, which must be answered with a status, and notes where the answer differs from what is wanted.
+// ask sends a change of a person, which must be answered with a status, and records differences from the wanted answer.
 func (d *deeds) ask(ctx context.Context, method, id, what, environment string, status int, body any, want func() any) error {
 	path := "/people/" + id + what
 	got, answer, err := d.suite.server.do(ctx, method, "/apps/"+d.suite.server.Organization+"/"+d.app.slug+path+"?"+url.Values{"env": {environment}}.Encode(), d.suite.server.Token, body)
@@ -94,7 +95,7 @@ func (d *deeds) ask(ctx context.Context, method, id, what, environment string, s
 	return nil
 }
 
-// row returns what is wanted of the person of a visitor.
+// row returns the wanted row of the person of a visitor.
 func (d *deeds) row(at reference.Place) func() any {
 	return func() any {
 		for _, p := range d.app.data.People(at.Environment) {
@@ -148,7 +149,7 @@ func (d *deeds) decide(ctx context.Context, environment string) error {
 		body["tags"] = tags
 		slices.Sort(tags)
 		if changed = !slices.Equal(tags, p.Tags()); changed {
-			// Of what the person never had nothing is remembered, so whom it is merged with keeps it.
+			// Tags that the person never had leave no mark, so a merge with another person retains them.
 			for _, tag := range append(p.Tags(), tags...) {
 				decision.Tags[tag] = slices.Contains(tags, tag)
 			}
@@ -182,7 +183,7 @@ func (d *deeds) note(ctx context.Context, environment string) error {
 	return d.ask(ctx, http.MethodPost, id, "/notes", environment, http.StatusCreated, map[string]any{"text": "a note"}, nil)
 }
 
-// erase erases a person, and asks for the person at once.
+// erase erases a person, and requests the person at once.
 func (d *deeds) erase(ctx context.Context, environment string) error {
 	p, _, id := d.person(environment)
 	if p == nil {

@@ -9,12 +9,11 @@ import (
 	"svc/bench/recount/reference"
 )
 
-// tolerance is how far two numbers may differ that were added in different orders,
-// as a share of the larger one.
+// tolerance is the permitted difference of two numbers that were added in different orders, as a share of the larger
+// one.
 const tolerance = 1e-9
 
-// differ lists where an answer differs from what is wanted. Members that are not
-// wanted may be there: answers grow.
+// differ lists the differences of an answer from the wanted one. Further members are permitted: answers grow.
 func differ(path string, got, want any) []string {
 	switch want := want.(type) {
 	case reference.Exact:

@@ -13,27 +13,27 @@ import (
 	"svc/bench/recount/traffic"
 )
 
-// members is what a run knows of what members of the organization did in an application.
+// members is a run's knowledge of the members' actions in an application.
 type members struct {
 	merges     []reference.Merge
 	splits     []reference.Split
 	decisions  []reference.Decision
 	activities []reference.Activity
 	segments   []*reference.Segment
-	// gone are the visitors who were erased, erased how often each id was.
+	// gone are the erased visitors, erased the number of erasures of each id.
 	gone   map[reference.Place]bool
 	erased map[reference.Place]int
-	// ids are the ids of people by the visitors whose ids they are.
+	// ids are the ids of people by their visitors.
 	ids map[reference.Place]string
 }
 
-// familyItems bounds the visits of a family in a round.
+// familyItems limits the visits of a family in a round.
 const familyItems = 16
 
-// environments are those that families send from.
+// environments are the environments to which families send.
 func environments() []string { return []string{"production", "staging"} }
 
-// openFamilies makes the application of the families.
+// openFamilies creates the application of the families.
 func (s *Suite) openFamilies(ctx context.Context) (*app, error) {
 	a, err := s.open(ctx, "Europe/Berlin", "Families")
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Suite) openFamilies(ctx context.Context) (*app, error) {
 	return a, nil
 }
 
-// round sends one round of events of families, has members change people, and reads everything back.
+// round sends one round of events of families, lets members change people, and reads everything back.
 func (s *Suite) round(ctx context.Context, a *app, number int) ([]Failure, error) {
 	settings := traffic.Settings{Seed: s.Seed + 17, Zone: a.zone, Now: s.Now}
 	sent := traffic.Families(settings, number, s.Families, familyItems)
@@ -79,12 +79,12 @@ func (s *Suite) round(ctx context.Context, a *app, number int) ([]Failure, error
 	return d.failures, s.learn(ctx, a)
 }
 
-// placeOfID is where the erasures of an id are counted.
+// placeOfID is the key under which the erasures of an id are counted.
 func placeOfID(environment, id string) reference.Place {
 	return reference.Place{Environment: environment, Visitor: reference.Visitor{ID: id}}
 }
 
-// know gives the data of an application what members did.
+// know adds the members' actions to the data of an application.
 func (a *app) know() {
 	if a.members == nil {
 		return
@@ -94,7 +94,7 @@ func (a *app) know() {
 	a.data.Change()
 }
 
-// learn reads all people and remembers their ids.
+// learn reads all people and stores their ids.
 func (s *Suite) learn(ctx context.Context, a *app) error {
 	for _, environment := range environments() {
 		byID := map[string]*reference.Person{}
@@ -111,7 +111,7 @@ func (s *Suite) learn(ctx context.Context, a *app) error {
 			id, _ := row["id"].(string)
 			p := byID[distinct]
 			if p == nil {
-				continue // the questions tell
+				continue // the questions will reveal it
 			}
 			at := reference.Place{Environment: environment, Visitor: p.Key}
 			if known := a.members.ids[at]; known != "" && known != id {
@@ -123,7 +123,7 @@ func (s *Suite) learn(ctx context.Context, a *app) error {
 	return nil
 }
 
-// erasureTime bounds the wait until what is erased is removed, and what arrived late.
+// erasureTime limits the wait until erased data and late arrivals are removed.
 const erasureTime = 10 * time.Minute
 
 // awaitErasures waits until all erasures are complete.
@@ -147,7 +147,7 @@ func (s *Suite) awaitErasures(ctx context.Context, a *app) error {
 	}
 }
 
-// defineSegments saves segments of made-up definitions, and one of some people by their ids.
+// defineSegments saves segments with generated definitions, and one of some people by their ids.
 func (s *Suite) defineSegments(ctx context.Context, a *app) error {
 	k := &asker{newRandom(s.Seed, 9000), s}
 	below := "/apps/" + s.server.Organization + "/" + a.slug + "/segments"

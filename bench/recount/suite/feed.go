@@ -16,15 +16,15 @@ import (
 type feedReader struct {
 	byID     map[string]int
 	byMarker map[int]int
-	// firsts holds what was not seen in the feed yet.
+	// firsts holds the items that were not found in the feed yet.
 	firsts map[int]*traffic.Sent
-	// sentAs holds the items that the rows were sent as.
+	// sentAs holds the sent items of the rows.
 	sentAs map[*reference.Row]*traffic.Sent
 	rows   []*reference.Row
 }
 
-// readBack reads the whole feed of an application, checks that it holds every sent event
-// once, and makes the reference's data from it.
+// readBack reads the whole feed of an application, checks that it contains every sent event once, and makes the
+// reference's data from it.
 func (s *Suite) readBack(ctx context.Context, a *app) error {
 	f := feedReader{sentAs: map[*reference.Row]*traffic.Sent{}}
 	f.byID, f.byMarker, f.firsts = index(a.sent)
@@ -78,7 +78,7 @@ func (s *Suite) readEnvironment(ctx context.Context, a *app, environment string,
 	}
 }
 
-// take finds what a row was sent as.
+// take finds the sent item of a row.
 func (f *feedReader) take(row *reference.Row) error {
 	at, known := f.byID[row.Environment+" "+row.ID]
 	if marker, ok := row.Properties["marker"].(float64); ok {
@@ -98,8 +98,7 @@ func (f *feedReader) take(row *reference.Row) error {
 	return nil
 }
 
-// index finds sent items by what the feed shows of them; firsts leaves
-// repetitions out.
+// index finds sent items by the values that the feed shows; firsts omits repetitions.
 func index(all []*traffic.Sent) (byID map[string]int, byMarker map[int]int, firsts map[int]*traffic.Sent) {
 	byID, byMarker, firsts = map[string]int{}, map[int]int{}, map[int]*traffic.Sent{}
 	for i, sent := range all {
@@ -116,7 +115,7 @@ func index(all []*traffic.Sent) (byID map[string]int, byMarker map[int]int, firs
 	return byID, byMarker, firsts
 }
 
-// compare holds a row of the feed to what was sent.
+// compare compares a row of the feed with the sent item.
 func compare(row *reference.Row, sent *traffic.Sent) error {
 	path := sent.Path
 	if parsed, err := url.Parse(sent.URL); err == nil && sent.URL != "" {
@@ -175,8 +174,8 @@ func originOf(sent *traffic.Sent) reference.Origin {
 	return o
 }
 
-// placeOf is where the feed has a row whose address the database of cities knows, and
-// nowhere for the others, whose country is the concern of another database.
+// placeOf returns the row's place in the feed if the database of cities knows its address. Otherwise it is empty,
+// because another database determines the country.
 func placeOf(row *reference.Row, sent *traffic.Sent) traffic.Place {
 	if _, known := traffic.PlaceOf(sent.Context.IP); !known {
 		return traffic.Place{Region: row.Region, City: row.City}
@@ -184,7 +183,7 @@ func placeOf(row *reference.Row, sent *traffic.Sent) traffic.Place {
 	return traffic.Place{Country: row.Country, Region: row.Region, City: row.City}
 }
 
-// decoded reads a path with or without percent signs alike.
+// decoded decodes a path with or without percent signs.
 func decoded(path string) string {
 	if plain, err := url.PathUnescape(path); err == nil {
 		return plain

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// partitions compares answers with each other: every page view has exactly one value
-// of some dimensions, so the page views of their rows add up to the overview's, with
-// whatever page size the rows are read.
+// partitions compares answers with each other. Every page view has exactly one value of some dimensions, so the page
+// views of their rows add up to the overview's, for any page size.
 func (s *Suite) partitions(ctx context.Context) ([]Failure, error) {
 	if !s.routes["/analytics/breakdown"] {
 		return nil, nil

@@ -2,7 +2,7 @@ package suite
 
 import "fmt"
 
-// broken lists the contradictions within an answer, whatever the rows are.
+// broken lists the contradictions within an answer, independent of the rows.
 func broken(route string, got map[string]any) []string {
 	var found []string
 	switch route {
@@ -42,7 +42,7 @@ func brokenCohort(cohort map[string]any) []string {
 	return found
 }
 
-// ascend says where one number of a row is over another that it cannot exceed.
+// ascend reports a number of a row that exceeds another one that it cannot exceed.
 func ascend(row map[string]any, less, more string) []string {
 	if number(row, less) > number(row, more) {
 		return []string{fmt.Sprintf("%s %v is over %s %v in %v", less, row[less], more, row[more], row)}

@@ -14,24 +14,23 @@ import (
 // question is one combination of endpoint, range, filters and paging.
 type question struct {
 	app *app
-	// route is the address below the application as the route table has it, path
-	// the one that is asked where they differ.
+	// route is the address below the application as in the route table, path the requested address if it differs.
 	route string
 	path  string
 	query url.Values
-	// body is what is asked by POST, nil for GET.
+	// body is the body of a POST, nil for GET.
 	body any
-	// want returns the whole answer for a request at a moment; where the answer
-	// says its own window, that one counts.
+	// want returns the complete answer for a request at an instant; if the answer states its own window, that one
+	// counts.
 	want func(now time.Time, own *reference.Window) (any, error)
-	// pages is how many pages of a list are read; 0 is for what is no list. The
-	// wanted answer is then {"data": all rows, …}.
+	// pages is the number of pages of a list to read; 0 means that the answer is not a list. The wanted answer of a
+	// list is {"data": all rows, …}.
 	pages int
-	// refused is the code of the problem that must be answered instead.
+	// refused is the code of the expected refusal.
 	refused string
 }
 
-// asker makes questions from chance.
+// asker generates random questions.
 type asker struct {
 	*rand.Rand
 	suite *Suite
@@ -63,7 +62,7 @@ func (k *asker) next() question {
 	return q
 }
 
-// kinds are what may be asked of this server.
+// kinds are the possible questions for this server.
 func (s *Suite) kinds() []func(*asker, *question) {
 	all := []struct {
 		path string
@@ -127,7 +126,7 @@ func environmentOf(q *question) string {
 	return "production"
 }
 
-// custom chooses a range of whole days, often around a change of the clock.
+// custom chooses a range of whole days, often around a clock change.
 func (k *asker) custom(zone *time.Location) string {
 	days := pick(k, []int{1, 1, 2, 3, 7, 14, 30, 31, 89, 90, 91, 180, 365, 366, 400})
 	begin := k.suite.Now.In(zone).AddDate(0, 0, -k.IntN(405))
@@ -155,7 +154,7 @@ func (k *asker) valueOf(a *app, dimension string) string {
 	return "nowhere:to be found"
 }
 
-// over makes the answer of a window.
+// over returns the wanted answer of a window.
 func over(q *question, word string, answer func(reference.Window) any) func(time.Time, *reference.Window) (any, error) {
 	return func(now time.Time, own *reference.Window) (any, error) {
 		if own != nil {
@@ -199,7 +198,7 @@ func (k *asker) timeseries(q *question) {
 	})
 }
 
-// limit chooses a page size and says how many rows one page then has at most.
+// limit chooses a page size and sets the number of pages.
 func (k *asker) limit(q *question, pages int, sizes ...int) {
 	q.pages = pages
 	if size := pick(k, append(sizes, 0)); size > 0 {
@@ -297,7 +296,7 @@ func (k *asker) feed(q *question) {
 	}
 }
 
-// fragment is a part of something that a search looks at, in some letter case.
+// fragment returns a part of a searched value, in some letter case.
 func (k *asker) fragment(row *reference.Row) string {
 	text := []rune(pick(k, []string{row.Name, row.Path, row.URL, row.DistinctID, row.PropertiesText, "%", "_", "nothing like it"}))
 	if len(text) == 0 {
@@ -320,7 +319,7 @@ func (k *asker) funnel(q *question) {
 	})
 }
 
-// refusal asks what must be answered 400.
+// refusal generates a question that must be answered 400.
 func (k *asker) refusal(q *question) {
 	q.route = pick(k, []string{"/analytics/overview", "/analytics/timeseries", "/events/names"})
 	switch k.IntN(5) {

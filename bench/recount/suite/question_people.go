@@ -7,7 +7,7 @@ import (
 	"svc/bench/recount/reference"
 )
 
-// peopleKinds are what may be asked of families besides.
+// peopleKinds are the additional questions about families.
 func peopleKinds() []func(*asker, *question) {
 	return []func(*asker, *question){
 		(*asker).people, (*asker).people, (*asker).people, (*asker).dossier, (*asker).dossier, (*asker).timeline, (*asker).timeline,
@@ -16,7 +16,7 @@ func peopleKinds() []func(*asker, *question) {
 	}
 }
 
-// rowsOf are people as lists show them.
+// rowsOf returns people as lists show them.
 func rowsOf(people []*reference.Person) []any {
 	rows := []any{}
 	for _, p := range people {
@@ -25,7 +25,7 @@ func rowsOf(people []*reference.Person) []any {
 	return rows
 }
 
-// people asks for people by search, stage, tag and segment.
+// people queries people by search, stage, tag and segment.
 func (k *asker) people(q *question) {
 	q.route = "/people"
 	environment, data := environmentOf(q), q.app.data
@@ -63,7 +63,7 @@ func (k *asker) people(q *question) {
 	}
 }
 
-// wordOf is a part of an id, an address, a name or a company that occurs.
+// wordOf returns a part of an id, an address, a name or a company that occurs.
 func (k *asker) wordOf(q *question) string {
 	people := q.app.data.People(environmentOf(q))
 	if len(people) == 0 || k.chance(5) {
@@ -119,7 +119,7 @@ func (k *asker) timeline(q *question) {
 	}
 }
 
-// previewSize is how many people a preview shows.
+// previewSize is the number of people in a preview.
 const previewSize = 10
 
 func (k *asker) preview(q *question) {
@@ -165,7 +165,8 @@ func (k *asker) segmentList(q *question) {
 	}
 }
 
-// definition makes up who is in a segment, and says whether the clock alone leaves it as it is for a while.
+// definition generates a definition of a segment, and reports whether time alone leaves its membership unchanged for a
+// while.
 func (k *asker) definition(depth int) (group map[string]any, timeless bool) {
 	group, timeless = map[string]any{}, true
 	for _, name := range []string{"all", "any"} {
@@ -187,7 +188,7 @@ func (k *asker) definition(depth int) (group map[string]any, timeless bool) {
 	return group, timeless
 }
 
-// condition makes up one condition.
+// condition generates one condition.
 func (k *asker) condition() (c map[string]any, timeless bool) {
 	text := func(field string, values ...string) map[string]any {
 		c := map[string]any{"field": field, "op": pick(k, []string{"eq", "neq", "in", "exists"}), "value": pick(k, values)}
@@ -233,7 +234,7 @@ func (k *asker) condition() (c map[string]any, timeless bool) {
 	return k.didEvent(days)
 }
 
-// didEvent makes up a condition on how often somebody did something.
+// didEvent generates a condition on a person's number of events.
 func (k *asker) didEvent(days float64) (c map[string]any, timeless bool) {
 	c = map[string]any{
 		"field": pick(k, []string{"did_event", "not_did_event"}), "op": pick(k, []string{"gt", "gte", "lt", "eq", "within_days", "not_within_days", "exists"}),

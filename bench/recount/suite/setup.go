@@ -14,7 +14,7 @@ import (
 	"svc/bench/recount/traffic"
 )
 
-// required are the routes that the suite asks. A server without one of them fails.
+// required are the routes that the suite queries. A server without one of them fails.
 func required() []string {
 	return []string{
 		"/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/analytics/retention", "/analytics/active-users",
@@ -23,14 +23,14 @@ func required() []string {
 	}
 }
 
-// zones are the applications' time zones: one that is 45 minutes off, and two
-// that change their clocks, in opposite directions from UTC.
+// zones are the applications' time zones: one with an offset of 45 minutes, and two with clock changes, on opposite
+// sides of UTC.
 func zones() []string { return []string{"Asia/Kathmandu", "America/New_York", "Europe/Berlin"} }
 
-// retentionDays lets everything in that a plan makes up.
+// retentionDays admits everything that a plan generates.
 const retentionDays = traffic.Days + 30
 
-// app is one application with everything that is known of it.
+// app is one application with all its known data.
 type app struct {
 	slug    string
 	zone    *time.Location
@@ -38,11 +38,11 @@ type app struct {
 	sent    []*traffic.Sent
 	data    *reference.Data
 	funnels []reference.Funnel
-	// members is nil but for the application of the families.
+	// members is nil except for the application of the families.
 	members *members
 }
 
-// routes asks the server which of the suite's routes it has.
+// routes queries which of the suite's routes the server has.
 func (s *Suite) findRoutes(ctx context.Context) error {
 	status, document, err := s.server.do(ctx, http.MethodGet, "/openapi.json", s.server.Token, nil)
 	if err != nil || status != http.StatusOK {
@@ -62,8 +62,9 @@ func (s *Suite) findRoutes(ctx context.Context) error {
 	return nil
 }
 
-// open makes an application in a zone, with its keys and funnels, and with goals unless it is that of the families: who
-// reached a goal is looked at every hour, so it takes one to tell the stages of people.
+// open creates an application in a zone, with its keys and funnels, and with goals unless it is the families'
+// application. The server evaluates reached goals only every hour, so the stages of people would take that long to
+// follow them.
 func (s *Suite) open(ctx context.Context, zone, name string) (*app, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
@@ -111,8 +112,8 @@ func goals() []reference.Goal {
 	}
 }
 
-// ended says whether a goal is deleted before the last events come. The pair of kind and
-// match of one of them is taken again.
+// ended reports whether a goal is deleted before the last events arrive. The pair of kind and match of one of them is
+// used again.
 func ended(goal reference.Goal) bool {
 	return strings.HasPrefix(goal.Name, "Deleted")
 }
@@ -138,7 +139,7 @@ func funnels() []reference.Funnel {
 	}
 }
 
-// defineGoals saves goals where the server has them.
+// defineGoals saves goals if the server has them.
 func (s *Suite) defineGoals(ctx context.Context, a *app, below string) error {
 	for _, goal := range goals() {
 		if !s.routes["/goals"] {
@@ -153,7 +154,7 @@ func (s *Suite) defineGoals(ctx context.Context, a *app, below string) error {
 	return nil
 }
 
-// defineFunnels saves funnels where the server has them.
+// defineFunnels saves funnels if the server has them.
 func (s *Suite) defineFunnels(ctx context.Context, a *app, below string) error {
 	for _, funnel := range funnels() {
 		if !s.routes["/funnels"] {
@@ -169,7 +170,7 @@ func (s *Suite) defineFunnels(ctx context.Context, a *app, below string) error {
 	return nil
 }
 
-// batchItems is how many items one request carries.
+// batchItems is the number of items in a request.
 const batchItems = 500
 
 // send sends an application's traffic in order, environment by environment.
@@ -204,8 +205,8 @@ func (s *Suite) send(ctx context.Context, a *app, all []*traffic.Sent) error {
 	return nil
 }
 
-// endGoals deletes some goals and makes one of them again. Events that meet them come
-// afterwards, so that an end divides the events of a goal.
+// endGoals deletes some goals and creates one of them again. Matching events arrive afterwards, so that an end divides
+// the events of a goal.
 func (s *Suite) endGoals(ctx context.Context, a *app, number int) error {
 	below := "/apps/" + s.server.Organization + "/" + a.slug
 	for _, goal := range slices.Clone(a.data.Goals) {

@@ -18,14 +18,14 @@ import (
 // Settings describe a run.
 type Settings struct {
 	Seed uint64
-	// Visitors are made up for each application.
+	// Visitors is the number of visitors that are generated for each application.
 	Visitors int
-	// Families are made up for one more application, who send in Rounds; members change people after each and erase some, and
-	// after each the server is started again, unless there is one round only.
+	// Families are generated for one more application and send in Rounds. After each round, members change people and
+	// erase some, and the server is restarted, unless there is only one round.
 	Families, Rounds, Erasures int
-	// Restart ends the server after a round, in order or as a crash does, and starts it again.
+	// Restart ends the server after a round, in order or like a crash, and starts it again.
 	Restart func(ctx context.Context, round int) error
-	// Combinations is how many questions are asked, by Workers at a time.
+	// Combinations is the number of questions, Workers the number of concurrent ones.
 	Combinations int
 	Workers      int
 	// Only asks one question, by its number from 1; 0 asks all.
@@ -34,7 +34,7 @@ type Settings struct {
 	Now time.Time
 	// Drained waits until everything that was accepted can be read.
 	Drained func(context.Context) error
-	// Tell takes sentences on how far the run is, and each answer that differs at once.
+	// Tell receives progress messages, and each differing answer at once.
 	Tell func(format string, args ...any)
 }
 
@@ -46,14 +46,14 @@ type Suite struct {
 	routes  map[string]bool
 	missing []string
 	apps    []*app
-	// families is the application of the families, nil where there are none.
+	// families is the application of the families, or nil.
 	families *app
 
 	lock  sync.Mutex
 	asked map[string]int
 }
 
-// Report says what a run found.
+// Report is the result of a run.
 type Report struct {
 	Events int
 	// Asked counts the questions by endpoint.
@@ -69,10 +69,10 @@ type Failure struct {
 	Differences []string
 }
 
-// shownDifferences bounds what is shown of one answer.
+// shownDifferences limits the shown differences of one answer.
 const shownDifferences = 8
 
-// String shows the failure with the flags that repeat it.
+// String describes the failure with the flags that repeat it.
 func (f *Failure) String() string {
 	shown := f.Differences
 	more := ""
@@ -129,7 +129,7 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
-// rounds has families send round by round, and asks a part of the questions after each.
+// rounds lets families send round by round, and asks a part of the questions after each.
 func (s *Suite) rounds(ctx context.Context, report *Report) (err error) {
 	if s.Families == 0 {
 		report.Failures, err = s.ask(ctx, 1, s.Combinations)
@@ -192,7 +192,7 @@ func (s *Suite) ask(ctx context.Context, first, last int) ([]Failure, error) {
 	return failures, broken
 }
 
-// lateAnswers is how often a question is asked to which there is no answer in time.
+// lateAnswers is the number of attempts for a question without a timely answer.
 const lateAnswers = 5
 
 // one asks one question and compares the answer.
@@ -207,7 +207,7 @@ func (s *Suite) one(ctx context.Context, number int) (*Failure, error) {
 		status       int
 		err          error
 	)
-	// What a machine that others use has no time for is asked again; an answer that is wrong stays wrong.
+	// A question that times out on a shared machine is asked again; a wrong answer remains wrong.
 	for range lateAnswers {
 		began = time.Now()
 		if got, status, err = s.answer(ctx, &q); err != nil {
@@ -232,7 +232,7 @@ func (s *Suite) one(ctx context.Context, number int) (*Failure, error) {
 	return failure, nil
 }
 
-// asked is a body as a person reads it.
+// asked formats a body for people.
 func asked(body any) string {
 	text, err := json.Marshal(body)
 	if body == nil || err != nil {
@@ -241,7 +241,7 @@ func asked(body any) string {
 	return " " + string(text)
 }
 
-// readable is a query as a person writes it.
+// readable formats a query for people.
 func readable(query url.Values) string {
 	if plain, err := url.QueryUnescape(query.Encode()); err == nil {
 		return plain
@@ -259,7 +259,7 @@ func differRefusal(status int, got map[string]any, code string) []string {
 	return []string{fmt.Sprintf("status %d with %v, want 400 with errors[0].code %s", status, got, code)}
 }
 
-// answer reads an answer, all pages of a list as one.
+// answer reads an answer, with all pages of a list combined.
 func (s *Suite) answer(ctx context.Context, q *question) (map[string]any, int, error) {
 	if q.body != nil {
 		status, got, err := s.server.do(ctx, http.MethodPost, "/apps/"+s.server.Organization+"/"+q.app.slug+q.path+"?"+q.query.Encode(), s.server.Token, q.body)
@@ -290,8 +290,8 @@ func (s *Suite) answer(ctx context.Context, q *question) (map[string]any, int, e
 	return got, status, nil
 }
 
-// judge compares an answer with the reference for the moment of the request, which
-// is somewhere between its begin and its end.
+// judge compares an answer with the reference for the instant of the request, which is between its beginning and its
+// end.
 func (s *Suite) judge(q *question, got map[string]any, began, ended time.Time) ([]string, error) {
 	own, wrong := ownWindow(q, got, began, ended)
 	if wrong != "" {
@@ -314,7 +314,7 @@ func (s *Suite) judge(q *question, got map[string]any, began, ended time.Time) (
 	return first, nil
 }
 
-// cut shortens a wanted list to the pages that were read, where more follow.
+// cut shortens a wanted list to the pages that were read, if more follow.
 func cut(q *question, got map[string]any, want any) any {
 	list, ok := want.(map[string]any)
 	if !ok || q.pages == 0 || got["nextCursor"] == nil {
@@ -329,7 +329,7 @@ func cut(q *question, got map[string]any, want any) any {
 	return list
 }
 
-// ownWindow reads the window that an answer states, and holds it to the request.
+// ownWindow reads the window that an answer states, and compares it with the request.
 func ownWindow(q *question, got map[string]any, began, ended time.Time) (own *reference.Window, wrong string) {
 	stated, ok := got["range"].(map[string]any)
 	if !ok {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Afterwards returns events of a visitor of their own that happen from an instant on, a
-// millisecond after each other: what goals count that ended before. The number tells
-// several of them apart.
+// Afterwards returns events of a separate visitor, a millisecond apart from an instant on. Goals that ended before must
+// not count them. The number distinguishes several calls.
 func Afterwards(settings Settings, number int, at time.Time) []*Sent {
 	var out []*Sent
 	at = at.UTC().Truncate(time.Millisecond)

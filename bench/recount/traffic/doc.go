@@ -1,4 +1,3 @@
-// Package traffic makes up the visits of an application from a seed: months of
-// them, with everything that makes counting hard. Two plans of one seed and one
-// moment are the same.
+// Package traffic generates the visits of an application from a seed: months of them, with everything that makes
+// counting hard. Two plans with the same seed and instant are equal.
 package traffic

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// known is how many distinct ids a family has, devices how many anonymous ones, ghosts how many
-// that send nothing by themselves until the last round.
+// known is the number of distinct ids of a family, devices the number of anonymous ones. ghosts is the number of ids
+// that send nothing themselves until the last round.
 const (
 	knownIDs = 3
 	devices  = 3
 	ghosts   = 2
 )
 
-// roundMarkers tells the markers of rounds apart.
+// roundMarkers distinguishes the markers of rounds.
 const roundMarkers = 1_000_000
 
 // family is a few ids that identify themselves as each other on shared devices.
@@ -28,9 +28,9 @@ type family struct {
 	taken         map[time.Time]bool
 }
 
-// Families plans one of several rounds of events of families, whose ids stay the same in all rounds: each family identifies
-// its ids on its devices and ties them by aliases, in an order that the times of the events do not have.
-// No two of them happen at one instant.
+// Families plans one of several rounds of events of families, whose ids are the same in all rounds. Each family
+// identifies its ids on its devices and joins them by aliases, in an order that differs from the times of the events.
+// No two of the events have the same instant.
 func Families(settings Settings, round, families, items int) []*Sent {
 	p := &planner{Settings: settings, random: rand.New(rand.NewPCG(settings.Seed, uint64(100+round)))}
 	p.Now = p.Now.In(p.Zone)
@@ -64,8 +64,7 @@ func (f *family) id(kind string, of int) string {
 	return fmt.Sprintf("%s-%d-%d", kind, f.number, f.random.IntN(of))
 }
 
-// instant chooses when something happens that takes no other's instant: in one millisecond of ten for
-// each round.
+// instant chooses a unique instant for an event: in one millisecond of ten for each round.
 func (f *family) instant() time.Time {
 	const rounds = 10
 	at := f.begin().Truncate(rounds * time.Millisecond).Add(time.Duration(f.round) * time.Millisecond)
@@ -108,7 +107,7 @@ func (f *family) deed() {
 	}
 }
 
-// instantAfter is a free instant some minutes after another.
+// instantAfter returns a free instant some minutes after another.
 func (f *family) instantAfter(at time.Time) time.Time {
 	for {
 		at = at.Add(time.Duration(1+f.random.IntN(60*100)) * 10 * time.Millisecond)
@@ -119,7 +118,7 @@ func (f *family) instantAfter(at time.Time) time.Time {
 	}
 }
 
-// identify ties a device to a distinct id, now and then two distinct ids, which ties nothing.
+// identify links a device to a distinct id, or sometimes two distinct ids, which links nothing.
 func (f *family) identify(v *person, at time.Time) {
 	v.known, v.distinct = true, f.id("member", knownIDs)
 	switch f.random.IntN(8) {
@@ -134,7 +133,7 @@ func (f *family) identify(v *person, at time.Time) {
 	f.add(s, v.delay())
 }
 
-// alias ties two ids, some of which never send anything.
+// alias joins two ids, some of which never send anything.
 func (f *family) alias(v *person, at time.Time) {
 	v.known, v.distinct = true, f.id("member", knownIDs)
 	s := v.item("alias", at)
@@ -150,8 +149,7 @@ func (f *family) alias(v *person, at time.Time) {
 	f.add(s, v.delay())
 }
 
-// traits makes up what an identify tells: any of some traits, null for what is taken away, and what only the first
-// telling decides.
+// traits generates the traits of an identify: some of several traits, null for removed ones, and set-once traits.
 func (f *family) traits(id string) json.RawMessage {
 	told, once := map[string]any{}, map[string]any{}
 	for _, trait := range []struct {
@@ -181,7 +179,7 @@ func (f *family) traits(id string) json.RawMessage {
 	return encoded(told)
 }
 
-// encoded is a value as JSON; what is made up here always has one.
+// encoded returns a value as JSON; all generated values can be encoded.
 func encoded(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -28,7 +28,7 @@ type Item struct {
 	Context     Context         `json:"context"`
 }
 
-// Context holds the circumstances of an item.
+// Context holds the context of an item.
 type Context struct {
 	IP        string    `json:"ip"`
 	UserAgent string    `json:"userAgent"`
@@ -45,21 +45,21 @@ type Campaign struct {
 	Name   string `json:"name,omitempty"`
 }
 
-// Sent is one item on its way: where it goes, and what is to be found of it.
+// Sent is one item on its way, with its destination and its expected results.
 type Sent struct {
 	Item
 
 	Environment string
-	// Marker is a number that the properties hold where the item has no id.
+	// Marker is a number in the properties if the item has no id.
 	Marker int
-	// Bot says that the visitor's user agent is a crawler's.
+	// Bot says that the visitor's user agent belongs to a crawler.
 	Bot bool
-	// Again marks the repetition of an item that was sent before.
+	// Again marks the repetition of an earlier item.
 	Again bool
-	// Erased and OtherErased are how often the id of the visitor, and the anonymous id beside it, were erased when the
-	// item was sent; the one who sends is another person each time.
+	// Erased and OtherErased are the numbers of erasures of the visitor's id, and of the other, anonymous id, when the
+	// item was sent; after each erasure the sender is another person.
 	Erased, OtherErased int
-	// Gone says that the person was erased since.
+	// Gone says that the person has been erased since.
 	Gone bool
 
 	arrives time.Time
@@ -86,8 +86,7 @@ func (s *Sent) Visitor() string {
 	return s.AnonymousID
 }
 
-// SentProperties are the properties of the event that the item becomes, empty
-// where it has none.
+// SentProperties returns the properties of the event that the item becomes, empty if it has none.
 func (s *Sent) SentProperties() json.RawMessage {
 	if s.Type == "identify" {
 		return s.Traits
@@ -95,7 +94,7 @@ func (s *Sent) SentProperties() json.RawMessage {
 	return s.Properties
 }
 
-// StoredProperties are the same as the feed shows them.
+// StoredProperties returns the same properties as the feed shows them.
 func (s *Sent) StoredProperties() json.RawMessage {
 	if raw := s.SentProperties(); len(raw) > 0 {
 		return raw

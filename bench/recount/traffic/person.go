@@ -14,12 +14,12 @@ type person struct {
 	agent, address      string
 	environment         string
 	distinct, anonymous string
-	// known is a person with a distinct id, stays one who never gets any.
+	// known is set for a person with a distinct id, stays for one that never gets any.
 	known, stays bool
 	bot          bool
-	// mixed is a visitor whose id a bot uses now and then.
+	// mixed is set for a visitor whose id a bot sometimes uses.
 	mixed bool
-	// belated sends some events days late.
+	// belated is set for a visitor that sends some events days late.
 	belated bool
 }
 
@@ -68,7 +68,7 @@ func (v *person) session(number int, at time.Time) {
 	}
 }
 
-// crowd plans many visits at a time, as a shared login or a server sends them.
+// crowd plans many simultaneous visits, as a shared login or a server sends them.
 func (v *person) crowd(at time.Time) {
 	visits := 5 + v.random.IntN(30)
 	for range 1 + v.random.IntN(5) {
@@ -81,7 +81,7 @@ func (v *person) crowd(at time.Time) {
 	}
 }
 
-// delay is how late an event arrives.
+// delay returns the delay of an event's arrival.
 func (v *person) delay() time.Duration {
 	switch {
 	case v.belated && v.chance(30):
@@ -92,7 +92,7 @@ func (v *person) delay() time.Duration {
 	return 0
 }
 
-// identify makes the person known, now and then under another id as well.
+// identify identifies the person, sometimes under a second id as well.
 func (v *person) identify(at time.Time, session string) {
 	v.known = true
 	s := v.item("identify", at.Add(time.Millisecond))
@@ -107,7 +107,7 @@ func (v *person) identify(at time.Time, session string) {
 
 const site = "https://shop.example.com"
 
-// event plans one event of a visit; the first lands from somewhere.
+// event plans one event of a visit; the first one is a landing with an origin.
 func (v *person) event(at time.Time, landing bool) *Sent {
 	path := v.pick(paths())
 	switch kind := v.random.IntN(20); {
@@ -115,7 +115,7 @@ func (v *person) event(at time.Time, landing bool) *Sent {
 		s := v.item("page", at)
 		s.URL = site + path
 		switch within := v.random.IntN(10); {
-		case landing || within == 0: // another campaign is met within the visit now and then
+		case landing || within == 0: // sometimes the visitor follows another campaign within the visit
 			s.URL += v.pick(queries())
 			s.Referrer = v.pick(referrers())
 		case within < 6:
@@ -142,7 +142,7 @@ func (v *person) event(at time.Time, landing bool) *Sent {
 	return v.deed(at, path)
 }
 
-// deed plans an event that is no page view, a purchase with its price.
+// deed plans an event other than a page view, such as a purchase with its price.
 func (v *person) deed(at time.Time, path string) *Sent {
 	s := v.item("event", at)
 	s.Name = v.pick(names())

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Place is where an address is.
+// Place is the location of an address.
 type Place struct{ Country, Region, City string }
 
-// cities are made-up places of some of the addresses: two cities of one name, a place
-// without a city, and one whose city has a letter outside of ASCII.
+// cities are invented places of some of the addresses: two cities of one name, a place without a city, and a city with
+// a letter outside of ASCII.
 func cities() map[string]Place {
 	return map[string]Place{
 		"8.8.8.0/24":      {"US", "Maine", "Portland"},
@@ -36,7 +36,7 @@ func PlaceOf(address string) (place Place, known bool) {
 	return Place{}, false
 }
 
-// The parts of an MMDB file, as its specification 2.0 has them.
+// The parts of an MMDB file, as its specification 2.0 defines them.
 const (
 	dataSeparator = 16 // bytes between tree and data
 	isData        = 1 << 31
@@ -47,8 +47,8 @@ const (
 	mapType       = 7
 )
 
-// CityDatabase returns an MMDB file with the places of IPv4 networks that plans use, in
-// the flat layout, with records of 32 bits.
+// CityDatabase returns an MMDB file with the places of the plans' IPv4 networks, in the flat layout, with records of 32
+// bits.
 func CityDatabase() []byte {
 	type node [2]uint32 // a child, or isData and the offset of the data
 	nodes := []node{{}}
@@ -74,7 +74,7 @@ func CityDatabase() []byte {
 		for _, record := range node {
 			switch {
 			case record == 0:
-				record = uint32(len(nodes)) // nothing known
+				record = uint32(len(nodes)) // unknown network
 			case record >= isData:
 				record += uint32(len(nodes)) + dataSeparator - isData
 			}
@@ -87,7 +87,7 @@ func CityDatabase() []byte {
 		"ip_version", uint16(4), "node_count", uint32(len(nodes)), "record_size", uint16(32))
 }
 
-// appendMap appends a map of names and values in turns.
+// appendMap appends a map of alternating names and values.
 func appendMap(out []byte, pairs ...any) []byte {
 	out = appendControl(out, mapType, len(pairs)/2)
 	for _, value := range pairs {

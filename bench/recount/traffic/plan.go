@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Days is how far back the visits reach.
+// Days is the number of past days with visits.
 const Days = 420
 
-// guard is how long an instant that moves with the clock is kept free of events:
-// ranges that end now may be read so long after the plan was made.
+// guard is how long an instant that moves with the clock is kept free of events: ranges that end now may be read this
+// long after the plan was made.
 const guard = 45 * time.Minute
 
 // Settings describe a plan.
@@ -33,7 +33,7 @@ type planner struct {
 	shifts []time.Time
 }
 
-// Plan returns everything that is to be sent, in order.
+// Plan returns all items to send, in order.
 func Plan(settings Settings) []*Sent {
 	p := &planner{Settings: settings, random: rand.New(rand.NewPCG(settings.Seed, 7))}
 	p.Now = p.Now.In(p.Zone)
@@ -47,8 +47,7 @@ func Plan(settings Settings) []*Sent {
 	return p.sent
 }
 
-// findEdges lists the beginnings of the ranges that end now, and of the windows
-// before them.
+// findEdges lists the beginnings of the ranges that end now, and of the windows before them.
 func (p *planner) findEdges() {
 	ends := []time.Time{p.Now.Add(-24 * time.Hour), p.Now.AddDate(-1, 0, 0)}
 	for _, days := range []int{1, 7, 14, 30, 90} {
@@ -57,11 +56,11 @@ func (p *planner) findEdges() {
 	for _, end := range ends {
 		p.edges = append(p.edges, end, end.Add(-p.Now.Sub(end)))
 	}
-	// The window before today is as long as today is old.
+	// The window before today is as long as today so far.
 	p.edges = append(p.edges, p.Now)
 }
 
-// findShifts lists the instants of the span at which the clock on the wall changes.
+// findShifts lists the instants of local clock changes in the span.
 func (p *planner) findShifts() {
 	for at := p.Now.AddDate(0, 0, -Days); ; {
 		_, end := at.ZoneBounds()
@@ -76,8 +75,7 @@ func (p *planner) chance(percent int) bool { return p.random.IntN(100) < percent
 
 func (p *planner) pick(words []string) string { return words[p.random.IntN(len(words))] }
 
-// begin chooses when a session begins: mostly of late, some around midnights and
-// changes of the clock.
+// begin chooses the beginning of a session: mostly recent, some around midnights and clock changes.
 func (p *planner) begin() time.Time {
 	span := Days * 24 * time.Hour
 	if p.chance(60) {
@@ -128,7 +126,7 @@ func (p *planner) visitor(n int) {
 	}
 }
 
-// add puts an item on its way unless it falls where nothing may.
+// add schedules an item unless it falls into a guarded time.
 func (p *planner) add(s *Sent, delay time.Duration) {
 	for _, edge := range p.edges {
 		if s.Ts.After(edge.Add(-2*time.Minute)) && s.Ts.Before(edge.Add(2*guard)) {

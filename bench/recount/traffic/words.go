@@ -20,8 +20,7 @@ func crawlers() []string {
 	}
 }
 
-// addresses are public ones of several countries, one of each protocol's oddities,
-// and one that belongs nowhere.
+// addresses are public addresses of several countries, an unusual one for each protocol, and one without a place.
 func addresses() []string {
 	return []string{
 		"8.8.8.8", "81.2.69.142", "193.99.144.80", "202.56.4.3", "200.160.2.3", "2a00:1450:4001:82a::200e", "203.0.113.7", "1.1.1.1", "41.231.21.1",
@@ -39,7 +38,7 @@ func names() []string {
 	return []string{"signup", "search", "video:play", "add_to_cart", "purchase", "größe", "a'b", "Signup", "file_download"}
 }
 
-// referrers are of every class of source.
+// referrers are referrers of every class of source.
 func referrers() []string {
 	return []string{
 		"", "", "https://www.google.com/", "https://duckduckgo.com/?q=analytics", "https://www.facebook.com/", "https://t.co/abc",
