@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Starts three nodes on this machine that share one log and one store: the embedded
-# ones of the first node, served on loopback, or those that SVC_KAFKA_BROKERS and
-# SVC_CLICKHOUSE_DSN name. Ctrl-C stops them. The data stays in DATA (./data-cluster).
+# Starts three nodes on this machine that share one log and one store. These are the embedded log and store of the first
+# node, served on loopback. With SVC_KAFKA_BROKERS and SVC_CLICKHOUSE_DSN, the nodes use the given log and store
+# instead. Ctrl-C stops the nodes. The data stays in DATA (./data-cluster).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ http=${HTTP_PORT:-8080} admin=${ADMIN_PORT:-9080} peer=${PEER_PORT:-7070}
 kafka=127.0.0.1:${KAFKA_PORT:-19092} store=127.0.0.1:${STORE_PORT:-18123}
 mkdir -p "$data"
 
-# The secrets are made once and kept beside the data.
+# The secrets are created once and stored in the data folder.
 secret() {
 	[ -s "$data/$1" ] || (umask 077 && head -c 24 /dev/urandom | base64 >"$data/$1")
 	cat "$data/$1"
@@ -22,7 +22,7 @@ export SVC_CLUSTER_SECRET SVC_MASTER_KEY
 pids=()
 stop() {
 	trap '' INT TERM
-	# The last first: the first one serves the log and the store to the others.
+	# Stop the last node first, because the first node serves the log and the store to the others.
 	for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
 		kill -TERM "${pids[i]}" 2>/dev/null && wait "${pids[i]}" 2>/dev/null || true
 	done

@@ -1,13 +1,11 @@
 #!/bin/sh
-# Fetches the country database into the cache folder, once. Afterwards it does
-# nothing and needs no network.
+# Downloads the country database into the cache folder, once. After that it does nothing and needs no network.
 #
-# The database is the npm package @ip-location-db/geo-whois-asn-country-mmdb
-# (CC0; built from data of the Number Resource Organization, nro.net, whose
-# licence notice is kept beside it). The version is the one that
-# storage/geo/find.go looks for; change both together with the checksum.
+# The database is the npm package @ip-location-db/geo-whois-asn-country-mmdb (CC0). It is built from data of the Number
+# Resource Organization, nro.net; the licence notice of that data is stored in the same folder. storage/geo/find.go
+# looks for the same version. To change the version, change it here and there, together with the checksum.
 #
-# SVC_CACHE_DIR names the cache folder; without it, svc in the user's cache.
+# SVC_CACHE_DIR names the cache folder. The default is svc in the user's cache.
 set -eu
 
 name=@ip-location-db/geo-whois-asn-country-mmdb
@@ -46,7 +44,7 @@ command -v npm >/dev/null 2>&1 ||
 	fail "npm is needed to fetch the country database; install Node.js, or copy $file into $target"
 mkdir -p "$target" || fail "cannot create $target; let SVC_CACHE_DIR name a folder that can be written to"
 
-# The work is done beside the target, so that a file moves into place at once.
+# The work is done in a folder inside the target, so that a file can be moved to its place in one step.
 work="$(mktemp -d "$target/.fetch.XXXXXX")" || fail "cannot write to $target"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM

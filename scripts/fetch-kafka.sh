@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches Apache Kafka from Maven Central with the machine's Maven, once, into the
-# cache folder, checks it against the recorded checksums, and prints the folder.
+# Downloads Apache Kafka from Maven Central with the machine's Maven, once, into the cache folder. It checks the files
+# against the recorded checksums and prints the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

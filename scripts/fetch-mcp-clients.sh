@@ -1,10 +1,9 @@
 #!/bin/sh
-# Fetches the published clients of the Model Context Protocol that `make sdk` runs, once,
-# into the cache folder. Afterwards it does nothing and needs no network. The versions
-# and checksums are those of cmd/svc/testdata/mcp/package-lock.json; another lock file
-# gets a folder of its own.
+# Downloads the published clients of the Model Context Protocol for `make sdk`, once, into the cache folder. After that
+# it does nothing and needs no network. The versions and checksums are in cmd/svc/testdata/mcp/package-lock.json. Each
+# different lock file gets a separate folder.
 #
-# SVC_CACHE_DIR names the cache folder; without it, svc in the user's cache.
+# SVC_CACHE_DIR names the cache folder. The default is svc in the user's cache.
 set -eu
 
 fail() {
@@ -36,7 +35,7 @@ target="$(cache_folder)/mcp-clients/$(checksum "$source/package-lock.json")"
 command -v npm >/dev/null 2>&1 || fail "npm is needed to fetch the clients; install Node.js"
 mkdir -p "$target" || fail "cannot create $target; let SVC_CACHE_DIR name a folder that can be written to"
 
-# The work is done beside the target, so that the packages move into place at once.
+# The work is done in a folder inside the target, so that the packages can be moved to their place in one step.
 work="$(mktemp -d "$target/.fetch.XXXXXX")" || fail "cannot write to $target"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM

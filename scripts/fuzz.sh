@@ -3,8 +3,8 @@
 #
 #   scripts/fuzz.sh 200000x ./...
 #
-# The number is counted, not timed: with -fuzztime 30s the go command may end
-# with "context deadline exceeded" although nothing failed.
+# The limit is a number of inputs, not a time. With -fuzztime 30s the go command may end with "context deadline
+# exceeded" although nothing failed.
 set -euo pipefail
 
 count=$1

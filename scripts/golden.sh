@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the golden files: runs every test package that has an -update flag
-# with it. Read the difference before committing it.
+# Rewrites the golden files: it runs every test package that has an -update flag with that flag. Read the difference
+# before you commit it.
 set -euo pipefail
 
 go=${GO:-go}

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command and fails when it changed a file of the source tree.
+# Runs a command and fails if the command changed a file of the source tree.
 #
 #   scripts/unchanged.sh make gen
 #
-# It compares before and after, so changes that are not committed yet do not
-# disturb it.
+# It compares the tree before and after the command, so uncommitted changes cause no failure.
 set -euo pipefail
 
 work=$(mktemp -d)

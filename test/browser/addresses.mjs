@@ -1,6 +1,6 @@
-// The addresses of all pages of the console, with the demo's things in those of one thing.
+// The addresses of all pages of the console. Pages about a single object use an object of the demo data.
 
-// addresses returns what stands after the application in an address. list returns the rows of a list of the demo.
+// addresses returns the part of each address after the application. list returns the rows of a list of the demo data.
 export async function addresses(list) {
   const first = async (path) => (await list(path))[0].id;
   const of = async (page, path) => page + "/" + (await first(path));

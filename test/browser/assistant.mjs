@@ -1,15 +1,14 @@
-// A model that speaks slowly, a relay that cuts connections, and a server of the
-// assistant between them.
+// A model that answers slowly, a relay that cuts connections, and a server with the assistant between them.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { start } from "./server.mjs";
 
-// The model's answer: so many words, so many milliseconds apart.
+// The answer of the model: the words, and the pause between them in milliseconds.
 export const words = Array.from({ length: 80 }, (_, n) => `word ${n} `);
 const gap = 60;
 
-// model serves an answer in two rounds, a call of a tool and then the words, in the wire
-// format of OpenAI's Chat Completions.
+// model serves an answer in two rounds, in the wire format of OpenAI's Chat Completions. The first round calls a tool,
+// the second sends the words.
 async function model() {
   const server = createServer(async (request, response) => {
     let body = "";
@@ -39,9 +38,8 @@ async function listen(server) {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => (server.closeAllConnections(), server.close()) };
 }
 
-// relay serves a page at / and passes everything else on to a server, as one who has a
-// token. Of the streams that it passes on, the first ones are cut after as many bytes
-// as cuts says, wherever in a frame that is.
+// relay serves a page at / and forwards everything else to a server, with a token. It cuts the first streams, each
+// after the number of bytes in cuts. A cut may be at any place in a frame.
 async function relay(to, token, cuts) {
   const seen = [];
   const server = createServer(async (request, response) => {
@@ -61,7 +59,7 @@ async function relay(to, token, cuts) {
       for await (const part of answer.body) {
         response.write(part.subarray(0, Math.min(left, part.length)));
         if ((left -= part.length) <= 0) {
-          // What was written must leave before the connection is reset.
+          // The written bytes must be sent before the connection is reset.
           await new Promise((done) => setTimeout(done, 50));
           return response.destroy();
         }
@@ -74,8 +72,8 @@ async function relay(to, token, cuts) {
   return { ...(await listen(server)), seen };
 }
 
-// assisted starts a server whose assistant asks the slow model. through returns a relay
-// to it that cuts streams.
+// assisted starts a server with an assistant that uses the slow model. through returns a relay to the server that cuts
+// streams.
 export async function assisted() {
   const slow = await model();
   const server = await start({ SVC_AI_PROVIDER: "openai", SVC_AI_API_KEY: "sk-scripted", SVC_AI_BASE_URL: slow.url });
@@ -89,7 +87,8 @@ export async function assisted() {
 export const ask = "/api/v1/apps/acme/web/ai/ask";
 export const conversations = "/api/v1/apps/acme/web/ai/conversations/";
 
-// whole holds the frames that a client must have gathered: every one once, in order.
+// whole describes the frames that a client received, to compare them with expected. The client must have every frame
+// once and in order.
 export function whole(frames) {
   const ids = frames.map((frame) => Number(frame.id));
   const problems = ids.flatMap((id, n) => (n > 0 && id !== ids[n - 1] + 1 ? [`${id} after ${ids[n - 1]}`] : []));
@@ -98,5 +97,5 @@ export function whole(frames) {
   return { first: ids[0] % 2 ** 20, problems, names: names.join(" "), text };
 }
 
-// expected holds the frames of an answer of the slow model.
+// expected is the description of a complete answer of the slow model.
 export const expected = { first: 1, problems: [], names: "start status tool_call tool_result text status done", text: words.join("") };

@@ -16,8 +16,8 @@ after(async () => {
   await server?.stop();
 });
 
-// asking runs in the page: it asks, and whenever the connection breaks it asks again
-// with the id of the last frame that it has in full. It stops after so many frames.
+// asking runs in the page. It asks, and asks again after each broken connection, with the id of the last complete
+// frame. It stops after most frames.
 async function asking({ ask, most }) {
   const frames = [];
   let conversationId = "", attempts = 0;
@@ -46,8 +46,7 @@ async function asking({ ask, most }) {
   return { frames, conversationId, attempts: attempts - 1 };
 }
 
-// following runs in the page: it listens with the browser's own client, which comes back
-// by itself.
+// following runs in the page. It listens with the browser's own client, which reconnects automatically.
 function following(url) {
   return new Promise((done) => {
     const source = new EventSource(url);
@@ -56,7 +55,7 @@ function following(url) {
     source.onerror = () => broken++;
     for (const event of ["start", "status", "text", "tool_call", "tool_result", "done", "error"]) {
       source.addEventListener(event, (message) => {
-        if (event === "error" && !message.data) return; // the browser's own, of the connection
+        if (event === "error" && !message.data) return; // the browser's own error event about the connection
         frames.push({ id: message.lastEventId, event, data: message.data });
         if (event === "done" || event === "error") {
           source.close();

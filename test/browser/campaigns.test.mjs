@@ -1,6 +1,6 @@
-// Walks the pages of campaigns: a draft is begun, written and submitted, its author cannot approve it, a second member does with
-// a passkey, it is scheduled and canceled; another one is sent, pauses, goes on and completes; axe, both themes, 360 pixels, roles,
-// hostile texts.
+// Walks through the pages of campaigns. A draft is created, written and submitted; its author cannot approve it. A
+// second member approves it with a passkey, then it is scheduled and canceled. Another campaign is sent, pauses,
+// continues and completes. Also tests axe, both themes, 360 pixels, roles and hostile texts.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole, whole } from "./console.mjs";
@@ -127,7 +127,7 @@ describe("a campaign that is sent", () => {
     await world.visit(on, "campaigns", app);
     await world.visit(on, "campaigns/" + sent, app);
   };
-  // shown are the numbers of the page by their names.
+  // shown returns the numbers of the page by their names.
   const shown = () => page.locator(".sums > div").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent])));
 
   it("is written for everybody, and approved", async () => {
@@ -250,5 +250,5 @@ describe("every page", () => {
   });
 });
 
-// What the sandbox and the policy keep back in a preview, the browser says.
+// The browser reports everything that the sandbox and the policy block in a preview.
 it("the browser complained of nothing but what previews must not do, and asked no other host", () => assert.deepEqual(world.complaints.filter((text) => !/about:srcdoc|Content Security Policy/.test(text)), []));

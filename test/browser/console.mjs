@@ -1,21 +1,23 @@
-// The console in a browser, signed in as whom a test names, over a server of its own.
+// The console in a browser, with its own server. Each test chooses the person that is signed in.
 import { launch } from "./page.mjs";
 import { call, freePort, start } from "./server.mjs";
 
-// A browser without a window calls itself one, and overviews leave robots out.
+// A headless browser says so in its user agent, and overviews do not count robots. The tests therefore use the user
+// agent of a normal browser.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
-// settled waits until the page has its answers. An address that was just changed is shown two frames later.
+// settled waits until the page has its answers. After a change of the address, the page shows the new one two frames
+// later.
 export async function settled(on) {
   await on.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await on.locator("#content").waitFor();
   await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
 }
 
-// startConsole starts server and browser, and returns how pages are opened. complaints gathers what the browser says
-// against any of them.
+// startConsole starts the server and the browser, and returns functions that open pages. complaints collects the errors
+// and warnings of the browser for all pages.
 export async function startConsole(settings = {}) {
-  const port = await freePort(); // the origin of passkeys is named before the server starts
+  const port = await freePort(); // the server must know the origin of passkeys before it starts
   const base = `http://localhost:${port}`;
   const browser = await launch();
   const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base, ...settings }).catch(async (error) => {
@@ -24,7 +26,7 @@ export async function startConsole(settings = {}) {
   });
   const complaints = [];
 
-  // as opens the console for a person whom the operator signs in.
+  // as opens the console for a person; the operator signs the person in.
   async function as(email, options = {}) {
     const session = await server.admin("login", "--email", email);
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, userAgent, ...options });
@@ -55,5 +57,5 @@ export async function startConsole(settings = {}) {
   return { server, browser, base, complaints, as, settled, at, visit, api, write, stop };
 }
 
-// whole writes a number as the pages do.
+// whole formats a number like the pages do.
 export const whole = (n) => n.toLocaleString("en");

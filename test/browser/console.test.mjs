@@ -1,5 +1,5 @@
-// Uses the console as people do: from the first start's link to the last setting, with a passkey, with keys,
-// as every role, on small screens, in both themes.
+// Uses the console like people do: from the link of the first start to the last setting, with a passkey and with the
+// keyboard. Also tests every role, small screens and both themes.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { settled } from "./console.mjs";
@@ -8,10 +8,11 @@ import { call, freePort, start, traffic, until } from "./server.mjs";
 
 let server, browser, page, port, base, complaints;
 
-// A browser without a window calls itself one, and overviews leave robots out.
+// A headless browser says so in its user agent, and overviews do not count robots. The tests therefore use the user
+// agent of a normal browser.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
-// open opens the console in a browser of its own, which makes passkeys without asking.
+// open opens the console in a separate browser context that creates passkeys without a prompt.
 async function open(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, userAgent, ...options });
   const made = await context.newPage();
@@ -27,7 +28,7 @@ async function open(options = {}) {
   return made;
 }
 
-// as opens the console for a person whom the operator signs in.
+// as opens the console for a person; the operator signs the person in.
 async function as(email, options) {
   const session = await server.admin("login", "--email", email);
   const made = await open(options);
@@ -44,10 +45,10 @@ async function visit(on, path) {
 
 const api = (path) => call({ url: base }, server.token, "GET", "/api/v1/apps/acme/web" + path);
 
-// hostile is what strangers write where they may: names, texts, addresses.
+// hostile holds texts that strangers may send as names, texts and addresses.
 const hostile = [`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, "javascript:document.title='owned'", "{{7*7}}${7*7}", "\u202Eetihw"];
 
-// propose has an agent propose a change over MCP, which only a passkey can confirm.
+// propose proposes a change over MCP, like an agent. Only a passkey can confirm it.
 async function propose(name) {
   const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
     method: "POST", headers: { authorization: "Bearer " + server.token, "content-type": "application/json", accept: "application/json, text/event-stream" },
@@ -59,7 +60,7 @@ async function propose(name) {
 
 before(async () => {
   complaints = [];
-  port = await freePort(); // the origin of passkeys is named before the server starts
+  port = await freePort(); // the server must know the origin of passkeys before it starts
   base = `http://localhost:${port}`;
   server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base });
   browser = await launch();
@@ -285,7 +286,8 @@ describe("the pages", () => {
     await visit(page, "overview");
     await page.reload();
     await settled(page);
-    // Effects wait for a frame or a timer; both come later than the part, which is asked for when the link is pointed at.
+    // Effects wait for a frame or a timer. Both come later than the part, because the page requests the part when the
+    // pointer is over the link.
     await page.evaluate(() => {
       const later = window.setTimeout;
       window.requestAnimationFrame = () => 0;
@@ -420,7 +422,7 @@ describe("what waits for a passkey", () => {
 
 describe("who has a new application", () => {
   it("creates it in an organization or a new one, and chooses its modules", async () => {
-    page = await as("owner@acme.example"); // the removed passkey has ended the first session
+    page = await as("owner@acme.example"); // the removal of the passkey has ended the first session
     await visit(page, "overview");
     await page.locator("summary[aria-label^=Account]").click();
     await page.getByRole("link", { name: "Create an application" }).click();

@@ -1,5 +1,5 @@
-// Fills the demo with the button of an empty application, and walks every page with it: numbers against the API's, keys,
-// long lists, axe, both themes, 360 pixels, roles.
+// Fills the demo with the button of an empty application, and walks through every page with it. Compares numbers with
+// the API, and tests the keyboard, long lists, axe, both themes, 360 pixels and roles.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole, whole } from "./console.mjs";
@@ -9,8 +9,8 @@ import { until } from "./server.mjs";
 let world, page;
 const rows = (name) => page.getByRole("region", { name, exact: true }).locator("tbody tr[data-row]");
 
-// tasks returns how many milliseconds of the processor each task of the page's thread took while act ran, the longest first.
-// What the clock of the wall says depends on the other programs of the machine.
+// tasks returns the processor time in milliseconds of each task of the page's main thread while act ran, the longest
+// first. It uses processor time because elapsed time depends on the other programs of the machine.
 async function tasks(on, act) {
   await world.browser.startTracing(on, { categories: ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline"] });
   await act();
@@ -21,8 +21,8 @@ async function tasks(on, act) {
   return all.map((one) => one.tdur / 1000).sort((a, b) => b - a);
 }
 
-// plainRows returns how many milliseconds of the processor this browser on this machine takes for a table of 100 plain rows:
-// the median of many.
+// plainRows returns the processor time in milliseconds that this browser on this machine needs for a table of 100 plain
+// rows. It is the median of many runs.
 async function plainRows(on) {
   const times = 60;
   const all = await tasks(on, () => on.evaluate(async (times) => {
@@ -53,7 +53,7 @@ describe("the demo", () => {
     await page.locator(".metrics .value").first().waitFor({ timeout: 120_000 });
     console.log(`      filled in ${Date.now() - began} ms`);
     assert.match(page.url(), /\/apps\/acme\/demo\/overview\?range=90d$/);
-    // What is sent last is of the last day.
+    // The items sent last belong to the last day.
     await until("all is counted", async () => {
       const { visitors } = await world.api("/analytics/overview?range=90d");
       const { data } = await world.api("/metrics/names");
@@ -223,7 +223,7 @@ describe("settings", () => {
 describe("long lists", () => {
   it("scroll 10,000 rows without a long task", async () => {
     await world.visit(page, "events");
-    // The rows come as the end of the list comes near.
+    // The page loads more rows when the end of the list is near.
     const height = () => page.evaluate(() => document.querySelector("#content").scrollHeight);
     while ((await height()) < 10_000 * 39) {
       const before = await height();
@@ -237,7 +237,7 @@ describe("long lists", () => {
         await new Promise(requestAnimationFrame);
       }
     }));
-    // A long task takes over 50 ms; where the machine is slow, over what it takes to make 400 rows.
+    // A long task takes over 50 ms. On a slow machine it takes longer than four tables of 100 plain rows.
     const plain = await plainRows(page);
     console.log(`      the longest task ${longest.toFixed(1)} ms, 100 plain rows ${plain.toFixed(1)} ms`);
     assert.ok(longest <= Math.max(50, 4 * plain), `a task takes ${longest} ms, and 100 plain rows take ${plain} ms`);
@@ -327,8 +327,8 @@ const paths = async () => [
 ];
 
 describe("every page with the demo", () => {
-  // What of a page shows that it is full; a row of a table where nothing else is said. Nothing waits for a decision in a demo, and
-  // settings are there without one.
+  // The element that shows that a page is full; for all other pages it is a row of a table. In a demo no approval is
+  // waiting, and settings do not depend on the demo.
   const full = { overview: ".bars tbody tr", incidents: ".decisions li", approvals: "h1, h2", settings: "form", journeys: ".journey tbody tr", metrics: ".names a", revenue: "tbody tr[data-row]" };
 
   it("has rows", async () => {

@@ -1,5 +1,5 @@
-// Walks the pages of destinations and of the connector with receivers of its own: what people make there, what their
-// deliveries show, axe, both themes, 360 pixels, roles, hostile texts.
+// Walks through the pages of destinations and of the connector, with receivers in this process. Creates destinations
+// like people do and checks the shown deliveries. Also tests axe, both themes, 360 pixels, roles and hostile texts.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";

@@ -1,4 +1,5 @@
-// The live pages show answers that take longer than the pause between two questions, while events arrive.
+// The live pages show answers even if an answer takes longer than the pause between two requests. Events arrive all the
+// time.
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { startConsole } from "./console.mjs";
@@ -25,7 +26,7 @@ it("a slow answer is waited for, whatever arrives meanwhile", async () => {
   })();
   await page.route(/analytics\/overview|\/events\?/, async (route) => {
     await new Promise((done) => setTimeout(done, slow));
-    await route.continue().catch(() => {}); // the page may have left
+    await route.continue().catch(() => {}); // the page may be closed already
   });
   for (const [path, shown] of [["overview?range=today", ".metrics .value[title]"], ["events", "tbody tr[data-row]"]]) {
     await page.goto(world.at("web", path));

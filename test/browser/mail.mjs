@@ -1,8 +1,8 @@
-// A mail server that keeps what it takes.
+// A mail server that stores the recipients of accepted messages.
 import { createServer } from "node:net";
 
-// startMail starts a server on loopback. taken are the addresses whose message it took, in order; refuse names those it
-// does not know.
+// startMail starts a server on loopback. taken holds the recipients of the accepted messages, in order. refuse lists
+// the addresses that the server does not know.
 export async function startMail(refuse = []) {
   const taken = [], open = new Set();
   const server = createServer((socket) => {

@@ -1,4 +1,4 @@
-// Reads the documentation as people do, from the address that a refused request names.
+// Reads the documentation like people do, starting from the address in a refused request.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { accessible, launch, open } from "./page.mjs";

@@ -1,5 +1,6 @@
-// Walks the pages of alerting, journeys, vitals, releases, segments, companies, flags, telemetry and privacy with the demo: what people make
-// there, axe, both themes, 360 pixels, roles, hostile texts; and at the end removes the demo.
+// Walks through the pages of alerting, journeys, vitals, releases, segments, companies, flags, telemetry and privacy
+// with the demo data. Creates things on each page like people do, and tests axe, both themes, 360 pixels, roles and
+// hostile texts. At the end it removes the demo data.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole, whole } from "./console.mjs";
@@ -20,7 +21,7 @@ before(async () => {
 
 after(() => world?.stop());
 
-// readable holds that the page that is shown is read by everybody, at two widths.
+// readable checks that the shown page is accessible and not wider than the window, at two widths.
 async function readable(path) {
   for (const [width, height] of [[360, 740], [1280, 900]]) {
     await page.setViewportSize({ width, height });
@@ -30,7 +31,7 @@ async function readable(path) {
   }
 }
 
-// changed has the page read answers that a test has changed, until the returned function is called.
+// changed changes the answers that the page receives, until the returned function is called.
 async function changed(pattern, change) {
   const handle = async (route) => {
     const response = await route.fetch();
@@ -106,7 +107,7 @@ describe("what people make", () => {
     await world.visit(page, "flags/beta%2Fhistory");
     await page.getByText("Version 2").waitFor();
     await world.visit(page, "flags/beta");
-    // An answer that comes when people have gone on does not take them back.
+    // If an answer arrives after people have left the page, it does not bring them back.
     let release;
     const held = new Promise((done) => { release = done; }), arrived = page.waitForResponse((response) => response.request().method() === "DELETE");
     await page.route("**/flags/beta", async (route) => { await held; await route.continue(); });
@@ -154,7 +155,7 @@ describe("what people make", () => {
 
 describe("telemetry", () => {
   const section = (name) => page.getByRole("region", { name, exact: true });
-  // opened asks for the numbers again, also where the page is shown already.
+  // opened requests the numbers again, even if the page is already shown.
   const opened = async () => {
     await world.visit(page, "settings/exports");
     await world.visit(page, "settings/telemetry");
@@ -217,7 +218,7 @@ describe("telemetry", () => {
       answer.policy.events.sampleRate = 1;
       const none = Object.fromEntries(Object.keys(answer.usage[0].dropped).map((name) => [name, 0]));
       const of = (received, duplicates, dropped) => ({ received, duplicates, stored: received - duplicates - Object.values(dropped).reduce((sum, n) => sum + n, 0), dropped: { ...none, ...dropped }, codes: {}, clientSide: [], bytes: 0 });
-      // Of 1,000 events that came once a policy decides about 900, of 60 errors about 50.
+      // Of 1,000 events without duplicates, a policy decides about 900. Of 60 errors it decides about 50.
       answer.usage.at(-2).signals = { events: of(1010, 10, { invalid: 60, badKey: 15, tooOld: 5, excluded: 20, sampled: 300 }), errors: of(60, 0, { clientSide: 10, rateLimited: 20 }), metricPoints: of(7, 0, {}) };
     });
     await opened();
@@ -246,7 +247,7 @@ describe("telemetry", () => {
       const { signals } = (await world.api("/telemetry?env=staging")).usage.at(-1);
       return Object.fromEntries(["events", "errors", "metricPoints"].map((name) => [name, signals[name]]));
     };
-    // traffic sends 600 events of as many visitors, a tenth of them programs, 30 errors and 20 points.
+    // traffic sends 600 events from 600 visitors, 30 errors and 20 points. A tenth of the visitors are programs.
     const traffic = async (round) => {
       const before = (await today()).events?.received ?? 0;
       const items = [
@@ -262,7 +263,7 @@ describe("telemetry", () => {
     const { revision } = await world.api("/telemetry?env=staging");
     await world.write("POST", "/telemetry?env=staging", { expectedRevision: revision, policy: { events: { dropBots: true } } });
     await traffic(1);
-    // What came today is shown as if it had come yesterday.
+    // The page shows today's numbers as yesterday's.
     const restore = await changed(/\/telemetry\?/, ({ usage }) => { if (usage) usage.at(-2).signals = usage.at(-1).signals; });
     await world.visit(page, "settings/telemetry?env=staging");
     await page.getByText("this would have kept about 540 of 600 events, 30 of 30 errors and 20 of 20 metric points.").waitFor();
@@ -277,7 +278,7 @@ describe("telemetry", () => {
     await traffic(2);
     const after = await today();
     const stored = Object.fromEntries(Object.keys(after).map((name) => [name, after[name].stored - before[name].stored]));
-    // Five standard deviations of a draw of 600 visitors are 60.
+    // Five standard deviations of a random choice among 600 visitors are 60.
     assert.ok(Math.abs(stored.events - 240) <= 60, `${stored.events} events are kept`);
     assert.deepEqual([stored.errors, stored.metricPoints], [30, 0]);
   });

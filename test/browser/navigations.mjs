@@ -1,5 +1,5 @@
-// Opens the overview of a running server again and again, each time in a browser that has kept nothing, and prints how long each
-// took from the navigation to its last number, as a JSON list of milliseconds. bench/console runs it.
+// Opens the overview of a running server several times, each time in a browser context without stored data. It prints
+// the time from the navigation to the last number, as a JSON list of milliseconds. bench/console runs it.
 //
 //   node navigations.mjs URL SESSION ORG/APP QUERY TIMES
 import { launch } from "./page.mjs";
@@ -7,14 +7,14 @@ import { launch } from "./page.mjs";
 const [url, session, app, query, times] = process.argv.slice(2);
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
-// watch notes in the page when its last number was drawn: no panel waits for an answer, no place is held,
-// and the chart and the live number are there.
+// watch runs in the page and records the time when the last number was drawn. At that time no panel waits for an
+// answer, no placeholder is shown, and the chart and the live number are there.
 function watch() {
   const complete = () => document.querySelectorAll(".metrics .value").length === 6 && document.querySelectorAll(".panels .panel tbody tr").length > 0
     && document.querySelector(".live") && document.querySelector(".plot canvas") && !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold");
   const look = new MutationObserver(() => {
     if (!complete()) return;
-    // The frame after the next one begins when the numbers are on the screen.
+    // The numbers are on the screen when the second frame from now begins.
     requestAnimationFrame(() => requestAnimationFrame(() => complete() && (globalThis.drawn ??= performance.now())));
   });
   look.observe(document, { childList: true, subtree: true, attributes: true, characterData: true });

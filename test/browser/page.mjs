@@ -1,4 +1,4 @@
-// What holds for every page that people see in a browser.
+// The checks for every page that people see in a browser.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
@@ -16,8 +16,8 @@ export async function launch() {
   return chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
 }
 
-// open opens a page and checks what must hold for every one: no complaint of
-// the browser, and no request to another host.
+// open opens a page and checks the rules for every page: no error or warning of the browser, and no request to another
+// host.
 export async function open(browser, server, path, options = {}, test = async () => {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
@@ -36,14 +36,14 @@ export async function open(browser, server, path, options = {}, test = async () 
   }
 }
 
-// accessible fails with every violation that axe finds.
+// accessible fails if axe finds a violation, and lists all of them.
 export async function accessible(page) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   assert.deepEqual(violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")), []);
 }
 
-// fitting fails where the page is wider than the window, and with every control that leaves its card or stands in its edge.
+// fitting fails if the page is wider than the window, or if a control leaves its card or touches its edge.
 export async function fitting(page, path) {
   const [needs, has, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth, [...document.querySelectorAll("main .card")].flatMap((card) => {
     const edge = card.getBoundingClientRect();

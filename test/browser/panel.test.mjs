@@ -1,4 +1,4 @@
-// Talks to the assistant in its panel: answers, tools, proposals, passkeys, connections that break.
+// Talks to the assistant in its panel: answers, tools, proposals, passkeys, broken connections.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -10,10 +10,10 @@ let model, world, page;
 const prompts = [];
 const words = Array.from({ length: 40 }, (_, n) => `word ${n} `);
 
-// calls is what the model calls for a question that begins so.
+// calls maps the first word of a question to the tool that the model calls, and its input.
 const calls = { Make: ["goals_create", { name: "Orders <img src=x>", kind: "event", match: "order" }], Rename: ["apps_update", { name: "Renamed by the assistant" }], Speak: ["goals_list", {}] };
 
-// scripted serves a model in the wire format of OpenAI's Chat Completions: it calls a tool, and then speaks.
+// scripted serves a model in the wire format of OpenAI's Chat Completions. The model calls a tool and then answers.
 async function scripted() {
   const server = createServer(async (request, response) => {
     let body = "";

@@ -1,5 +1,5 @@
-// Walks revenue and the settings of billing connectors with the demo: the figures against a count of the demo's own bills, axe, both themes,
-// 360 pixels, roles, hostile texts.
+// Walks through revenue and the settings of billing connectors with the demo data. Compares the figures with a direct
+// count of the demo's bills. Also tests axe, both themes, 360 pixels, roles and hostile texts.
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startConsole } from "./console.mjs";
@@ -27,7 +27,8 @@ before(async () => {
 
 after(() => world?.stop());
 
-// active returns the last states of the subscriptions that pay at the end of the demo, by plain reading.
+// active returns the last states of the subscriptions that are active at the end of the demo, with a simple loop over
+// the bills.
 function active() {
   const last = new Map();
   for (const one of bills.filter((bill) => bill.type === "subscription").sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))) last.set(one.subscriptionId, one);

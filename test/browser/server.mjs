@@ -1,5 +1,5 @@
-// A server of its own in a folder that is deleted afterwards, with traffic of
-// sixty days that is the same on every run but for its dates.
+// A separate server in a folder that is deleted afterwards, with traffic of sixty days. Except for its dates, the
+// traffic is the same on every run.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -21,7 +21,7 @@ export async function until(what, ask) {
   }
 }
 
-// freePort returns a port of loopback that nobody listens on.
+// freePort returns a free port on loopback.
 export function freePort() {
   return new Promise((done) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
@@ -31,8 +31,8 @@ export function freePort() {
   });
 }
 
-// start runs a server, with settings of its own if there are any, and returns what
-// reaches it.
+// start runs a server, with the given settings if there are any. It returns the addresses, keys and functions that
+// tests need to use the server.
 export async function start(settings = {}) {
   const dir = await mkdtemp(join(tmpdir(), "svc-browser-"));
   const bootstrap = join(dir, "bootstrap.json");
@@ -56,7 +56,7 @@ export async function start(settings = {}) {
       return printed.match(/operator: (http:\S+)\)/)?.[1];
     });
     const boot = JSON.parse(await readFile(bootstrap, "utf8"));
-    // run runs a command of the program against the server and returns what it prints.
+    // run runs a command of the program against the server and returns its output.
     const run = async (...args) => {
       const command = spawn(binary, [...args, "--addr", new URL(operator).host], { env });
       let said = "";
@@ -65,7 +65,7 @@ export async function start(settings = {}) {
       return said;
     };
     const admin = (...args) => run("admin", ...args);
-    // demo fills the application demo.
+    // demo sends the demo data to the application demo.
     const demo = async () => {
       const said = await run("demo", "--url", boot.url);
       if (!said.includes("/apps/acme/demo/")) throw new Error("svc demo: " + said + logged);
@@ -78,7 +78,7 @@ export async function start(settings = {}) {
   }
 }
 
-// call sends a request and returns the answer's JSON.
+// call sends a request and returns the JSON of the answer.
 export async function call(server, bearer, method, path, body) {
   const response = await fetch(server.url + path, {
     method, headers: { authorization: "Bearer " + bearer, "content-type": "application/json" }, body: body && JSON.stringify(body),
@@ -119,9 +119,8 @@ const agents = [
   ["Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36", 12],
 ];
 
-// traffic returns the events of sixty days before now. None lies within ten
-// minutes after the beginning of a window of 30 days, so that the page and the API
-// see the same ones though they are asked one after the other.
+// traffic returns the events of sixty days before now. No event is within ten minutes after the start of a window of 30
+// days. So the page and the API count the same events, although they are requested one after the other.
 export function traffic(now) {
   const next = random(20261120);
   const pick = (weighted) => {

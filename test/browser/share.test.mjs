@@ -1,5 +1,5 @@
-// Reads the public page as people do: with a pointer, with keys, without
-// scripts, on small screens, in a frame of another site.
+// Reads the public page like people do: with a pointer, with the keyboard, without scripts, on small screens, in a
+// frame of another site.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";

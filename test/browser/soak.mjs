@@ -1,12 +1,13 @@
-// Keeps the live overview and the growing feed open while events arrive, and measures what the pages hold after a collection of
-// garbage: it grows by a tenth and a megabyte at most. It takes long, so `make browser-soak MINUTES=30` runs it, and nothing else.
+// Leaves the live overview and the growing feed open while events arrive, and measures the memory of the pages after a
+// garbage collection. The heap may grow by at most a tenth and a megabyte. The test takes long, so only `make
+// browser-soak MINUTES=30` runs it.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startConsole } from "./console.mjs";
 import { call, traffic, until } from "./server.mjs";
 
 const minutes = Number(process.env.MINUTES ?? 30);
-// warm is how long a page may grow: the first answers, the code of the page and what the browser keeps of its drawing.
+// warm is how long a page may grow: for the first answers, the code of the page and the browser's own drawing data.
 const warm = Math.min(3, minutes / 4) * 60_000;
 const every = 60_000, pause = 500;
 const pages = { overview: "overview?range=today", events: "events" };
@@ -22,7 +23,7 @@ before(async () => {
 
 after(() => world?.stop());
 
-// arrive sends events of new and known visitors until it is told to end.
+// arrive sends events of new and known visitors until the returned function is called.
 function arrive() {
   let ended = false, number = 0;
   const work = (async () => {
@@ -36,15 +37,15 @@ function arrive() {
   return () => ((ended = true), work);
 }
 
-// holds returns what a page holds, after a collection of garbage.
+// holds returns the memory, nodes and listeners of a page after a garbage collection.
 async function holds(devtools) {
   await devtools.send("HeapProfiler.collectGarbage");
-  await devtools.send("HeapProfiler.collectGarbage"); // what the first one finalized
+  await devtools.send("HeapProfiler.collectGarbage"); // for the objects that the first collection finalized
   const { metrics } = await devtools.send("Performance.getMetrics");
   return Object.fromEntries(metrics.filter(({ name }) => sum[name]).map(({ name, value }) => [sum[name], value]));
 }
 
-// watched opens a page in a browser of its own, so that the numbers are its own.
+// watched opens a page in a separate browser context, so that its numbers are not mixed with others.
 async function watched(path) {
   const page = await world.as("owner@acme.example");
   await world.visit(page, path, "web");

@@ -1,9 +1,10 @@
-// Has Lighthouse judge every page of the console, signed in, with the demo: performance, accessibility and best practices on a
-// desktop, the latter two on a phone as well. It prints a table and fails where a page is below its bound.
+// Checks every page of the console with Lighthouse, signed in and with the demo data. On a desktop it checks
+// performance, accessibility and best practices. On a phone it checks accessibility and best practices. It prints a
+// table, and fails if a page is below its bound.
 //
-//   make lighthouse                  every page; a page whose performance is below its bound is judged by the median of RUNS runs
-//   make lighthouse ONLY=settings    pages whose address matches
-//   make lighthouse SHORT=1          a few pages on a phone, without performance, which a busy machine changes
+//   make lighthouse                  every page; if the performance of a page is below its bound, the median of RUNS runs counts
+//   make lighthouse ONLY=settings    pages with a matching address
+//   make lighthouse SHORT=1          a few pages on a phone, without performance, because a busy machine changes it
 import { existsSync } from "node:fs";
 import lighthouse, { desktopConfig } from "lighthouse";
 import puppeteer from "puppeteer-core";
@@ -16,7 +17,7 @@ const short = Boolean(process.env.SHORT), only = new RegExp(process.env.ONLY ?? 
 const few = /^(overview|events$|people$|errors\?|metrics\?|flags$|settings\/telemetry)/;
 const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
 
-// filled starts a server with the demo and returns it with the addresses of the pages.
+// filled starts a server with the demo data. It returns the server and the addresses of the pages.
 async function filled() {
   const port = await freePort();
   const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: `http://localhost:${port}` });
@@ -32,7 +33,8 @@ async function filled() {
   }
 }
 
-// reported runs Lighthouse until it has seen the page load; on a busy machine a recording may lack its beginning.
+// reported runs Lighthouse until it has seen the page load. On a busy machine the beginning of a recording may be
+// missing.
 async function reported(page, url, phone, categories) {
   for (let left = 2; ; left--) {
     const { lhr } = await lighthouse(url, { logLevel: "silent", onlyCategories: categories }, phone ? undefined : desktopConfig, page);
@@ -41,7 +43,7 @@ async function reported(page, url, phone, categories) {
   }
 }
 
-// judge runs Lighthouse once and returns the scores of the categories and what keeps them below 100.
+// judge runs Lighthouse once. It returns the scores of the categories and the reasons for scores below 100.
 async function judge(page, url, phone, categories) {
   const lhr = await reported(page, url, phone, categories);
   if (!(await page.$("#content h1, #content h2"))) throw new Error(url + " is not shown; somebody is not signed in");
@@ -59,7 +61,7 @@ async function judge(page, url, phone, categories) {
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-// page judges one page on a desktop and on a phone.
+// judged checks one page on a desktop and on a phone.
 async function judged(page, url) {
   const phone = await judge(page, url, true, steady);
   if (short) return { scores: { "phone accessibility": phone.scores.accessibility, "phone best-practices": phone.scores["best-practices"] }, faults: phone.faults };
@@ -77,7 +79,7 @@ async function judged(page, url) {
 
 const below = (scores) => Object.entries(scores).some(([name, score]) => score < bounds[name.replace("phone ", "")]);
 
-// all judges the pages one after the other, prints them, and returns how many are below a bound.
+// all checks the pages one after the other and prints them. It returns how many pages are below a bound.
 async function all(browser, server, paths) {
   const columns = short ? ["phone accessibility", "phone best-practices"] : ["performance", ...steady, "phone accessibility", "phone best-practices"];
   console.log(["page".padEnd(52), ...columns].join("  "));

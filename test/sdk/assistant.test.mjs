@@ -1,5 +1,4 @@
-// Follows answers of the assistant with the client eventsource of npm, over connections
-// that are cut.
+// Follows answers of the assistant with the npm client eventsource, over connections that are cut.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { EventSource } from "eventsource";
@@ -10,8 +9,8 @@ let server;
 before(async () => { server = await assisted(); });
 after(async () => { await server?.stop(); });
 
-// listen gathers the frames of a stream until the answer is done; the client comes back
-// by itself. request completes every request that it makes.
+// listen collects the frames of a stream until the answer is done. The client reconnects automatically. request adds
+// the missing parts to each request of the client.
 function listen(url, request, most = Infinity) {
   return new Promise((resolve, reject) => {
     const frames = [];

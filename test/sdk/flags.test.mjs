@@ -1,4 +1,4 @@
-// Published clients of feature flags evaluate on a real server, and hear of changes.
+// Published clients of feature flags evaluate on a real server, and receive changes.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { execFile } from "node:child_process";
@@ -63,7 +63,7 @@ async function put(flag, spec) {
 
 const everyone = (rolloutPercent) => put("checkout", { kind: "boolean", environments: production(rolloutPercent) });
 
-// visit opens a page that runs one of the scripts; it is never loaded again.
+// visit opens a page that runs one of the scripts. The page is never loaded again.
 async function visit(t, path) {
   const context = await browser.newContext();
   t.after(() => context.close());
@@ -99,7 +99,8 @@ test("the OFREP provider of servers evaluates every type, with its reasons", asy
   await put("greeting", { kind: "multivariate", variants: [{ key: "hello", weight: 0 }, { key: "hi", weight: 100 }], environments: production(100) });
   await until("the change is served", async () => ((await client.getStringValue("greeting", "none", staff)) === "hi" ? true : undefined));
   await put("greeting", { kind: "multivariate", variants: [{ key: "hello", weight: 0 }, { key: "hi", weight: 100 }], environments: production(100, false) });
-  // An answer without a value asks for the default of the code; this provider gives it as one of another type.
+  // An answer without a value means the default of the code. This provider reports that default as a value of a wrong
+  // type.
   assert.equal(await client.getStringValue("greeting", "none", staff), "none");
 });
 
@@ -169,11 +170,11 @@ test("/svc.js calls back with the flags, with every change, and for another visi
   await shows(page, "true red #f00");
   await staff(0);
   await shows(page, "false red #f00");
-  // More context, as when the page learns who the visitor is.
+  // More context, as if the page now knows the visitor.
   await page.evaluate(() => globalThis.svc.flags(() => {}, { plan: "staff" }));
   await shows(page, "true red #f00");
 
-  // The next page begins with what was answered last, also while the service is away.
+  // The next page begins with the last answer, even if the service is not available.
   await page.goto(address + "/svc");
   await shows(page, "false red #f00");
   await page.context().route(`${server.url}/api/**`, (route) => route.abort());
@@ -198,10 +199,10 @@ test("/svc.js asks for no flags before the visitor lets it, and forgets them wit
   assert.equal(await page.evaluate(() => localStorage.getItem("svc_flags")), null);
 });
 
-// The examples that every language must agree on, computed by what Node and Chromium have.
+// The examples that must be equal in every language, computed with the crypto of Node and Chromium.
 const vectors = JSON.parse(await readFile(new URL("../../docs/flags-vectors.json", import.meta.url), "utf8"));
 
-// places returns the examples whose two places are others than the file says.
+// places returns the examples whose two places differ from the file.
 const places = async (examples) => {
   const place = async (text) => new DataView(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).getUint32(0) % 10_000;
   const wrong = [];

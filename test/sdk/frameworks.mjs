@@ -1,5 +1,6 @@
-// A site with pages of each framework that the install guide names, made of its snippets as they stand, with keys in place of
-// their placeholders. /<framework>-<mode> is a page, with a link to a second one that its framework follows without loading it.
+// A site with pages of each framework in the install guide. The pages use the snippets of the guide unchanged, with
+// keys in place of their placeholders. /<framework>-<mode> is a page. It links to a second page, which its framework
+// shows without loading it.
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -16,10 +17,10 @@ const app = "/api/v1/apps/acme/web";
 const modes = ["persistent", "ephemeral"];
 const next = createRequire(import.meta.url).resolve("next/dist/bin/next");
 
-// Frameworks of pages have snippets for them; programs of the others stand behind pages of html.
+// Page frameworks have snippets for pages. Programs of the server frameworks run behind html pages.
 export const ofPages = ["html", "react", "nextjs"], ofServers = ["node", "express", "hono"];
 
-// files writes files below a folder.
+// files writes files into a folder.
 async function files(folder, texts) {
   for (const [name, text] of Object.entries(texts)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -35,7 +36,7 @@ async function snippets(server, framework, mode) {
   return Object.fromEntries(answer.snippets.map(({ title, code }) => [title, filled(code)]));
 }
 
-// plain is a page of html. What it orders is an event of the page, or of the program behind it.
+// plain is an html page. Its order is an event of the page, or of the program behind it.
 function plain(name, snippet, order) {
   return `<!doctype html><html lang="en"><title>${name}</title>${snippet}
     <h1>${name}</h1><a id="second" href="/${name}/second">Second</a> <button id="order">Order</button> <button id="fail">Fail</button> <button id="agree">Agree</button>
@@ -49,7 +50,7 @@ function plain(name, snippet, order) {
     </script>`;
 }
 
-// acts are the buttons of a page that React renders, with what the snippet exports.
+// acts is the source of the buttons of a React page, with the exports of the snippet.
 const acts = (name, mode, from) => `import { track${mode === "ephemeral" ? ", consent" : ""} } from "${from}";
   export const Acts = () => <>
     <button id="order" onClick={() => track("ordered_${name}")}>Order</button>
@@ -58,7 +59,7 @@ const acts = (name, mode, from) => `import { track${mode === "ephemeral" ? ", co
     <div style={{ height: 4000 }} />
   </>;`;
 
-// react builds the page whose entry is the snippet of main.jsx, and returns its script.
+// react builds the page with the snippet main.jsx as its entry, and returns its script.
 async function react(folder, name, mode, texts) {
   await files(join(folder, name), {
     ...texts,
@@ -90,7 +91,7 @@ async function nextjs(folder, server) {
   await files(folder, { "package.json": '{ "private": true }', "app/broken/route.js": 'export function POST() { throw new Error("nextjs-server failed"); }' });
 }
 
-// served starts a program and returns its address once it answers, and how it is stopped.
+// served starts a program and waits until it answers. It returns the address, and a function that stops the program.
 async function served(what, args, env) {
   const port = await freePort();
   const child = spawn(process.execPath, args(port), { env: { ...process.env, PORT: String(port), NEXT_TELEMETRY_DISABLED: "1", ...env }, stdio: ["ignore", "pipe", "pipe"] });
@@ -105,7 +106,8 @@ async function served(what, args, env) {
   return { url, stop: () => (child.kill(), ended) };
 }
 
-// programs returns what orders at the program of each framework of servers, and how the programs are stopped.
+// programs starts the programs of the server frameworks. It returns a function per framework that places an order, and
+// a function that stops the programs.
 async function programs(folder, server) {
   const env = { SVC_SECRET_KEY: server.secret, SVC_DSN: "" };
   const order = {}, running = [];
@@ -124,7 +126,7 @@ async function programs(folder, server) {
   return { order, stop: () => Promise.all(running.map((one) => one.stop())) };
 }
 
-// texts makes what the site answers, by address.
+// textsOf makes the answers of the site, by address.
 async function textsOf(folder, server) {
   const texts = {};
   for (const mode of modes) {
@@ -138,9 +140,9 @@ async function textsOf(folder, server) {
   return texts;
 }
 
-// startSite makes and serves all pages. at returns the address of one.
+// startSite makes and serves all pages. at returns the address of a page.
 export async function startSite(server) {
-  const folder = await mkdtemp(join(here, "install-")); // beside the packages that snippets import
+  const folder = await mkdtemp(join(here, "install-")); // in this folder, so that snippets find the packages that they import
   const stops = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     for (const one of stops.toReversed()) await one();

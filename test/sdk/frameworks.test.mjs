@@ -1,5 +1,6 @@
-// A page of each framework that the install guide names, in a real browser: views, a change of the route, an event of its own,
-// attention, an error, a vital; and in ephemeral mode nothing before consent, and nothing in any storage.
+// A page of each framework in the install guide, in a real browser. Tests views, a change of the route, a custom event,
+// attention, an error and a vital. In ephemeral mode nothing is sent before consent, and nothing is stored in the
+// browser.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chromium } from "playwright-core";
@@ -26,7 +27,8 @@ const seen = (what, is) => until(what, async () => (await read("/events?limit=20
 const orders = async () => (await read("/events?name=order_placed&limit=200")).data.length;
 const failed = (text) => until(text, async () => (await read("/errors?limit=100")).data.find((row) => row.title.includes(text)));
 
-// open opens a page in a browser that has seen nothing yet, and returns it with what it sends to the service.
+// open opens a page in a new browser context without stored data. It returns the page and the requests that it sends to
+// the service.
 async function open(t, name) {
   const context = await browser.newContext();
   t.after(() => context.close());
@@ -34,22 +36,22 @@ async function open(t, name) {
   page.on("request", (request) => request.url().includes("/api/") && sent.push(request.url()));
   await page.goto(site.at(name));
   await page.waitForFunction(() => globalThis.svc && !Array.isArray(globalThis.svc));
-  await page.waitForLoadState("networkidle"); // what measures the vitals is there
+  await page.waitForLoadState("networkidle"); // the code that measures the vitals is loaded
   return { page, sent };
 }
 
-// used does on a page what visitors do, and leaves it if it is told to.
+// used uses a page like visitors do.
 async function used(page, name) {
   await page.click("#order");
   await page.click("#second");
   await page.waitForFunction(() => document.title === "Second");
   await page.click("#fail");
   await page.evaluate(() => scrollTo(0, 2000));
-  await page.waitForTimeout(1200); // what is measured is real attention
+  await page.waitForTimeout(1200); // the test measures real attention
   assert.equal(new URL(page.url()).pathname, `/${name}/second`);
 }
 
-// told waits for everything that comes from such use.
+// Waits for all data that such use sends.
 async function told(name, ordersBefore) {
   const view = (path, title) => seen(`the view of ${path}`, (row) => row.name === "page_view" && row.path === path && row.title === title);
   const first = await view("/" + name, name), second = await view(`/${name}/second`, "Second");

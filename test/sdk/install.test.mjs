@@ -1,4 +1,4 @@
-// What the install guide says works as it stands, with keys in place of their placeholders.
+// The snippets of the install guide work unchanged, with real keys in place of their placeholders.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ let server, folder, site, address, browser, html = "";
 
 before(async () => {
   server = await start();
-  folder = await mkdtemp(join(here, "install-")); // beside the packages that snippets import
+  folder = await mkdtemp(join(here, "install-")); // in this folder, so that snippets find the packages that they import
   site = createServer((_, response) => response.setHeader("content-type", "text/html").end(html));
   await new Promise((done) => site.listen(0, "127.0.0.1", done));
   address = `http://127.0.0.1:${site.address().port}`;
@@ -35,7 +35,7 @@ after(async () => {
 const guide = (query) => call(server, server.token, "GET", `${app}/install?${query}`);
 const mint = (kind) => call(server, server.token, "POST", `${app}/keys`, { kind, environment: "production", label: "install" });
 
-// filled puts a key and its DSN where a snippet has their placeholders.
+// filled replaces the placeholders of a snippet with a key and its DSN.
 const filled = (code, guide, key) => code.replaceAll(guide.dsn, key.dsn).replaceAll(`${guide.publicKeyPrefix}_YOUR_KEY`, key.key);
 
 // event waits for an event in the feed.
@@ -95,8 +95,8 @@ test("the module of react sends views, events and errors", async () => {
   await until("the error is an issue", async () => (await call(server, server.token, "GET", `${app}/errors?limit=10`)).data.some((row) => row.title.includes("the module told of it")));
 });
 
-// serving runs the program of a framework as its guide gives it, on a port that is free. It returns what the program answers to
-// an order, and stops it once what it sends has arrived.
+// serving runs the program from the guide of a framework, on a free port. It returns the status of the program's answer
+// to an order. It stops the program after its data has arrived.
 async function serving(framework, program, secret, arrived) {
   const answer = await guide("framework=" + framework);
   for (const snippet of answer.snippets) await writeFile(join(folder, snippet.title), snippet.code);

@@ -1,5 +1,4 @@
-// The metric exporters of OpenTelemetry for JavaScript, as they are published, report
-// to a real server.
+// The published metric exporters of OpenTelemetry for JavaScript report to a real server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
@@ -10,9 +9,9 @@ import { bounds, observations } from "./app/observations.mjs";
 
 const run = promisify(execFile);
 const meter = fileURLToPath(new URL("app/meter.mjs", import.meta.url));
-// The error of a percentile of rollups, relative to what the sender counted.
+// The error of a percentile of rollups, relative to the sender's own counts.
 const sketchAccuracy = 0.01;
-// What an exponential histogram of the SDK may hold.
+// The most buckets that an exponential histogram of the SDK may have.
 const maxBuckets = 160;
 let server;
 
@@ -51,8 +50,8 @@ function bucketOf(kind, value) {
   return [2 ** (at / 2 ** scale), 2 ** ((at + 1) / 2 ** scale)];
 }
 
-// percentile returns the percentile of the whole range: the value of the group of all
-// series, none of which has the label.
+// percentile returns the percentile of the whole range. It is the value of the group of all series, because no series
+// has the label.
 async function percentile(name, agg, span, source) {
   const answer = await series(name, agg, span + "&groupBy=nothing");
   assert.equal(answer.source, source);
@@ -70,7 +69,7 @@ for (const encoding of ["json", "protobuf"]) {
       assert.deepEqual(await report({ ...environment, OBSERVE: "1" }), []);
       await summaryOf(prefix + ".explicit", observations.length);
       assert.equal((await summaryOf(prefix + ".raised", 2)).sum, 6);
-      // Up-down counters are cumulative with either preference: what is open now.
+      // Up-down counters are cumulative with both preferences: they count the open ones.
       const open = await summaryOf(prefix + ".open", 2);
       assert.deepEqual([open.min, open.max], [3, 5]);
       const level = await summaryOf(prefix + ".level", 2);

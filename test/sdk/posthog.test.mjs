@@ -1,4 +1,4 @@
-// The published posthog-node captures on a real server: events, people, errors, and the flags it was served.
+// The published posthog-node sends to a real server: events, people, errors, and the flags that it received.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PostHog } from "posthog-node";
@@ -16,7 +16,7 @@ after(() => server?.stop());
 
 const read = (path) => call(server, server.token, "GET", app + path);
 
-// today returns what telemetry counts of a signal.
+// today returns today's telemetry counts of a signal.
 const today = async (signal) => (await read("/telemetry")).usage.at(-1).signals[signal];
 
 test("posthog-node captures events, people and errors, and its calls of flags are no events", async () => {

@@ -1,4 +1,4 @@
-// sentry-cli, as it is published, announces releases to a real server.
+// The published sentry-cli announces releases to a real server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -39,7 +39,7 @@ async function commit(message) {
   return git("rev-parse", "HEAD");
 }
 
-// cli runs sentry-cli in the repository and returns what it prints.
+// cli runs sentry-cli in the repository and returns its output.
 async function cli(...args) {
   const env = { ...process.env, SENTRY_URL: server.url, SENTRY_AUTH_TOKEN: server.token, SENTRY_ORG: "acme", SENTRY_PROJECT: "web" };
   const { stdout, stderr } = await run(binary, args, { env, cwd: folder });
@@ -84,7 +84,7 @@ test("sentry-cli sets the commits since the release before", async () => {
   assert.deepEqual((await read("lib@2/commits/")).map((one) => one.id), [third]);
   assert.match(await cli("releases", "info", "lib@2", "--show-commits"), new RegExp(third.slice(0, 7)));
 
-  // Without connected repositories sentry-cli takes the commits of the one on its disk, and says so.
+  // Without connected repositories sentry-cli uses the commits of the local repository, and prints a message about it.
   const fourth = await commit("four");
   assert.match(await cli("releases", "set-commits", "lib@3", "--auto"), /Could not determine any commits to be associated with a repo-based integration/);
   assert.deepEqual((await read("lib@3/commits/")).map((one) => one.id), [fourth]);

@@ -1,4 +1,4 @@
-// The script of web pages, /svc.js, in a real browser: what it sends, when, and what it keeps.
+// The script of web pages, /svc.js, in a real browser: the data that it sends and stores, and when it sends it.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -12,7 +12,7 @@ let server, site, address, browser, key;
 before(async () => {
   server = await start();
   key = (await call(server, server.token, "POST", `${app}/keys`, { kind: "public", environment: "production", label: "script" })).key;
-  // /<words>: a page whose script has these data attributes, divided by commas, and no others.
+  // ?with=<words> returns a page whose script has exactly these data attributes, separated by commas.
   site = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://site");
     if (pathname.endsWith(".pdf")) return response.writeHead(204).end();
@@ -35,7 +35,7 @@ after(async () => {
   await server?.stop();
 });
 
-// visit opens a page in a browser that has seen nothing yet.
+// visit opens a page in a new browser context without stored data.
 async function visit(t, path, prepare) {
   const context = await browser.newContext();
   t.after(() => context.close());
@@ -51,14 +51,14 @@ const rows = async () => (await call(server, server.token, "GET", `${app}/events
 // seen waits for an event and returns it.
 const seen = (what, is) => until(what, async () => (await rows()).find(is));
 
-// seenAfter waits until a marker, sent last by a page, is stored, and returns what the page's visitor sent.
+// seenAfter sends a marker last and waits until it is stored. It returns everything that the page's visitor has sent.
 async function seenAfter(page, marker) {
   await page.evaluate((name) => globalThis.svc.track(name), marker);
   const last = await seen(marker, (row) => row.name === marker);
   return (await rows()).filter((row) => row.anonymousId === last.anonymousId);
 }
 
-// leave shows a blank page, as if the visitor went elsewhere.
+// leave shows a blank page, like a visitor who leaves the site.
 const leave = (page) => page.goto("about:blank");
 
 test("views follow the address, with their titles", async (t) => {
@@ -66,7 +66,7 @@ test("views follow the address, with their titles", async (t) => {
   await page.evaluate(() => {
     history.pushState({}, "", "/sends-on");
     history.pushState({}, "", "/two");
-    document.title = "Two"; // after the address, as frameworks do
+    document.title = "Two"; // after the address, like frameworks do
   });
   await seen("the second view", (row) => row.path === "/two");
   await page.evaluate(() => history.replaceState({}, "", "/two?sort=up#x")); // the same page
@@ -82,7 +82,7 @@ test("views follow the address, with their titles", async (t) => {
 test("attention and the depth of the page are told when it is left", async (t) => {
   const page = await visit(t, "/attention");
   await page.evaluate(() => scrollTo(0, 2000));
-  await page.waitForTimeout(1200); // what is measured is real attention
+  await page.waitForTimeout(1200); // the test measures real attention
   await leave(page);
   const told = await seen("the engagement", (row) => row.name === "engagement" && row.path === "/attention");
   assert.ok(told.properties.scrollDepth >= 60 && told.properties.scrollDepth <= 75, JSON.stringify(told.properties));
@@ -115,7 +115,7 @@ test("errors become issues, with their stack", async (t) => {
     return mine.length === 3 ? mine : undefined;
   });
   const caught = issues.find((row) => row.title.includes("caught by hand"));
-  // An issue is known before the rows of its occurrences are stored.
+  // An issue is listed before the rows of its occurrences are stored.
   const newest = await until("an occurrence", async () => (await call(server, server.token, "GET", `${app}/errors/${caught.id}/events?limit=1`)).data[0]);
   const occurrence = await call(server, server.token, "GET", `${app}/errors/${caught.id}/events/${newest.id}`);
   assert.equal(occurrence.handled, true);

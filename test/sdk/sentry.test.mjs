@@ -1,4 +1,4 @@
-// The SDKs of Sentry, as they are published, report to a real server.
+// The published SDKs of Sentry report to a real server.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -33,7 +33,7 @@ async function freshDSN(of = server) {
   return key.dsn;
 }
 
-// issue waits for the issue of a title with so many occurrences.
+// issue waits until the issue with a title has the given number of occurrences.
 async function issue(title, count = 1) {
   return until(`the issue ${title} has ${count} occurrences`, async () => {
     const page = await call(server, server.token, "GET", errors + "?status=all&limit=100");
@@ -41,7 +41,8 @@ async function issue(title, count = 1) {
   });
 }
 
-// newest reads the newest occurrence of an issue in full, once its row is stored: an issue is counted before.
+// newest reads the complete newest occurrence of an issue after its row is stored. The count of an issue increases
+// earlier.
 async function newest(row) {
   const seen = await until(`an occurrence of ${row.title} is stored`, async () => {
     const page = await call(server, server.token, "GET", `${errors}/${row.id}/events?limit=1`);
@@ -91,7 +92,7 @@ test("a minified redeploy with source maps of sentry-cli is no new issue", async
   for (const [n, release] of ["shop@2.0.0", "shop@2.0.1"].entries()) {
     const dist = join(folder, `dist-${n}`);
     const file = join(dist, "server.js");
-    // Another banner moves every column, and other names come out of it.
+    // A different banner moves every column, and the minified names change too.
     await bundle("server.ts", "node", file, { minify: true, banner: { js: n === 0 ? "" : "var moved='" + "x".repeat(97) + "';" } });
     await run(sourcemaps, ["sourcemaps", "inject", dist]);
     await run(sourcemaps, ["sourcemaps", "upload", "--release", release, dist], {
@@ -117,7 +118,7 @@ test("a limit of errors pauses errors and nothing else", async () => {
       const text = await (await fetch(limited.operator + "/metrics")).text();
       return /svc_sentry_items_total{category="monitor"} 1/.test(text) ? text : undefined;
     });
-    // The first error is taken, the answer to the second asks for a pause, the third is not sent.
+    // The first error is accepted, the answer to the second asks for a pause, and the third is not sent.
     assert.match(figures, /svc_sentry_items_total{category="error"} 2\n/);
     assert.match(figures, /svc_ingest_refused_total{code="rate_limited"} 1\n/);
   } finally {

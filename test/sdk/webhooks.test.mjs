@@ -1,4 +1,4 @@
-// Published verifiers of webhooks accept what a real server sends, as it is sent.
+// Published verifiers of webhooks accept the unchanged webhooks of a real server.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
@@ -33,7 +33,7 @@ after(async () => {
   receiver?.close();
 });
 
-// delivered sends a conversion and returns the request that it becomes.
+// delivered sends a conversion and returns the webhook request for it.
 async function delivered(id) {
   await call(server, server.secret, "POST", "/api/v1/batch", { items: [{ type: "event", id, name: "purchase", distinctId: "zoë", properties: { total: 12.5, note: "für Zoë ✓" } }] });
   return until(`the webhook has ${id}`, () => requests.find((one) => one.headers["webhook-id"] === id));

@@ -1,4 +1,4 @@
-// A page that shows the value of a flag by the provider of OpenFeature for browsers.
+// A page that shows the value of a flag, with the OpenFeature provider for browsers.
 import { OFREPWebProvider } from "@openfeature/ofrep-web-provider";
 import { OpenFeature, ProviderEvents } from "@openfeature/web-sdk";
 

@@ -1,4 +1,4 @@
-// A page that shows flags by posthog-js.
+// A page that shows flags with posthog-js.
 import posthog from "posthog-js";
 
 declare const settings: { url: string; key: string };

@@ -1,6 +1,6 @@
 import * as Sentry from "@sentry/node";
 
-// The second error is over the limit; the third is held back by the SDK, a check-in is not.
+// The second error is over the limit. The SDK does not send the third one, but sends a check-in.
 Sentry.init({ dsn: process.env.DSN, release: "flood@1.0.0" });
 
 async function main() {

@@ -1,5 +1,5 @@
-// A process that measures with OpenTelemetry's SDK and exports over HTTP, then ends.
-// It prints the exporter's warnings as one line of JSON.
+// A process that measures with OpenTelemetry's SDK, exports over HTTP and then ends. It prints the exporter's warnings
+// as one line of JSON.
 import { diag, DiagLogLevel } from "@opentelemetry/api";
 import { AggregationTemporalityPreference, OTLPMetricExporter as JSONExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufExporter } from "@opentelemetry/exporter-metrics-otlp-proto";

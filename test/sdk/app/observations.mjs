@@ -1,5 +1,5 @@
-// The durations that the process of meter.mjs observes, the same on every run: a
-// logarithmic normal distribution around 50 ms.
+// The durations that the process of meter.mjs observes, the same on every run: a logarithmic normal distribution around
+// 50 ms.
 export const bounds = [1, 2, 5, 10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000];
 
 let seed = 20261120;

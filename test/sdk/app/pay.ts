@@ -1,4 +1,4 @@
-// A small shop whose builds the tests report errors of.
+// A small shop. The tests build it and report errors from the builds.
 function chargeCard(amount: number): number {
   if (amount < 0) {
     throw new TypeError(`negative amount ${amount}`);

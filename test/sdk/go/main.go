@@ -1,4 +1,4 @@
-// Package main evaluates flags by published SDKs of Go and prints what they answer as JSON.
+// Package main evaluates flags with published Go SDKs and prints their answers as JSON.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// openFeature asks by the provider of the OpenFeature Remote Evaluation Protocol.
+// openFeature evaluates with the provider of the OpenFeature Remote Evaluation Protocol.
 func openFeature(answers map[string]any) error {
 	provider := ofrep.NewProvider(os.Getenv("SVC_URL"), ofrep.WithBearerToken(os.Getenv("SVC_KEY")))
 	if err := openfeature.SetProviderAndWait(provider); err != nil {
@@ -55,7 +55,7 @@ func openFeature(answers map[string]any) error {
 	return nil
 }
 
-// postHog asks by PostHog's SDK.
+// postHog evaluates with PostHog's SDK.
 func postHog(answers map[string]any) error {
 	client, err := posthog.NewWithConfig(os.Getenv("SVC_KEY"), posthog.Config{Endpoint: os.Getenv("SVC_URL")})
 	if err != nil {

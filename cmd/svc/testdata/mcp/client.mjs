@@ -1,5 +1,5 @@
-// Published clients of the Model Context Protocol ask a running server, over HTTP and
-// over standard input and output, and print what each of them learnt.
+// Published clients of the Model Context Protocol send requests to a running server, over HTTP and over standard input
+// and output. It prints the results of each client.
 import { Client as Client2, StreamableHTTPClientTransport as HTTP2 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -22,7 +22,7 @@ const variants = {
   "client 2, stdio, automatic": [() => new Client2(me, auto), () => new Stdio2(stdio)],
 };
 
-// refused returns what a client throws.
+// refused returns the error that a client throws.
 async function refused(promise) {
   try {
     await promise;
