@@ -13,8 +13,8 @@ import (
 	"svc/storage/clickhouse/reads"
 )
 
-// TestFunnelsAndRetentionCountPersons compares what is counted of random histories with what is counted of the same events where
-// each carries the person as its distinct id, and nobody is linked.
+// TestFunnelsAndRetentionCountPersons compares the counts of random histories with the counts of the same events in
+// another environment, in which each event carries its person as distinct id and no visitors are linked.
 func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 	for seed := range seeds(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 	}
 }
 
-// comparePeople holds that two environments have the same funnels by the values of properties, and that the people who dropped off are
-// as many as the funnel says.
+// comparePeople checks that two environments have the same funnels by property values, and that the lists of people
+// that dropped off have the sizes that the funnel reports.
 func comparePeople(t *testing.T, db *testDB, store *reads.Store, window svc.Window, one, other uint64) {
 	t.Helper()
 	scope := func(number uint64) svc.AnalyticsScope {
@@ -93,7 +93,7 @@ func comparePeople(t *testing.T, db *testDB, store *reads.Store, window svc.Wind
 	}
 }
 
-// compareReads holds that two environments have the same funnels and cohorts.
+// compareReads checks that two environments have the same funnels and cohorts.
 func compareReads(t *testing.T, store *reads.Store, window svc.Window, one, other uint64) {
 	t.Helper()
 	scope := func(number uint64) svc.AnalyticsScope {

@@ -33,12 +33,13 @@ func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.Company
 	})
 }
 
-// companyPage is a page of companies that are in the order of the list, of which one more may be there.
+// companyPage returns a page of companies. rows are in the order of the list and may contain one company of the next
+// page.
 func companyPage(rows []svc.Company, limit int) svc.CompanyList {
 	return svc.CompanyList{Rows: rows[:min(len(rows), limit)], More: len(rows) > limit}
 }
 
-// companies returns the companies of the persons that a query is about, by name, at most as many as limit.
+// companies returns the companies of the persons of a query, by name and at most limit of them.
 func (db *Store) companies(ctx context.Context, q svc.CompanyQuery, rank *rankQuery, shared bool, limit int) ([]svc.Company, error) {
 	found := []svc.Company{}
 	query := companiesQuery(db.queries, rank, q.Masked, shared)
@@ -57,7 +58,8 @@ func (db *Store) companies(ctx context.Context, q svc.CompanyQuery, rank *rankQu
 	return found, err
 }
 
-// keptCompanies is Companies of people as they are kept, those who changed since as they are now. It reports false where they are not kept.
+// keptCompanies is Companies from materialized profiles; it folds the people that changed since. held is false if there
+// are no profiles or they were dropped during the read.
 func (db *Store) keptCompanies(ctx context.Context, q svc.CompanyQuery) (list svc.CompanyList, held bool, err error) {
 	rank := newConditions("")
 	rank.whole = true
@@ -81,7 +83,7 @@ func (db *Store) keptCompanies(ctx context.Context, q svc.CompanyQuery) (list sv
 	return companyPage(rows, q.Limit), held, err
 }
 
-// sumCompanies makes one of companies of the same name, and puts them in the order of the list.
+// sumCompanies adds up companies of the same name, and returns them in the order of the list.
 func sumCompanies(rows []svc.Company) []svc.Company {
 	slices.SortFunc(rows, func(a, b svc.Company) int { return strings.Compare(a.Name, b.Name) })
 	sums := rows[:0]
@@ -103,7 +105,7 @@ func sumCompanies(rows []svc.Company) []svc.Company {
 	return sums
 }
 
-// companiesQuery returns the query of companies, which hides e-mail addresses in their names where it is masked.
+// companiesQuery returns the query of companies. If masked is set, it hides e-mail addresses in their names.
 func companiesQuery(parts clickhouse.Queries, rank *rankQuery, masked, shared bool) string {
 	company, group := rank.fold(rank.told("company")), (&conditions{rankQuery: rank}).trait(groupTrait)
 	name := "if(" + company + " != '', " + company + ", " + group + ")"

@@ -14,8 +14,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestCompaniesGroupPersons stores random histories of people who tell companies on shared devices and under several
-// ids, and compares the companies with what plain code finds in the rows.
+// TestCompaniesGroupPersons stores random histories of people that set companies on shared devices and under several
+// ids. It compares the companies with the result of plain code over the rows.
 func TestCompaniesGroupPersons(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCompaniesGroupPersons(t *testing.T) {
 	}
 }
 
-// companyTraits are traits that name a company in one of the ways there are, or none.
+// companyTraits returns random traits that name a company in one of the supported ways, or not at all.
 func companyTraits(random *rand.Rand) []byte {
 	name := fmt.Sprint("Co", random.IntN(4))
 	switch random.IntN(6) {
@@ -62,7 +62,7 @@ func companyTraits(random *rand.Rand) []byte {
 	return fmt.Appendf(nil, `{"company":%q}`, name)
 }
 
-// companiesOf goes through the persons of the rows.
+// companiesOf computes the companies from the persons of the rows.
 func companiesOf(rows []svc.EventRow, query svc.CompanyQuery) []svc.Company {
 	persons, _ := grouped(rows)
 	found := map[string]svc.Company{}
@@ -92,7 +92,7 @@ func companiesOf(rows []svc.EventRow, query svc.CompanyQuery) []svc.Company {
 	return out
 }
 
-// companyOf is the company that a person told last, else the last group.
+// companyOf returns the company that a person set last, else the last group.
 func companyOf(events []*svc.EventRow) string {
 	company, group := "", ""
 	for _, row := range events {

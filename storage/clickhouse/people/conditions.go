@@ -25,7 +25,7 @@ type conditions struct {
 	now time.Time
 }
 
-// The numbers of what segments ask for in the place of arrivals.
+// placeCountry and placeDevice are the positions of these values in the place tuple of arrivals.
 const placeCountry, placeDevice = "1", "4"
 
 // group returns the condition that a person meets a group.
@@ -44,8 +44,8 @@ func (c *conditions) group(group *svc.SegmentGroup) string {
 	return "(" + strings.Join(parts, " AND ") + ")"
 }
 
-// node returns the condition that a person meets a node of a definition. Where persons are read and all that it asks for is kept, it is found while they are
-// read, before facts of visitors join them.
+// node returns the condition that a person meets a node of a definition. If the query reads materialized profiles and
+// they contain all facts of the node, the condition is evaluated on the profiles, before facts of visitors join them.
 func (c *conditions) node(node svc.SegmentNode) string {
 	of := func(c *conditions) string {
 		if node.SegmentGroup != nil {
@@ -103,25 +103,26 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 	return "false"
 }
 
-// sessions is how many sessions a person had.
+// sessions returns the fold of how many sessions a person had.
 func (q *rankQuery) sessions() string {
 	return q.over("sum", q.add(fact{sourceArrivals, "uniqExactMerge(sessions)", "uniqExactIf(session, guest = 0 AND session_deeds < 16)", "toUInt64(0)", "sessions"}))
 }
 
-// trait is the text of a trait, empty where there is none: the value told last, else the one that was kept
-// first.
+// trait returns the text of a trait: the value that was set last, else the set-once value that was set first. It is
+// empty if the trait is not set.
 func (c *conditions) trait(key string) string {
 	return c.fold(plainText("substring(" + c.latestTrait(key) + ", 15)"))
 }
 
-// latestTrait is the JSON of a trait after the time of its event, empty where there is none.
+// latestTrait returns the JSON of a trait after the time of its event. It is empty if the trait is not set.
 func (q *rankQuery) latestTrait(key string) string {
 	if q.whole && key == groupTrait {
 		return "told_group"
 	}
 	key = q.bind(key)
 	told := q.over("max", q.add(fact{sourceTraits, "max(traits.traits[" + key + "])", "max(told_traits[" + key + "])", "''", "traits[" + key + "]"}))
-	// A value begins with the time of its event, so the empty text is one that is not there; to ask the map whether it has the key would read all keys.
+	// A value begins with the time of its event, so the empty text means that it is absent. Checking whether the map
+	// has the key would read all keys.
 	once := q.add(fact{sourceTraits, "minIf(traits.once[" + key + "], traits.once[" + key + "] != '')", "minIf(told_once[" + key + "], told_once[" + key + "] != '')", "''", "once[" + key + "]"})
 	if !q.whole {
 		once = "minIf(" + once + ", " + once + " != '')"
@@ -129,16 +130,16 @@ func (q *rankQuery) latestTrait(key string) string {
 	return "if(" + told + " != '', " + told + ", " + once + ")"
 }
 
-// groupTrait holds the name of the group that a person was told to be in, which is their company where no trait says another.
+// groupTrait holds the name of a person's group. It is their company if no trait sets another one.
 const groupTrait = "$group"
 
-// plainText is a JSON value as text: a string without quotes, null as the empty text. A string without an escape is what stands between its quotes, which takes a
-// fraction of parsing it.
+// plainText returns a JSON value as text: a string without its quotes, and null as the empty text. For a string without
+// an escape it takes the substring between the quotes, which costs a fraction of parsing.
 func plainText(raw string) string {
 	return "multiIf(NOT startsWith(" + raw + ", '\"'), if(" + raw + " = 'null', '', " + raw + "), position(" + raw + ", '\\\\') = 0, substring(" + raw + ", 2, length(" + raw + ") - 2), JSONExtractString(" + raw + "))"
 }
 
-// touch is the source of a person's first visit and when that was, 0 where there was none.
+// touch returns the source of a person's first visit and its time, which is 0 if there was none.
 func (q *rankQuery) touch() (source, at string) {
 	first := q.add(fact{
 		sourceArrivals, "(argMinIfMerge(first_touch).1, argMinIfMerge(first_touch).6)",
@@ -151,7 +152,8 @@ func (q *rankQuery) touch() (source, at string) {
 	return "argMinIf(" + first + ".1, " + first + ".2, " + first + ".2 != 0)", "minIf(" + first + ".2, " + first + ".2 != 0)"
 }
 
-// place is the country or the device of a person's last visit and when that was, 0 where there was none. element is its number in the place of arrivals.
+// place returns the country or the device of a person's last visit and its time, which is 0 if there was none. element
+// is the position in the place tuple of arrivals.
 func (q *rankQuery) place(element, column string) (value, at string) {
 	const visit = "name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before AND guest = 0"
 	last := q.add(fact{
@@ -165,8 +167,8 @@ func (q *rankQuery) place(element, column string) (value, at string) {
 	return "argMaxIf(" + last + ".1, " + last + ".2, " + last + ".2 != 0)", "max(" + last + ".2)"
 }
 
-// property is whether any event of the last days has a property that compares as the condition wants; neq, and what asks
-// for absence, whether none has.
+// property returns the condition that any event of the last days has a property that compares as wanted. For neq and
+// for operators of absence, it is the condition that no event has one.
 func (c *conditions) property(one *svc.SegmentCondition, key string) string {
 	key = c.bind(key)
 	wanted, none := *one, false
@@ -190,7 +192,7 @@ func (c *conditions) property(one *svc.SegmentCondition, key string) string {
 	return found + " = 1"
 }
 
-// tag is whether a person has tags.
+// tag returns the condition that a person has, or does not have, some tags.
 func (c *conditions) tag(one *svc.SegmentCondition) string {
 	tags := c.tags()
 	texts := []string{}
@@ -212,7 +214,8 @@ func (c *conditions) tag(one *svc.SegmentCondition) string {
 // quarter is the width of the slots of names, in seconds.
 const quarter = 15 * 60
 
-// did is whether a person did something often enough. When everybody did what last is kept, which tells whether they did it at all since then.
+// did returns the condition that a person did something often enough. Profiles contain the time at which each person
+// last did each thing, which suffices for whether they did it at all since an instant.
 func (c *conditions) did(one *svc.SegmentCondition) string {
 	op, bound := often(one)
 	if c.whole && bound == 1 && (op == svc.SegmentGte || op == svc.SegmentLt) {
@@ -237,7 +240,8 @@ func (c *conditions) did(one *svc.SegmentCondition) string {
 	return "(" + times + " " + sign(op) + " " + c.value("Float64", bound) + ")"
 }
 
-// didSince is since when events count for a condition, in seconds since the epoch. A window begins with a quarter of an hour.
+// didSince returns the instant from which on events count for a condition, in seconds since the epoch. A window begins
+// with a quarter of an hour.
 func didSince(one *svc.SegmentCondition, now time.Time) int64 {
 	if one.Op == svc.SegmentWithinDays || one.Op == svc.SegmentNotWithinDays {
 		return one.Since(now).Unix() / quarter * quarter
@@ -245,7 +249,7 @@ func didSince(one *svc.SegmentCondition, now time.Time) int64 {
 	return 0
 }
 
-// often is how the number of events compares that a condition asks for.
+// often returns how a condition compares the number of events.
 func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
 	wants, isBool := one.Value.(bool)
 	number, isNumber := one.Value.(float64)
@@ -264,14 +268,14 @@ func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
 	return one.Op, count
 }
 
-// sign is the operator of a comparison of numbers.
+// sign returns the operator of a comparison of numbers.
 func sign(op svc.SegmentOp) string {
 	return map[svc.SegmentOp]string{
 		svc.SegmentEq: "=", svc.SegmentNeq: "!=", svc.SegmentGt: ">", svc.SegmentGte: ">=", svc.SegmentLt: "<", svc.SegmentLte: "<=",
 	}[op]
 }
 
-// number compares a number that everybody has.
+// number compares a number that every person has.
 func (c *conditions) number(one *svc.SegmentCondition, number string) string {
 	numbers := []float64{}
 	for _, operand := range one.Operands() {
@@ -289,7 +293,7 @@ func (c *conditions) number(one *svc.SegmentCondition, number string) string {
 	}
 }
 
-// instant compares milliseconds since the epoch, which everybody has.
+// instant compares milliseconds since the epoch, which every person has.
 func (c *conditions) instant(one *svc.SegmentCondition, ms string) string {
 	switch one.Op {
 	case svc.SegmentExists:
@@ -304,7 +308,7 @@ func (c *conditions) instant(one *svc.SegmentCondition, ms string) string {
 	}
 }
 
-// text compares a text; the empty one is a value that is not there.
+// text compares a text. The empty text means that the value is absent.
 func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 	switch one.Op {
 	case svc.SegmentEq, svc.SegmentIn:
@@ -322,7 +326,7 @@ func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 			return "NOT " + within
 		}
 		return within
-	default: // an order
+	default: // ordering operators
 	}
 	if at, isTime := one.Time(); isTime {
 		return "ifNull(" + instantOf(text) + " " + sign(one.Op) + " " + c.value("Int64", at.UnixMilli()) + ", false)"
@@ -330,7 +334,8 @@ func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 	return "ifNull(" + c.numberOf(text) + " " + sign(one.Op) + " " + c.value("Float64", *one.Operands()[0].Number) + ", false)"
 }
 
-// equalsAny is whether a text is one of the values of a condition; texts that read as numbers equal numbers.
+// equalsAny returns the condition that a text is one of the values of a condition. A text that parses as a number
+// equals that number.
 func (c *conditions) equalsAny(one *svc.SegmentCondition, text string) string {
 	texts, numbers := []string{}, []float64{}
 	for _, operand := range one.Operands() {
@@ -350,19 +355,19 @@ func (c *conditions) equalsAny(one *svc.SegmentCondition, text string) string {
 	return "(" + strings.Join(either, " OR ") + ")"
 }
 
-// numberOf is a text as a number, NULL where it reads as none.
+// numberOf returns a text as a number, or NULL if it does not parse as one.
 func (c *conditions) numberOf(text string) string {
 	return "if(match(" + text + ", " + c.bind(svc.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
 }
 
-// instantOf is a text as milliseconds since the epoch, NULL where it reads as no time: an ISO 8601 day or timestamp, or
-// seconds or milliseconds since the epoch.
+// instantOf returns a text as milliseconds since the epoch, or NULL if it does not parse as a time. It accepts an ISO
+// 8601 day or timestamp, and seconds or milliseconds since the epoch.
 func instantOf(text string) string {
 	return "multiIf(match(" + text + ", '^[0-9]{4}-[0-9]{2}-[0-9]{2}'), toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(" + text + ", 3, 'UTC')), " +
 		"match(" + text + ", '^[0-9]{9,10}$'), toInt64OrNull(" + text + ") * 1000, match(" + text + ", '^[0-9]{12,13}$'), toInt64OrNull(" + text + "), NULL)"
 }
 
-// newConditions returns a query without any condition yet, whose values have a prefix.
+// newConditions returns a query without conditions. Its parameters have the prefix.
 func newConditions(prefix string) *rankQuery {
 	return &rankQuery{args: clickhouse.Args{}, prefix: prefix}
 }

@@ -12,12 +12,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// phoneTraits returns the traits that hold a phone number, the one that counts first.
+// phoneTraits returns the traits that may hold a phone number, in order of precedence.
 func phoneTraits() []string { return []string{"phone", "phoneNumber", "phone_number"} }
 
-// Contacts returns how the persons of some visitors are reached, by visitor: as their dossiers show them, each from when the visitor was
-// theirs. Visitors are left out of whose persons nothing was told. It asks two short questions, and a fixed number more where visitors are
-// tied to others.
+// Contacts returns the contacts of the persons of some visitors, by visitor. They are the contacts that the profiles
+// show, each from the time at which the visitor belonged to the person. Visitors without any contact are left out. It
+// runs two short queries, and a fixed number more if visitors have ties.
 func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error) {
 	found := map[uint64]svc.Contacts{}
 	if len(visitors) == 0 {
@@ -45,8 +45,8 @@ func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []ui
 	return found, err
 }
 
-// reached returns the contacts of the persons to whom visitors belong, by the numbers of the persons. spans has the visitors that are tied to
-// others; the rest are persons by themselves.
+// reached returns the contacts of the persons of visitors, by the numbers of the persons. spans has the visitors with
+// ties; the others are persons by themselves.
 func (db *Store) reached(ctx context.Context, environment uint64, visitors []uint64, spans members) (map[uint64]*svc.Contact, error) {
 	r := &personRows{db: db, environment: environment, members: members{}}
 	if len(spans) > 0 {
@@ -75,7 +75,7 @@ func (db *Store) reached(ctx context.Context, environment uint64, visitors []uin
 	for of, part := range told {
 		switch {
 		case several[of.visitor] == nil:
-			part.Events = 1 // it is asked about because something happened
+			part.Events = 1 // callers ask about visitors with events, so one event suffices
 		case part.Told():
 			persons[of.person] = true
 		}
@@ -89,7 +89,7 @@ func (db *Store) reached(ctx context.Context, environment uint64, visitors []uin
 	return contactsOf(told), nil
 }
 
-// persons returns the persons to whom visitors belong.
+// persons returns the persons that the visitors belong to.
 func (m members) persons() (persons []uint64) {
 	for visitor, of := range m {
 		if len(of) == 0 {
@@ -103,7 +103,7 @@ func (m members) persons() (persons []uint64) {
 	return slices.Compact(persons)
 }
 
-// readTold reads what visitors told of how they are reached.
+// readTold reads the contact traits that visitors set.
 func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
 	args := r.args(visitors).With(clickhouse.Args{"phones": phoneTraits()})
 	return r.db.conn.Read(ctx, "reading how people are reached", r.db.queries["contacts.Told"], args, func(rows driver.Rows) (bool, error) {
@@ -120,7 +120,7 @@ func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[s
 	})
 }
 
-// addSeen adds when the visitors of some persons were seen to what they told, which decides about the ids of these persons.
+// addSeen adds to the traits when the visitors of some persons were seen, which determines the ids of these persons.
 func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[uint64]bool, told map[share]*svc.PersonVisitor) error {
 	own, _ := visitors.near(slices.Collect(maps.Keys(persons))).lists()
 	seen := map[share]*svc.PersonVisitor{}
@@ -134,7 +134,7 @@ func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[
 	return nil
 }
 
-// contactsOf folds what the visitors of persons told, by the numbers of the persons.
+// contactsOf folds the traits of visitors into contacts, by the numbers of the persons.
 func contactsOf(told map[share]*svc.PersonVisitor) map[uint64]*svc.Contact {
 	of := map[uint64][]svc.PersonVisitor{}
 	for part, visitor := range told {

@@ -14,8 +14,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestContactsAreThoseOfThePersonAtTheTime stores random histories of shared devices, aliases and merges, and asks for each event how its
-// person is reached. The answer must be that of the model, which finds the person of an event without the tables.
+// TestContactsAreThoseOfThePersonAtTheTime stores random histories of shared devices, aliases and merges, and reads the
+// contact of the person of each event. The result must match the model, which finds the person without the tables.
 func TestContactsAreThoseOfThePersonAtTheTime(t *testing.T) {
 	for seed := range seeds(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestContactsAreThoseOfThePersonAtTheTime(t *testing.T) {
 	}
 }
 
-// contactOf is how a person of the model is reached; the phone number is that of the event which told the address.
+// contactOf returns the contact of a person of the model. The phone number comes from the event that set the address.
 func contactOf(c counted) *svc.Contact {
 	if c.Email == "" {
 		return nil
@@ -72,8 +72,8 @@ func contactOf(c counted) *svc.Contact {
 	return &svc.Contact{ID: svc.PersonID(people.VisitorNumber(c.DistinctID)), Email: c.Email, Phone: "+49" + number}
 }
 
-// TestWhoeverIsAloneIsReached asks how people are reached who are tied to nobody: by the names that traits of phone numbers commonly have,
-// and among as many others as one question of destinations is about.
+// TestWhoeverIsAloneIsReached reads the contacts of people without ties: by the common names of phone number traits,
+// and among as many other visitors as one query of destinations contains.
 func TestWhoeverIsAloneIsReached(t *testing.T) {
 	db, want := open(t), map[uint64]svc.Contacts{}
 	rows := db.blocks.NewBlock()

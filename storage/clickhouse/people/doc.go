@@ -1,4 +1,4 @@
-// Package people answers questions about people: who they are, what is known of them, which visitors
-// they are made of. A person is made of rows at the moment of a question. Of environments with many people what
-// their rows fold to is kept as well (KeepFolds), and whoever changed since is folded again. See "People" in MODULES.md.
+// Package people answers queries about people: their ids, their traits and their visitors. A person is folded from rows
+// when a query asks for it. For environments with many people, the refresher also stores the folds as materialized
+// profiles (KeepFolds); a read folds only the people that changed since. See "People" in MODULES.md.
 package people

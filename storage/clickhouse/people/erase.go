@@ -15,7 +15,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Hide keeps the rows of erased visitors from all reads. It replaces what was hidden before.
+// Hide excludes the rows of erased visitors from all reads. It replaces the previous set.
 func (db *Store) Hide(erasures []svc.Erasure) {
 	visitors := map[uint64][]string{}
 	for _, erasure := range erasures {
@@ -40,7 +40,7 @@ func (db *Store) Hide(erasures []svc.Erasure) {
 	db.keeper.hide(conditions)
 }
 
-// erasedColumns names the columns that hold numbers of visitors, by table.
+// erasedColumns returns the columns that hold numbers of visitors, by table.
 func erasedColumns() map[string][]string {
 	tables := map[string][]string{"issue_users": {"user"}, "links": {"anonymous", "known"}, "aliases": {"low", "high"}}
 	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "roots", "activations", "flag_exposures", "deliveries", "campaign_recipients", "campaign_outcomes"} {
@@ -49,12 +49,12 @@ func erasedColumns() map[string][]string {
 	return tables
 }
 
-// erasureArgs are the values of the statements of an erasure.
+// erasureArgs returns the parameters of the statements of an erasure.
 func erasureArgs(erasure svc.Erasure) clickhouse.Args {
 	return clickhouse.Args{"environment": erasure.EnvironmentNumber, "visitors": erasure.Visitors}
 }
 
-// CountErased returns how much is stored of the visitors of an erasure.
+// CountErased returns how many events and occurrences of the visitors of an erasure are stored.
 func (db *Store) CountErased(ctx context.Context, erasure svc.Erasure) (counts svc.ErasureCounts, err error) {
 	err = db.conn.All().Read(ctx, "counting what is erased", db.queries["erasures.Count"], erasureArgs(erasure), func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&counts.Events, &counts.Occurrences)
@@ -81,8 +81,8 @@ func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []
 	return mutate(ctx, db.conn.Home(), db.queries["erasures.RemoveLetters"], clickhouse.Args{"environment": environment, "letters": letters})
 }
 
-// ForgetIssues has issues say what others met, and no issue be that nobody else met. It does so once for each
-// turn of an erasure; the counts follow in Remove.
+// ForgetIssues replaces the texts of issues by the texts of other people's occurrences, and removes issues that
+// affected no other person. It does so once for each turn of an erasure. Remove subtracts the counts.
 func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn string) error {
 	empty, err := db.numbers(ctx, "finding issues of one person", db.conn.All(), db.queries["erasures.EmptyIssues"], erasureArgs(erasure))
 	if err != nil {
@@ -94,8 +94,8 @@ func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn str
 	return mutate(ctx, db.conn, db.queries["erasures.RemoveIssues"], clickhouse.Args{"environment": erasure.EnvironmentNumber, "issues": empty})
 }
 
-// Remove removes the rows of the visitors of an erasure, and takes what they count out of the sums. It may be
-// repeated, and after a crash it must be: each turn subtracts once.
+// Remove removes the rows of the visitors of an erasure and subtracts them from the sums. It may be repeated, and must
+// be repeated after a crash: each turn subtracts once.
 func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) error {
 	splits, err := db.splitsOf(ctx, erasure.EnvironmentNumber, erasure.Visitors...)
 	if err != nil {
@@ -116,7 +116,8 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 	if err := mutate(ctx, db.conn, db.queries["erasures.Remove"], erasureArgs(erasure)); err != nil {
 		return err
 	}
-	// Until they are found again, others of those whom the roots stood for are not tied, though aliases among them still tie them: so this comes last.
+	// Without the roots, other visitors of the same groups lose their ties until Unite finds them again, although
+	// aliases still join them. So this comes last.
 	if err := db.removeRoots(ctx, erasure); err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 	return db.removeCounts(ctx, erasure.EnvironmentNumber)
 }
 
-// removeRoots removes what is noted of all that aliases tied to the visitors of an erasure: it was made of aliases that go
-// with them (docs/decisions/0027-tie-and-split-ids-by-durable-decisions.md).
+// removeRoots removes the roots of all visitors that aliases join to the visitors of an erasure. The roots were
+// computed from aliases that the erasure removes (docs/decisions/0027-tie-and-split-ids-by-durable-decisions.md).
 func (db *Store) removeRoots(ctx context.Context, erasure svc.Erasure) error {
 	roots, err := db.numbers(ctx, "finding whom erased visitors stood for", db.conn.All(), db.queries["erasures.Roots"], erasureArgs(erasure))
 	if err != nil || len(roots) == 0 {
@@ -152,7 +153,7 @@ func (db *Store) numbers(ctx context.Context, what string, conn *clickhouse.Conn
 	return numbers, err
 }
 
-// removeCounts removes the counts of zero of an environment, whose names and paths may tell of a person.
+// removeCounts removes the counts of zero of an environment. Their names and paths may identify a person.
 func (db *Store) removeCounts(ctx context.Context, environment uint64) error {
 	args := clickhouse.Args{"environment": environment}
 	digests, err := db.numbers(ctx, "finding counts of nobody", db.conn.All(), db.queries["erasures.Uncounted"], args)
@@ -167,8 +168,8 @@ func (db *Store) removeCounts(ctx context.Context, environment uint64) error {
 // countsAtOnce bounds the names and paths in one statement.
 const countsAtOnce = 1000
 
-// ForgetCustomers has billing items name the ids of an erasure no more, and keeps what they bill. ids are the numbers of the ids,
-// of which those of visitors differ where an id came back. It may be repeated.
+// ForgetCustomers replaces the customer ids of an erasure in billing items, which retain their amounts. ids are the
+// numbers of the ids; the number of a visitor differs from it if the id came back after an erasure. It may be repeated.
 func (db *Store) ForgetCustomers(ctx context.Context, erasure svc.Erasure, ids []uint64) error {
 	args := clickhouse.Args{"environment": erasure.EnvironmentNumber, "ids": ids, "life": erasure.Life, "at": erasure.At.UTC()}
 	return mutate(ctx, db.conn, db.queries["erasures.Customers"], args)
@@ -183,7 +184,7 @@ func (db *Store) Billed(ctx context.Context, environment uint64, customer string
 	return billed, err
 }
 
-// once runs the inserts of a query under tokens of an erasure's turn.
+// once runs the inserts of a query with deduplication tokens of an erasure's turn.
 func (db *Store) once(ctx context.Context, query string, erasure svc.Erasure, turn string, counted bool) error {
 	args := erasureArgs(erasure).With(clickhouse.Args{"counted": counted})
 	for i, statement := range strings.Split(db.queries[query], ";\n") {
@@ -199,7 +200,7 @@ func (db *Store) once(ctx context.Context, query string, erasure svc.Erasure, tu
 	return nil
 }
 
-// mutate runs the statements of a query, each to its end.
+// mutate runs the statements of a query and waits for each.
 func mutate(ctx context.Context, conn *clickhouse.Conn, query string, args clickhouse.Args) error {
 	for _, statement := range strings.Split(query, ";\n") {
 		err := conn.Exec(clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "max_execution_time": 3600}), statement, args)
@@ -210,7 +211,7 @@ func mutate(ctx context.Context, conn *clickhouse.Conn, query string, args click
 	return nil
 }
 
-// Quoting returns the identities of the conversations and of the inboxes of an application that quote words.
+// Quoting returns the identities of the conversations and inboxes of an application that quote any of the words.
 func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (conversations, inboxes []string, err error) {
 	if len(words) == 0 {
 		return nil, nil, nil
@@ -229,7 +230,7 @@ func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (c
 	return conversations, inboxes, err
 }
 
-// QuotingAlerts returns what the alert rules of an application keep that quotes words, incidents among it.
+// QuotingAlerts returns the entities of an application's alert rules that quote any of the words, including incidents.
 func (db *Store) QuotingAlerts(ctx context.Context, app svc.AppRef, words []string) (entities []svc.Entity, err error) {
 	if len(words) == 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestAnErasureTakesTiesAlong erases a person whose aliases named ids that had not sent anything. When these send, each is a person of its
-// own, and what ties them from then on holds.
+// TestAnErasureTakesTiesAlong erases a person with aliases to ids that had not sent anything. When these ids send
+// events, each is a person of its own, and ties that are made from then on hold.
 func TestAnErasureTakesTiesAlong(t *testing.T) {
 	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	number := uint64(0)

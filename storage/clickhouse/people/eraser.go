@@ -18,23 +18,23 @@ type Eraser struct {
 	Open func() []svc.Erasure
 	// IDs returns the numbers of the ids of an erasure.
 	IDs func(erasure svc.Erasure) []uint64
-	// Withdraw takes the person out of exports that were begun before.
+	// Withdraw takes the person out of exports that began before.
 	Withdraw func(ctx context.Context, erasure svc.Erasure) error
-	// Count notes durably what a turn is about to remove; the first count of a turn holds.
+	// Count stores durably what a turn is about to remove. The first count of a turn holds.
 	Count func(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error
-	// Note notes durably how far an erasure is.
+	// Note stores durably the progress of an erasure.
 	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error
 	// Changed is called after rows of environments were removed.
 	Changed func(environments []uint64)
-	// Settle is how long after a request its rows are removed: what was accepted before is stored then. What
-	// arrived later still is removed ten times as long after it.
+	// Settle is the delay between a request and the removal of its rows; rows accepted before the request are stored by
+	// then. Rows that arrive even later are removed after ten times the delay.
 	Settle time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// erasuresARound is how many erasures of an application one round removes: one that erases many people does
-// not hold up the others.
+// erasuresARound bounds the erasures of an application in one round, so an application that erases many people does not
+// delay the others.
 const erasuresARound = 20
 
 // Run removes rows until ctx ends.
@@ -53,7 +53,7 @@ func (e *Eraser) Run(ctx context.Context) error {
 	}
 }
 
-// round removes what is due. An erasure that fails is repeated in the next round and delays no other.
+// round removes the rows of due erasures. An erasure that fails is repeated in the next round and delays no other.
 func (e *Eraser) round(ctx context.Context) {
 	done := map[svc.AppRef]int{}
 	for _, erasure := range e.Open() {
@@ -71,7 +71,7 @@ func (e *Eraser) round(ctx context.Context) {
 	}
 }
 
-// remove removes the rows of an erasure and notes it.
+// remove removes the rows of an erasure and stores its progress.
 func (e *Eraser) remove(ctx context.Context, erasure svc.Erasure, turn string, status svc.ErasureStatus) error {
 	counts, err := e.Store.CountErased(ctx, erasure)
 	if err != nil {

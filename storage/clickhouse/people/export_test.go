@@ -9,17 +9,18 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// LookAmong has pages be looked for among few visitors, as in an environment that has many more.
+// LookAmong sets the bounds of a page, so that a small environment behaves like a large one.
 func (db *Store) LookAmong(first, most int) { db.bounds = bounds{first, most} }
 
-// Unkept returns the same people, read from what is known of each.
+// Unkept returns the same people without materialized profiles.
 func (db *Store) Unkept() *Store {
 	other := *db
 	other.keeper = newKeeper()
 	return &other
 }
 
-// Changed returns how many persons changed since the people of an environment were kept; it is negative where they are not kept.
+// Changed returns how many persons changed since the environment was materialized. It is negative if there are no
+// profiles.
 func (db *Store) Changed(ctx context.Context, environment uint64) (int, error) {
 	folds, err := db.keptOf(ctx, environment, &rankQuery{decided: true})
 	if folds == nil || err != nil {
@@ -31,8 +32,8 @@ func (db *Store) Changed(ctx context.Context, environment uint64) (int, error) {
 	return len(folds.changed), nil
 }
 
-// Spans returns the spans of visitors as text: as they are put together here, as persons.Links has them, and as queries about all people
-// have them that are told who is shared.
+// Spans returns the spans of visitors as text, computed in three ways: by this package, by persons.Links, and by
+// queries about all people that receive the shared visitors as parameters.
 func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint64) (here, engine, told map[uint64]string, err error) {
 	spans, err := db.spansOf(ctx, environment, visitors)
 	if err != nil {
@@ -55,7 +56,7 @@ func (db *Store) Spans(ctx context.Context, environment uint64, visitors []uint6
 	return here, engine, told, err
 }
 
-// linked reads spans of visitors as a query has them.
+// linked reads spans of visitors with a query.
 func (db *Store) linked(ctx context.Context, query string, args clickhouse.Args) (map[uint64]string, error) {
 	found := map[uint64]string{}
 	query = "SELECT visitor, arrayStringConcat(arrayMap(span -> format('({},{})', span.1, span.2), spans)) FROM (" + query + ") WHERE visitor IN {visitors:Array(UInt64)}"

@@ -15,23 +15,26 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// bounds are among how many visitors a page is looked for at first and at most, before all people are folded: a page needs few people, and
-// the facts of few visitors are read by key. A fold of some hundreds takes hardly longer than one of fifty, and the engine sorts less where twice as
-// many are at most a thousand.
+// bounds are the number of visitors that a page looks at first, and at most, before it folds all people. A page needs
+// few people, and the facts of few visitors are read by key. A fold of some hundreds takes hardly longer than one of
+// fifty, and the engine sorts less if twice that number is at most a thousand.
 type bounds struct{ first, most int }
 
 func defaultBounds() bounds { return bounds{first: 500, most: 8192} }
 
-// finder finds the people of a page. What it returns is the fold of all facts of each person; it only chooses whose facts to fold.
+// finder finds the people of a page. The result is always the fold of all facts of each person; the finder only chooses
+// the people to fold.
 type finder struct {
 	db *Store
 	q  svc.PersonQuery
-	// members are the visitors of the people who were folded one by one, and spans those of visitors that were read, empty for who is a person by itself.
+	// members are the visitors of the people that were folded one by one. spans caches the spans of visitors that were
+	// read; they are empty for a visitor that is a person by itself.
 	members, spans members
-	// looked are the visitors whose persons were folded, and folded those of them whom the question asks for.
+	// looked are the visitors that were folded with their persons. folded are the keys of the matching persons.
 	looked map[uint64]bool
 	folded map[uint64]svc.PersonKey
-	// folds are the kept people that the page was read from, nil where it was not. unkept has the finder not read kept people.
+	// folds are the materialized profiles that the page was read from, or nil. unkept makes the finder ignore
+	// materialized profiles.
 	folds  *keptFolds
 	unkept bool
 }
@@ -40,7 +43,7 @@ func newFinder(db *Store, q svc.PersonQuery) *finder {
 	return &finder{db: db, q: q, members: members{}, spans: members{}, looked: map[uint64]bool{}, folded: map[uint64]svc.PersonKey{}}
 }
 
-// find returns the keys of the people of the page, and of one more.
+// find returns the keys of the people of the page and of one more person.
 func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	if keys, found := f.kept(ctx); found {
 		return f.page(keys), nil
@@ -72,7 +75,7 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	return f.all(ctx)
 }
 
-// page cuts keys off after the first one of the next page.
+// page truncates keys after the first one of the next page.
 func (f *finder) page(keys []svc.PersonKey) []svc.PersonKey {
 	return keys[:min(len(keys), f.q.Limit+1)]
 }
@@ -87,15 +90,16 @@ func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, erro
 	return f.db.rowsOf(ctx, f.q.Environment.Number, persons, f.members.near(persons))
 }
 
-// candidateQuery is a query for visitors, with its values. It is broad where the latest visitors of all may well fill a page.
+// candidateQuery is a query for visitors, with its parameters. It is broad if the latest of all visitors are likely to
+// fill a page.
 type candidateQuery struct {
 	query string
 	args  clickhouse.Args
 	broad bool
 }
 
-// candidates returns visitors among whom there is one of each person that the question asks for, if anything in it tells few enough, nil
-// otherwise: then it returns what tells many, if anything does.
+// candidates returns visitors that include at least one visitor of each matching person, if a prefilter of the query
+// finds few enough. Otherwise visitors is nil, and many is the first prefilter of the query, if it has any.
 func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candidateQuery, err error) {
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
 		return f.q.Persons, nil, nil
@@ -116,7 +120,8 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candi
 	return nil, many, nil
 }
 
-// tells returns the queries for visitors among whom there is one of each person that the question asks for.
+// tells returns the prefilters of the query. The visitors of each include at least one visitor of every matching
+// person.
 func (f *finder) tells() (all []*candidateQuery) {
 	args := environmentArgs(f.q.Environment.Number).With(clickhouse.Args{"search": f.q.Search, "masked": f.q.SearchMasked, "stage": string(f.q.Stage), "tag": ""})
 	if len(f.q.Tags) > 0 {
@@ -157,10 +162,10 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 	return visitors, err
 }
 
-// walk goes through visitors in the order of the list until the page is full. Every visitor that only one person has was first seen when
-// the person was or later, so whoever was first seen after an instant has such a visitor among those first seen after it; of
-// persons who have no such visitor there are strays. It looks at those of the latest
-// first sights, then at the candidates where there are any, else at all, and gives up after bounds.most visitors.
+// walk goes through visitors in the order of the list until the page is full. A visitor of only one person was first
+// seen when this person was, or later. So each person that was first seen after an instant has such a visitor among the
+// visitors first seen after it. The strays cover the persons without such a visitor. walk looks at the latest visitors
+// first, then at the candidates, or without candidates at all visitors. It gives up after bounds.most visitors.
 func (f *finder) walk(ctx context.Context, candidates *candidateQuery) (keys []svc.PersonKey, found bool, err error) {
 	bounds := f.db.bounds
 	var strays []uint64
@@ -195,8 +200,8 @@ func (f *finder) walk(ctx context.Context, candidates *candidateQuery) (keys []s
 	return f.fill(ctx, latest, strays)
 }
 
-// strays returns visitors of the people who may have nothing but a part of the events of a shared device. It reports false where these are more
-// than a page looks at.
+// strays returns visitors of the people that may have only a part of the events of a shared device. It returns false if
+// these are more than a page looks at.
 func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err error) {
 	environment, most := f.q.Environment.Number, f.db.bounds.most
 	sharing, few, err := f.db.sharing(ctx, environment)
@@ -212,8 +217,8 @@ func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err e
 	return visitors, len(visitors) <= most, err
 }
 
-// fill folds the people of a queue, more of them each time, until the page is full. Strays are looked at in any case. It reports false where
-// more visitors than those of the queue are needed.
+// fill folds the people of a queue in growing batches until the page is full. It always looks at the strays. It returns
+// false if the page needs more visitors than the queue has.
 func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
 	batch := slices.Clone(strays)
 	for from, size := 0, q.step; ; size *= 4 {
@@ -255,7 +260,7 @@ func sortKeys(keys []svc.PersonKey) {
 	})
 }
 
-// args are the values of the place of the page and of its length.
+// args returns the parameters for the position and the length of the page.
 func (f *finder) args(limit int) clickhouse.Args {
 	args := clickhouse.Args{"environment": f.q.Environment.Number, "limit": limit, "first_page": f.q.After == nil, "after_began": int64(0), "after_person": uint64(0)}
 	if f.q.After != nil {
@@ -264,7 +269,7 @@ func (f *finder) args(limit int) clickhouse.Args {
 	return args
 }
 
-// among returns the persons of visitors whom the question asks for, in the order of the list. It reports false where these have too
+// among returns the matching persons of visitors, in the order of the list. It returns false if these persons have too
 // many visitors.
 func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.PersonKey, few bool, err error) {
 	if len(visitors) == 0 {
@@ -283,7 +288,7 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 			persons = append(persons, one.person)
 		}
 	}
-	// The visitor that names a person may itself belong to others, by links.
+	// The number of a person is also that of a visitor, which may belong to other persons by links.
 	persons = append(persons, f.q.Persons...)
 	slices.Sort(persons)
 	persons = slices.Compact(persons)
@@ -302,13 +307,14 @@ func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.Perso
 	}
 	rank := newRank(f.q)
 	rank.of = members
-	// Of others who share a visitor not all visitors are here.
+	// members may contain only some visitors of other persons that share a visitor with these, so they must not be
+	// folded.
 	rank.keep("person IN " + rank.value("Array(UInt64)", persons))
 	keys, err = f.rank(ctx, rank, len(shared) > 0, f.args(len(persons)))
 	return keys, true, err
 }
 
-// readSpans reads the spans of visitors, unless they are known.
+// readSpans reads the spans of visitors, except for cached ones.
 func (f *finder) readSpans(ctx context.Context, visitors []uint64) error {
 	var unread []uint64
 	for _, visitor := range visitors {
@@ -321,12 +327,13 @@ func (f *finder) readSpans(ctx context.Context, visitors []uint64) error {
 	return err
 }
 
-// asksNothing reports whether all people are asked for.
+// asksNothing reports whether the query has no conditions.
 func (f *finder) asksNothing() bool {
 	return f.q.Search == "" && f.q.Stage == "" && len(f.q.Tags) == 0 && f.q.Persons == nil && f.q.Segment == nil
 }
 
-// seen returns the keys of persons by when their visitors, whom nobody shares, were seen, after the place of the page.
+// seen returns the keys of persons after the position of the page. It uses when their visitors were seen; no visitor
+// may be shared.
 func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of members) (keys []svc.PersonKey, err error) {
 	parts := map[share]*svc.PersonVisitor{}
 	r := &personRows{db: f.db, environment: f.q.Environment.Number, members: of}
@@ -360,7 +367,7 @@ func (f *finder) all(ctx context.Context) ([]svc.PersonKey, error) {
 	return f.rank(ctx, rank, shared, f.args(f.q.Limit+1))
 }
 
-// rank reads the keys of the persons whom a query keeps.
+// rank reads the keys of the persons that match a query.
 func (f *finder) rank(ctx context.Context, rank *rankQuery, shared bool, args clickhouse.Args) (keys []svc.PersonKey, err error) {
 	query := rank.text(f.db.queries["persons.Rank"], f.db.queries, shared)
 	err = f.db.conn.Read(ctx, "listing people", query, rank.values(f.q.Environment.Number).With(args), func(rows driver.Rows) (bool, error) {

@@ -16,8 +16,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestPagesAreThoseOfAllPeople asks random histories for pages, once by folding all people and then with every bound of how many
-// visitors are looked at.
+// TestPagesAreThoseOfAllPeople reads pages of random histories, once by folding all people and then with each bound on
+// the number of visitors to look at.
 func TestPagesAreThoseOfAllPeople(t *testing.T) {
 	for seed := range seeds(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -40,7 +40,8 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 			static := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{people.VisitorNumber(rows[3].Visitor()), people.VisitorNumber(rows[40].Visitor())}}
 			comparePages(t, db, &static)
 			compareSpans(t, db, rows)
-			// Of known ids nothing is left but what they told and what they are linked with, as before it is cleared.
+			// Deleting the profiles of known ids leaves only their traits and links, as is the case until ForgetGone
+			// runs.
 			gone := clickhouse.Args{"visitors": []uint64{people.VisitorNumber("u1"), people.VisitorNumber("u4"), people.VisitorNumber("a2")}}
 			const expire = "ALTER TABLE profiles DELETE WHERE visitor IN {visitors:Array(UInt64)} SETTINGS mutations_sync = 1"
 			if err := db.conn.Exec(clickhousetest.Deadline(t), expire, gone); err != nil {
@@ -51,7 +52,7 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 	}
 }
 
-// comparePages compares the pages of some questions, each found in several ways.
+// comparePages compares the pages of some queries, each read in several ways.
 func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 	t.Helper()
 	dynamic := func(definition string) *svc.Segment { segment := define(t, definition); return &segment }
@@ -68,7 +69,7 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 		{Segment: dynamic(`{"any":[{"field":"first_seen_at","op":"gte","value":"2026-11-02"},{"field":"trait.first","op":"in","value":[1,2,3,4,5,6]}]}`)},
 	} {
 		query.Now = time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
-		db.LookAmong(1, 0) // nobody, so all are folded
+		db.LookAmong(1, 0) // no visitors, so all people are folded
 		want := keysOf(t, db, query)
 		for _, bound := range [][2]int{{1, 64}, {2, 16}, {1, 3}, {2, 6}, {512, 8192}} {
 			db.LookAmong(bound[0], bound[1])
@@ -79,7 +80,7 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 	}
 }
 
-// compareSpans compares to whom visitors belong as pages have it with what queries about all people have.
+// compareSpans compares the spans of visitors as pages compute them with the spans in queries about all people.
 func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
 	t.Helper()
 	var visitors []uint64
@@ -93,7 +94,7 @@ func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
 	}
 }
 
-// keysOf reads the ids of the people of a question, page by page, in their order.
+// keysOf reads the ids of the people of a query, page by page, in their order.
 func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
 	t.Helper()
 	query.Environment, query.Limit = svc.Environment{Number: environment}, cmp.Or(query.Limit, 7)
@@ -112,7 +113,8 @@ func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
 	}
 }
 
-// TestASearchFindsEverybodyWhoUsedADevice looks for the ids of devices: whoever shows an id is found by it, and nobody else.
+// TestASearchFindsEverybodyWhoUsedADevice searches for ids of devices. The result must be exactly the people that show
+// the id.
 func TestASearchFindsEverybodyWhoUsedADevice(t *testing.T) {
 	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	block := db.blocks.NewBlock()

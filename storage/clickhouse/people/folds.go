@@ -17,36 +17,37 @@ import (
 )
 
 const (
-	// slowRead is how long a read of people takes from which on its environment is kept.
+	// slowRead is the duration above which a read of people makes the refresher materialize the environment.
 	slowRead = 50 * time.Millisecond
-	// keptTime bounds how long people are read as they were folded at once, since rows expire of which no part tells. The engine drops what a node left
-	// two hours after it was made.
+	// keptTime bounds the age of materialized profiles, since rows also expire, which no new part shows. The engine
+	// drops the rows that a node left behind two hours after they were written.
 	keptTime = time.Hour
-	// keptEnvironments bounds how many environments a node keeps.
+	// keptEnvironments bounds the number of environments that a node materializes.
 	keptEnvironments = 64
-	// sweepEvery is the time between two removals of what is not read any more.
+	// sweepEvery is the interval at which the refresher drops rows that no read uses any more.
 	sweepEvery = 10 * time.Second
-	// keepShare is how many times as long as it took to keep an environment it is not kept again.
+	// keepShare sets the pause before an environment is materialized again: so many times the duration of the last run.
 	keepShare = 10
-	// renewChanged is of how many visitors newer rows may tell where only their people are folded again.
+	// renewChanged is the highest number of visitors with newer rows for which a refresh folds only the changed people.
 	renewChanged = 8192
-	// settleTime is how long after the parts were read the tables are: other nodes insert into the same tables, one after the other, and what was in one of them by
-	// then is in all of them.
+	// settleTime is the delay between reading the list of parts and reading the tables. Other nodes insert a batch into
+	// the same tables one after the other; after the delay, a batch that was in one of them is in all of them.
 	settleTime = 2 * time.Second
-	// foldRows is of about how many rows of visitors people are folded at once.
+	// foldRows is the approximate number of visitor rows that one statement folds.
 	foldRows = 1 << 18
-	// foldTime bounds the time in which an environment is kept, and foldMemory what the engine may group in memory, in bytes.
+	// foldTime bounds the duration of a refresh. foldMemory bounds the memory, in bytes, in which the engine may group.
 	foldTime, foldMemory = 10 * time.Minute, 400_000_000
 )
 
-// KeepFolds keeps the people of environments whose reads are slow, one environment after the other, until ctx ends. number returns a number that no
-// node returned before. With replicas nothing is kept: what one of them has is not on the others.
+// KeepFolds runs the refresher until ctx ends: it materializes the profiles of environments with slow reads, one
+// environment at a time. number returns a number that no node has returned before. With replicas it materializes
+// nothing, since the rows that one replica has are not on the others.
 func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *slog.Logger) error {
 	if db.conn.Replicated() {
 		<-ctx.Done()
 		return nil
 	}
-	if !db.conn.Served() { // nobody else has anything in it
+	if !db.conn.Served() { // no other node has rows in it
 		if err := db.clearFolds(ctx); err != nil {
 			logger.Warn("what was kept of people stays for some hours", "error", err)
 		}
@@ -71,7 +72,7 @@ func (db *Store) KeepFolds(ctx context.Context, number func() uint64, logger *sl
 	}
 }
 
-// keepWanted keeps the environments that are to be kept.
+// keepWanted materializes the environments that are due.
 func (db *Store) keepWanted(ctx context.Context, number func() uint64, logger *slog.Logger) {
 	for ctx.Err() == nil {
 		environment, found := db.keeper.next()
@@ -84,7 +85,7 @@ func (db *Store) keepWanted(ctx context.Context, number func() uint64, logger *s
 	}
 }
 
-// clearFolds removes all that was kept, on every shard.
+// clearFolds removes all materialized profiles, on every shard.
 func (db *Store) clearFolds(ctx context.Context) (err error) {
 	for _, conn := range db.conn.Shards() {
 		err = errors.Join(err, conn.Exec(ctx, db.queries["folds.Clear"], nil))
@@ -92,7 +93,7 @@ func (db *Store) clearFolds(ctx context.Context) (err error) {
 	return err
 }
 
-// dropFold removes what was kept under a number. Where that fails the engine drops it after some hours.
+// dropFold removes the materialized profiles of a number. If this fails, the engine drops them after some hours.
 func (db *Store) dropFold(ctx context.Context, number uint64) {
 	query := strings.ReplaceAll(db.queries["folds.Drop"], "$(number)", strconv.FormatUint(number, 10))
 	for _, conn := range db.conn.Shards() {
@@ -100,7 +101,8 @@ func (db *Store) dropFold(ctx context.Context, number uint64) {
 	}
 }
 
-// Keep folds the people of an environment and keeps them under a new number for later reads. Where they are kept already and few changed, only these are folded.
+// Keep materializes the profiles of an environment under a new number for later reads. If the environment is already
+// materialized and few people changed, it folds only these.
 func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	began := time.Now()
 	defer func() { db.keeper.rest(environment, time.Since(began)-db.keeper.settle) }()
@@ -139,7 +141,7 @@ func (db *Store) Keep(ctx context.Context, environment, number uint64) error {
 	return clickhouse.WriteError("keeping the people of an environment", err)
 }
 
-// foldAll folds all people of an environment: those who changed where the others are kept already, else everybody.
+// foldAll materializes all people of an environment. It copies unchanged profiles from the previous number if it can.
 func (db *Store) foldAll(ctx context.Context, environment uint64, made *kept) error {
 	if err := db.begin(ctx, environment, made.number); err != nil {
 		return err
@@ -154,13 +156,13 @@ func (db *Store) foldAll(ctx context.Context, environment uint64, made *kept) er
 	return db.fill(ctx, environment, made)
 }
 
-// begin marks the beginning of what is kept under a number. An erasure and the start of a node that lends its store empty the table at any time; what
-// was kept before that is lost with the mark.
+// begin inserts the mark of a number before its profiles. An erasure, or the start of a node that lends its store, may
+// empty the table at any time. A truncation after begin also removes the mark, so begun notices it.
 func (db *Store) begin(ctx context.Context, environment, number uint64) error {
 	return db.conn.Exec(ctx, db.queries["folds.Begin"], clickhouse.Args{"environment": environment, "number": number})
 }
 
-// begun reports whether the mark of a number is there.
+// begun reports whether the mark of a number is still in the table.
 func (db *Store) begun(ctx context.Context, environment, number uint64) (begun bool, err error) {
 	args := clickhouse.Args{"environment": environment, "number": number}
 	err = db.conn.Read(ctx, "looking whether people are kept", db.queries["folds.Begun"], args, func(rows driver.Rows) (bool, error) {
@@ -169,8 +171,8 @@ func (db *Store) begun(ctx context.Context, environment, number uint64) (begun b
 	return begun, err
 }
 
-// renew keeps those again who did not change since they were kept, and folds the others. It reports false where they are not kept, too many changed, or what was kept
-// went meanwhile.
+// renew copies the profiles that did not change since the last refresh, and folds the others. It returns false if there
+// are no profiles to copy, too many people changed, or the old profiles were dropped during the copy.
 func (db *Store) renew(ctx context.Context, environment uint64, before, made *kept) (bool, error) {
 	if before == nil || time.Since(before.made) > keptTime/2 {
 		return false, nil
@@ -207,7 +209,7 @@ func (db *Store) renew(ctx context.Context, environment uint64, before, made *ke
 	return held, err
 }
 
-// args are the values of folds.Changed. The query returns one visitor more than limit where there are more.
+// args returns the parameters of folds.Changed. If there are more visitors than limit, the query returns limit + 1.
 func (k *kept) args(environment uint64, limit int) clickhouse.Args {
 	args := environmentArgs(environment).With(clickhouse.Args{"limit": limit + 1})
 	for _, table := range []string{"profiles", "arrivals", "traits", "links", "roots", "activations"} {
@@ -216,8 +218,8 @@ func (k *kept) args(environment uint64, limit int) clickhouse.Args {
 	return args
 }
 
-// fill folds the people of an environment in parts of some hundred thousand visitors each: first those who are persons by themselves, which are found by key, then those
-// who are tied to others.
+// fill folds the people of an environment in slices of some hundred thousand visitors. It first folds the visitors that
+// are persons by themselves, which it selects by key, and then the visitors with ties.
 func (db *Store) fill(ctx context.Context, environment uint64, made *kept) error {
 	var alone, tied uint64
 	args := clickhouse.Args{"environment": environment}
@@ -253,7 +255,7 @@ func (db *Store) fill(ctx context.Context, environment uint64, made *kept) error
 	return nil
 }
 
-// sliceEnd is the last number of a slice of all numbers.
+// sliceEnd returns the last number of a slice of all numbers.
 func sliceEnd(n, slices uint64) uint64 {
 	if n == slices-1 {
 		return math.MaxUint64
@@ -261,7 +263,8 @@ func sliceEnd(n, slices uint64) uint64 {
 	return math.MaxUint64/slices*(n+1) - 1
 }
 
-// fillQuery returns the statement that keeps the people of an environment: each column is the fold of the facts that are read from it.
+// fillQuery returns the statement that materializes the people of an environment. Each column is the fold of the facts
+// that reads take from it.
 func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 	source, visited := rank.touch()
 	country, placed := rank.place(placeCountry, "country")
@@ -300,7 +303,8 @@ func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 	return rank.text(query, parts, shared)
 }
 
-// parts reads the parts of the tables of which people are made, and how many rows are kept under a number.
+// parts reads the active parts of the tables that people are folded from. It also returns the number of materialized
+// profiles with this number.
 func (db *Store) parts(ctx context.Context, environment, number uint64) (parts map[string]tableParts, rows uint64, err error) {
 	parts = map[string]tableParts{}
 	args := clickhouse.Args{"environment": environment, "number": number}
@@ -326,8 +330,9 @@ func (db *Store) parts(ctx context.Context, environment, number uint64) (parts m
 	return parts, rows, err
 }
 
-// holds reports whether the parts still have what they had: none was changed by a mutation, and none is gone but those that others took in.
-// New parts change nothing, since it is asked whom they tell of.
+// holds reports whether the tables still contain the parts that they had: no mutation changed a part, and no part is
+// gone unless a merge included it in another one. New parts do not matter here: folds.Changed finds the visitors in
+// them.
 func (k *kept) holds(now map[string]tableParts) bool {
 	for table, before := range k.parts {
 		of := now[table]

@@ -13,8 +13,9 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestKeptPeopleAreThoseOfTheirFacts keeps the people of random histories and has them change in every way: events that come late, links, aliases, merges, what
-// members decide, goals that are reached, erasures, and rows that expire. After each change, lists, counts and companies are what the facts of all people give.
+// TestKeptPeopleAreThoseOfTheirFacts materializes the people of random histories and changes them in every way: late
+// events, links, aliases, merges, decisions of members, goals, erasures, and rows that expire. After each change,
+// lists, counts and companies must match the facts of all people.
 func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 	for seed := range seeds(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmptiedMeanwhileIsNotKept empties the table while people are being kept, as erasures do: nobody is missing from a list after it.
+// TestWhatIsEmptiedMeanwhileIsNotKept truncates the table during a refresh, as erasures do. Lists must still be
+// complete.
 func TestWhatIsEmptiedMeanwhileIsNotKept(t *testing.T) {
 	k := newKeeping(t, rand.New(rand.NewPCG(1, 10)))
 	k.store(len(k.rows))
@@ -97,12 +99,12 @@ func TestWhatIsEmptiedMeanwhileIsNotKept(t *testing.T) {
 	}
 }
 
-// keeping is an environment whose people are kept.
+// keeping is an environment with materialized profiles.
 type keeping struct {
 	t      *testing.T
 	random *rand.Rand
 	db     *testDB
-	// rows are those that are not stored yet, in any order.
+	// rows are the rows that are not stored yet, in any order.
 	rows          []svc.EventRow
 	block, number uint64
 	now           time.Time
@@ -121,7 +123,7 @@ func newKeeping(t *testing.T, random *rand.Rand) *keeping {
 	return k
 }
 
-// store stores some of the rows that are left.
+// store stores some of the remaining rows.
 func (k *keeping) store(many int) {
 	k.t.Helper()
 	k.block++
@@ -138,7 +140,7 @@ func (k *keeping) store(many int) {
 	}
 }
 
-// visitor is one of those who may be there.
+// visitor returns a random visitor of the history.
 func (k *keeping) visitor() uint64 {
 	return people.VisitorNumber(fmt.Sprint([]string{"a", "u"}[k.random.IntN(2)], k.random.IntN(25)))
 }
@@ -149,7 +151,7 @@ func (k *keeping) merge() {
 	}
 }
 
-// decide has members decide about some visitors.
+// decide stores decisions of members about some visitors.
 func (k *keeping) decide() {
 	var entities []svc.Entity
 	for _, decided := range []string{`"tags":{"vip":{"on":true,"at":1}}`, `"stage":"lead","stageAt":5`, `"stage":"paying","stageAt":7`} {
@@ -177,8 +179,8 @@ func (k *keeping) keep() {
 	}
 }
 
-// compare compares what is found of the people as they are kept with what their facts say. from and to bound how many may have changed
-// since; none are kept where these are negative.
+// compare compares reads of materialized profiles with reads of all facts. from and to bound the number of changed
+// people. If they are negative, there must be no profiles.
 func (k *keeping) compare(after string, from, to int) {
 	k.t.Helper()
 	changed, err := k.db.Changed(clickhousetest.Deadline(k.t), environment)

@@ -15,14 +15,14 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// environment is that of the rows of the tests.
+// environment is the environment of all test rows.
 const environment = 7
 
-// history is a set of rows of a few visitors who identify themselves in every way: on shared devices,
-// as each other's anonymous ids, by aliases in chains and circles.
+// history returns rows of a few visitors that identify themselves in every way: on shared devices, as each other's
+// anonymous ids, and by aliases in chains and circles.
 func history(random *rand.Rand, rows int) []svc.EventRow { return historyOf(random, rows, 8) }
 
-// historyOf is history with as many known and anonymous ids.
+// historyOf is history with the given number of known and of anonymous ids.
 func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	pick := func(prefix string) string { return fmt.Sprint(prefix, random.IntN(ids)) }
@@ -43,7 +43,7 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 			switch random.IntN(4) {
 			case 0:
 				row.AnonymousID = pick("u")
-			case 1: // a device tells traits of whoever uses it
+			case 1: // a device sets traits of its current user
 				row.DistinctID = ""
 			}
 			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","phone":"+49%d","plan":%d,"$set_once":{"first":%d}}`, i, i, i, i)
@@ -66,7 +66,7 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 	return out
 }
 
-// timelineQuery asks for the last events of the person who has a visitor.
+// timelineQuery returns the query of the last events of the person of a visitor.
 func timelineQuery(visitor uint64) svc.TimelineQuery {
 	return svc.TimelineQuery{
 		Environment: svc.Environment{Number: environment}, Visitor: visitor, Kinds: []svc.TimelineKind{svc.TimelineEvent}, Limit: 20,
@@ -74,7 +74,7 @@ func timelineQuery(visitor uint64) svc.TimelineQuery {
 	}
 }
 
-// timelineOf returns the last events of the person who has a visitor.
+// timelineOf returns the last events of the person of a visitor.
 func timelineOf(t *testing.T, db *testDB, visitor uint64) (keys []svc.TimelineKey) {
 	t.Helper()
 	entries, _, err := db.Timeline(clickhousetest.Deadline(t), timelineQuery(visitor))
@@ -87,7 +87,7 @@ func timelineOf(t *testing.T, db *testDB, visitor uint64) (keys []svc.TimelineKe
 	return keys
 }
 
-// counted is what the model and the store must agree upon for one person.
+// counted are the fields of a person on which the model and the store must agree.
 type counted struct {
 	DistinctID  string
 	DistinctIDs []string
@@ -101,7 +101,7 @@ type counted struct {
 	Stage       svc.LifecycleStage
 }
 
-// model goes through the rows in the order of time, as one program that knows no tables would.
+// model computes the persons from the rows in chronological order, independently of the tables.
 func model(rows []svc.EventRow, merges ...[2]string) []counted {
 	persons, known := grouped(rows, merges...)
 	out := make([]counted, 0, len(persons))
@@ -111,8 +111,8 @@ func model(rows []svc.EventRow, merges ...[2]string) []counted {
 	return sorted(out)
 }
 
-// grouped returns the events that count of each person, in the order of time, and which ids are known. Members merged the persons of
-// pairs of ids.
+// grouped returns the counted events of each person in chronological order, and the set of known ids. merges are pairs
+// of ids of merged persons.
 func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*svc.EventRow, known map[string]bool) {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Ts.Compare(b.Ts) })
@@ -122,7 +122,7 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 			known[rows[i].DistinctID] = true
 		}
 	}
-	// linked holds who was behind an anonymous id, since when.
+	// linked holds the known ids of each anonymous id, with the time from which on they apply.
 	type link struct {
 		known string
 		since time.Time
@@ -178,7 +178,7 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 	return persons, known
 }
 
-// count counts the events of a person, which are in the order of time.
+// count counts the events of a person, which must be in chronological order.
 func count(events []*svc.EventRow, known map[string]bool) counted {
 	c := counted{First: events[0].Ts, Last: events[len(events)-1].Ts, Stage: svc.StageVisitor}
 	for _, row := range events {
@@ -224,7 +224,7 @@ func sorted(list []counted) []counted {
 	return list
 }
 
-// countedOf returns what the store says about a person.
+// countedOf returns the fields of a person from the store.
 func countedOf(p *svc.Person) counted {
 	stage, _ := p.Stage()
 	return counted{
@@ -265,8 +265,8 @@ func stored(t *testing.T, db *testDB) []counted {
 	}
 }
 
-// TestPeopleDoNotDependOnTheOrder stores random histories in random orders, blocks cut anywhere and
-// some of them repeated as after a crash, has members merge people at any time, and compares the people with those of the model.
+// TestPeopleDoNotDependOnTheOrder stores random histories in random orders. It cuts blocks anywhere, repeats some of
+// them as after a crash, and merges people at any time. The people must match the model.
 func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 	for seed := range seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
 	}
 }
 
-// TestAMergeNeverHidesAPerson asks for each of some people while that one is merged into another.
+// TestAMergeNeverHidesAPerson reads each of some people while this person is being merged into another one.
 func TestAMergeNeverHidesAPerson(t *testing.T) {
 	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	block, visitors := db.blocks.NewBlock(), make([]uint64, 12)
@@ -354,7 +354,7 @@ func TestAMergeNeverHidesAPerson(t *testing.T) {
 	}
 }
 
-// lines shows people, one a line.
+// lines formats people, one per line.
 func lines(list []counted) (text string) {
 	for i := range list {
 		text += fmt.Sprintf("%+v\n", list[i])

@@ -11,39 +11,43 @@ import (
 // kept describes the rows of person_folds that hold the people of one environment. The number identifies these rows.
 type kept struct {
 	number, rows uint64
-	// sharers are the visitors that several persons used, with their spans, as of then; nil where they are too many.
+	// sharers are the visitors that several persons used at that time, with their spans. It is nil if there are too
+	// many.
 	sharers members
-	// parts are those of the tables of which people are made, before they were read.
+	// parts are the parts of the source tables, from before the tables were read.
 	parts map[string]tableParts
-	// made is when all people were folded: those who changed since then may have been folded later.
+	// made is the time of the last full fold. A later refresh may have folded the people that changed since.
 	made time.Time
-	// gone says that it is not read any more, and used is when it last was. The keeper guards both.
+	// gone means that no read may use the profiles any more. used is the time of the last read. The keeper guards both.
 	gone bool
 	used time.Time
 }
 
-// tableParts are the parts of a table: the blocks of each, the last block, and the last mutation that any went through.
+// tableParts are the parts of a table: the range of blocks of each part, the last block, and the last mutation of any
+// part.
 type tableParts struct {
 	blocks        [][2]int64
 	last, mutated int64
 }
 
-// keeper knows what a node keeps.
+// keeper is the state of the refresher: the materialized profiles of a node.
 type keeper struct {
-	// settle is how long after the parts of its tables were read an environment is.
+	// settle is the delay between reading the list of parts and reading the tables.
 	settle time.Duration
 
 	mu   sync.Mutex
 	kept map[uint64]*kept
-	// wanted are the environments to keep, and resting those that are not kept again before an instant.
+	// wanted are the environments to materialize. resting holds the instants before which environments are not
+	// materialized again.
 	wanted  map[uint64]bool
 	resting map[uint64]time.Time
-	// retired are the numbers that reads may have been given until an instant.
+	// retired are replaced numbers with the time of their replacement. Reads that began before may still use them.
 	retired map[uint64]time.Time
-	// hiding are the conditions by which rows are hidden, and hides counts how often they changed: what was read before must not be kept.
+	// hiding are the conditions that hide rows of erased people. hides counts their changes: a refresh that read rows
+	// before a change must not be used.
 	hiding map[string]string
 	hides  int
-	// fault is why a read of what is kept failed, until it is told.
+	// fault is the error of the last failed read of profiles, until it is logged.
 	fault error
 	wake  chan struct{}
 }
@@ -52,7 +56,7 @@ func newKeeper() *keeper {
 	return &keeper{kept: map[uint64]*kept{}, wanted: map[uint64]bool{}, resting: map[uint64]time.Time{}, retired: map[uint64]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
-// of returns what is kept of an environment, nil if nothing is.
+// of returns the materialized profiles of an environment, or nil.
 func (k *keeper) of(environment uint64) *kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,26 +68,26 @@ func (k *keeper) of(environment uint64) *kept {
 	return found
 }
 
-// Kept returns how many people are kept, of all environments.
+// Kept returns the number of materialized profiles of all environments.
 func (db *Store) Kept() (people uint64) {
 	db.keeper.mu.Lock()
 	defer db.keeper.mu.Unlock()
 	for _, one := range db.keeper.kept {
 		if !one.gone {
-			people += one.rows - 1 // the mark is nobody
+			people += one.rows - 1 // the mark is not a person
 		}
 	}
 	return people
 }
 
-// noteSlow has an environment be kept where a read of its people that began at an instant took long.
+// noteSlow requests a refresh of an environment if a read of its people that began at an instant was slow.
 func (db *Store) noteSlow(environment uint64, began time.Time) {
 	if time.Since(began) > slowRead && db.keeper.of(environment) == nil {
 		db.keeper.want(environment)
 	}
 }
 
-// want has an environment be kept, again if it is.
+// want requests a refresh of an environment, unless it rests.
 func (k *keeper) want(environment uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,7 +101,7 @@ func (k *keeper) want(environment uint64) {
 	}
 }
 
-// next returns an environment that is to be kept, and has it rest until that is done.
+// next returns an environment that is due, and makes it rest until the refresh ends.
 func (k *keeper) next() (environment uint64, found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,14 +113,14 @@ func (k *keeper) next() (environment uint64, found bool) {
 	return 0, false
 }
 
-// rest has an environment not be kept again for some time, which is in proportion to how long it took.
+// rest prevents a refresh of an environment for some time, in proportion to the duration of the last one.
 func (k *keeper) rest(environment uint64, took time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.resting[environment] = time.Now().Add(keepShare * took)
 }
 
-// put keeps an environment, unless other rows were hidden since.
+// put makes new profiles of an environment available to reads, unless the hidden rows changed since.
 func (k *keeper) put(environment uint64, made *kept, hides int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,16 +135,17 @@ func (k *keeper) put(environment uint64, made *kept, hides int) {
 	}
 }
 
-// forget gives up what is kept of an environment, if that is still so.
+// forget retires the profiles of an environment, if they are still the current ones.
 func (k *keeper) forget(environment uint64, gone *kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.kept[environment] == gone {
-		gone.gone = true // the sweep removes it
+		gone.gone = true // sweep removes them
 	}
 }
 
-// fail gives up what is kept of an environment since it could not be read, and has that be told. A caller who left says nothing about it.
+// fail retires the profiles of an environment after a read of them failed, and records the error for the log. If the
+// caller canceled the read, the error says nothing about the profiles, and fail does nothing.
 func (k *keeper) fail(ctx context.Context, environment uint64, err error) {
 	if ctx.Err() != nil {
 		return
@@ -153,7 +158,7 @@ func (k *keeper) fail(ctx context.Context, environment uint64, err error) {
 	k.fault = err
 }
 
-// faulted returns why a read failed since the last time that it was asked.
+// faulted returns the error of a read that failed since the last call.
 func (k *keeper) faulted() (fault error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,7 +166,7 @@ func (k *keeper) faulted() (fault error) {
 	return fault
 }
 
-// hide gives up all that is kept where other rows are hidden from now on.
+// hide retires all profiles if the conditions that hide rows changed.
 func (k *keeper) hide(conditions map[string]string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,13 +180,13 @@ func (k *keeper) hide(conditions map[string]string) {
 	}
 }
 
-// sweep returns the numbers of what is not read any more: what is too old or was given up, and what was not used for longer than others where these are
-// too many.
+// sweep returns the numbers that no read uses any more: profiles that are too old or retired, and, if there are too
+// many environments, the least recently used.
 func (k *keeper) sweep(now time.Time) (over []uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for number, since := range k.retired {
-		if now.Sub(since) >= sweepEvery { // reads that began with it have ended, or find that it is gone
+		if now.Sub(since) >= sweepEvery { // reads that began with it have ended, or will notice that it is gone
 			delete(k.retired, number)
 			over = append(over, number)
 		}
@@ -213,7 +218,7 @@ func (k *keeper) sweep(now time.Time) (over []uint64) {
 	return over
 }
 
-// hidden returns how often other rows were hidden.
+// hidden returns how often the hidden rows changed.
 func (k *keeper) hidden() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

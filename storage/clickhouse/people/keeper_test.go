@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// keeping keeps an environment under a number.
+// keeping puts profiles of an environment under a number.
 func keeping(k *keeper, environment, number uint64) {
 	k.put(environment, &kept{number: number, rows: 10, made: time.Now(), used: time.Now()}, k.hidden())
 }
 
-// TestAnEnvironmentIsNotKeptAllTheTime wants an environment again while it is kept and for ten times as long as that took.
+// TestAnEnvironmentIsNotKeptAllTheTime requests a refresh during a refresh, and during the pause of ten times its
+// duration.
 func TestAnEnvironmentIsNotKeptAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper()
@@ -22,7 +23,7 @@ func TestAnEnvironmentIsNotKeptAllTheTime(t *testing.T) {
 		if environment, found := k.next(); !found || environment != 7 {
 			t.Fatalf("environment %d is to be kept, %t, want 7", environment, found)
 		}
-		k.want(7) // it is being kept
+		k.want(7) // the refresh is running
 		k.rest(7, 3*time.Second)
 		time.Sleep(29 * time.Second)
 		k.want(7)
@@ -37,11 +38,12 @@ func TestAnEnvironmentIsNotKeptAllTheTime(t *testing.T) {
 	})
 }
 
-// TestWhatIsKeptEnds has what is kept be replaced, given up by an erasure, be as old as it may, and fail: it is not read from then on, and removed.
+// TestWhatIsKeptEnds replaces profiles, retires them by an erasure, lets them reach their maximum age, and fails a read
+// of them. Reads must not use them from then on, and the sweep must return their number.
 func TestWhatIsKeptEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(k *keeper)
-		read uint64 // the number that is read then, 0 if none is
+		read uint64 // the number that a read gets, or 0
 		gone []uint64
 	}{
 		"stays":     {func(*keeper) {}, 1, nil},
@@ -83,7 +85,8 @@ func TestWhatIsKeptEnds(t *testing.T) {
 	}
 }
 
-// TestFewEnvironmentsAreKept keeps more environments than a node may: those that were not read for longest go.
+// TestFewEnvironmentsAreKept adds more environments than a node may have. The sweep must return the least recently
+// read.
 func TestFewEnvironmentsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKeeper()
@@ -102,7 +105,7 @@ func TestFewEnvironmentsAreKept(t *testing.T) {
 	})
 }
 
-// TestPartsTellThatRowsWent compares the parts of a table with what they were.
+// TestPartsTellThatRowsWent compares the parts of a table with its earlier parts.
 func TestPartsTellThatRowsWent(t *testing.T) {
 	before := kept{parts: map[string]tableParts{"profiles": {blocks: [][2]int64{{1, 8}, {9, 9}}, last: 9, mutated: 4}}}
 	for name, c := range map[string]struct {

@@ -13,22 +13,24 @@ import (
 )
 
 const (
-	// mostChanged is of how many persons at most a read folds the facts beside what is kept of all others.
+	// mostChanged bounds the number of changed persons that a read folds in addition to the materialized profiles.
 	mostChanged = 4096
-	// manyChanged is of how many visitors newer rows tell from which on their people are kept again.
+	// manyChanged is the number of visitors with newer rows above which a read requests a refresh.
 	manyChanged = 256
 )
 
-// keptFolds are the people of an environment as they were kept, for one read.
+// keptFolds are the materialized profiles of an environment, for one read.
 type keptFolds struct {
 	*kept
 	environment uint64
-	// changed are the persons who have rows that are newer than the folds. The read folds their facts again. of are their visitors.
+	// changed are the persons that have rows newer than their profiles. The read folds their facts again. of are their
+	// visitors.
 	changed []uint64
 	of      members
 }
 
-// keptOf returns what is kept of an environment for a query, nil where nothing is or too many people changed since.
+// keptOf returns the materialized profiles of an environment for a query. It returns nil if the environment has no
+// profiles, or if too many people changed since.
 func (db *Store) keptOf(ctx context.Context, environment uint64, rank *rankQuery) (*keptFolds, error) {
 	decided, beside := rank.decided, len(rank.others) > 0
 	found := db.keeper.of(environment)
@@ -95,7 +97,8 @@ func (t ties) persons(visitors []uint64) []uint64 {
 	return slices.Compact(persons)
 }
 
-// keptRank returns the query of a list over people as they are kept, nil where it asks for what that cannot tell.
+// keptRank returns the query of a list over materialized profiles. It returns nil if the list depends on data that the
+// profiles do not contain.
 func keptRank(q svc.PersonQuery) *rankQuery {
 	static := q.Segment != nil && q.Segment.Kind == svc.SegmentStatic
 	if q.Persons != nil || len(q.Tags) > 0 || static || strings.ContainsRune(q.Search, 0) {
@@ -107,7 +110,8 @@ func keptRank(q svc.PersonQuery) *rankQuery {
 	return rank
 }
 
-// kept returns the keys of the page of people as they are kept, those who changed since as they are now. It reports false where they are not kept, or cannot be read.
+// kept returns the keys of the page from materialized profiles; it folds the people that changed since. It returns
+// false if there are no profiles or they cannot be read.
 func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool) {
 	rank, environment := keptRank(f.q), f.q.Environment.Number
 	if rank == nil || f.unkept || textLength(rank.having)+textLength(rank.finds) > 2*tallyBytes {
@@ -127,7 +131,8 @@ func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool) {
 	return keys, true
 }
 
-// keysOf returns the keys of those whom a query finds among people as they are kept, and whom the same question finds among those who changed since.
+// keysOf runs a query over materialized profiles, and the same query over the people that changed since. It returns the
+// keys of both.
 func (f *finder) keysOf(ctx context.Context, folds *keptFolds, rank *rankQuery) ([]svc.PersonKey, error) {
 	var keys, changed []svc.PersonKey
 	group, both := errgroup.WithContext(ctx)
@@ -148,23 +153,25 @@ func (f *finder) keysOf(ctx context.Context, folds *keptFolds, rank *rankQuery) 
 	return keys, err
 }
 
-// readBy has a query read people as they are kept. It reports whether several persons used any visitor whose facts it reads beside them. Devices that became
-// shared since belong to persons who changed.
+// readBy makes a query read materialized profiles. It reports whether the query also reads facts of visitors that
+// several persons used. Devices that became shared since the refresh belong to changed people.
 func (k *keptFolds) readBy(rank *rankQuery) (shared bool) {
 	rank.kept, rank.sharers = k, k.sharers
 	return len(k.sharers) > 0
 }
 
-// only has a query be about the persons who changed. It reports whether several persons used any of their visitors.
+// only restricts a query to the changed people. It reports whether several persons used any of their visitors.
 func (k *keptFolds) only(rank *rankQuery) (shared bool) {
 	rank.of = k.of
-	// Of others who share a visitor not all visitors are here.
+	// k.of may contain only some visitors of other persons that share a visitor with these, so they must not be folded
+	// here.
 	rank.keep("person IN " + rank.value("Array(UInt64)", k.changed))
 	_, devices := k.of.lists()
 	return len(devices) > 0
 }
 
-// held reports whether what a read found of people as they were kept is whole. It asks at the end of the read: what is gone does not come back.
+// held reports whether the materialized profiles were complete during a read. It is called at the end of the read: a
+// profile that was dropped does not come back.
 func (db *Store) held(ctx context.Context, folds *keptFolds) (bool, error) {
 	if folds == nil {
 		return true, nil

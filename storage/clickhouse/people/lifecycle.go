@@ -15,35 +15,36 @@ import (
 const (
 	// rulesEvery is the time between two rounds of the lifecycle rules.
 	rulesEvery = time.Hour
-	// rulesOverlap is how much of the span before a round looks at again: events are stored some
-	// seconds after they were received, and a goal may be younger than its events.
+	// rulesOverlap is how much of the previous span a round looks at again. Events are stored some seconds after they
+	// were received, and a goal may be newer than its events.
 	rulesOverlap = 25 * time.Hour
-	// forgetEvery is the time between two removals of what was told of visitors who are gone.
+	// forgetEvery is the time between two removals of the traits and ties of visitors without a profile.
 	forgetEvery = 24 * time.Hour
-	// tieAfter is the pause before merges are looked at for the first time, tieAgain that before they are after a failure.
+	// tieAfter is the pause before the first check of merges. tieAgain is the pause after a failed one.
 	tieAfter, tieAgain = time.Second, time.Minute
 )
 
-// LifecycleStore holds what the rules read and write. Store implements it.
+// LifecycleStore is the storage of the rules. Store implements it.
 type LifecycleStore interface {
-	// Activate notes the visitors whose events, received within a span, reached any of the goals. It may be repeated.
+	// Activate stores the visitors with an event, received within a span, that reached any of the goals. It may be
+	// repeated.
 	Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error
-	// ForgetGone removes what was told of visitors whose profiles are gone.
+	// ForgetGone removes the arrivals, traits, activations and ties of visitors without a profile.
 	ForgetGone(ctx context.Context) error
-	// TieMerged ties the visitors together whom members merged, as far as they are not.
+	// TieMerged ties the visitors that members merged, if they are not tied yet.
 	TieMerged(ctx context.Context) error
-	// SecondLinks returns how many links were begun because an anonymous id was identified as a further person.
+	// SecondLinks returns the number of links by which an anonymous id was identified as a further person.
 	SecondLinks(ctx context.Context) (uint64, error)
 }
 
-// Lifecycle applies the rules of lifecycle stages that look at goals, every hour, and removes what was
-// told of visitors whose profiles expired, every day. At the start and every hour it has merges hold that
-// were interrupted, or whose rows were lost with a store. One node of a cluster does it.
+// Lifecycle applies the rules of lifecycle stages that depend on goals, every hour. Every day it removes the traits and
+// ties of visitors with expired profiles. At the start and every hour it repairs merges that were interrupted, or that
+// lost their rows with a store. One node of a cluster does it.
 type Lifecycle struct {
 	Store LifecycleStore
 	// Owns reports whether this node is the one.
 	Owns func() bool
-	// Apps returns all applications, Goals those of one.
+	// Apps returns all applications. Goals returns the goals of one.
 	Apps  func() []svc.Application
 	Goals func(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
 	// Linked is called in each round with the number of second links.
@@ -91,7 +92,7 @@ func (l *Lifecycle) Run(ctx context.Context) error {
 	}
 }
 
-// activate notes who reached a goal. An application that fails is looked at again in the next round.
+// activate stores the visitors that reached a goal. It retries an application that fails in the next round.
 func (l *Lifecycle) activate(ctx context.Context, now time.Time) {
 	for _, app := range l.Apps() {
 		goals, err := l.Goals(ctx, app.Ref())
@@ -106,7 +107,7 @@ func (l *Lifecycle) activate(ctx context.Context, now time.Time) {
 	}
 }
 
-// tie has merges hold, and reports whether all do.
+// tie repairs merges, and reports whether all of them hold.
 func (l *Lifecycle) tie(ctx context.Context) bool {
 	err := l.Store.TieMerged(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -115,7 +116,7 @@ func (l *Lifecycle) tie(ctx context.Context) bool {
 	return err == nil
 }
 
-// countLinks hands on how many links are second ones.
+// countLinks passes the number of second links to Linked.
 func (l *Lifecycle) countLinks(ctx context.Context) {
 	links, err := l.Store.SecondLinks(ctx)
 	if err != nil {
@@ -125,7 +126,7 @@ func (l *Lifecycle) countLinks(ctx context.Context) {
 	l.Linked(links)
 }
 
-// SecondLinks returns how many links were begun because an anonymous id was identified as a further person.
+// SecondLinks returns the number of links by which an anonymous id was identified as a further person.
 func (db *Store) SecondLinks(ctx context.Context) (links uint64, err error) {
 	for _, shard := range db.conn.Shards() {
 		var own uint64
@@ -140,7 +141,7 @@ func (db *Store) SecondLinks(ctx context.Context) (links uint64, err error) {
 	return links, nil
 }
 
-// Activate notes the visitors whose events, received within a span, reached any of the goals. It may be
+// Activate stores the visitors with an event, received within a span, that reached any of the goals. It may be
 // repeated.
 func (db *Store) Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error {
 	names, paths, prefixes := []string{}, []string{}, []string{}
@@ -164,7 +165,7 @@ func (db *Store) Activate(ctx context.Context, environment uint64, goals []svc.G
 	return clickhouse.WriteError("noting who reached a goal", db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error { return conn.Exec(ctx, db.queries["activations.Append"], args) }))
 }
 
-// ForgetGone removes what was told of visitors whose profiles are gone.
+// ForgetGone removes the arrivals, traits, activations and ties of visitors without a profile.
 func (db *Store) ForgetGone(ctx context.Context) error {
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "lightweight_deletes_sync": 1})
 	return db.conn.Change(func() error {

@@ -17,7 +17,7 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// rounds notes what the rules ask for.
+// rounds records the calls of the rules.
 type rounds struct {
 	start time.Time
 	fails atomic.Bool
@@ -27,7 +27,7 @@ type rounds struct {
 	ties  int
 }
 
-// noted returns what was asked for until now, and how often merges were looked at.
+// noted returns the recorded calls, and the number of checks of merges.
 func (r *rounds) noted() (calls []string, ties int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,8 +65,8 @@ func (r *rounds) TieMerged(context.Context) error {
 
 func (r *rounds) SecondLinks(context.Context) (uint64, error) { return 3, nil }
 
-// TestTheRulesRunEveryHour has a day of rounds pass: only the node that owns them looks, at the events of the hour and of a day before, and
-// what is gone is forgotten once a day, or in the next round where it failed.
+// TestTheRulesRunEveryHour runs a day of rounds. Only the node that owns them may call the store, for the events of the
+// hour and of a day before. ForgetGone must run once a day, or again in the next round if it failed.
 func TestTheRulesRunEveryHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -90,7 +90,7 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		go func() { ended <- rules.Run(ctx) }()
 		pass := func(span time.Duration) (calls []string, ties int) {
 			time.Sleep(span)
-			synctest.Wait() // what the rules noted is there
+			synctest.Wait() // the calls of the round are recorded
 			return r.noted()
 		}
 		if calls, ties := pass(90 * time.Minute); len(calls) != 0 || linked.Load() != 0 || ties != 0 {
@@ -122,7 +122,8 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 	})
 }
 
-// TestSecondLinksAreCounted counts the links of shared devices: those of an anonymous id after its first person, in each environment.
+// TestSecondLinksAreCounted counts the links of shared devices: all links of an anonymous id after its first person, in
+// each environment.
 func TestSecondLinksAreCounted(t *testing.T) {
 	db := open(t)
 	err := db.conn.Exec(t.Context(), "INSERT INTO links VALUES (1, 10, 20, now()), (1, 10, 21, now()), (1, 10, 22, now()), (1, 11, 20, now()), (1, 20, 20, now()), (1, 20, 21, now()), (1, 20, 22, now()), (2, 10, 20, now())", nil)
@@ -132,7 +133,7 @@ func TestSecondLinksAreCounted(t *testing.T) {
 	if links, err := db.SecondLinks(t.Context()); err != nil || links != 2 {
 		t.Errorf("%d second links, %v", links, err)
 	}
-	// Aliases tie the devices 12 and 13 to person 12, and the devices 40 and 10 to person 20, who also has the id 22.
+	// Aliases tie the devices 12 and 13 to person 12. They also tie the devices 40 and 10, and the id 22, to person 20.
 	for _, statement := range []string{
 		"INSERT INTO links VALUES (1, 12, 20, now()), (1, 13, 22, now()), (1, 40, 20, now()), (2, 12, 20, now())",
 		"INSERT INTO roots (environment, visitor, root, edges) VALUES (1, 12, 12, 1), (1, 13, 12, 1), (1, 40, 20, 4), (1, 20, 20, 4), (1, 22, 20, 4), (1, 10, 20, 4)",

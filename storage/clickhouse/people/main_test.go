@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
 
-// testDB is a database of a test, with what fills it.
+// testDB is a test database with the means to fill it.
 type testDB struct {
 	*people.Store
 	blocks *block.Store
@@ -39,7 +39,7 @@ func open(t testing.TB) *testDB {
 	return &testDB{store, blocks, kept, conn}
 }
 
-// seeds returns how many of a test's random histories are tried: all, or a third, at least one, with -short.
+// seeds returns how many random histories a test tries: n, or a third of it with -short, at least one.
 func seeds(n uint64) uint64 {
 	if testing.Short() {
 		return max(n/3, 1)

@@ -10,15 +10,15 @@ import (
 	"svc"
 )
 
-// Stays returns where the events of the person are who has a visitor; nowhere, if nobody has it.
+// Stays returns the intervals of the visitors of the person of a visitor. The result is empty if no person has it.
 func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.PersonStays, error) {
 	number, members, err := db.whoIs(ctx, environment, visitor)
 	return members.staysOf(number), err
 }
 
-// NamePersons sets the ids of the persons of stored events of one environment, as of the times of the
-// events. It asks one question, and a fixed number more where visitors are tied to others, however many events there are. Events of bots
-// have no person.
+// NamePersons sets the person ids of stored events of one environment, as of the times of the events. It runs one
+// query, and a fixed number more if visitors have ties, regardless of the number of events. Events of bots have no
+// person.
 func (db *Store) NamePersons(ctx context.Context, environment uint64, events []svc.Event) error {
 	visitors := []uint64{}
 	for i := range events {
@@ -51,7 +51,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	return err
 }
 
-// at returns the person to whom a visitor belongs at an instant.
+// at returns the person of a visitor at an instant.
 func (m members) at(visitor uint64, ms int64) uint64 {
 	person := visitor
 	for i, one := range m[visitor] {
@@ -62,8 +62,8 @@ func (m members) at(visitor uint64, ms int64) uint64 {
 	return person
 }
 
-// NameOccurrences sets the ids of the persons whom errors of one environment met, as of the times of the errors; none where nobody is
-// known of whom an event is stored. number returns the number of a visitor at an instant.
+// NameOccurrences sets the ids of the persons that errors of one environment affected, as of the times of the errors.
+// An error has no person id if no event of its person is stored. number returns the number of a visitor at an instant.
 func (db *Store) NameOccurrences(ctx context.Context, environment uint64, page []svc.Occurrence, number func(id string, ms int64) uint64) error {
 	numbers, visitors := make([]uint64, len(page)), []uint64{}
 	for i := range page {
@@ -96,8 +96,8 @@ func (db *Store) NameOccurrences(ctx context.Context, environment uint64, page [
 	return err
 }
 
-// idsOf returns the ids of persons by their numbers. Visitors of stored events belong to all of them; known are the spans that were read
-// before.
+// idsOf returns the ids of persons by their numbers. Each person must have visitors with stored events. known are spans
+// that were read before.
 func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64, known members) (map[uint64]string, error) {
 	members, err := db.membersOf(ctx, environment, persons, known)
 	if err != nil {

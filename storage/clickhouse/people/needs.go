@@ -9,15 +9,16 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// need is a query for visitors among whom there is one of each person who meets a condition, as the rows of these visitors tell. It may have others as
-// well. Whose rows are none of those visitors does not meet the condition.
+// need is a prefilter: a query for visitors that includes at least one visitor of each person that meets a condition.
+// It judges each visitor by its own rows, and may include visitors of other persons. A person without a visitor in the
+// result does not meet the condition.
 type need struct {
 	query string
-	// rank is lower where fewer people are to be expected.
+	// rank is lower if fewer people are to be expected.
 	rank int
 }
 
-// Ranks of needs.
+// Ranks of prefilters.
 const (
 	rankEqual = iota
 	rankNames
@@ -25,8 +26,8 @@ const (
 	rankSeen
 )
 
-// needOf returns what is needed to be in a segment, nil where nothing is that a query finds, or only one too long for a statement that
-// names it twice.
+// needOf returns the prefilter of a segment, or nil. It also returns nil if the prefilter is too long for a statement
+// that contains it twice.
 func (q *rankQuery) needOf(parts clickhouse.Queries, segment *svc.Segment, now time.Time) *need {
 	if segment.Kind == svc.SegmentStatic {
 		return nil
@@ -38,8 +39,8 @@ func (q *rankQuery) needOf(parts clickhouse.Queries, segment *svc.Segment, now t
 	return found
 }
 
-// needOfGroup returns what is needed to meet a group: what any one of the conditions needs all of which must be met, or what is needed for one or
-// another of those of which one must be.
+// needOfGroup returns the prefilter of a group of conditions. If all conditions must hold, the prefilter of any one
+// suffices, and it takes the one of the lowest rank. If any condition may hold, it is the union of all prefilters.
 func (c *conditions) needOfGroup(parts clickhouse.Queries, group *svc.SegmentGroup) *need {
 	of := func(node svc.SegmentNode) *need {
 		if node.SegmentGroup != nil {
@@ -72,7 +73,7 @@ func (c *conditions) needOfGroup(parts clickhouse.Queries, group *svc.SegmentGro
 	return least
 }
 
-// needOfOne returns what a condition needs. It returns nil where a person may meet the condition without a row that says so.
+// needOfOne returns the prefilter of a condition. It returns nil if a person may meet the condition without any row.
 func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentCondition) *need {
 	switch kind, key := one.Key(); kind {
 	case svc.SegmentTrait:
@@ -92,12 +93,13 @@ func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentConditi
 		switch op, bound := often(one); {
 		case op == svc.SegmentGt && bound >= 0, (op == svc.SegmentGte || op == svc.SegmentEq) && bound > 0:
 		default:
-			return nil // who did it never may meet it
+			return nil // a person who never did it may meet the condition
 		}
 		since := c.value("Int64", didSince(one, c.now))
 		return &need{strings.NewReplacer("$(name)", c.bind(one.Event.Name), "$(since)", since).Replace(parts["needs.Names"]), rankNames}
 	case svc.SegmentFirstSeen, svc.SegmentLastSeen:
-		// Who was first seen after an instant was last seen after it as well, also where an earlier person used the visitor.
+		// A visitor that was first seen after an instant was also last seen after it, even if an earlier person used
+		// it.
 		if !slices.Contains([]svc.SegmentOp{svc.SegmentWithinDays, svc.SegmentGt, svc.SegmentGte}, one.Op) {
 			return nil
 		}
@@ -106,7 +108,7 @@ func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentConditi
 	return nil
 }
 
-// needsText reports whether the empty text, which stands for a trait that nobody told, does not meet a condition.
+// needsText reports whether the empty text fails a condition. The empty text stands for a trait that was never set.
 func needsText(one *svc.SegmentCondition) bool {
 	switch one.Op {
 	case svc.SegmentEq, svc.SegmentIn, svc.SegmentContains:

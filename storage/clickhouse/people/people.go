@@ -25,7 +25,8 @@ func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList,
 	})
 }
 
-// page is People without regard to inserts under way. It reports false where the people were kept and what was kept went meanwhile.
+// page is one attempt of People that ignores concurrent inserts. held is false if the page came from materialized
+// profiles that were dropped during the read; the caller then reads again.
 func (db *Store) page(ctx context.Context, f *finder) (list svc.PersonList, held bool, err error) {
 	defer db.noteSlow(f.q.Environment.Number, time.Now())
 	list = svc.PersonList{Rows: []svc.Person{}}
@@ -54,15 +55,14 @@ func (db *Store) page(ctx context.Context, f *finder) (list svc.PersonList, held
 	return list, held, group.Wait()
 }
 
-// environmentArgs are the values by which queries find an environment and the owners of what was decided about its
-// people.
+// environmentArgs returns the parameters that select an environment and the owners of the decisions about its people.
 func environmentArgs(environment uint64) clickhouse.Args {
 	owner := "person/" + strconv.FormatUint(environment, 10)
 	// The character after the slash ends the range of owners.
 	return clickhouse.Args{"environment": environment, "owner_from": owner + "/", "owner_to": owner + "0"}
 }
 
-// Person returns the person who has a visitor. It fails with not_found where nobody of the environment has it.
+// Person returns the person of a visitor. It fails with not_found if no person of the environment has it.
 func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.Person, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (svc.Person, error) {
 		number, members, err := db.whoIs(ctx, environment, visitor)
@@ -80,7 +80,7 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 	})
 }
 
-// seen reports whether any event of a person is left.
+// seen reports whether the store still has any event of a person.
 func (db *Store) seen(ctx context.Context, environment, person uint64, of members) (bool, error) {
 	r := &personRows{db: db, environment: environment, members: of}
 	parts := map[share]*svc.PersonVisitor{}
@@ -101,11 +101,11 @@ func (db *Store) seen(ctx context.Context, environment, person uint64, of member
 	return false, nil
 }
 
-// linkRounds bounds how often who has a visitor is asked while people are merged.
+// linkRounds bounds how often whoIs repeats its reads while people are being merged.
 const linkRounds = 8
 
-// whoIs returns the number of the person whom a visitor finds, and the visitors of the person. Where a link comes between its two
-// questions, the person of the first has gone, and it asks again.
+// whoIs returns the number of the person that a visitor resolves to, and the visitors of this person. If a new link
+// arrives between the two reads, the person of the first read may no longer exist; whoIs then reads again.
 func (db *Store) whoIs(ctx context.Context, environment, visitor uint64) (person uint64, of members, err error) {
 	for range linkRounds {
 		spans, err := db.spansOf(ctx, environment, []uint64{visitor})

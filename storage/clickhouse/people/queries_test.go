@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// TestQueriesExplain has the engine plan every query.
+// TestQueriesExplain checks that the engine can plan every query.
 func TestQueriesExplain(t *testing.T) {
 	conn := clickhousetest.Open(t)
 	states, err := state.Open(clickhousetest.Deadline(t), conn, state.Config{})
@@ -28,7 +28,7 @@ func TestQueriesExplain(t *testing.T) {
 	rank := newRank(svc.PersonQuery{Search: "ada", SearchMasked: true, Stage: svc.StageLead, Tags: []string{"vip", "new"}, Segment: &segment, Now: now})
 	static := rank.inSegment(&svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{1, 2}}, now)
 	visitors := rank.fold(visitorsAlone)
-	rank.text("", db.queries, true) // names the facts
+	rank.text("", db.queries, true) // adds the facts to the query
 	args := rank.values(7).With(members{1: {{0, 2}, {5, 1}}}.args()).With(clickhouse.Args{"owners": []string{"x"}}).With(clickhouse.Args{
 		"nodes": []uint64{1}, "devices": true, "late": uint64(1), "since": int64(1), "limit": 1, "segment_visitors": []uint64{1}, "segment_shared": []uint64{1}, "segment_since": [][]int64{{0}}, "segment_meets": [][]bool{{true}}, "first_page": true, "after_began": int64(0), "after_person": uint64(0), "persons": []uint64{1}, "visitor": uint64(1), "visitors": []uint64{1},
 		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
@@ -62,7 +62,7 @@ func TestQueriesExplain(t *testing.T) {
 	})
 }
 
-// everyCondition is a definition with every field and every comparison that suits it.
+// everyCondition returns a definition with every field and every operator that it supports.
 func everyCondition(t *testing.T) *svc.SegmentGroup {
 	t.Helper()
 	group := &svc.SegmentGroup{}

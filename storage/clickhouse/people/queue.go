@@ -20,8 +20,8 @@ type sighting struct {
 	firstMs int64
 }
 
-// queue holds visitors in the order of the list, those first seen last before others. It is complete where no further visitors
-// lead to people whom the question asks for. step is how many are looked at first.
+// queue holds visitors in the order of the list: descending by when they were first seen. It is complete if no other
+// visitor can lead to a matching person. step is the number of visitors to look at first.
 type queue struct {
 	sightings []sighting
 	complete  bool
@@ -35,12 +35,12 @@ func (q *queue) sort() {
 	})
 }
 
-// queued returns the queue of candidates. A candidate that several persons share may have been seen before its person was, and one
+// queued returns the queue of candidates. A shared candidate may have been seen before its person was, and a candidate
 // without events of its own was never seen, so both come first.
 func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
 	q := queue{complete: true, step: len(visitors)}
 	first := make(map[uint64]int64, len(visitors))
-	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // else all of them are folded at once
+	if len(visitors) > f.db.bounds.first && f.q.Persons == nil { // otherwise all of them are folded at once
 		q.step = f.db.bounds.first
 		group, both := errgroup.WithContext(ctx)
 		group.Go(func() error { return f.readSpans(both, visitors) })
@@ -62,15 +62,16 @@ func (f *finder) queued(ctx context.Context, visitors []uint64) (queue, error) {
 	return q, nil
 }
 
-// latestOf returns the visitors of a query in the order of the list, as queued does.
+// latestOf returns the queue of the visitors of a query, as queued does.
 func (f *finder) latestOf(ctx context.Context, of *candidateQuery) (queue, error) {
 	limit := f.db.bounds.most
 	args := of.args.With(f.args(limit)).With(clickhouse.Args{"never": int64(math.MaxInt64)})
 	return f.sighted(ctx, strings.ReplaceAll(f.db.queries["candidates.Latest"], "$(candidates)", of.query), args, limit)
 }
 
-// recent returns the visitors that were first seen last before the place of the page, as some rows tell: whoever was first seen after the last of these
-// rows has one among them. Visitors who came back have rows of parts that are not merged yet, and may be left out.
+// recent returns the visitors that were first seen last before the position of the page, from a limited number of rows.
+// It returns each visitor that was first seen after the last of these rows. Returning visitors also have rows in parts
+// that are not merged yet; recent omits them if they were first seen earlier.
 func (f *finder) recent(ctx context.Context, rows int) (q queue, err error) {
 	near, floor, read := map[uint64]bool{}, int64(0), 0
 	err = f.db.conn.Read(ctx, "reading who came lately", f.db.queries["persons.Recent"], f.args(rows), func(rows driver.Rows) (bool, error) {
@@ -119,12 +120,12 @@ func (f *finder) readFirst(ctx context.Context, visitors []uint64, each func(sig
 	})
 }
 
-// latest returns the visitors that were first seen last before the place of the page, of all visitors.
+// latest returns the visitors that were first seen last before the position of the page, from all visitors.
 func (f *finder) latest(ctx context.Context, limit int) (queue, error) {
 	return f.sighted(ctx, f.db.queries["persons.Latest"], f.args(limit), limit)
 }
 
-// sighted reads a queue of at most so many visitors.
+// sighted reads a queue of at most limit visitors.
 func (f *finder) sighted(ctx context.Context, query string, args clickhouse.Args, limit int) (q queue, err error) {
 	err = f.db.conn.Read(ctx, "reading who came last", query, args, func(rows driver.Rows) (bool, error) {
 		var one sighting

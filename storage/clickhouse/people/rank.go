@@ -12,42 +12,45 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// rankQuery puts together a query about the persons of an environment.
+// rankQuery builds a query about the persons of an environment.
 type rankQuery struct {
 	facts  []fact
 	folds  []string
 	having []string
 	args   clickhouse.Args
-	// prefix begins the names of the values, so that the query may be a part of another one.
+	// prefix begins the names of the parameters, so that the query can be part of another one.
 	prefix string
-	// names are the events that conditions ask for, and since the beginning of the earliest window, in seconds since
-	// the epoch.
+	// names are the events that conditions count. since is the start of the earliest window, in seconds since the
+	// epoch.
 	names []string
 	since int64
-	// of asks for the persons of these visitors alone, which are {only}.
+	// of restricts the query to the persons of these visitors, which are {only}.
 	of members
-	// sharers are the visitors that several persons used; nil leaves them to the engine.
+	// sharers are the visitors that several persons used. If it is nil, the engine finds them.
 	sharers members
-	// tied says that sharers are all visitors that are no persons by themselves.
+	// tied says that sharers contains all visitors that are not persons by themselves.
 	tied bool
-	// given are the spans of visitors that the engine cannot find by itself, where sharers is nil.
+	// given are the spans of visitors that the engine cannot compute. It is used if sharers is nil.
 	given members
-	// kept has everybody who did not change since read from person_folds, where whole is set: each fact is a column of a person then. facts are those that
-	// are not kept there, which are read from visitors, and others the folds of these. finds are conditions on what is kept.
+	// kept makes the query read unchanged people from person_folds, if whole is set. Each fact is then a column of a
+	// person. facts are the facts that are not materialized; the query reads them from visitors. others are their
+	// folds. finds are conditions on materialized columns.
 	kept   *keptFolds
 	whole  bool
 	others []string
 	finds  []string
-	// slice bounds whose facts are read, where it is not empty; alone says that these visitors are persons by themselves.
+	// slice restricts the visitors to read, unless it is empty. alone says that these visitors are persons by
+	// themselves.
 	slice string
 	alone bool
-	// apart says that the query is a condition that is put together to see what it asks for.
+	// apart says that the query is a trial condition, built to see which facts it needs.
 	apart bool
-	// decided says that what members or billing decide was asked for: whoever has any such row counts as changed.
+	// decided says that the query depends on decisions of members or on billing. Each person with such a row then
+	// counts as changed.
 	decided bool
 }
 
-// add adds a fact and returns how a fold refers to it.
+// add adds a fact and returns the expression by which folds refer to it.
 func (q *rankQuery) add(f fact) string {
 	if q.whole {
 		switch {
@@ -68,7 +71,7 @@ func (q *rankQuery) add(f fact) string {
 
 func factName(at int) string { return fmt.Sprintf("fact%d", at) }
 
-// found adds a condition on what is kept of a person and returns how others refer to it.
+// found adds a condition on materialized columns and returns the name by which other conditions refer to it.
 func (q *rankQuery) found(condition string) string {
 	at := slices.Index(q.finds, condition)
 	if at < 0 {
@@ -90,8 +93,8 @@ func named(expressions []string, name string) string {
 // bind adds a text and returns the parameter that stands for it.
 func (q *rankQuery) bind(value string) string { return q.value("String", value) }
 
-// value adds a value, unless it is there, and returns the parameter that stands for it. Conditions that ask for the same
-// read the same then.
+// value adds a value, unless the query has it already, and returns its parameter. Equal conditions thus have equal text
+// and are evaluated once.
 func (q *rankQuery) value(kind string, value any) string {
 	for name, other := range q.args {
 		if reflect.DeepEqual(value, other) {
@@ -103,7 +106,7 @@ func (q *rankQuery) value(kind string, value any) string {
 	return "{" + name + ":" + kind + "}"
 }
 
-// over is an aggregate over the facts of a person's visitors.
+// over returns an aggregate over the facts of a person's visitors.
 func (q *rankQuery) over(function, value string) string {
 	aggregate := function + "(" + value + ")"
 	if !q.whole {
@@ -120,7 +123,7 @@ func (q *rankQuery) over(function, value string) string {
 	return fmt.Sprintf("other%d", at)
 }
 
-// fold adds a fold of facts and returns the name that conditions call it by.
+// fold adds a fold of facts and returns the name by which conditions refer to it.
 func (q *rankQuery) fold(aggregate string) string {
 	if q.whole {
 		return "(" + aggregate + ")"
@@ -136,8 +139,8 @@ func (q *rankQuery) fold(aggregate string) string {
 // keep adds a condition on persons.
 func (q *rankQuery) keep(condition string) { q.having = append(q.having, condition) }
 
-// rows returns the query of the facts: one row per visitor and source, and where visitors are shared,
-// one per shared visitor and person.
+// rows returns the query of the facts. It returns one row per visitor and source, and for shared visitors also one per
+// visitor and person.
 func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 	only, owned := cmp.Or(q.slice, "true"), "owner >= {owner_from:String} AND owner < {owner_to:String}"
 	if q.of != nil {
@@ -161,7 +164,7 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 	return strings.Join(all, " UNION ALL ")
 }
 
-// toldIn puts the expressions of what events tell into their places.
+// toldIn inserts the expressions for the traits of an event.
 func toldIn(columns string, parts clickhouse.Queries) string {
 	for name, text := range parts {
 		if strings.HasPrefix(name, "told.") {
@@ -171,11 +174,12 @@ func toldIn(columns string, parts clickhouse.Queries) string {
 	return columns
 }
 
-// indexedVisitors is of how many visitors events are found by their index at most. Of more, nearly all granules have one or seem to, and to look takes twice as
-// long as to read the numbers of all visitors.
+// indexedVisitors is the highest number of visitors for which events are found by their index. With more visitors,
+// nearly all granules contain one or seem to, and checking the index takes twice as long as reading the numbers of all
+// visitors.
 const indexedVisitors = 16
 
-// soughtVisitor is the visitor of an event where the events of so many visitors are looked for.
+// soughtVisitor returns the expression for the visitor of an event in a query for the events of so many visitors.
 func soughtVisitor(visitors int) string {
 	if visitors > indexedVisitors {
 		return "identity(visitor)"
@@ -202,7 +206,7 @@ func (q *rankQuery) shared(parts clickhouse.Queries) string {
 	return parts["persons.Shared"]
 }
 
-// columns lists all facts, those of other sources as their zeros.
+// columns returns all facts as columns. Facts of other sources have their zero value.
 func (q *rankQuery) columns(source string, shared bool) string {
 	columns := make([]string, len(q.facts))
 	for i, f := range q.facts {
@@ -217,7 +221,7 @@ func (q *rankQuery) columns(source string, shared bool) string {
 	return strings.Join(columns, ", ")
 }
 
-// newRank returns the query of the people that a list asks for.
+// newRank returns the query of the people in a list.
 func newRank(q svc.PersonQuery) *rankQuery {
 	rank := newConditions("")
 	rank.ask(q)
@@ -243,7 +247,7 @@ func (q *rankQuery) ask(list svc.PersonQuery) {
 	}
 }
 
-// allOf is the condition that all of some hold.
+// allOf returns the conjunction of conditions.
 func allOf(conditions []string) string {
 	if len(conditions) == 0 {
 		return "true"
@@ -251,12 +255,11 @@ func allOf(conditions []string) string {
 	return strings.Join(conditions, " AND ")
 }
 
-// asWritten ends a query of few rows: the engine takes longer to compile its expressions than to evaluate them, and those of other values
-// are others.
+// asWritten ends a query of few rows. The engine takes longer to compile such expressions than to evaluate them, and it
+// compiles them again for other values.
 const asWritten = "\nSETTINGS compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0"
 
-// text puts the parts into the places of a query. The conditions must have been asked for before, since they
-// name facts.
+// text fills the placeholders of a query. All conditions must be added before, since they name facts.
 func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) string {
 	began, seen := q.began(), q.seen()
 	folded := parts["persons.Folded"]
@@ -273,7 +276,7 @@ func (q *rankQuery) text(query string, parts clickhouse.Queries, shared bool) st
 	return strings.NewReplacer("$(began)", began, "$(seen)", seen, "$(folds)", named(q.folds, "fold"), "$(finds)", named(q.finds, "found"), "$(rows)", q.rows(parts, shared), "$(links)", q.links(parts), "$(where)", allOf(q.having)).Replace(query)
 }
 
-// values are all values of the query, for an environment.
+// values returns all parameters of the query, for an environment.
 func (q *rankQuery) values(environment uint64) clickhouse.Args {
 	args := q.args.With(environmentArgs(environment))
 	if len(q.names) > 0 {

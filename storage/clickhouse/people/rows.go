@@ -15,7 +15,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// share is a visitor's part of a person.
+// share is the part of a visitor that belongs to a person.
 type share struct{ person, visitor uint64 }
 
 // personRows reads the rows of persons.
@@ -39,7 +39,7 @@ func (db *Store) persons(ctx context.Context, environment uint64, persons []uint
 	return db.rowsOf(ctx, environment, persons, members)
 }
 
-// rowsOf is persons of known visitors.
+// rowsOf is persons with known visitors.
 func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint64, members members) ([]svc.Person, error) {
 	r := &personRows{db: db, environment: environment, members: members, parts: map[share]*svc.PersonVisitor{}, states: map[uint64][]svc.PersonState{}}
 	if err := r.read(ctx); err != nil {
@@ -61,7 +61,7 @@ func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint6
 // read fills the parts and the states.
 func (r *personRows) read(ctx context.Context) error {
 	own, shared := r.members.lists()
-	// Of each kind of row there is one reader, and each fills a map of its own.
+	// Each reader fills its own map, since they run concurrently.
 	seen, arrived, told := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
 	parted := map[share]*svc.PersonVisitor{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -87,7 +87,7 @@ func (r *personRows) read(ctx context.Context) error {
 	for of, part := range told {
 		if into := r.parts[of]; into != nil {
 			into.Activated = part.Activated
-			if len(r.members[of.visitor]) > 1 { // its events say who told what
+			if len(r.members[of.visitor]) > 1 { // its events determine which person set a trait
 				continue
 			}
 			into.Identified, into.SignedUp, into.Mailed = part.Identified, part.SignedUp, part.Mailed
@@ -97,12 +97,12 @@ func (r *personRows) read(ctx context.Context) error {
 	return nil
 }
 
-// args are the values of a query about visitors.
+// args returns the parameters of a query about visitors.
 func (r *personRows) args(visitors []uint64) clickhouse.Args {
 	return clickhouse.Args{"environment": r.environment, "visitors": visitors}
 }
 
-// part returns the row of a visitor in a map, which it makes where there is none.
+// part returns the entry of a visitor in a map, and adds it if it is missing.
 func (r *personRows) part(in map[share]*svc.PersonVisitor, person, visitor uint64) *svc.PersonVisitor {
 	of := share{person, visitor}
 	if in[of] == nil {

@@ -13,12 +13,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// visitorsAlone are the visitors of a person that no other person shares.
+// visitorsAlone selects the visitors of a person that no other person shares.
 const visitorsAlone = "groupUniqArrayIf(visitor, alone)"
 
-// EventsOf returns the condition that an event is one of a person who is in a segment, with its values. It finds these people
-// once and names their visitors, so each statement with the condition costs as much as one with another filter. Reads at the same
-// time share this. If the people have too many visitors, the condition finds them by itself.
+// EventsOf returns the condition that an event belongs to a person in a segment, with its parameters. It finds these
+// people once and names their visitors, so each statement with the condition costs as much as one with another filter.
+// Concurrent reads share the result. If the people have too many visitors, the condition finds them by itself.
 func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args, error) {
 	now = now.Truncate(time.Second)
 	key := fmt.Sprintf("segment %d %s %d %d", environment, segment.ID, segment.UpdatedAt.UnixNano(), now.Unix())
@@ -42,7 +42,8 @@ func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *svc.
 	return rank.text(query, db.queries, shared), rank.values(environment), nil
 }
 
-// nameEvents returns the values of segment.Named for the people of a segment. It returns nil if they have too many visitors.
+// nameEvents returns the parameters of segment.Named for the people of a segment. It returns nil if they have too many
+// visitors.
 func (db *Store) nameEvents(ctx context.Context, environment uint64, segment *svc.Segment, now time.Time) (clickhouse.Args, error) {
 	spans, few, err := db.everyTie(ctx, environment)
 	if err != nil || !few {

@@ -13,9 +13,9 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// TestEventsOfASegmentAreFoundTwoWays compares the condition that names the visitors of a segment with the one that finds them in
-// each statement, on random histories with shared devices. A condition with names reads no table, so its price is that of any
-// other filter.
+// TestEventsOfASegmentAreFoundTwoWays compares the condition that names the visitors of a segment with the one that
+// finds them in each statement, on random histories with shared devices. A condition with names reads no table, so it
+// costs as much as any other filter.
 func TestEventsOfASegmentAreFoundTwoWays(t *testing.T) {
 	for seed := range seeds(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

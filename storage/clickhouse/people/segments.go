@@ -14,18 +14,20 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Bounds of a query that counts several segments: the length of its conditions, under that of a statement, and how many static
-// members it names.
+// Bounds of a query that counts several segments: the length of its conditions in bytes, below the limit of a
+// statement, and the number of static members in it.
 const (
 	tallyBytes   = 64 << 10
 	tallyMembers = svc.MaxSegmentMembers
 )
 
-// fewSegments is among how many segments each is first looked at alone. More are counted in one pass over all people.
+// fewSegments is the highest number of segments that are counted one by one. More are counted in one pass over all
+// people.
 const fewSegments = 4
 
-// SegmentCounts returns how many people of an environment are in each of some segments now. Where people are kept these are counted, else where few visitors may
-// be in a segment, their people; else one pass over all people counts as many segments as fit into a statement.
+// SegmentCounts returns how many people of an environment are in each of some segments now. It counts materialized
+// profiles if there are any. Otherwise, if a prefilter finds few visitors, it folds their people. Otherwise one pass
+// over all people counts as many segments as fit into a statement.
 func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error) {
 	counts, left := make([]uint64, len(segments)), []int{}
 	for i := range segments {
@@ -66,7 +68,8 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 	return counts, nil
 }
 
-// countOne counts the people of a segment where they are kept, or where few visitors may be in it, and returns nil where neither is so.
+// countOne counts the people of a segment if the environment is materialized, or if few visitors may be in it.
+// Otherwise it returns nil.
 func (db *Store) countOne(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
 	if kept := db.keptCounts(ctx, environment.Number, []svc.Segment{*segment}, now); kept != nil {
 		return &kept[0], nil
@@ -91,7 +94,7 @@ func (db *Store) countAll(ctx context.Context, environment uint64, segments []sv
 	})
 }
 
-// inSegments returns the conditions that a person is in each of some segments.
+// inSegments returns the condition of each segment.
 func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
 	conditions := make([]string, len(segments))
 	for i := range segments {
@@ -100,7 +103,8 @@ func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
 	return conditions
 }
 
-// keptCounts counts the people of segments as they are kept, those who changed since as they are now. It returns nil where they are not kept, or cannot be read.
+// keptCounts counts the people of segments in materialized profiles; it folds the people that changed since. It returns
+// nil if there are no profiles or they cannot be read.
 func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) []uint64 {
 	if db.keeper.of(environment) == nil {
 		return nil
@@ -111,7 +115,7 @@ func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []
 	if textLength(conditions)+textLength(rank.finds) > 2*tallyBytes {
 		return nil
 	}
-	if len(conditions) == 1 { // those who do not meet what is kept are not looked at further
+	if len(conditions) == 1 { // as a filter, the condition spares further work on profiles that do not meet it
 		rank.keep(conditions[0])
 		conditions[0] = "true"
 	}
@@ -147,7 +151,7 @@ func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []
 	return counts
 }
 
-// textLength is how long texts are together.
+// textLength returns the total length of texts.
 func textLength(texts []string) (length int) {
 	for _, text := range texts {
 		length += len(text)
@@ -155,7 +159,7 @@ func textLength(texts []string) (length int) {
 	return length
 }
 
-// countFew counts the people of a segment where few visitors may be in it, and returns nil where they are many.
+// countFew counts the people of a segment if few visitors may be in it. Otherwise it returns nil.
 func (db *Store) countFew(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) (*uint64, error) {
 		f := newFinder(db, svc.PersonQuery{Environment: environment, Segment: segment, Now: now})
@@ -172,7 +176,7 @@ func (db *Store) countFew(ctx context.Context, environment svc.Environment, segm
 	})
 }
 
-// tally counts the persons who meet each of some conditions, among those that a query is about.
+// tally counts the persons of a query that meet each of some conditions.
 func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery, shared bool, conditions []string) (counts []uint64, err error) {
 	tallies := make([]string, len(conditions))
 	for i, condition := range conditions {
@@ -185,11 +189,11 @@ func (db *Store) tally(ctx context.Context, environment uint64, rank *rankQuery,
 	return counts, err
 }
 
-// VisitorNumber is the number of a visitor by the distinct id, as the tables compute it.
+// VisitorNumber returns the number of a visitor from the distinct id, as the tables compute it.
 func VisitorNumber(distinctID string) uint64 { return city.CH64([]byte(distinctID)) }
 
-// SegmentsOf returns the ids of those among some segments that the person is in who has a visitor. It reads the rows of that
-// person alone. A visitor whom nobody of the environment has is in none.
+// SegmentsOf returns the ids of the segments that contain the person of a visitor. It reads the rows of that person
+// alone. A visitor that no person of the environment has is in no segment.
 func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error) {
 	ids := []string{}
 	if len(segments) == 0 {
@@ -227,7 +231,8 @@ func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, se
 	return ids, nil
 }
 
-// holdsMember is inSegment for a person whose visitors are known: a static segment sends those of its members alone.
+// holdsMember is inSegment for a person with known visitors. For a static segment it sends only the members among
+// these.
 func (q *rankQuery) holdsMember(segment *svc.Segment, of members, now time.Time) string {
 	if segment.Kind != svc.SegmentStatic {
 		return q.inSegment(segment, now)

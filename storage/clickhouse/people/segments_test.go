@@ -14,7 +14,7 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// define reads a definition.
+// define parses a definition.
 func define(t testing.TB, definition string) svc.Segment {
 	t.Helper()
 	group, problems := svc.ParseSegmentDefinition(json.RawMessage(definition))
@@ -24,7 +24,7 @@ func define(t testing.TB, definition string) svc.Segment {
 	return svc.Segment{ID: "seg_" + definition, Name: definition, Kind: svc.SegmentDynamic, Definition: group}
 }
 
-// atoms are conditions with what they mean of a person whose events are in the order of time.
+// atoms returns conditions, each with its meaning for a person with events in chronological order.
 func atoms(now time.Time) []atom {
 	told := func(events []*svc.EventRow, key string) string {
 		value, once := "", ""
@@ -102,13 +102,13 @@ func atoms(now time.Time) []atom {
 	}
 }
 
-// atom is a condition with what it means.
+// atom is a condition with its meaning.
 type atom struct {
 	text  string
 	meets func(events []*svc.EventRow) bool
 }
 
-// composed is a random definition made of atoms.
+// composed returns a random definition of atoms.
 func composed(random *rand.Rand, all []atom, depth int) atom {
 	var parts [2][]atom
 	for i := range parts {
@@ -137,8 +137,8 @@ func composed(random *rand.Rand, all []atom, depth int) atom {
 	}}
 }
 
-// TestSegmentsMeanWhatTheySay stores random histories of people on shared devices and with several ids, and compares counts, members
-// and the segments of each person with what plain code finds in the rows.
+// TestSegmentsMeanWhatTheySay stores random histories of people on shared devices and with several ids. It compares
+// counts, members and the segments of each person with the result of plain code over the rows.
 func TestSegmentsMeanWhatTheySay(t *testing.T) {
 	for seed := range seeds(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestSegmentsMeanWhatTheySay(t *testing.T) {
 	}
 }
 
-// compareSegments asks the store for segments in every way.
+// compareSegments reads segments in every way.
 func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Time, definitions []atom) {
 	t.Helper()
 	persons, known := grouped(rows)
@@ -218,7 +218,7 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 		}
 		last := events[len(events)-1]
 		if last.DistinctID == "" {
-			continue // a shared device may belong to somebody else by now
+			continue // a shared device may belong to another person by now
 		}
 		got, err := db.SegmentsOf(clickhousetest.Deadline(t), environment, people.VisitorNumber(last.DistinctID), segments, now)
 		if err != nil || !slices.Equal(got, want) {
@@ -227,7 +227,8 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 	}
 }
 
-// TestALongDefinitionIsAnswered counts and lists segments of up to as many conditions as there may be, each of which is long as a query.
+// TestALongDefinitionIsAnswered counts and lists segments with up to the maximum number of conditions, each of which
+// compiles to a long expression.
 func TestALongDefinitionIsAnswered(t *testing.T) {
 	db, rows := open(t), history(rand.New(rand.NewPCG(1, 5)), 60)
 	block := db.blocks.NewBlock()
@@ -248,7 +249,7 @@ func TestALongDefinitionIsAnswered(t *testing.T) {
 	}
 }
 
-// compareBounds counts and lists the people of a segment with several bounds of how many visitors are looked at.
+// compareBounds counts and lists the people of a segment with several bounds on the number of visitors to look at.
 func compareBounds(t *testing.T, db *testDB, segment *svc.Segment, now time.Time) {
 	t.Helper()
 	for _, bound := range [][2]int{{1, 0}, {1, 1}, {512, 8192}} {

@@ -13,18 +13,18 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// span is since when, in milliseconds since the epoch, a visitor belongs to a person.
+// span is the time from which on, in milliseconds since the epoch, a visitor belongs to a person.
 type span struct {
 	sinceMs int64
 	person  uint64
 }
 
-// members are the visitors of some persons: each with its spans, one or more.
+// members are the visitors of some persons, each with one or more spans.
 type members map[uint64][]span
 
-// membersOf returns the visitors of persons, and those of the same numbers that belong to others: a number that stands for a
-// person may be that of a visitor who was linked to another one. known are the spans of visitors that were read before, none of those
-// who belong to nobody else.
+// membersOf returns the visitors of persons, and the visitors that have the numbers of these persons but belong to
+// others: the number of a person may be that of a visitor that was linked to another one. known caches spans that were
+// read before; they are empty for a visitor that belongs to no other person.
 func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64, known members) (members, error) {
 	found, near := members{}, slices.Clone(persons)
 	for _, person := range persons {
@@ -53,7 +53,7 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 	return found.near(persons), err
 }
 
-// near returns those among the visitors that belong to persons or have their numbers.
+// near returns the visitors that belong to any of the persons or have their numbers.
 func (m members) near(persons []uint64) members {
 	asked, found := make(map[uint64]bool, len(persons)), members{}
 	for _, person := range persons {
@@ -67,7 +67,7 @@ func (m members) near(persons []uint64) members {
 	return found
 }
 
-// spansOf returns the spans of those among some visitors that are no persons by themselves.
+// spansOf returns the spans of the visitors that are not persons by themselves.
 func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	ties, err := db.tiesOf(ctx, environment, visitors)
 	found := members{}
@@ -79,7 +79,8 @@ func (db *Store) spansOf(ctx context.Context, environment uint64, visitors []uin
 	return found, err
 }
 
-// tiesOf reads the links of visitors, their roots, and those of whom they were identified as.
+// tiesOf reads the identity graph around visitors: their links, their roots, and the roots of the ids that they were
+// identified as.
 func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint64) (ties, error) {
 	if len(visitors) == 0 {
 		return newTies(), nil
@@ -88,8 +89,8 @@ func (db *Store) tiesOf(ctx context.Context, environment uint64, visitors []uint
 	return ties, err
 }
 
-// everyTie returns the spans of all visitors of an environment that are no persons by themselves. It reports false if they have more
-// ties than a page looks at.
+// everyTie returns the spans of all visitors of an environment that are not persons by themselves. It returns false if
+// they have more ties than a page looks at.
 func (db *Store) everyTie(ctx context.Context, environment uint64) (spans members, few bool, err error) {
 	ties, rows, err := db.readTies(ctx, "persons.EveryTie", clickhouse.Args{"environment": environment, "limit": max(db.bounds.most, 0) + 1})
 	if err != nil || rows > db.bounds.most {
@@ -106,7 +107,7 @@ func (db *Store) everyTie(ctx context.Context, environment uint64) (spans member
 	return spans, true, nil
 }
 
-// readTies reads what a query says of visitors, and how many rows that are.
+// readTies reads ties of visitors with a query, and returns how many rows it read.
 func (db *Store) readTies(ctx context.Context, query string, args clickhouse.Args) (ties ties, count int, err error) {
 	ties = newTies()
 	err = db.conn.Read(ctx, "finding the persons of visitors", db.queries[query], args, func(rows driver.Rows) (bool, error) {
@@ -134,14 +135,14 @@ func (db *Store) readTies(ctx context.Context, query string, args clickhouse.Arg
 	return ties, count, err
 }
 
-// link is a known id that a visitor was identified as, and when that was first so.
+// link is a known id that a visitor was identified as, and the time of the first such identify.
 type link struct {
 	known   uint64
 	sinceMs int64
 }
 
-// ties are the links of some visitors, the roots of these and of those who they were identified as, and how these visitors were removed from
-// persons.
+// ties are the part of the identity graph around some visitors: their links, their roots and the roots of their known
+// ids, and the decisions that removed these visitors from persons.
 type ties struct {
 	links  map[uint64][]link
 	roots  map[uint64]uint64
@@ -152,7 +153,8 @@ func newTies() ties {
 	return ties{links: map[uint64][]link{}, roots: map[uint64]uint64{}, splits: map[uint64][]split{}}
 }
 
-// spans returns to whom a visitor belongs as persons.Links does, nil where it is a person by itself. A test compares the two.
+// spans returns the spans of a visitor with the same result as persons.Links, or nil if it is a person by itself. A
+// test compares the two.
 func (t ties) spans(visitor uint64) []span {
 	known := slices.ContainsFunc(t.links[visitor], func(one link) bool { return one.known == visitor })
 	spans := t.tied(visitor, known, math.MaxInt64)
@@ -172,7 +174,8 @@ func (t ties) spans(visitor uint64) []span {
 	return []span{{0, first}}
 }
 
-// tied returns the spans of a number by its root and by the links that were made until an instant, none if it has neither. Links of known ids do not count.
+// tied returns the spans of a number from its root and from the links until an instant. The result is empty if it has
+// neither. Links of known ids do not count.
 func (t ties) tied(number uint64, known bool, untilMs int64) (spans []span) {
 	for _, one := range t.links[number] {
 		if !known && one.known != number && one.sinceMs <= untilMs {
@@ -186,8 +189,8 @@ func (t ties) tied(number uint64, known bool, untilMs int64) (spans []span) {
 	return spans
 }
 
-// divided returns the spans of a visitor that was removed from persons. From the time of each removal on, the ties of its later number say whose it is.
-// None of the spans begins at 0: the last one says whose the id is by itself.
+// divided returns the spans of a visitor that was removed from persons. From the time of each removal on, the ties of
+// its later number determine its person. No span begins at 0, so home returns the person of the last span.
 func (t ties) divided(visitor uint64, known bool, splits []split) (spans []span) {
 	late := map[uint64]bool{}
 	for _, one := range splits {
@@ -216,8 +219,9 @@ func (t ties) divided(visitor uint64, known bool, splits []split) (spans []span)
 	return spans
 }
 
-// tiedOf returns those among some visitors that may belong to others or to whom others may belong, with their spans; who belongs to
-// nobody else has none. All others are persons by themselves and alone.
+// tiedOf returns the visitors that may be tied to others, in either direction, with their spans. The spans are empty
+// for a visitor that belongs to no other person. All other visitors are persons by themselves, without further
+// visitors.
 func (db *Store) tiedOf(ctx context.Context, environment uint64, visitors []uint64) (members, error) {
 	tied, err := db.visitors(ctx, "finding the visitors that are tied to others", db.queries["persons.TiedOf"], clickhouse.Args{"environment": environment, "only": visitors})
 	if err != nil {
@@ -227,7 +231,7 @@ func (db *Store) tiedOf(ctx context.Context, environment uint64, visitors []uint
 	return spans.with(tied), err
 }
 
-// with returns the spans with those of visitors of which none were found.
+// with returns the spans, and empty spans for each of the visitors that has none.
 func (m members) with(visitors []uint64) members {
 	known := maps.Clone(m)
 	for _, visitor := range visitors {
@@ -238,7 +242,7 @@ func (m members) with(visitors []uint64) members {
 	return known
 }
 
-// lists returns the visitors of one person, and those that are shared.
+// lists returns the visitors of one person each, and the shared ones.
 func (m members) lists() (own, shared []uint64) {
 	own, shared = []uint64{}, []uint64{}
 	for visitor, spans := range m {
@@ -253,7 +257,7 @@ func (m members) lists() (own, shared []uint64) {
 	return own, shared
 }
 
-// args are the values of a query about the persons of the visitors.
+// args returns the parameters of a query about the persons of the visitors.
 func (m members) args() clickhouse.Args {
 	only, linked, since, persons := slices.Sorted(maps.Keys(m)), []uint64{}, [][]int64{}, [][]uint64{}
 	for _, visitor := range only {
@@ -269,8 +273,9 @@ func (m members) args() clickhouse.Args {
 	return clickhouse.Args{"only": only, "linked": linked, "linked_since": since, "linked_persons": persons}
 }
 
-// home returns the person whose a visitor is by itself, whatever was done with it at which time: whom an alias or a merge tied it
-// to, else who has it at the end of its spans. It finds this person, and what is told and decided of the visitor is theirs.
+// home returns the person of a visitor regardless of time: the person that an alias or a merge ties it to, else the
+// person of its last span. Lookups by the visitor find this person, and the traits and decisions of the visitor belong
+// to them.
 func (m members) home(visitor uint64) uint64 {
 	spans := m[visitor]
 	if m.tied(visitor) {
@@ -279,7 +284,7 @@ func (m members) home(visitor uint64) uint64 {
 	return spans[len(spans)-1].person
 }
 
-// homes returns the visitors, in their order, and whose each is by itself.
+// homes returns the visitors in ascending order, and the home of each.
 func (m members) homes() (visitors, persons []uint64) {
 	visitors, persons = slices.AppendSeq([]uint64{}, maps.Keys(m)), make([]uint64, len(m))
 	slices.Sort(visitors)
@@ -289,11 +294,12 @@ func (m members) homes() (visitors, persons []uint64) {
 	return visitors, persons
 }
 
-// tied reports whether an alias or a merge ties a visitor to a person; such a visitor begins as theirs. No link is as old as 0.
+// tied reports whether an alias or a merge ties a visitor to a person. The first span of such a visitor begins at 0,
+// and no link is as old as 0.
 func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
 
-// divides reports whether several persons may have used any visitor of an environment. A query about all persons asks for shared visitors
-// in each of its parts, so it is told which they are where these are few.
+// divides reports whether several persons may have used any visitor of an environment. Each part of a query about all
+// persons reads the shared visitors, so divides passes them to the query if they are few.
 func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuery) (bool, error) {
 	spans, all, err := db.given(ctx, environment)
 	if !all {
@@ -304,8 +310,10 @@ func (db *Store) divides(ctx context.Context, environment uint64, rank *rankQuer
 	return len(spans) > 0, err
 }
 
-// WhoIs returns the parts of a query about all people of an environment that say to whom visitors belong, and their values: persons.Links,
-// persons.Shared, persons.SharedVisitors and persons.At, and persons.Sought, the visitor of an event where the events of shared ones are looked for. There are none where no two visitors are one person.
+// WhoIs returns the parts of a query about all people of an environment that map visitors to persons, and their
+// parameters. The parts are persons.Links, persons.Shared, persons.SharedVisitors, persons.At and persons.Sought, which
+// is the expression for the visitor of an event in a query for the events of shared visitors. There are no parts if no
+// two visitors are one person.
 func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhouse.Queries, args clickhouse.Args, err error) {
 	var linked bool
 	args = clickhouse.Args{"environment": environment}
@@ -328,7 +336,8 @@ func (db *Store) WhoIs(ctx context.Context, environment uint64) (parts clickhous
 	return parts, spans.args(), nil
 }
 
-// sharers returns the visitors that several persons used, with their spans, nil where these are more than a page looks at.
+// sharers returns the visitors that several persons used, with their spans. It returns nil if these are more than a
+// page looks at.
 func (db *Store) sharers(ctx context.Context, environment uint64) (members, error) {
 	sharing, few, err := db.sharing(ctx, environment)
 	if err != nil || !few {
@@ -338,7 +347,7 @@ func (db *Store) sharers(ctx context.Context, environment uint64) (members, erro
 	return ties.sharers(sharing), err
 }
 
-// sharers returns those among some visitors that several persons used, and those that were removed from a person, with their spans.
+// sharers returns the visitors that several persons used or that were removed from a person, with their spans.
 func (t ties) sharers(visitors []uint64) members {
 	found := members{}
 	for _, visitor := range visitors {
@@ -349,7 +358,8 @@ func (t ties) sharers(visitors []uint64) members {
 	return found
 }
 
-// given returns the spans of visitors that queries about all people are told, and whether these are all that several persons used.
+// given returns the spans of visitors that queries about all people receive as parameters. all reports whether these
+// are all shared visitors.
 func (db *Store) given(ctx context.Context, environment uint64) (spans members, all bool, err error) {
 	if spans, err = db.sharers(ctx, environment); err != nil || spans != nil {
 		return spans, true, err
@@ -369,13 +379,14 @@ func (db *Store) removed(ctx context.Context, environment uint64) (members, erro
 	return ties.sharers(visitors), err
 }
 
-// LinksArgs returns the values of persons.Links and persons.Shared.
+// LinksArgs returns the parameters of persons.Links and persons.Shared.
 func (db *Store) LinksArgs(ctx context.Context, environment uint64) (clickhouse.Args, error) {
 	spans, err := db.removed(ctx, environment)
 	return spans.args().With(clickhouse.Args{"environment": environment}), err
 }
 
-// sharing returns the visitors that several persons may have used. It reports false where they are more than a page looks at.
+// sharing returns the visitors that several persons may have used. It returns false if they are more than a page looks
+// at.
 func (db *Store) sharing(ctx context.Context, environment uint64) (visitors []uint64, few bool, err error) {
 	args := clickhouse.Args{"environment": environment, "limit": max(db.bounds.most, 0) + 1}
 	visitors, err = db.visitors(ctx, "looking for shared visitors", db.queries["persons.SomeSharing"], args)

@@ -20,7 +20,7 @@ type Store struct {
 	keeper  *keeper
 }
 
-// New returns the people of a database, over a connection that flushes what members decided about them.
+// New returns the people of a database. The connection must flush the decisions of members about people before a read.
 func New(conn *clickhouse.Conn) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(Files)
 	if err != nil {

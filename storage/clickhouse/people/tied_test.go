@@ -16,7 +16,8 @@ import (
 // tiedAt is when the device of TestATiedDeviceKeepsItsPast is identified as Bert.
 var tiedAt = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// tiedRow is a page view of one of the houses of TestATiedDeviceKeepsItsPast, each of which has a device, Ada and Bert.
+// tiedRow returns a page view of one of the houses of TestATiedDeviceKeepsItsPast. Each house has a device, Ada and
+// Bert.
 func tiedRow(house, hour int, name, distinct, device string) *svc.EventRow {
 	of := func(id string) string {
 		if id == "" {
@@ -43,8 +44,8 @@ func permutations(n int) (all [][]int) {
 	return all
 }
 
-// TestATiedDeviceKeepsItsPast ties a device to Ada, by her alias or by a merge, and identifies it as Bert: what it did before stays Ada's,
-// what it does from then on is Bert's, in whichever order this arrives. Of each order there is a house.
+// TestATiedDeviceKeepsItsPast ties a device to Ada, by an alias or by a merge, and identifies it as Bert. Its earlier
+// events remain Ada's, and its later events are Bert's, in whichever order all of this arrives. Each order has a house.
 func TestATiedDeviceKeepsItsPast(t *testing.T) {
 	for _, merged := range []bool{false, true} {
 		t.Run(fmt.Sprintf("merged=%t", merged), func(t *testing.T) {
@@ -114,8 +115,8 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 	}
 }
 
-// TestErasuresOfATiedDevice erases one of the two who share a device: it goes along where the erased one did anything on it, and
-// nothing else of the other one does.
+// TestErasuresOfATiedDevice erases one of the two people who share a device. The erasure includes the device if this
+// person used it, and nothing else of the other person.
 func TestErasuresOfATiedDevice(t *testing.T) {
 	at := func(hour int) time.Time { return tiedAt.Add(time.Duration(hour) * time.Hour) }
 	ada := counted{DistinctID: "ada-000", DistinctIDs: []string{"ada-000"}, First: at(-2), Last: at(-2), Events: 1, Stage: svc.StageVisitor}
@@ -171,8 +172,9 @@ func TestErasuresOfATiedDevice(t *testing.T) {
 	}
 }
 
-// TestWhatMembersSayOfATiedDeviceStays has members tag a device, note something about it and tie it to Ada. Then Bert is identified on it, and
-// somebody signs up there: a list by tag or stage, both dossiers and both timelines say what is whose.
+// TestWhatMembersSayOfATiedDeviceStays tags a device, adds a note about it and ties it to Ada. Then Bert is identified
+// on it, and a sign-up follows there. A list by tag or stage, both profiles and both timelines must attribute
+// everything to the right person.
 func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 	for _, hour := range []int{-1, 2} {
 		t.Run(fmt.Sprint(hour), func(t *testing.T) {
@@ -226,7 +228,7 @@ func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 					t.Errorf("a dossier is %+v (%v), want %+v", got, err, want)
 				}
 			}
-			for _, most := range []int{0, 100} { // by folding all, and by looking among few
+			for _, most := range []int{0, 100} { // by folding all people, and by looking at few visitors
 				db.LookAmong(1, most)
 				for _, query := range []svc.PersonQuery{{Tags: []string{"vip"}}, {Stage: hers.Stage}, {Stage: his.Stage}} {
 					query.Environment, query.Limit = svc.Environment{Number: environment}, 10

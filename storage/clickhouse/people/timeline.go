@@ -35,8 +35,8 @@ func (m members) staysOf(person uint64) svc.PersonStays {
 	return s
 }
 
-// owners returns the owners of what members did with a person: of the visitors that belong to the person at any time, but for those that
-// are tied to another one.
+// owners returns the owners of the activities of a person: the visitors that belong to the person at any time, except
+// those that an alias or a merge ties to another one.
 func (m members) owners(environment, person uint64) []string {
 	owners := []string{}
 	for visitor, spans := range m {
@@ -52,12 +52,12 @@ type timeline struct {
 	db    *Store
 	query svc.TimelineQuery
 	stays svc.PersonStays
-	// owners are those of what members did with the person.
+	// owners are the owners of the activities of the person.
 	owners []string
 }
 
-// Timeline returns a page of the timeline of the person who has a visitor, the newest first, and whether more follow. It fails as
-// Person does.
+// Timeline returns a page of the timeline of the person of a visitor, newest first, and whether more entries follow. It
+// fails as Person does.
 func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error) {
 	environment := q.Environment.Number
 	entries, err = clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (found []svc.TimelineEntry, err error) {
@@ -84,7 +84,7 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 	return entries, more, nil
 }
 
-// read returns the entries of all kinds, of each one more than a page has.
+// read returns the entries of all kinds, at most one more than a page of each kind.
 func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
 	if len(t.stays.Visitors) == 0 {
 		return nil, nil
@@ -115,7 +115,7 @@ func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
 	return slices.Concat(found...), err
 }
 
-// args are the values of the query of a kind.
+// args returns the parameters of the query of a kind.
 func (t *timeline) args(kind svc.TimelineKind) clickhouse.Args {
 	ms, id := t.query.Before.Bound(kind)
 	return clickhouse.Args{
@@ -138,8 +138,8 @@ func (t *timeline) events(ctx context.Context) (entries []svc.TimelineEntry, err
 	return entries, err
 }
 
-// scannedErrors is how many instants of errors are looked at for a page: of a shared visitor some are
-// those of others.
+// scannedErrors bounds the instants of errors that a page looks at. Some errors of a shared visitor belong to other
+// persons.
 const scannedErrors = 10_000
 
 func (t *timeline) errors(ctx context.Context) (entries []svc.TimelineEntry, err error) {

@@ -12,9 +12,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Unite finds the roots of all aliases of an environment that are stored, and notes those that are new.
-// What it noted last never hides what was noted of more aliases, so any number of callers may do it at
-// any time, and again.
+// Unite computes the roots of all stored aliases of an environment and stores the new ones. A root that was computed
+// from more aliases always wins, so any number of callers may call it at any time, and again.
 func (db *Store) Unite(ctx context.Context, environment uint64) error {
 	aliases, err := db.aliases(ctx, environment)
 	if err != nil || len(aliases) == 0 {
@@ -44,7 +43,7 @@ func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []svc
 	return aliases, err
 }
 
-// noteRoots stores the roots that are not noted yet.
+// noteRoots stores the roots that are not stored yet.
 func (db *Store) noteRoots(ctx context.Context, environment uint64, roots []svc.Root, noted map[uint64]svc.Root) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
@@ -70,7 +69,7 @@ func aliasColumns() []clickhouse.Column {
 	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "low", Type: "UInt64"}, {Name: "high", Type: "UInt64"}, {Name: "first", Type: "DateTime64(3, 'UTC')"}}
 }
 
-// UniteAll is Unite of every environment of a shard that has aliases.
+// UniteAll runs Unite for every environment of a shard that has aliases.
 func (db *Store) UniteAll(ctx context.Context, shard int) error {
 	var environments []uint64
 	err := db.conn.Shards()[shard].ReadFirst(ctx, "listing the environments that have aliases", db.queries["aliases.Environments"], nil, func(rows driver.Rows) (bool, error) {
@@ -85,8 +84,8 @@ func (db *Store) UniteAll(ctx context.Context, shard int) error {
 	return err
 }
 
-// TieMerged ties the visitors together whom members merged, as far as they are not: those of calls that were interrupted, and all where
-// the tables were filled again from the log. It may be repeated.
+// TieMerged ties the visitors that members merged, if they are not tied yet. A tie is missing if the call was
+// interrupted; all are missing if the tables were refilled from the log. It may be repeated.
 func (db *Store) TieMerged(ctx context.Context) error {
 	type merge struct {
 		one, other uint64
@@ -120,7 +119,7 @@ func (db *Store) TieMerged(ctx context.Context) error {
 	return err
 }
 
-// tie adds those of some aliases of an environment that are not there.
+// tie adds the aliases that an environment does not have yet.
 func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alias) error {
 	there, err := db.aliases(ctx, environment)
 	if err != nil {
@@ -133,7 +132,7 @@ func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alia
 	return db.noteAliases(ctx, environment, slices.DeleteFunc(aliases, func(alias svc.Alias) bool { return known[alias] }), time.Now())
 }
 
-// noteAliases stores aliases, and who stands for whom then.
+// noteAliases stores aliases and the resulting roots.
 func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []svc.Alias, now time.Time) error {
 	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
@@ -152,8 +151,8 @@ func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []
 	return db.Unite(ctx, environment)
 }
 
-// Merge makes one person of the persons of two visitors. It is durable, and every read after it
-// shows it, when Merge returns; it may be repeated.
+// Merge makes the persons of two visitors one person. When Merge returns, the change is durable and every later read
+// shows it. Merge may be repeated.
 func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now time.Time) error {
 	splits, err := db.splitsOf(ctx, environment, one, other)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse/people"
 )
 
-// TestMergesThatWereDecidedHold stores activities of merges without their aliases, beside a merge whose alias is stored and an activity
-// that is a note. It runs TieMerged twice and compares the persons and the aliases with what the activities say.
+// TestMergesThatWereDecidedHold stores merge activities without their aliases, a merge with its alias, and an activity
+// that is a note. It runs TieMerged twice and compares the persons and the aliases with the activities.
 func TestMergesThatWereDecidedHold(t *testing.T) {
 	db := open(t)
 	const elsewhere = environment + 1

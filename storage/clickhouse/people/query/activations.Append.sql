@@ -1,5 +1,6 @@
--- Notes the visitors whose events, received within a span, reached a goal: one of some names, or a page view
--- of some paths. It may be repeated. Key: environment; the span skips granules. Rows read: the events of the span.
+-- Stores the visitors with an event, received within a span, that reached a goal: an event of some names, or a page
+-- view of some paths. It may be repeated. Key: environment; the span skips granules. Rows read: the events of the
+-- span.
 INSERT INTO activations
 SELECT environment, visitor, min(ts) AS first
 FROM events

@@ -1,7 +1,8 @@
--- Those of the visitors that a question may be about who were first seen last, without those who are persons by themselves and came after the place
--- of the page. Who several persons share may have been seen before its person was, and who has no events was never seen, so both come first. Key: that
--- of the candidates, environment of profiles, links and roots. Rows read: those of the candidates, one per visitor or more, and one per link; returned: at
--- most limit. Sets as large as all candidates skip no granule, so none is looked for.
+-- The candidates that were first seen last, except persons by themselves that come after the position of the page. A
+-- shared visitor may have been seen before its person was, and a visitor without events was never seen, so both come
+-- first. Key: the key of the candidates; environment of profiles, links and roots. Rows read: the rows of the
+-- candidates, one per visitor or more, and one per link; returned: at most limit. A set of all candidates skips no
+-- granule, so the statement does not use the index for it.
 SELECT visitor, if(visitor IN ($(persons.Sharing)), {never:Int64}, min(seen)) AS first
 FROM
 (

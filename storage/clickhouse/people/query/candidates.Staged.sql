@@ -1,6 +1,6 @@
--- The visitors who may bring their person into a stage: of whom a member decided it, or the rows of which call for it. Of leads nobody
--- was identified or signed up, so their rows are those of visitors who told an address and nothing else. Key: owner of entities; environment. Rows
--- read: one per person that members changed, and one per visitor of traits. Part of other queries.
+-- The prefilter of a stage: visitors with a decision of a member for it, or with rows that imply it. No visitor of a
+-- lead was identified or signed up, so a lead has rows of visitors that only set an address. Key: owner of entities;
+-- environment. Rows read: one per person that members changed, and one per visitor of traits. Part of other queries.
 SELECT DISTINCT visitor
 FROM
 (

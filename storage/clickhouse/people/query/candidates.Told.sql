@@ -1,5 +1,5 @@
--- The visitors that a search may mean: of whom an id, or anything that they ever told, has the text. Key: environment of arrivals and
--- traits. Rows read: one per visitor or more. Part of other queries.
+-- The prefilter of a search: visitors with an id or a trait, current or earlier, that contains the text. Key:
+-- environment of arrivals and traits. Rows read: one per visitor or more. Part of other queries.
 SELECT DISTINCT visitor
 FROM
 (

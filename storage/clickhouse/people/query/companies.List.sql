@@ -1,5 +1,5 @@
--- A page of the companies of the persons of an environment, by name. Key: that of persons.Folded. Rows read: one per visitor; returned: at
--- most limit.
+-- A page of the companies of the persons of an environment, by name. Key: the key of persons.Folded. Rows read: one
+-- per visitor; returned: at most limit.
 SELECT name, count(), sum(seen), min(began), max(last)
 FROM (SELECT $(name) AS name, seen, began, $(last) AS last FROM ($(folded)) WHERE $(where))
 WHERE name != '' AND ({search:String} = '' OR positionCaseInsensitiveUTF8(name, {search:String}) > 0)

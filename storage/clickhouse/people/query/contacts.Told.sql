@@ -1,4 +1,4 @@
--- How visitors are reached, as they told. Key: environment, visitor. Rows returned: one per visitor of whom anything is known.
+-- The contact traits that visitors set. Key: environment, visitor. Rows returned: one per visitor with any trait.
 SELECT
     visitor, max(identified), max(email), max(name),
     maxMap(mapFilter((k, v) -> k IN {phones:Array(String)}, traits)), minMap(mapFilter((k, v) -> k IN {phones:Array(String)}, once))

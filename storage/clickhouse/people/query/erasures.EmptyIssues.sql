@@ -1,5 +1,4 @@
--- The issues of which no occurrence of others is left. Key: environment, issue. Rows returned: one per such
--- issue.
+-- The issues without an occurrence of any other visitor. Key: environment, issue. Rows returned: one per such issue.
 SELECT issue
 FROM occurrences
 WHERE environment = {environment:UInt64}

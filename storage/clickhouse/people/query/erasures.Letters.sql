@@ -1,4 +1,5 @@
--- The dead letters of an environment that quote a person. Key: environment. Rows returned: at most those of a month.
+-- The dead letters of an environment that quote a person. Key: environment. Rows returned: at most one month of dead
+-- letters.
 SELECT id
 FROM dead_letters
 WHERE environment = {environment:UInt64} AND arrayExists(word -> position(payload, word) > 0, {words:Array(String)})

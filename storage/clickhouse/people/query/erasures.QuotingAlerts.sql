@@ -1,5 +1,6 @@
--- What the alert rules of an application keep that quotes a person: incidents, what became of notices, and states and notices on their way.
--- Key: owner. Rows read: the entities of the alert rules of the application; returned: one per entity.
+-- The entities of an application's alert rules that quote a person: incidents, results of notices, and states and
+-- notices in transit. Key: owner. Rows read: the entities of the alert rules of the application; returned: one per
+-- entity.
 SELECT kind, id, payload
 FROM entities FINAL
 WHERE owner = {owner:String} AND kind IN ('incident', 'notice', 'alert_state', 'delivery') AND NOT deleted

@@ -1,5 +1,6 @@
--- Removes the rows of visitors but those that tie them to others, and all that is kept of people for quick lists: those that a mutation leaves are written again, so nothing of the others is on
--- the disk once the engine drops what it replaced. Key: environment; a part without such a row stays.
+-- Removes the rows of visitors, except their ties, and all materialized profiles. A mutation rewrites the remaining
+-- rows, so no removed row is on the disk once the engine drops the old parts. Key: environment; a part without such a
+-- row stays unchanged.
 TRUNCATE TABLE person_folds;
 ALTER TABLE visits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};

@@ -1,2 +1,3 @@
--- Removes dead letters. The text of the statement stays with the table, so it names no person. Key: environment, id.
+-- Removes dead letters. The engine stores the text of the statement with the table, so it contains only ids. Key:
+-- environment, id.
 ALTER TABLE dead_letters DELETE WHERE environment = {environment:UInt64} AND id IN {letters:Array(String)}

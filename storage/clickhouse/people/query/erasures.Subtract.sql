@@ -1,6 +1,6 @@
--- Takes the events of visitors out of the sums that name nobody, which keep what views added for the events; the
--- token of the statement has it happen once. Key: environment; rows read: the numbers of the visitors of all
--- events, and the events of these.
+-- Subtracts the events of visitors from the sums over all visitors, to which views added them. The deduplication token
+-- of the statement makes it happen once. Key: environment; rows read: the numbers of the visitors of all events, and
+-- the events of these visitors.
 INSERT INTO traffic
 SELECT
     environment, part.1 AS slot, is_bot,

@@ -1,6 +1,6 @@
--- Has issues say what their last occurrences of others said, and takes the occurrences of visitors out of their
--- counts where that is asked for; the token of the statement has it happen once. Key: environment, issue; rows read: the
--- occurrences of the issues.
+-- Replaces the texts of issues by the texts of their last occurrences of other visitors. If counted is set, it also
+-- subtracts the occurrences of visitors from the counts. The deduplication token of the statement makes it happen
+-- once. Key: environment, issue; rows read: the occurrences of the issues.
 INSERT INTO issues (environment, issue, fingerprint, first_seen, last_seen, events, latest, expires)
 SELECT
     environment, issue, any(toString(o.fingerprint)) AS fingerprint, min(ts) AS first_seen, max(ts) AS last_seen,

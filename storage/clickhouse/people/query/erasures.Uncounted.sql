@@ -1,5 +1,5 @@
--- Digests of the names and paths of which a count of zero is left, since only erased visitors had them. Key: environment. Rows read: all counts
--- of the environment.
+-- Digests of the names and paths with a count of zero, since only erased visitors had them. Key: environment. Rows
+-- read: all counts of the environment.
 SELECT cityHash64(name, path)
 FROM event_counts
 WHERE environment = {environment:UInt64}

@@ -1,6 +1,6 @@
--- The facts of what the subscriptions of visitors are now, one row per visitor who has any: the highest state (4 active, 3 past due, 2 in trial,
--- 1 ended), and whether any of them ever paid. Key: environment and kind of billing. Rows read: one per change of a subscription. Part of
--- persons.Folded.
+-- The facts of the current subscriptions of visitors, one row per visitor with any: the highest state (4 active, 3
+-- past due, 2 in trial, 1 ended), and whether any of them was ever paid. Key: environment and kind of billing. Rows
+-- read: one per change of a subscription. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM
 (

@@ -1,5 +1,5 @@
--- The facts of what visitors did last, whatever it was: name and last, in seconds since the epoch, of each name. One row per visitor. Key: environment of names. Rows
--- read: one per slot, name and visitor. Part of persons.Folded.
+-- The facts of when visitors last did each thing: name and last, in seconds since the epoch. One row per visitor. Key:
+-- environment of names. Rows read: one per slot, name and visitor. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM
 (

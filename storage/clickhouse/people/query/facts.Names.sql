@@ -1,4 +1,4 @@
--- The facts of what visitors did, one row per visitor who did any of some things. Key: environment, slot of names. Rows
+-- The facts of the events of some names, one row per visitor with any of them. Key: environment, slot of names. Rows
 -- read: one per slot, name and visitor since the earliest window. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM names

@@ -1,5 +1,5 @@
--- The facts of a source, one row per visitor. Key: environment of the source. Rows read: one per visitor or more,
--- of the source. Part of persons.Folded.
+-- The facts of a source, one row per visitor. Key: environment of the source. Rows read: one per visitor of the
+-- source, or more. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM $(source)
 WHERE environment = {environment:UInt64} AND $(only)

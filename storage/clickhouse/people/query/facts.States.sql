@@ -1,4 +1,4 @@
--- The facts of what members decided, one row per visitor. Key: owner of entities. Rows read: one per person that
+-- The facts of the decisions of members, one row per visitor. Key: owner of entities. Rows read: one per person that
 -- members changed. Part of persons.Folded.
 SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
 FROM

@@ -1,5 +1,6 @@
--- Some of the visitors of whom parts tell that came after some blocks: what their persons were kept as may not hold. A part that was merged from older
--- and newer ones counts as newer. Key: environment; parts. Rows read: those of the newer parts; returned: at most limit.
+-- Some of the visitors in parts that are newer than some blocks. The materialized profiles of their persons may be
+-- outdated. A part that was merged from older and newer ones counts as newer. Key: environment; parts. Rows read: the
+-- rows of the newer parts; returned: at most limit.
 SELECT DISTINCT visitor
 FROM
 (

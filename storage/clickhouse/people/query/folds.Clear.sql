@@ -1,2 +1,2 @@
--- Removes all that was kept. Key: none.
+-- Removes all materialized profiles. Key: none.
 TRUNCATE TABLE person_folds

@@ -1,2 +1,2 @@
--- Removes what was kept under a number. Key: the number.
+-- Removes the profiles of a number. Key: the number.
 ALTER TABLE person_folds DROP PARTITION $(number)

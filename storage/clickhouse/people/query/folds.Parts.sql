@@ -1,5 +1,5 @@
--- The parts of the tables of which people are made, and of what was kept of them under a number: table, the blocks of the part, the version
--- of the last mutation that it went through, rows. Key: none, one row for each part.
+-- The parts of the tables that people are folded from, and of the profiles of a number: table, range of blocks,
+-- version of the last mutation of the part, rows. Key: none, one row for each part.
 SELECT table, min_block_number, max_block_number, data_version, rows
 FROM system.parts
 WHERE database = currentDatabase() AND active

@@ -1,5 +1,6 @@
--- How many links were begun because an anonymous id was identified as a further person: devices that people share. The person that an alias
--- ties the id to is its first one. Key: none; rows read: one per link, and one per alias, twice. Rows returned: one.
+-- The number of links by which an anonymous id was identified as a further person, as on a device that people share.
+-- The person that an alias ties the id to is its first one. Key: none; rows read: one per link, and one per alias,
+-- twice. Rows returned: one.
 SELECT toUInt64(sum(persons - 1))
 FROM
 (

@@ -1,2 +1,2 @@
--- The events that count for people: those of bots only where they tell of people. Part of other queries.
+-- The events that count for people. Events of bots count only if they set identities. Part of other queries.
 (NOT is_bot OR name IN ('$identify', '$alias'))

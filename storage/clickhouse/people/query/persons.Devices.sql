@@ -1,6 +1,6 @@
--- Those among some visitors that persons.Latest leaves out: anonymous ids that belong to known ones which were first seen before the place of the
--- page, too, but for those that an alias names. Key: environment and anonymous of links, environment and visitor of profiles and roots. Rows returned:
--- at most one per visitor.
+-- The visitors that persons.Latest leaves out: anonymous ids that belong to known ids which were also first seen
+-- before the position of the page, unless an alias names them. Key: environment and anonymous of links, environment
+-- and visitor of profiles and roots. Rows returned: at most one per visitor.
 SELECT anonymous
 FROM links
 WHERE environment = {environment:UInt64} AND anonymous IN {visitors:Array(UInt64)}

@@ -1,4 +1,5 @@
--- What persons.Ties returns, of all visitors of an environment. Key: environment of links, roots and splits. Rows returned: at most limit.
+-- The rows of persons.Ties for all visitors of an environment. Key: environment of links, roots and splits. Rows
+-- returned: at most limit.
 SELECT *
 FROM
 (

@@ -1,7 +1,7 @@
--- What conditions ask about the persons of an environment: when they were first seen, how many events they have, and
--- folds of facts. The rows are facts of visitors; those of split sources are left out
--- for shared visitors, whose facts come once more for each person (fixed). What other sources say about a shared visitor counts for
--- persons.Home. Key: environment of the tables of the facts, links and roots. Rows read: one per visitor. Part of other queries.
+-- The values that conditions need of the persons of an environment: when they were first seen, how many events they
+-- have, and folds of facts. The rows are facts of visitors. For a shared visitor, facts of split sources come once for
+-- each person (fixed), and its undivided rows are left out. Other sources count a shared visitor for persons.Home.
+-- Key: environment of the tables of the facts, links and roots. Rows read: one per visitor. Part of other queries.
 SELECT person, $(began) AS began, $(seen) AS seen$(folds)
 FROM
 (

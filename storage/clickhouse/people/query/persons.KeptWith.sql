@@ -1,5 +1,6 @@
--- persons.Kept with folds of facts that are not kept, which are read from visitors. Key: number of person_folds, those of the facts. Rows read: one per person, twice, and
--- one per visitor of the facts. Part of other queries.
+-- persons.Kept with folds of facts that are not materialized, which come from visitors. Key: number of person_folds,
+-- and the keys of the facts. Rows read: one per person, twice, and one per visitor of the facts. Part of other
+-- queries.
 SELECT *
 FROM
 (

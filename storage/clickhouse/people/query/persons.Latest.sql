@@ -1,8 +1,9 @@
--- The visitors that were first seen last, before the place of the page, without the anonymous ids that belong to known ones: a known id that was
--- first seen before the place, too, stands for its person, and was first seen when the person was or later. Ids that an alias ties to somebody else
--- stay, since that person may have nothing but a part of them. Key: environment of profiles, links and roots.
--- Rows read: one per visitor or more, twice, and one per link, three times; returned: at most limit. Sets as large as all links skip no granule,
--- so none is looked for.
+-- The visitors that were first seen last, before the position of the page. Anonymous ids are left out if their known
+-- id was also first seen before the position: the known id represents the person, and was first seen when the person
+-- was or later. Ids that an alias ties to another person are included, since that person may have only a part of their
+-- events. Key: environment of profiles, links and roots. Rows read: one per visitor or more, twice, and one per link,
+-- three times; returned: at most limit. A set of all links skips no granule, so the statement does not use the index
+-- for it.
 SELECT visitor, toUnixTimestamp64Milli(min(first_seen)) AS first
 FROM profiles
 WHERE environment = {environment:UInt64} AND (visitor NOT IN

@@ -1,5 +1,6 @@
--- Those among some visitors that may belong to others: that were identified as somebody else or are named by an alias. All others are persons by
--- themselves. Key: environment and anonymous of links, environment and visitor of roots. Rows returned: at most two per visitor and link.
+-- The visitors that may belong to others: they were identified as another id, or an alias names them. All others are
+-- persons by themselves. Key: environment and anonymous of links, environment and visitor of roots. Rows returned: at
+-- most two per visitor and link.
 SELECT anonymous
 FROM links
 WHERE environment = {environment:UInt64} AND anonymous IN {only:Array(UInt64)} AND known != anonymous

@@ -1,9 +1,10 @@
--- To whom the visitors belong that are not persons by themselves: spans of (milliseconds since which,
--- person), ascending. An event belongs to the person of the last span that began before it, else to
--- that of the first one. Visitors with more than one span are shared. Links of an id that was identified
--- itself do not count. An id that an alias names belongs to the root of its aliases until the first of its links, and by itself for
--- ever: that span begins at 0. A known id that nobody else was identified with has no spans of links. The spans of {linked} are known. Key: environment of links and roots. Rows read: one
--- per link, twice, and one per alias; returned: at most as many. Part of other queries.
+-- The persons of the visitors that are not persons by themselves, as spans of (milliseconds since which, person),
+-- ascending. An event belongs to the person of the last span that began before it, else to the person of the first
+-- span. Visitors with more than one span are shared. Links of an id that was itself identified do not count. An id in
+-- an alias belongs to the root of its aliases until its first link; persons.Home returns this root at any time. This
+-- span begins at 0. A known id that no other id was identified with has no spans of links. The spans of {linked} are
+-- given. Key: environment of links and roots. Rows read: one per link, twice, and one per alias; returned: at most as
+-- many. Part of other queries.
 SELECT visitor, spans
 FROM
 (

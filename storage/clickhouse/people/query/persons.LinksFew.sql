@@ -1,6 +1,6 @@
--- persons.Links where the visitors that several persons used are known: these are {linked}, with their spans. The links of any other visitor agree, so one of
--- them says whose it is. Key: environment of links and roots. Rows read: one per link, twice, and three per alias; returned: at most as many.
--- Part of other queries.
+-- persons.Links for the case that the visitors of several persons are given as {linked}, with their spans. The links
+-- of any other visitor agree, so one of them suffices. Key: environment of links and roots. Rows read: one per link,
+-- twice, and three per alias; returned: at most as many. Part of other queries.
 SELECT visitor, [(toInt64(0), person)] AS spans
 FROM
 (

@@ -1,5 +1,5 @@
--- The visitors that belong to some persons, and maybe others: those that were ever noted under them, and the anonymous ids that these were
--- identified with. Key: environment; the indexes of root and known skip granules.
+-- The visitors that may belong to some persons: visitors that ever had one of them as root, and the anonymous ids that
+-- were identified as any of these. Key: environment; the indexes of root and known skip granules.
 SELECT visitor
 FROM roots
 WHERE environment = {environment:UInt64} AND root IN {persons:Array(UInt64)}

@@ -1,5 +1,5 @@
--- A page of the persons of an environment that meet a condition, those first seen last before others:
--- numbers and when they were first seen. Key: that of persons.Folded. Rows read: one per visitor; returned: at most limit.
+-- A page of the persons of an environment that meet a condition, in descending order of when they were first seen.
+-- Key: the key of persons.Folded. Rows read: one per visitor; returned: at most limit.
 SELECT person, began
 FROM ($(folded))
 WHERE ($(where))

@@ -1,5 +1,5 @@
--- The rows of visitors by when these were first seen, the latest before the place of the page first. Key: environment of profiles. Rows read: the
--- times of the visitors of the environment; returned: at most limit.
+-- The rows of visitors in descending order of when they were first seen, from the position of the page on. Key:
+-- environment of profiles. Rows read: the times of the visitors of the environment; returned: at most limit.
 SELECT visitor, toUnixTimestamp64Milli(first_seen)
 FROM profiles
 WHERE environment = {environment:UInt64} AND ({first_page:Bool} OR first_seen <= fromUnixTimestamp64Milli({after_began:Int64}, 'UTC'))

@@ -1,6 +1,6 @@
--- The visitors that more than one person used, with their spans, as persons.Links has them. Key: environment of links and
--- roots. Rows read: one per link, and all of the anonymous ids that were identified as two known ones or that an alias names; those of
--- persons.Tied. Part of other queries.
+-- The visitors that more than one person used, with spans as in persons.Links. Key: environment of links and roots.
+-- Rows read: one per link, all links of the anonymous ids that were identified as two known ids or that an alias
+-- names, and the rows of persons.Tied. Part of other queries.
 SELECT visitor, spans
 FROM
 (

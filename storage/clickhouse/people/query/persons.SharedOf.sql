@@ -1,4 +1,5 @@
--- Those among some visitors whom several persons used, with their spans. Key: that of persons.Given. Part of other queries.
+-- The given visitors that several persons used, with their spans. Key: the key of persons.Given. Part of other
+-- queries.
 SELECT visitor, spans
 FROM ($(persons.Given))
 WHERE length(spans) > 1

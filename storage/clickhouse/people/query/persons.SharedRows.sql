@@ -1,6 +1,6 @@
--- What persons.Seen, persons.Arrivals and persons.Traits answer, of shared visitors and for each of their persons. A
--- visit in which the device changed hands counts for both. Key: environment, ts. Rows read: the numbers of the visitors
--- of all events, and the events of the shared ones.
+-- The columns of persons.Seen, persons.Arrivals and persons.Traits for shared visitors, one row for each of their
+-- persons. A visit in which the device changed hands counts for both. Key: environment, ts. Rows read: the numbers of
+-- the visitors of all events, and the events of the shared ones.
 SELECT
     visitor, person,
     toUnixTimestamp64Milli(min(ts)), toUnixTimestamp64Milli(max(ts)), count(), countIf(name IN ('page_view', '$pageview')),

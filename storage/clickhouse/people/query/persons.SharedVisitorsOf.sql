@@ -1,3 +1,3 @@
--- persons.SharedVisitors where they are known. Key: that of persons.Given. Part of other queries.
+-- persons.SharedVisitors for the case that they are given. Key: the key of persons.Given. Part of other queries.
 SELECT visitor
 FROM ($(persons.SharedOf))

@@ -1,5 +1,4 @@
--- What members decided about persons. Key: owner. Rows returned: one per person of whom anything was
--- decided.
+-- The decisions of members about persons. Key: owner. Rows returned: one per person with a decision.
 SELECT owner, payload
 FROM entities FINAL
 WHERE owner IN {owners:Array(String)} AND kind = 'person' AND NOT deleted

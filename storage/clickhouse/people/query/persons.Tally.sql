@@ -1,4 +1,4 @@
--- How many persons of an environment meet each of some conditions. Key: that of persons.Folded. Rows read: one per
+-- How many persons of an environment meet each of some conditions. Key: the key of persons.Folded. Rows read: one per
 -- visitor; returned: one.
 SELECT [$(tallies)]
 FROM ($(folded))

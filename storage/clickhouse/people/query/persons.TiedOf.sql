@@ -1,5 +1,6 @@
--- Those among some visitors that may belong to others, or to whom others may belong. All others are persons by themselves and alone.
--- Key: that of persons.Linked; environment, and the indexes of known and root skip granules. Rows returned: at most four per visitor and link.
+-- The visitors that may be tied to others, in either direction. All others are persons by themselves, without further
+-- visitors. Key: the key of persons.Linked; environment, and the indexes of known and root skip granules. Rows
+-- returned: at most four per visitor and link.
 $(persons.Linked)
 UNION ALL
 SELECT known

@@ -1,5 +1,5 @@
--- What was told of visitors, and whether they reached a goal. Key: environment, visitor. Rows returned:
--- one per visitor of whom anything is known.
+-- The traits of visitors, and whether they reached a goal. Key: environment, visitor. Rows returned: one per visitor
+-- with any of these.
 SELECT visitor, max(identified), max(signed_up), max(mailed), max(activated), max(email), max(name), max(company), maxMap(traits), minMap(once)
 FROM
 (

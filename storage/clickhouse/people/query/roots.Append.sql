@@ -1,2 +1,2 @@
--- Notes roots. It may be repeated.
+-- Stores roots. It may be repeated.
 INSERT INTO roots (environment, visitor, root, edges)

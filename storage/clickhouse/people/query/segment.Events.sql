@@ -1,5 +1,6 @@
--- The condition that an event is one of a person in a segment: its visitor is such a person's alone, or the visitor is
--- shared and was such a person at the time of the event. Key: that of persons.Folded, read at most twice. Part of other queries.
+-- The condition that an event belongs to a person in a segment: its visitor belongs to such a person alone, or the
+-- visitor is shared and belonged to such a person at the time of the event. Key: the key of persons.Folded, read at
+-- most twice. Part of other queries.
 (visitor IN ($(persons.Visitors))
     OR (visitor IN ($(persons.SharedVisitors))
         AND has(

@@ -1,5 +1,6 @@
--- The condition of segment.Events if the visitors of the persons are known: those that nobody shares, and the shared ones with the
--- times since which they belong to a person, and whether that person is in the segment. Key: none. Part of other queries.
+-- The condition of segment.Events for the case that the visitors of the persons are known. It lists the visitors of
+-- one person each, and the shared ones with the start of each span and whether its person is in the segment. Key:
+-- none. Part of other queries.
 (visitor IN {segment_visitors:Array(UInt64)}
     OR (visitor IN {segment_shared:Array(UInt64)}
         AND {segment_meets:Array(Array(Bool))}[indexOf({segment_shared:Array(UInt64)}, visitor)]

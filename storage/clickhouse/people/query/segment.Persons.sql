@@ -1,5 +1,5 @@
--- The persons who meet a condition, with their visitors that nobody shares. Key: that of persons.Folded. Rows read: one per visitor;
--- returned: at most limit.
+-- The persons who meet a condition, with their visitors that are not shared. Key: the key of persons.Folded. Rows
+-- read: one per visitor; returned: at most limit.
 SELECT person, $(visitors)
 FROM ($(folded))
 WHERE $(where)

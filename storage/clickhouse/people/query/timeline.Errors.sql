@@ -1,5 +1,5 @@
--- A page of the errors that a person met, newest first. Key: environment, ts of issue_users, whose
--- narrow rows name the issues and the instants; then environment, issue, ts. Rows returned: at most limit.
+-- A page of the errors that affected a person, newest first. Key: environment, ts of issue_users, whose narrow rows
+-- name the issues and the instants; then environment, issue, ts. Rows returned: at most limit.
 SELECT id, toUnixTimestamp64Milli(ts), issue, level, name, substringUTF8(message, 1, 300), culprit, url, release, handled
 FROM occurrences
 WHERE environment = {environment:UInt64}

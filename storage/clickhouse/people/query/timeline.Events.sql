@@ -1,5 +1,5 @@
--- A page of the events of a person, newest first: of each visitor those within its stays. Key:
--- environment, ts backwards; granules without a visitor are skipped. Rows returned: at most limit.
+-- A page of the events of a person, newest first: the events of each visitor within its stays. Key: environment, ts
+-- backwards; granules without a visitor are skipped. Rows returned: at most limit.
 SELECT
     id, toUnixTimestamp64Milli(ts), name, url, path, title, referrer, distinct_id, anonymous_id, session_id,
     source, medium, utm_campaign, country, device, browser, os, value, currency, properties
