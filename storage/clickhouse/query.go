@@ -85,7 +85,7 @@ func (a Args) list() []any {
 	return list
 }
 
-// With returns the arguments together with those of other.
+// With returns the arguments merged with the arguments of other, which override equal names.
 func (a Args) With(other Args) Args {
 	sum := make(Args, len(a)+len(other))
 	maps.Copy(sum, a)

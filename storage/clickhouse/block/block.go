@@ -10,11 +10,10 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// Block holds the columns of events, occurrences, metric points and billing items that are inserted together. It is used by one
-// goroutine at a time; after Reset it is filled again without allocating.
+// Block holds the columns of events, occurrences, metric points and billing items that are inserted together. Only one
+// goroutine may use it at a time. After Reset it is filled again without allocating.
 //
-// Strings of low cardinality are kept by reference: the strings of appended events must not change
-// until Reset.
+// It stores strings of low cardinality by reference: the strings of appended events must not change until Reset.
 type Block struct {
 	environment, block                proto.ColUInt64
 	ts, receivedAt, started           proto.ColInt64
@@ -43,7 +42,7 @@ type Block struct {
 	metrics                           metricBlock
 	billing                           billingBlock
 	usage                             usageBlock
-	// rest has the rows of the shards after the first; nil where there is one shard.
+	// rest has the rows of all shards after the first. It is nil with one shard.
 	rest *restBlock
 }
 
@@ -59,7 +58,7 @@ func (db *Store) NewBlockOf(shard int) *Block {
 	return b
 }
 
-// newBlock returns an empty block whose series the given notes know.
+// newBlock returns an empty block. It omits series that the notes contain.
 func newBlock(catalogue *seriesNotes) *Block {
 	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(catalogue), billing: newBillingBlock()}
 }
@@ -67,17 +66,17 @@ func newBlock(catalogue *seriesNotes) *Block {
 // Counts returns the number of counts and of tallies.
 func (b *Block) Counts() int { return b.ownCounts() + b.rest.sum((*Block).ownCounts) }
 
-// Rows returns the number of appended rows of all kinds but the counts.
+// Rows returns the number of appended rows of all kinds except the counts.
 func (b *Block) Rows() int { return b.ownRows() + b.rest.sum((*Block).ownRows) }
 
-// ownCounts and ownRows are Counts and Rows of the shard whose rows are in the block itself.
+// ownCounts and ownRows are Counts and Rows of the shard that has its rows in the block itself.
 func (b *Block) ownCounts() int { return len(b.usage.counts) + len(b.usage.tallies) }
 
 func (b *Block) ownRows() int {
 	return len(b.environment) + b.errors.rows() + b.metrics.rows() + b.billing.rows()
 }
 
-// Bytes returns about how many bytes the occurrences and points take, whose rows may be large.
+// Bytes returns the approximate size of the occurrences and metric points in bytes. Their rows may be large.
 func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes + b.rest.sum((*Block).Bytes) }
 
 // Add adds rows of every kind.
@@ -142,8 +141,8 @@ func (b *Block) Append(row *svc.EventRow) {
 	b.appendClickIDs(&e.ClickIDs)
 }
 
-// sessionNumber is the number of a row's session. A row without one has that of its visitor and session id, as the store
-// computes it of rows from before threads existed.
+// sessionNumber returns the number of a row's session. A row without one gets the combination of its visitor and
+// session id, as the store computes it for rows from before threads existed.
 func sessionNumber(row *svc.EventRow) uint64 {
 	if row.SessionNumber != 0 {
 		return row.SessionNumber
@@ -155,7 +154,7 @@ func sessionNumber(row *svc.EventRow) uint64 {
 	return number
 }
 
-// combined is cityHash64 of several values.
+// combined returns cityHash64 of several values.
 func combined(low, high uint64) uint64 {
 	const factor = 0x9ddfea08eb382d69
 	a := (low ^ high) * factor
@@ -202,7 +201,7 @@ func (b *Block) appendWords(e *svc.Event) {
 	b.library.Append(e.Library)
 }
 
-// appendClickIDs adds the click identifiers as JSON, nothing where there is none.
+// appendClickIDs adds the click identifiers as JSON, or the empty text if all are empty.
 func (b *Block) appendClickIDs(ids *svc.ClickIDs) {
 	if *ids == (svc.ClickIDs{}) {
 		b.clickIDs.Append("")
@@ -214,17 +213,17 @@ func (b *Block) appendClickIDs(ids *svc.ClickIDs) {
 
 const (
 	dayMs = 24 * 60 * 60 * 1000
-	// lastDate is the last day that a Date holds, in days since 1970.
+	// lastDate is the last day that a Date can hold, in days since 1970.
 	lastDate = 1<<16 - 1
 )
 
-// expiry is the first day, since 1970, on which an event is no longer kept.
+// expiry returns the day on which an event expires, in days since 1970.
 func expiry(tsMs int64, retentionDays uint32) uint16 {
 	day := tsMs/dayMs + int64(retentionDays) + 1
 	return uint16(min(max(day, 0), lastDate))
 }
 
-// Reset empties the block and keeps its memory.
+// Reset empties the block and retains its memory.
 func (b *Block) Reset() {
 	columns.Reset(b.columns())
 	b.encoded.Reset()
@@ -240,7 +239,7 @@ func (b *Block) columns() []columns.Column {
 	return append(b.visitColumns(), b.itemColumns()...)
 }
 
-// visitColumns lists those that tell who came, from where and when.
+// visitColumns lists the columns about the visit: visitor, origin, device and times.
 func (b *Block) visitColumns() []columns.Column {
 	return []columns.Column{
 		{Name: "environment", Type: proto.ColumnTypeUInt64, Data: &b.environment},
@@ -286,7 +285,7 @@ func (b *Block) visitColumns() []columns.Column {
 	}
 }
 
-// itemColumns lists those that tell what was sent, and how it was stored.
+// itemColumns lists the columns about the payload of the event and its storage.
 func (b *Block) itemColumns() []columns.Column {
 	return []columns.Column{
 		{Name: "value", Type: "Nullable(Float64)", Data: &b.value},
@@ -305,8 +304,8 @@ func (b *Block) itemColumns() []columns.Column {
 	}
 }
 
-// encode returns the events as one Native block of revision 0, the form that inserts over
-// HTTP have. The result is valid until the next call on the block.
+// encode returns the events as one Native block of revision 0, the format of inserts over HTTP. The result is valid
+// until the next call on the block.
 func (b *Block) encode(block uint64) []byte {
 	b.block = b.block[:0]
 	for range b.environment {

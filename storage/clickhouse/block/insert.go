@@ -11,20 +11,20 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Insert stores the rows of b as the block of that number, those of each shard there at the same time: the events, then the occurrences, then
-// the metric points and the catalogue's rows about their series, then the billing items, then the counts of all items. The token identifies the insert: a
-// repetition with the same token and the same rows changes nothing where the first attempt arrived,
-// and completes the aggregates where it did not. That holds as long as the token is among the last
-// ten thousand of the table.
+// Insert stores the rows of b as a block with a number. It stores the rows of all shards at the same time. On each
+// shard it stores the events, then the occurrences, the metric points and the catalogue rows of their series, the
+// billing items, and the counts of all items. The token identifies the insert. A repetition with the same token and the
+// same rows changes nothing that the first attempt stored, and completes the aggregates that it did not. That holds as
+// long as the token is among the last ten thousand of the table.
 //
-// Rows of any number of months go together: the sink bounds them, and a store that refused them
-// would refuse them forever.
+// A block may contain rows of any number of months. The sink bounds them, and a store that refused them would refuse
+// them forever.
 //
-// A refusal that the rows may have caused is [svc.ErrRefused]; [Store.Sift] finds those rows. The
-// rest then goes under the same token and completes what was stored before the refusal.
+// A refusal that the rows may have caused is [svc.ErrRefused]; [Store.Sift] finds those rows. The other rows are then
+// inserted with the same token, which completes the first insert.
 //
-// b is not changed and stays with the caller. A block must stay below a million rows, above which
-// the engine would cut it into several.
+// Insert does not change b, and the caller owns it. A block must have less than a million rows; the engine would split
+// a larger one.
 func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Block) error {
 	if b.rest != nil {
 		return db.insertShards(ctx, token, block, b)
@@ -40,7 +40,7 @@ func (db *Store) insertOne(ctx context.Context, token string, block uint64, b *B
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
 		"async_insert":       0,
 		"insert_deduplicate": 1,
-		// The bound of the server decides: a block that a statement may not store would never be stored.
+		// Only the memory limit of the server applies: a block above the limit of a statement could never be stored.
 		"max_memory_usage":                                   0,
 		"insert_deduplication_token":                         token,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
@@ -50,7 +50,8 @@ func (db *Store) insertOne(ctx context.Context, token string, block uint64, b *B
 	return db.conn.InsertBlock(block, func() error { return db.insertKinds(ctx, block, b) })
 }
 
-// insertKinds sends the rows of a block, one kind after the other; with shards, all kinds at the same time.
+// insertKinds sends the rows of a block, one kind after the other. With several shards it sends all kinds at the same
+// time.
 func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error {
 	var inserts []func() error
 	for _, kind := range rowKinds() {
@@ -67,7 +68,7 @@ func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error 
 	))
 }
 
-// insertSeries sends what the catalogue of series lacks.
+// insertSeries sends the series that the catalogue does not have.
 func (db *Store) insertSeries(ctx context.Context, b *Block) error {
 	if b.metrics.rows() == 0 {
 		return nil
@@ -79,7 +80,7 @@ func (db *Store) insertSeries(ctx context.Context, b *Block) error {
 	return nil
 }
 
-// insertUsage sends the counts of a block, and the tallies of which some came.
+// insertUsage sends the counts of a block and its tallies.
 func (db *Store) insertUsage(ctx context.Context, block uint64, b *Block) error {
 	if len(b.usage.counts) > 0 {
 		if err := db.conn.InsertEncoded(ctx, db.queries["usage.Append"], b.usage.encodeCounts()); err != nil {
@@ -94,8 +95,8 @@ func (db *Store) insertUsage(ctx context.Context, block uint64, b *Block) error 
 	return nil
 }
 
-// CountRows returns how many rows of a block are stored, which are those of b if it was inserted once. Billing items are taken as
-// stored: those of one name become one row.
+// CountRows returns how many rows of a block are stored. If the block was inserted once, this equals the rows of b. It
+// counts all billing items as stored, since items of the same name become one row.
 func (db *Store) CountRows(ctx context.Context, block uint64, b *Block) (stored int, err error) {
 	for shard, part := range b.parts() {
 		count, err := db.shards[shard].countOne(ctx, block, part)

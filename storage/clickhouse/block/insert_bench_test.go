@@ -12,8 +12,7 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// bareColumns are the plain columns of the client library for the rows of a block, with
-// nothing of ours around them.
+// bareColumns are plain columns of the client library for the rows of a block, as the baseline.
 type bareColumns struct {
 	texts   [10]proto.ColStr
 	words   [23]*proto.ColLowCardinality[string]
@@ -105,8 +104,8 @@ func (c *bareColumns) reset() {
 	c.buffer.Reset()
 }
 
-// BenchmarkClientSide measures, in turns, what it costs to make the block that is inserted
-// out of finished rows, and to append the same rows to bare columns.
+// BenchmarkClientSide measures, in turns, the cost of building an encoded block from finished rows, and of appending
+// the same rows to bare columns.
 func BenchmarkClientSide(b *testing.B) {
 	db := open(b)
 	r := clickhousetest.NewReference(10000)
@@ -145,8 +144,8 @@ func BenchmarkClientSide(b *testing.B) {
 
 func middle(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
-// BenchmarkBlocks measures inserts of blocks one after another, client and engine
-// together, and counts the parts that one block makes in each table.
+// BenchmarkBlocks measures inserts of one block after another, in client and engine together. It counts the parts that
+// one block creates in each table.
 func BenchmarkBlocks(b *testing.B) {
 	for _, n := range []int{20_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

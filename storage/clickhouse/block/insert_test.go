@@ -63,7 +63,7 @@ func TestInsertIsRepeatable(t *testing.T) {
 	}
 }
 
-// TestInsertTakesEveryMonth inserts what the longest retention allows: a part for each month.
+// TestInsertTakesEveryMonth inserts rows across the longest retention. The table gets a part for each month.
 func TestInsertTakesEveryMonth(t *testing.T) {
 	db := open(t)
 	b := db.NewBlock()
@@ -108,8 +108,8 @@ func TestInsertCompletesViews(t *testing.T) {
 	}
 }
 
-// TestRowsOfABlockAreCounted inserts a block of every kind of rows under two tokens, as where the store
-// has lost the first.
+// TestRowsOfABlockAreCounted inserts a block with every kind of rows under two tokens, as if the store had lost the
+// first.
 func TestRowsOfABlockAreCounted(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC)
@@ -136,8 +136,7 @@ func TestRowsOfABlockAreCounted(t *testing.T) {
 	}
 }
 
-// TestInsertBatch sends the same block the way of the TCP protocol, which differs in how a
-// batch of the client is filled.
+// TestInsertBatch sends the same block over the TCP protocol, which fills a batch of the client differently.
 func TestInsertBatch(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()[:500]
 	b := db.NewBlock()
@@ -167,7 +166,7 @@ func TestInsertBatch(t *testing.T) {
 	}
 }
 
-// TestBlockIsReusable asserts that a block that was reset holds nothing of before.
+// TestBlockIsReusable asserts that a block has no rows after Reset.
 func TestBlockIsReusable(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	used, fresh := db.NewBlock(), db.NewBlock()

@@ -10,14 +10,14 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Versions of a dead letter: it waits, then it has ended.
+// Versions of a dead letter: it waits, and later it has ended.
 const (
 	letterWaits = 0
 	letterEnded = 1
 )
 
-// Park stores dead letters; they are durable when it returns nil. To store a letter again changes
-// nothing, also after it has ended.
+// Park stores dead letters. They are durable when it returns nil. Storing a letter again changes nothing, even after it
+// has ended.
 func (db *Store) Park(ctx context.Context, letters []svc.DeadLetter) error {
 	return db.putLetters(ctx, letters, "", letterWaits)
 }
@@ -61,7 +61,7 @@ func letterColumns() []clickhouse.Column {
 	}
 }
 
-// CountLetters returns how many dead letters wait, by environment and kind, the most first.
+// CountLetters returns the number of waiting dead letters by environment and kind, in descending order.
 func (db *Store) CountLetters(ctx context.Context) ([]svc.LetterCount, error) {
 	var out []svc.LetterCount
 	err := db.conn.ReadFirst(ctx, "counting dead letters", db.queries["letters.Count"], nil, func(rows driver.Rows) (bool, error) {
@@ -75,8 +75,7 @@ func (db *Store) CountLetters(ctx context.Context) ([]svc.LetterCount, error) {
 	return out, err
 }
 
-// ListLetters returns dead letters that wait, the newest first: of one environment, or of all
-// where it is 0.
+// ListLetters returns waiting dead letters, newest first, of one environment, or of all if environment is 0.
 func (db *Store) ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error) {
 	var out []svc.LetterRow
 	args := clickhouse.Args{"environment": environment, "limit": limit}
@@ -91,8 +90,7 @@ func (db *Store) ListLetters(ctx context.Context, environment uint64, limit int)
 	return out, err
 }
 
-// Letters returns dead letters that wait, with their ids, the oldest first; those that do not are
-// missing.
+// Letters returns waiting dead letters with their ids, oldest first. It omits letters that do not wait.
 func (db *Store) Letters(ctx context.Context, ids []string) (letters []svc.DeadLetter, found []string, err error) {
 	err = db.conn.ReadFirst(ctx, "reading dead letters", db.queries["letters.Get"], clickhouse.Args{"ids": ids}, func(rows driver.Rows) (bool, error) {
 		var l svc.DeadLetter

@@ -7,8 +7,8 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// metricBlock holds the columns of the metric points of a block, and its series. As
-// with events, strings of low cardinality are kept by reference until the reset.
+// metricBlock holds the columns of the metric points of a block, and its series. As in Block, strings of low
+// cardinality are stored by reference until the reset.
 type metricBlock struct {
 	bytes int
 
@@ -34,7 +34,7 @@ func newMetricBlock(stored *seriesNotes) metricBlock {
 	}
 }
 
-// pointBytes is about what a point takes without its lists.
+// pointBytes is the approximate size of a point without its lists, in bytes.
 const pointBytes = 96
 
 func (b *metricBlock) rows() int { return len(b.environment) }

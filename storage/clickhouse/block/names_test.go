@@ -7,8 +7,7 @@ import (
 	"svc"
 )
 
-// TestNamesOfPageViews asserts that the queries and svc agree on which names are page
-// views and which are interactive.
+// TestNamesOfPageViews asserts that the queries and svc agree on the names of page views and of interactive events.
 func TestNamesOfPageViews(t *testing.T) {
 	db := open(t)
 	for _, name := range []string{svc.PageView, "$pageview", svc.IdentifyEvent, svc.AliasEvent, svc.EngagementName, "signup", ""} {

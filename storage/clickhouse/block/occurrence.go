@@ -7,8 +7,8 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// occurrenceBlock holds the columns of the occurrences of a block. As with events,
-// strings of low cardinality are kept by reference until the reset.
+// occurrenceBlock holds the columns of the occurrences of a block. As in Block, strings of low cardinality are stored
+// by reference until the reset.
 type occurrenceBlock struct {
 	bytes int
 

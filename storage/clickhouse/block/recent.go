@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// recentBatch is about how many events one query for recent ids returns.
+// recentBatch is the approximate number of events that one query for recent ids returns.
 const recentBatch = 500_000
 
 // arrivals are the events received in a span of time.
@@ -22,11 +22,10 @@ type arrivals struct {
 	events   uint64
 }
 
-// RecentIDs calls yield with every event that was received at or after an instant,
-// except those of one block: with its thread and its key, as package protos
-// makes them. Spans of time follow each other, the oldest first; of more than limit
-// events, the oldest spans are left out. An event from before threads existed is yielded for each thread in which a
-// repetition of it may arrive.
+// RecentIDs calls yield for every event that was received at or after an instant, except the events of one block. yield
+// receives the thread and the key of the event, as package protos computes them. RecentIDs reads spans of time, oldest
+// first. With more than limit events, it omits the oldest spans. It yields an event from before threads existed for
+// each thread in which a repetition may arrive.
 func (db *Store) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(thread uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.Arrivals", "state.RecentIDs"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
@@ -50,8 +49,7 @@ func (db *Store) RecentIDs(ctx context.Context, since time.Time, exceptBlock uin
 	})
 }
 
-// RecentErrors is RecentIDs for occurrences: it yields the number of the issue in place
-// of the thread.
+// RecentErrors is RecentIDs for occurrences. It yields the number of the issue instead of the thread.
 func (db *Store) RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.ErrorArrivals", "state.RecentErrors"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
@@ -64,8 +62,8 @@ func (db *Store) RecentErrors(ctx context.Context, since time.Time, exceptBlock 
 	})
 }
 
-// RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
-// hash of the metric's name in place of the thread.
+// RecentMetrics is RecentIDs for metric points with deduplication. It yields the hash of the metric's name instead of
+// the thread.
 func (db *Store) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
 	queries := recentQueries{"state.MetricArrivals", "state.RecentMetrics"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
@@ -79,7 +77,8 @@ func (db *Store) RecentMetrics(ctx context.Context, since time.Time, exceptBlock
 	})
 }
 
-// RecentBillings is RecentIDs for billing items: it yields the hash of the subject in place of the thread, and the rate that holds.
+// RecentBillings is RecentIDs for billing items. It yields the hash of the subject instead of the thread, and the
+// current rate.
 func (db *Store) RecentBillings(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(subject uint64, name [2]uint64, rate int64)) error {
 	queries := recentQueries{"state.BillingArrivals", "state.RecentBillings"}
 	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
@@ -95,10 +94,10 @@ func (db *Store) RecentBillings(ctx context.Context, since time.Time, exceptBloc
 	})
 }
 
-// recentQueries name the query that counts arrivals and the one that names their ids.
+// recentQueries names the query that counts arrivals and the query that returns their ids.
 type recentQueries struct{ arrivals, ids string }
 
-// recent reads the names of recent ids span by span; read takes one row of them.
+// recent reads recent ids span by span. read decodes one row.
 func (db *Store) recent(ctx context.Context, queries recentQueries, since time.Time, exceptBlock uint64, limit int, read func(rows driver.Rows) error) error {
 	spans, err := db.countArrivals(ctx, queries.arrivals, since, exceptBlock)
 	if err != nil {
@@ -121,8 +120,8 @@ func (db *Store) recent(ctx context.Context, queries recentQueries, since time.T
 	return nil
 }
 
-// countArrivals cuts the time since an instant into spans of about recentBatch events of one shard, and
-// returns them by their ends.
+// countArrivals splits the time since an instant into spans of about recentBatch events of one shard. It returns them
+// in the order of their ends.
 func (db *Store) countArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) (spans []arrivals, err error) {
 	remembered := db.remembered()
 	for _, shard := range remembered {
@@ -138,7 +137,7 @@ func (db *Store) countArrivals(ctx context.Context, query string, since time.Tim
 	return spans, nil
 }
 
-// countOwnArrivals is countArrivals of one shard.
+// countOwnArrivals is countArrivals for one shard.
 func (db *Store) countOwnArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) ([]arrivals, error) {
 	var spans []arrivals
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
@@ -163,8 +162,8 @@ func (db *Store) countOwnArrivals(ctx context.Context, query string, since time.
 	return spans, err
 }
 
-// Cumulatives calls yield with the last state of every cumulative series that received a point
-// at or after an instant, without the points of one block.
+// Cumulatives calls yield with the last state of every cumulative series that received a point at or after an instant.
+// It ignores the points of one block.
 func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
 	for _, shard := range db.remembered() {
@@ -185,8 +184,7 @@ func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock u
 	return nil
 }
 
-// SeriesSince calls yield with the series of each of some environments that were seen since an
-// instant.
+// SeriesSince calls yield with the series of some environments that were seen since an instant.
 func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since time.Time, yield func(environment uint64, series []uint64)) error {
 	for number, shard := range db.shards {
 		own := environments
@@ -209,8 +207,8 @@ func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since t
 	return nil
 }
 
-// RecentTallies calls yield with the last tally of every source of which one was made since an instant,
-// without those of one block.
+// RecentTallies calls yield with the last tally of every source that made one since an instant. It ignores the tallies
+// of one block.
 func (db *Store) RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error {
 	args := clickhouse.Args{"since": since.UTC(), "block": exceptBlock}
 	return db.conn.Stream(ctx, "loading tallies", db.queries["state.RecentTallies"], args, func(rows driver.Rows) (bool, error) {

@@ -47,7 +47,8 @@ func TestRecentIDs(t *testing.T) {
 	}
 }
 
-// TestRecentBillings reads the names of billing items, and of rates of one name the one that holds.
+// TestRecentBillings reads the keys of billing items. Of several rates with the same key it must return the current
+// one.
 func TestRecentBillings(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -10,15 +10,15 @@ import (
 	"svc"
 )
 
-// restBlock is what a block has beside the rows of shard 0. Its methods may be called on nil, which is a
-// block without shards.
+// restBlock holds the rows of a block outside shard 0. Its methods may be called on nil, which is a block without
+// shards.
 type restBlock struct {
-	// home is the shard whose partitions the rows are from.
+	// home is the shard of the partitions that the rows come from.
 	home    int
 	shardOf func(environment uint64) int
-	// blocks are those of the shards after the first.
+	// blocks are the blocks of the shards after the first.
 	blocks []*Block
-	// places are the shards of the rows of a kind in the order in which they were added.
+	// places are the shards of the rows of each kind, in the order in which the rows were added.
 	places map[svc.LetterKind][]uint8
 }
 
@@ -30,7 +30,7 @@ func newRestBlock(db *Store, home int) *restBlock {
 	return r
 }
 
-// sum adds up a number of the blocks.
+// sum adds up a number over the blocks.
 func (r *restBlock) sum(of func(*Block) int) (sum int) {
 	if r == nil {
 		return 0
@@ -53,8 +53,7 @@ func (r *restBlock) reset() {
 	}
 }
 
-// parts returns the blocks that have the rows of the shards, by their numbers: b itself has those of
-// the first.
+// parts returns the blocks of the shards by shard number. b itself is the first.
 func (b *Block) parts() []*Block {
 	if b.rest == nil {
 		return []*Block{b}
@@ -62,7 +61,7 @@ func (b *Block) parts() []*Block {
 	return append([]*Block{b}, b.rest.blocks...)
 }
 
-// of returns the block that has the rows of a shard; first is that of shard 0.
+// of returns the block of a shard. first is the block of shard 0.
 func (r *restBlock) of(first *Block, shard int) *Block {
 	if shard == 0 {
 		return first
@@ -70,8 +69,8 @@ func (r *restBlock) of(first *Block, shard int) *Block {
 	return r.blocks[shard-1]
 }
 
-// divide adds rows to the blocks of their shards. Tallies are of no environment: they are kept where the
-// intakes look for them.
+// divide adds rows to the blocks of their shards. Tallies belong to no environment: they go to the home shard, from
+// which intakes read them.
 func (r *restBlock) divide(first *Block, rows *svc.Rows) {
 	place := func(kind svc.LetterKind, environment uint64) *Block {
 		shard := r.shardOf(environment)
@@ -97,7 +96,7 @@ func (r *restBlock) divide(first *Block, rows *svc.Rows) {
 	home.usage.tallies = append(home.usage.tallies, rows.Tallies...)
 }
 
-// without removes rows by their places among all of a kind.
+// without removes rows by their indexes among all rows of a kind.
 func (r *restBlock) without(first *Block, kind svc.LetterKind, rows []int) {
 	places, at := r.places[kind], make([]int, len(r.blocks)+1)
 	removed := make([][]int, len(at))
@@ -118,7 +117,7 @@ func (r *restBlock) without(first *Block, kind svc.LetterKind, rows []int) {
 	}
 }
 
-// placed returns rows of a shard by their places among those of all shards.
+// placed converts the indexes of refused rows within a shard to indexes within all shards.
 func (b *Block) placed(shard int, rows []svc.RefusedRow) []svc.RefusedRow {
 	if b.rest == nil {
 		return rows
@@ -137,13 +136,13 @@ func (b *Block) placed(shard int, rows []svc.RefusedRow) []svc.RefusedRow {
 	return rows
 }
 
-// insertShards stores the rows of every shard there, at the same time. A repetition stores those that
-// are missing: each shard knows the token.
+// insertShards stores the rows of all shards at the same time. Each shard knows the token, so a repetition stores only
+// the missing rows.
 func (db *Store) insertShards(ctx context.Context, token string, block uint64, b *Block) error {
 	var inserts errgroup.Group
 	for n, part := range b.parts() {
 		if part.ownRows() == 0 && part.ownCounts() == 0 {
-			continue // it is not asked whether it is there
+			continue // a shard without rows may be unavailable
 		}
 		shard := db.shards[n]
 		shard.waiting.CompareAndSwap(0, time.Now().UnixMilli())
@@ -158,8 +157,8 @@ func (db *Store) insertShards(ctx context.Context, token string, block uint64, b
 	return inserts.Wait()
 }
 
-// runAll runs inserts into different tables: one after the other, or with shards at the same time, for the
-// block is stored once the slowest shard has all of it.
+// runAll runs inserts into different tables. With several shards it runs them at the same time, since a block is stored
+// only when the slowest shard has all of its rows.
 func (db *Store) runAll(inserts []func() error) error {
 	if len(db.shards) == 1 {
 		for _, insert := range inserts {

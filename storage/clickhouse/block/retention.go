@@ -11,11 +11,10 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// keepTime bounds one change of one table: the rows of an environment in all of its parts.
+// keepTime bounds one change of one table: the rows of an environment in all parts.
 const keepTime = time.Hour
 
-// Retentions returns for how many days the rows of environments are kept, by their numbers; those
-// that were never changed are missing.
+// Retentions returns the retention in days of environments, by their numbers. It omits retentions that never changed.
 func (db *Store) Retentions(ctx context.Context) (map[uint64]int, error) {
 	days := map[uint64]int{}
 	err := db.conn.ReadFirst(ctx, "reading the retentions", db.queries["retentions.List"], nil, func(rows driver.Rows) (bool, error) {
@@ -28,14 +27,14 @@ func (db *Store) Retentions(ctx context.Context) (map[uint64]int, error) {
 	return days, err
 }
 
-// SetRetention keeps the rows of an environment for a number of days from when they happened, also
-// those that were stored under another number. Expired rows are gone from every read when it
-// returns, and from the disk with the next merges. It may be repeated.
+// SetRetention sets the number of days for which the rows of an environment are retained, from the time of each event.
+// It also applies to rows that were stored with another number. When it returns, no read sees an expired row; later
+// merges remove them from the disk. It may be repeated.
 func (db *Store) SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	return db.conn.Change(func() error { return db.setRetention(ctx, environment, days, now) })
 }
 
-// setRetention is SetRetention once rows may be changed.
+// setRetention is SetRetention after rows may be changed.
 func (db *Store) setRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	args := clickhouse.Args{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)}
 	own := db.of(environment).conn
@@ -55,7 +54,7 @@ func (db *Store) setRetention(ctx context.Context, environment uint64, days int,
 	return nil
 }
 
-// changeRows runs one change to its end.
+// changeRows runs one change and waits for it.
 func changeRows(ctx context.Context, conn *clickhouse.Conn, statement string, args clickhouse.Args) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
@@ -63,7 +62,7 @@ func changeRows(ctx context.Context, conn *clickhouse.Conn, statement string, ar
 	return conn.Exec(ctx, statement, used(statement, args))
 }
 
-// used returns the clickhouse.Args that a statement names; the client refuses others.
+// used returns the arguments that a statement contains. The client refuses others.
 func used(statement string, args clickhouse.Args) clickhouse.Args {
 	some := maps.Clone(args)
 	maps.DeleteFunc(some, func(name string, _ any) bool { return !strings.Contains(statement, "{"+name+":") })

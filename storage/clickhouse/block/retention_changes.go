@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// retentionsEvery is the time between two looks at the applications' retentions.
+	// retentionsEvery is the interval between two checks of the applications' retentions.
 	retentionsEvery = 5 * time.Second
-	// retentionDone is how long a retention must be in force before it is noted as applied.
-	// Everything accepted under the one before is stored by then, and the change is repeated for
-	// it.
+	// retentionDone is how long a retention must be in force before it is stored as applied. All items that were
+	// accepted under the previous retention are stored by then, and the change is repeated for them.
 	retentionDone = time.Minute
 )
 
@@ -28,8 +27,8 @@ type RetentionChanges struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// noted is the retention that the store last had noted, and since the instant at which the
-	// present one was first seen to differ; both by the environment's number.
+	// noted is the last retention in the store. since is the instant at which the current one was first seen to differ.
+	// Both are by the number of the environment.
 	noted map[uint64]int
 	since map[uint64]change
 }
@@ -41,7 +40,7 @@ type change struct {
 	done  bool // to the rows that were stored
 }
 
-// Retentions changes how long the rows of environments are kept; a [Store] does.
+// Retentions changes the retention of the rows of environments. [Store] implements it.
 type Retentions interface {
 	Retentions(ctx context.Context) (map[uint64]int, error)
 	SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error
@@ -64,8 +63,8 @@ func (c *RetentionChanges) Run(ctx context.Context) error {
 	}
 }
 
-// round applies every retention that differs from the noted one. One that fails is repeated in the
-// next round and delays no other.
+// round applies every retention that differs from the stored one. If one fails, the next round repeats it; it does not
+// delay the others.
 func (c *RetentionChanges) round(ctx context.Context) {
 	if c.since == nil {
 		c.since = map[uint64]change{}
@@ -77,7 +76,7 @@ func (c *RetentionChanges) round(ctx context.Context) {
 			if c.isNoted(number, days) {
 				continue
 			}
-			if !read { // another node may have noted it
+			if !read { // another node may have stored it
 				noted, err := c.Store.Retentions(ctx)
 				if err != nil {
 					c.Logger.Error("the retentions were not read", "error", err)
@@ -96,7 +95,7 @@ func (c *RetentionChanges) round(ctx context.Context) {
 	}
 }
 
-// isNoted reports whether a retention equals the noted one.
+// isNoted reports whether a retention equals the stored one.
 func (c *RetentionChanges) isNoted(environment uint64, days int) bool {
 	noted, changed := c.noted[environment]
 	if !changed {
@@ -105,7 +104,7 @@ func (c *RetentionChanges) isNoted(environment uint64, days int) bool {
 	return noted == days
 }
 
-// apply changes the stored rows at once, and again after everything accepted before is stored.
+// apply changes the stored rows at once, and again after all items that were accepted before are stored.
 func (c *RetentionChanges) apply(ctx context.Context, environment uint64, days int) error {
 	now := c.Now()
 	at, known := c.since[environment]

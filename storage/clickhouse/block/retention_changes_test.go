@@ -13,7 +13,7 @@ import (
 	"svc"
 )
 
-// notedRetentions is a store that notes what it is asked for.
+// notedRetentions is a store that records its calls.
 type notedRetentions struct {
 	noted map[uint64]int
 	asked []string
@@ -38,8 +38,7 @@ func (r *notedRetentions) NoteRetention(_ context.Context, environment uint64, d
 	return nil
 }
 
-// TestRetentionsAreApplied changes the retention of applications and looks at what the store is
-// asked for, and when.
+// TestRetentionsAreApplied changes the retention of applications and checks the calls of the store and their times.
 func TestRetentionsAreApplied(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	store := &notedRetentions{noted: map[uint64]int{3: 30}}

@@ -10,7 +10,7 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// appendRows appends rows of some columns to others of the same names.
+// appendRows appends rows of some columns to other columns of the same names.
 func appendRows(to, from []columns.Column, rows []int) {
 	for n := range to {
 		switch target := to[n].Data.(type) {
@@ -49,8 +49,7 @@ func appendRows(to, from []columns.Column, rows []int) {
 	}
 }
 
-// appendNumbers appends rows of a column to another; a column that is filled during encoding has
-// none.
+// appendNumbers appends rows of a column to another. A column that is filled during encoding has no rows.
 func appendNumbers[S ~[]E, E any](to, from *S, rows []int) {
 	for _, row := range rows {
 		if row < len(*from) {
@@ -68,16 +67,16 @@ func appendValues[T any](to interface{ Append(value T) }, from interface{ Row(n 
 // kindRows are the rows of one kind of a block.
 type kindRows struct {
 	kind svc.LetterKind
-	// query inserts them, size counts them, columns lists their columns in a block.
+	// query inserts the rows, size counts them, columns lists their columns in a block.
 	query   string
 	size    func(b *Block) int
 	columns func(b *Block) []columns.Column
 	encode  func(b *Block, number uint64) []byte
-	// plain appends a row that every store takes.
+	// plain appends a row that every healthy store accepts.
 	plain func(b *Block)
 }
 
-// rowKinds lists the kinds of rows in the order in which they are inserted.
+// rowKinds lists the kinds of rows in the order of their insertion.
 func rowKinds() []kindRows {
 	return []kindRows{
 		{
@@ -102,7 +101,7 @@ func rowKinds() []kindRows {
 	}
 }
 
-// Without removes rows from the block, by their places among those of a kind, in any order.
+// Without removes rows from the block, by their indexes among the rows of a kind, in any order.
 func (b *Block) Without(kind svc.LetterKind, rows []int) {
 	if b.rest != nil {
 		b.rest.without(b, kind, rows)

@@ -11,23 +11,22 @@ import (
 	"svc"
 )
 
-// search finds the rows of one kind of a block that a trial refuses.
+// search finds the rows of one kind in a block that a trial refuses.
 type search struct {
 	trial *trial
 	block *Block
 	kind  kindRows
-	// environmentsLeft and rowsLeft are how many more trial inserts may search for environments and
-	// for single rows.
+	// environmentsLeft and rowsLeft are the remaining trial inserts of the search for environments and for single rows.
 	environmentsLeft, rowsLeft int
 }
 
-// piece is a number of rows that are refused together, with the reason.
+// piece is a set of rows that the trial refuses together, with the reason.
 type piece struct {
 	rows   []int
 	reason string
 }
 
-// run returns the refused rows; none where the trial refuses plain rows or takes all.
+// run returns the refused rows. It returns none if the trial refuses plain rows or accepts all rows.
 func (s *search) run(ctx context.Context) (out []svc.RefusedRow, err error) {
 	plain := newPlainBlock()
 	s.kind.plain(plain)
@@ -52,8 +51,8 @@ func (s *search) run(ctx context.Context) (out []svc.RefusedRow, err error) {
 	return s.confirm(ctx, s.byEnvironment(), out)
 }
 
-// environments returns the rows of each environment that is refused. Environments that were refused
-// before are tried apart, so that two inserts usually suffice to separate them from the others.
+// environments returns the rows of each refused environment. It tries previously refused environments separately, so
+// that two inserts usually suffice to separate them from the others.
 func (s *search) environments(ctx context.Context) ([]piece, error) {
 	suspects, others := s.trial.of.suspects.part(s)
 	var refused []piece
@@ -67,7 +66,7 @@ func (s *search) environments(ctx context.Context) ([]piece, error) {
 	return refused, nil
 }
 
-// environmentsIn halves rows between environments until each refused piece is of one.
+// environmentsIn halves rows between environments until each refused piece belongs to one.
 func (s *search) environmentsIn(ctx context.Context, rows []int) ([]piece, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -89,14 +88,14 @@ func (s *search) environmentsIn(ctx context.Context, rows []int) ([]piece, error
 	if err != nil {
 		return nil, err
 	}
-	if len(left)+len(right) == 0 { // they are refused together only
+	if len(left)+len(right) == 0 { // they are only refused together
 		return []piece{whole}, nil
 	}
 	return append(left, right...), nil
 }
 
-// border returns where to divide rows between two environments, as near to the middle as possible;
-// 0 if all belong to one.
+// border returns the index of a boundary between two environments, as near to the middle as possible. It returns 0 if
+// all rows belong to one.
 func (s *search) border(rows []int) int {
 	environments, middle := s.environmentColumn(), len(rows)/2
 	for off := range len(rows) {
@@ -109,8 +108,7 @@ func (s *search) border(rows []int) int {
 	return 0
 }
 
-// divide halves a refused piece, the largest parts first, until only single rows or no trials are
-// left.
+// divide halves a refused piece, largest parts first, until only single rows or no trials are left.
 func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRow, err error) {
 	queue := []piece{refused}
 	for len(queue) > 0 {
@@ -135,8 +133,8 @@ func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRo
 	return out, nil
 }
 
-// confirm tries the rows without those that were found. Rows that are refused only together with
-// others are still among them: it halves the rest until it is accepted.
+// confirm tries the rows without the refused ones. The remaining rows may include rows that are refused only together
+// with others. confirm then refuses the second half of the rest, until the trial accepts the rest.
 func (s *search) confirm(ctx context.Context, rows []int, out []svc.RefusedRow) ([]svc.RefusedRow, error) {
 	refused := make(map[int]bool, len(out))
 	for _, row := range out {
@@ -154,7 +152,7 @@ func (s *search) confirm(ctx context.Context, rows []int, out []svc.RefusedRow) 
 	return out, nil
 }
 
-// refuse adds the rows of a piece to those that are refused.
+// refuse adds the rows of a piece to the refused rows.
 func (s *search) refuse(out []svc.RefusedRow, refused piece) []svc.RefusedRow {
 	for _, row := range refused.rows {
 		out = append(out, svc.RefusedRow{Kind: s.kind.kind, Row: row, Reason: refused.reason})
@@ -169,12 +167,12 @@ func (s *search) takes(ctx context.Context, rows []int) (bool, error) {
 	return s.trial.insert(ctx, part, s.kind)
 }
 
-// environmentColumn returns the environments of the rows; their column is the first.
+// environmentColumn returns the environments of the rows, which are the first column.
 func (s *search) environmentColumn() proto.ColUInt64 {
 	return *s.kind.columns(s.block)[0].Data.(*proto.ColUInt64)
 }
 
-// byEnvironment returns all rows, those of an environment beside each other.
+// byEnvironment returns the indexes of all rows, grouped by environment.
 func (s *search) byEnvironment() []int {
 	environments := s.environmentColumn()
 	rows := make([]int, len(environments))
@@ -185,13 +183,13 @@ func (s *search) byEnvironment() []int {
 	return rows
 }
 
-// suspects are the environments that had rows which the store refused in this process.
+// suspects are the environments with rows that the store refused in this process.
 type suspects struct {
 	mu sync.Mutex
 	of map[uint64]bool
 }
 
-// add remembers the environments of refused pieces. When it is full, it drops all others.
+// add stores the environments of refused pieces. If it is full, it drops all others.
 func (s *suspects) add(refused []piece, found *search) {
 	environments := found.environmentColumn()
 	s.mu.Lock()
@@ -204,7 +202,7 @@ func (s *suspects) add(refused []piece, found *search) {
 	}
 }
 
-// part returns the rows of a search that are of suspects, and the others.
+// part splits the rows of a search into rows of suspects and others.
 func (s *suspects) part(of *search) (suspected, others []int) {
 	environments := of.environmentColumn()
 	s.mu.Lock()

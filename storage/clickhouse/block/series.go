@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// seriesNoteTime is how old a series' note may be before it is written to the catalogue again.
+	// seriesNoteTime is the age at which a series is written to the catalogue again.
 	seriesNoteTime = 5 * time.Minute
-	// maxSeriesNotes bounds the notes in memory, about 100 bytes each.
+	// maxSeriesNotes bounds the notes in memory, which take about 100 bytes each.
 	maxSeriesNotes = 1 << 18
 )
 
-// seriesNotes remembers which series the catalogue has, and since when, so that a continuing series
-// is not written with every block. It knows only the inserts of this process; other series are
-// written again, which changes nothing.
+// seriesNotes caches the series in the catalogue, with the time of the last write, so that a continuing series is not
+// written with every block. It knows only the inserts of this process. Other series are written again, which changes
+// nothing.
 type seriesNotes struct {
 	mu sync.Mutex
 	of map[uint64]seriesNote
 }
 
-// seriesNote records what this process wrote to the catalogue about a series.
+// seriesNote is the last row that this process wrote to the catalogue for a series.
 type seriesNote struct {
 	kind svc.MetricKind
 	unit string
 	tsMs int64
 }
 
-// has reports whether the catalogue already holds what a point states about its series.
+// has reports whether the catalogue already has the data of a point about its series.
 func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -41,7 +41,7 @@ func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
 	return known && told.kind == row.Kind && told.unit == row.Unit && ts < told.tsMs+seriesNoteTime.Milliseconds()
 }
 
-// put notes what was stored. When it is full, it drops everything first.
+// put stores the notes of written series. If it is full, it drops everything first.
 func (n *seriesNotes) put(series proto.ColUInt64, notes []seriesNote) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,14 +64,14 @@ type metricKey struct {
 	name        string
 }
 
-// seriesBlock holds the columns of the series of a block: one row for each series that the
-// catalogue lacks, and at least one for each metric, with the time of the metric's latest point.
+// seriesBlock holds the columns of the series of a block. It has one row for each series that the catalogue lacks. It
+// has at least one row for each metric, with the time of the metric's latest point.
 type seriesBlock struct {
 	stored *seriesNotes
-	// at finds the row that stands for a series, first that of a metric.
+	// at maps a series to its row. first maps a metric to its first row.
 	at    map[uint64]int
 	first map[metricKey]int
-	// notes are what the rows state about their own series, as of its first point in the block.
+	// notes are the notes of the rows, as of the first point of each series in the block.
 	notes []seriesNote
 
 	environment, series     proto.ColUInt64
@@ -91,7 +91,7 @@ func newSeriesBlock(stored *seriesNotes) seriesBlock {
 	}
 }
 
-// note adds a point to the row that stands for its series.
+// note adds a point to the row of its series.
 func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
 	at, known := s.at[row.Series]
 	if !known {
@@ -102,8 +102,8 @@ func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
 	s.expires[at] = max(s.expires[at], expiry(ts, row.RetentionDays))
 }
 
-// place returns the row that stands for a series: one of its own, or the first of the metric if the
-// catalogue has the series already.
+// place returns the row of a series: its own row, or the first row of the metric if the catalogue already has the
+// series.
 func (s *seriesBlock) place(row *svc.MetricRow, ts int64) int {
 	metric := metricKey{row.Environment, row.Name}
 	if first, begun := s.first[metric]; !begun {
@@ -128,7 +128,7 @@ func (s *seriesBlock) place(row *svc.MetricRow, ts int64) int {
 	return len(s.series) - 1
 }
 
-// wasStored notes that the catalogue has the rows.
+// wasStored records that the catalogue has the rows.
 func (s *seriesBlock) wasStored() { s.stored.put(s.series, s.notes) }
 
 func (s *seriesBlock) reset() {

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// TestSeriesAreToldOnce holds blocks to telling the catalogue of series that are new, have
-// another unit, or went on for long, and of the latest point of every metric.
+// TestSeriesAreToldOnce checks that blocks contain only series that are new, have another unit, or have not been
+// written for long. They must also contain the latest point of every metric.
 func TestSeriesAreToldOnce(t *testing.T) {
 	db := open(t)
 	ctx, seriesNow := deadline(t), time.Date(2026, 11, 20, 12, 7, 31, 0, time.UTC)

@@ -12,11 +12,10 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Sessions calls open with the sessions that received an event within a span before the last
-// arrival. It calls ended with the names of sessions that received their last event between an
-// instant and that span. Rows carry
-// their session, so only the rows of that time are read, span by span, the newest first: a session
-// may be yielded several times. Beyond the limits the oldest spans are left out.
+// Sessions calls open with the sessions that received an event within a span before the last arrival. It calls ended
+// with the names of sessions that received their last event between an instant and that span. Rows carry their session,
+// so it reads only the rows of that time, span by span, newest first. It may yield a session several times. Beyond the
+// limits it omits the oldest spans.
 func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error {
 	spans, err := db.countArrivals(ctx, "state.Arrivals", q.Since, q.ExceptBlock)
 	if err != nil || len(spans) == 0 {
@@ -42,7 +41,7 @@ func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(sv
 	return nil
 }
 
-// openSessions yields the sessions of a span of time as of their rows in it.
+// openSessions yields the sessions of a span of time, from their rows in it.
 func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.OpenSession)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
 	err = span.shard.conn.Stream(ctx, "loading sessions", db.queries["state.Sessions"], args, func(rows driver.Rows) (bool, error) {
@@ -85,8 +84,8 @@ func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock u
 	return found, err
 }
 
-// nameThread completes the name of a session: one from before threads existed is in the thread of its visitor, and known by
-// the hash of its id.
+// nameThread completes the name of a session. A session from before threads existed belongs to the thread of its
+// visitor, and is identified by the hash of its id.
 func nameThread(name *svc.SessionName, environment, visitor uint64) {
 	if name.Thread != 0 {
 		name.Hash = 0

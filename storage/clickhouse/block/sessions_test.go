@@ -15,14 +15,14 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// history is the rows of sessions in the order of their arrival, with what an intake knows
-// of each session after each row.
+// history is the rows of sessions in the order of their arrival, with the state of each session in an intake after each
+// row.
 type history struct {
 	rows     []svc.EventRow
 	sessions map[string]*svc.OpenSession
 }
 
-// arrive adds an event of a session, which begins with it where it is unknown.
+// arrive adds an event of a session. It begins the session if that is unknown.
 func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, engaged int64) {
 	key := fmt.Sprint(id, bot)
 	session := h.sessions[key]
@@ -45,7 +45,7 @@ func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, eng
 	})
 }
 
-// randomHistory has sessions of one or several events arrive in a random order over hours.
+// randomHistory returns sessions of one or several events that arrive in a random order over hours.
 func randomHistory(seed uint64, begin time.Time) (h history, states []map[string]svc.OpenSession) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	h.sessions = map[string]*svc.OpenSession{}
@@ -66,8 +66,8 @@ func randomHistory(seed uint64, begin time.Time) (h history, states []map[string
 	return h, states
 }
 
-// TestSessions stores blocks of rows and reads the sessions back as they were before one of
-// the blocks, from the rows of the last minutes alone.
+// TestSessions stores blocks of rows and reads the sessions back as they were before one of the blocks, from only the
+// rows of the last minutes.
 func TestSessions(t *testing.T) {
 	db := open(t)
 	begin := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -106,9 +106,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsReadWhatArrivedLately stores a long history that arrives at once, and later one
-// more event of it: only the rows of the last minutes are read, however far back the session
-// began.
+// TestSessionsReadWhatArrivedLately stores a long history that arrives at once, and later one more event of it. Only
+// the rows of the last minutes may be read, no matter when the session began.
 func TestSessionsReadWhatArrivedLately(t *testing.T) {
 	db := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -138,8 +137,8 @@ func TestSessionsReadWhatArrivedLately(t *testing.T) {
 	}
 }
 
-// TestSessionsOfRowsFromBefore reads a session of rows that carry nothing of it: what they
-// show themselves counts, and the earliest of them says where the visit came from.
+// TestSessionsOfRowsFromBefore reads a session of rows without session data. Their other columns count, and the
+// earliest row determines the origin of the visit.
 func TestSessionsOfRowsFromBefore(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -11,24 +11,24 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// Store stores blocks and reads back what intakes need after a restart. Its methods may be
-// called from any number of goroutines at the same time.
+// Store stores blocks and reads the state that intakes need after a restart. Its methods may be called from any number
+// of goroutines at the same time.
 type Store struct {
-	// conn leads to one shard, for [New]'s store to the first; home leads to all.
+	// conn connects to one shard; for the store of [New] it is the first. home connects to all shards.
 	conn    *clickhouse.Conn
 	home    *clickhouse.Conn
 	queries clickhouse.Queries
-	// shards are the stores of all shards by their numbers, this one the first of them; shardOf returns
-	// the number of an environment's.
+	// shards are the stores of all shards by their numbers, beginning with the store of [New]. shardOf returns the
+	// number of the shard of an environment.
 	shards []*Store
-	// remembered returns the stores from which intakes read what they need after a restart.
+	// remembered returns the stores from which intakes read their state after a restart.
 	remembered func() []*Store
 	shardOf    func(environment uint64) int
-	// catalogue notes what this process has written to metric_series.
+	// catalogue caches the rows that this process wrote to metric_series.
 	catalogue seriesNotes
 	suspects  suspects
-	// waiting is since when the shard has not taken what is to be stored there, in milliseconds since 1970; 0 where
-	// it has taken all.
+	// waiting is the time since which inserts into the shard fail or run, in milliseconds since 1970. It is 0 if all
+	// are stored.
 	waiting atomic.Int64
 }
 
@@ -48,9 +48,9 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	return shards[0], nil
 }
 
-// History returns a view of the store by which the intakes of a shard's partitions read what they need
-// after a restart: the rows of the environments whose items are in these partitions. It asks the store of that
-// shard, and those to which such environments were moved.
+// History returns a view of the store from which the intakes of a shard's partitions read their state after a restart:
+// the rows of the environments with items in these partitions. It reads the store of that shard, and the stores to
+// which such environments were moved.
 func (db *Store) History(shard int) *Store {
 	home := db.shards[shard]
 	remembered := func() (stores []*Store) {
@@ -62,7 +62,7 @@ func (db *Store) History(shard int) *Store {
 	return &Store{conn: home.conn, home: db.home, queries: db.queries, shards: db.shards, remembered: remembered, shardOf: db.shardOf}
 }
 
-// Behind returns for how long each shard has not taken what is to be stored there, by their numbers.
+// Behind returns for how long inserts into each shard have not completed, by shard number.
 func (db *Store) Behind(now time.Time) []time.Duration {
 	behind := make([]time.Duration, len(db.shards))
 	for n, shard := range db.shards {

@@ -17,35 +17,33 @@ import (
 )
 
 const (
-	// trialMark stands between the name of the database and the number of a block in the name
-	// of the database in which its rows are tried.
+	// trialMark separates the name of the database from the number of the block in the name of a trial database.
 	trialMark = "_trial_"
-	// environmentTrials bounds the trial inserts that tell environments apart, for each kind of
-	// rows: enough for some forty refused environments among a thousand.
+	// environmentTrials bounds the trial inserts that separate environments, for each kind of rows. It suffices for
+	// some forty refused environments among a thousand.
 	environmentTrials = 512
-	// rowTrials bounds the trial inserts that look for single rows in the refused environments of
-	// one kind, so that the rows of others do not wait for them.
+	// rowTrials bounds the trial inserts that look for single rows in the refused environments of one kind, so that
+	// rows of other environments do not wait long.
 	rowTrials = 128
-	// trialTime bounds the whole. A database of a trial that is twice as old was abandoned.
+	// trialTime bounds a whole trial. A trial database of twice that age was abandoned.
 	trialTime = time.Minute
-	// blockChance is how many bits of a block's number are random; the others are the milliseconds at
-	// which it was made.
+	// blockChance is the number of random bits in the number of a block. The other bits are its creation time in
+	// milliseconds.
 	blockChance = 22
-	// maxReason bounds what is kept of an exception, in bytes.
+	// maxReason bounds the stored text of an exception, in bytes.
 	maxReason = 500
-	// maxSuspects bounds the environments that are remembered.
+	// maxSuspects bounds the environments in memory.
 	maxSuspects = 1000
 )
 
-// Sift returns the rows of a block that the store refuses, and stores nothing. The rows are tried
-// in a database of their own. What is refused is divided until single environments are left, and
-// these until single rows are left, or rowTrials inserts were made: then the rest of the
-// environment is returned as it is. No row is returned of an environment whose rows the store takes,
-// unless more environments are refused than environmentTrials inserts tell apart. Environments that
-// were refused before are tried apart from the others.
+// Sift returns the rows of a block that the store refuses, and stores nothing. It tries the rows in a separate
+// database. It splits refused rows until single environments are left, and these until single rows are left. After
+// rowTrials inserts it returns the rest of the environment as refused. It returns no rows of an environment that the
+// store accepts, unless more environments are refused than environmentTrials inserts can separate. It tries previously
+// refused environments separately from the others.
 //
-// A store that refuses plain rows, or takes all rows in the trial, has a problem of its own: then
-// Sift returns none.
+// A store that refuses plain rows, or accepts all rows in the trial, has a problem of its own. Sift then returns no
+// rows.
 func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.RefusedRow, error) {
 	var refused []svc.RefusedRow
 	for shard, part := range b.parts() {
@@ -61,13 +59,12 @@ func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.Refus
 	return refused, nil
 }
 
-// sift is Sift, and returns how many trial inserts it made.
+// sift is Sift for one shard. It also returns the number of trial inserts.
 func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []svc.RefusedRow, inserts int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	// Tables that keep nothing are filled in a tenth of the time, and refuse what constraints and
-	// views refuse. If only a storing engine refuses rows, they are tried again in tables that
-	// store.
+	// Tables without storage are filled in a tenth of the time, and refuse the rows that constraints and views refuse.
+	// If they accept all rows, the rows are tried again in tables with storage.
 	for _, storing := range []bool{false, true} {
 		found, made, err := db.siftIn(ctx, number, b, storing)
 		if inserts += made; err != nil || len(found) > 0 {
@@ -77,7 +74,7 @@ func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []s
 	return nil, inserts, nil
 }
 
-// siftIn is sift in tables that store their rows or keep nothing.
+// siftIn is sift in tables with or without storage.
 func (db *Store) siftIn(ctx context.Context, number uint64, b *Block, storing bool) (refused []svc.RefusedRow, inserts int, err error) {
 	t, err := db.openTrial(ctx, number, storing)
 	if err != nil {
@@ -97,7 +94,7 @@ func (db *Store) siftIn(ctx context.Context, number uint64, b *Block, storing bo
 	return refused, t.inserts, t.close(ctx)
 }
 
-// trial is a database in which rows are tried.
+// trial is a database for trial inserts.
 type trial struct {
 	of      *Store
 	name    string
@@ -107,8 +104,8 @@ type trial struct {
 	reason  string // of the last refusal
 }
 
-// openTrial makes the database of a trial, with tables that store their rows or keep nothing. What
-// is returned is closed, also after an error.
+// openTrial creates the database of a trial, with or without storage. The caller must close the result, also after an
+// error.
 func (db *Store) openTrial(ctx context.Context, number uint64, storing bool) (*trial, error) {
 	t := &trial{of: db, name: db.conn.Database() + trialMark + strconv.FormatUint(number, 36), number: number}
 	if err := db.sweepTrials(ctx); err != nil {
@@ -141,15 +138,15 @@ func (t *trial) close(ctx context.Context) error {
 	return err
 }
 
-// sweepTrials removes the databases of trials that died.
+// sweepTrials removes the databases of abandoned trials.
 func (db *Store) sweepTrials(ctx context.Context) error {
 	var left []string
 	prefix := db.conn.Database() + trialMark
 	err := db.conn.ReadFirst(ctx, "looking for trials", db.queries["trial.List"], clickhouse.Args{"prefix": prefix}, func(rows driver.Rows) (bool, error) {
 		var name string
 		err := rows.Scan(&name)
-		number, _ := strconv.ParseUint(strings.TrimPrefix(name, prefix), 36, 64)  // a foreign one is old
-		if time.Since(time.UnixMilli(int64(number>>blockChance))) > 2*trialTime { // the age of what a process left
+		number, _ := strconv.ParseUint(strings.TrimPrefix(name, prefix), 36, 64)  // 0 for a foreign database, which counts as old
+		if time.Since(time.UnixMilli(int64(number>>blockChance))) > 2*trialTime { // the age of an abandoned trial
 			left = append(left, name)
 		}
 		return true, err
@@ -166,9 +163,9 @@ type storeTable struct {
 	views              []string // that read it
 }
 
-// tablesOfRows returns the statements that make, in another database, the tables of rows, their
-// views and the tables that these fill or read, in an order in which each finds what it needs. What
-// only views read stays empty there.
+// tablesOfRows returns the statements that create the tables of rows in another database. They include the views and
+// the tables that these write or read, in the order of their dependencies. Tables that only views read stay empty
+// there.
 func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]string, error) {
 	tables := map[string]storeTable{}
 	err := db.conn.ReadFirst(ctx, "reading the tables", db.queries["trial.Tables"], clickhouse.Args{"database": db.conn.Database()}, func(rows driver.Rows) (bool, error) {
@@ -183,7 +180,8 @@ func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]s
 	ours := regexp.MustCompile(`([\s(,])` + "`?" + regexp.QuoteMeta(db.conn.Database()) + "`?" + `\.`)
 	named := regexp.MustCompile(ours.String() + "`?" + `(\w+)`)
 	engine := regexp.MustCompile(`(,\s+INDEX .*? GRANULARITY \d+|\sENGINE = .*)`)
-	// Months are parts of their own, and a part takes milliseconds; they refuse no row.
+	// Partitions by month would make a part for each, which takes milliseconds. They refuse no row, so they are left
+	// out.
 	months := regexp.MustCompile(`\sPARTITION BY .*?\s(PRIMARY KEY|ORDER BY)\s`)
 	table := func(made string) string {
 		if storing {
@@ -214,7 +212,7 @@ func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]s
 	return append(stores, views...), nil
 }
 
-// insert inserts a block of one kind and reports whether it was taken.
+// insert inserts a block of one kind and reports whether the trial accepted it.
 func (t *trial) insert(ctx context.Context, part *Block, kind kindRows) (bool, error) {
 	t.inserts++
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{

@@ -13,8 +13,8 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// poisoned returns a block of rows of three environments over four months, of which some of the
-// second one are at /poison, and the places of these.
+// poisoned returns a block of rows of three environments over four months. Some rows of the second one are at /poison;
+// bad are their indexes.
 func poisoned(t testing.TB, db *testDB) (b *Block, bad []int) {
 	t.Helper()
 	b = db.NewBlock()
@@ -31,9 +31,8 @@ func poisoned(t testing.TB, db *testDB) (b *Block, bad []int) {
 	return b, bad
 }
 
-// TestRefusedRowsAreFoundAndTheRestIsStoredOnce has the store refuse some rows in each of the ways
-// that it knows: before anything is stored, and in a view when the rows and other views are
-// stored already.
+// TestRefusedRowsAreFoundAndTheRestIsStoredOnce makes the store refuse some rows in each possible way: before any row
+// is stored, and in a view after the rows and other views are stored.
 func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -96,8 +95,7 @@ func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 	}
 }
 
-// TestRowsAreTakenOut takes rows out of a block of every kind and compares it with one that never had
-// them.
+// TestRowsAreTakenOut removes rows of every kind from a block and compares it with a block that never had them.
 func TestRowsAreTakenOut(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()[:60]
 	occurrences := []svc.OccurrenceRow{{Issue: 1, Fingerprint: "a"}, {Issue: 2, Fingerprint: "b"}, {Issue: 3, Fingerprint: "c"}}
@@ -118,7 +116,7 @@ func TestRowsAreTakenOut(t *testing.T) {
 		}
 	}
 	for _, kind := range rowKinds() {
-		kind.encode(whole, 9) // as an insert that is refused does
+		kind.encode(whole, 9) // as a refused insert does
 		whole.Without(kind.kind, out[kind.kind])
 		if got, want := kind.encode(whole, 9), kind.encode(rest, 9); !bytes.Equal(got, want) {
 			t.Errorf("without %ss the block has %d bytes, want %d, and others", kind.kind, len(got), len(want))
@@ -129,7 +127,7 @@ func TestRowsAreTakenOut(t *testing.T) {
 	}
 }
 
-// TestAStoreThatRefusesPlainRowsIsToBlameItself asserts that no row is parked for the fault of a table.
+// TestAStoreThatRefusesPlainRowsIsToBlameItself asserts that no row becomes a dead letter if the table is at fault.
 func TestAStoreThatRefusesPlainRowsIsToBlameItself(t *testing.T) {
 	db := open(t)
 	b, _ := poisoned(t, db)
@@ -177,7 +175,7 @@ func TestLettersWaitUntilTheyEnd(t *testing.T) {
 	}
 }
 
-// crowded returns a block of rows of many environments, of which some have rows at /poison.
+// crowded returns a block of rows of many environments. Some environments have rows at /poison.
 func crowded(t *testing.T, db *testDB, environments, rows int, bad func(environment, row int) bool) *Block {
 	t.Helper()
 	b := db.NewBlock()
@@ -203,8 +201,8 @@ func sentBad(bad func(environment, row int) bool, environment, rows int) bool {
 	return false
 }
 
-// TestOthersWaitForFewTrials counts the trial inserts that a block waits for: few whatever one
-// environment sends, and fewer once it is known. Nobody else loses a row.
+// TestOthersWaitForFewTrials counts the trial inserts that a block waits for. They must be few no matter how many bad
+// rows one environment sent, and fewer once this environment is a suspect. No other environment may lose a row.
 func TestOthersWaitForFewTrials(t *testing.T) {
 	const environments, rows = 40, 50
 	for _, c := range []struct {

@@ -11,8 +11,7 @@ import (
 	"svc/storage/clickhouse/columns"
 )
 
-// usageBlock holds what became of the items of a block, one count for each key, and the tallies that
-// it holds.
+// usageBlock holds the counts of the items of a block by their fate, one for each key, and its tallies.
 type usageBlock struct {
 	counts  map[svc.UsageKey]svc.UsageCount
 	tallies []svc.TallyMark
@@ -50,7 +49,7 @@ func (u *usageBlock) count(one svc.UsageCount) {
 	u.counts[one.UsageKey] = one
 }
 
-// refuse moves rows that are about to be taken out of the block from the stored items to the dead letters.
+// refuse moves rows that are about to leave the block from the stored items to the dead letters.
 func (u *usageBlock) refuse(kind svc.LetterKind, b *Block, rows []int) {
 	environments, received := b.environment, b.receivedAt
 	switch kind {
@@ -80,8 +79,8 @@ func (u *usageBlock) reset() {
 	u.encoded.Reset()
 }
 
-// usageKept is how many days the counts of a day are kept: those that answers show, and those of a whole
-// month for budgets, with some to spare.
+// usageKept is the retention of the counts of a day, in days. It covers the days that reads show and a whole month for
+// budgets, with some reserve.
 const usageKept = 65
 
 // encodeCounts returns the counts as one Native block of revision 0, valid until the next call. Equal
@@ -125,7 +124,7 @@ func (u *usageBlock) encodeTallies(block uint64) []byte {
 	return columns.Encode(&u.encoded, u.tallyColumns(), len(u.seq))
 }
 
-// tallyKept is how many days tallies are kept; a source repeats one for minutes at most.
+// tallyKept is the retention of tallies, in days. A source repeats a tally for minutes at most.
 const tallyKept = 3
 
 // countColumns lists the columns in the order of usage.Append.

@@ -1,4 +1,4 @@
--- How many dead letters wait, by environment and kind. Key: none. Rows: all letters, which are few.
+-- The number of waiting dead letters, by environment and kind. Key: none. Rows: all letters, which are few.
 SELECT environment, toString(kind) AS kind, count() AS letters, min(at) AS oldest, max(at) AS newest
 FROM dead_letters FINAL
 WHERE ended = ''

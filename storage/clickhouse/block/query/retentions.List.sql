@@ -1,3 +1,3 @@
--- For how many days the rows of environments are kept where that was changed. Key: none; a row for each.
+-- The retentions of environments in days, except for those that never changed. Key: none; one row for each.
 SELECT environment, days
 FROM retentions FINAL

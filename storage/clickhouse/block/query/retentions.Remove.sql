@@ -1,5 +1,5 @@
--- Removes the rows of an environment that are older than a number of days, before the engine does:
--- those that retentions.Update would have expire. Key: environment.
+-- Removes the rows of an environment that are older than a number of days. It removes the rows that retentions.Update
+-- would expire, but before the engine does. Key: environment.
 DELETE FROM events WHERE environment = {environment:UInt64} AND toDate(ts) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM traffic WHERE environment = {environment:UInt64} AND toDate(slot) + {days:UInt32} + 1 <= {today:Date};
 DELETE FROM visits WHERE environment = {environment:UInt64} AND toDate(slot) + {days:UInt32} + 1 <= {today:Date};

@@ -1,6 +1,5 @@
--- Sets when the rows of an environment expire, as if they had been stored with that many days (expiry in
--- block.go). Newcomers do not know when a visitor was seen last, so theirs is bounded from both
--- sides. Key: environment.
+-- Sets when the rows of an environment expire, as if they had been stored with that many days (expiry in block.go).
+-- Newcomers do not contain when a visitor was last seen, so their expiry is bounded from both sides. Key: environment.
 ALTER TABLE events UPDATE expires = toDate(ts) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(ts) + {days:UInt32} + 1;
 ALTER TABLE traffic UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(slot) + {days:UInt32} + 1;
 ALTER TABLE visits UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(slot) + {days:UInt32} + 1;

@@ -1,5 +1,5 @@
--- How many events were received in each second since an instant, the oldest first. Key: none;
--- the index received leaves the granules since then. Rows returned: at most one per second.
+-- The number of events received in each second since an instant, oldest first. Key: none; the index received skips the
+-- granules from before. Rows returned: at most one per second.
 SELECT toStartOfSecond(received_at) AS second, count() AS events
 FROM events
 WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64}

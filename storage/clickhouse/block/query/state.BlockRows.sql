@@ -1,5 +1,5 @@
--- The stored rows of a block, none of which was received before an instant. Key: none; the index received leaves the granules
--- since then. Rows read: the numbers of the blocks since then; returned: one.
+-- The number of stored rows of a block that has no rows received before an instant. Key: none; the index received
+-- skips the granules from before. Rows read: the numbers of the blocks since then; returned: one.
 SELECT
     (SELECT count() FROM events WHERE block = {block:UInt64} AND received_at >= {since:DateTime64(3, 'UTC')})
     + (SELECT count() FROM occurrences WHERE block = {block:UInt64} AND received_at >= {since:DateTime64(3, 'UTC')})

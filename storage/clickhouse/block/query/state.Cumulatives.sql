@@ -1,6 +1,6 @@
--- What the cumulative series that were received since an instant had reached. Key: none; the index
--- received leaves the granules since then. The first eight bytes of a state tell its sender. Rows
--- returned: one per series and sender.
+-- The last states of the cumulative series that received a point since an instant. Key: none; the index received skips
+-- the granules from before. The first eight bytes of a state identify its sender. Rows returned: one per series and
+-- sender.
 SELECT environment, toString(name) AS metric, series, argMax(state, ts) AS reached, max(received_at) AS seen
 FROM metric_points
 WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64} AND state != ''

@@ -1,7 +1,6 @@
--- The names of the sessions with an event received in a span of time, without those that only told who somebody is:
--- the thread (of rows from before threads existed, XXH3 of the visitor), the number and XXH3 of the id. Key: none; the
--- index received leaves the granules of the span. Rows returned:
--- one per session, streamed.
+-- The names of the sessions with an event received in a span of time, except sessions that only set identities: the
+-- thread (for rows from before threads existed, XXH3 of the visitor), the number and XXH3 of the id. Key: none; the
+-- index received skips the granules outside the span. Rows returned: one per session, streamed.
 SELECT DISTINCT
     environment,
     thread,

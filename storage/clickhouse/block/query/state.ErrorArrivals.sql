@@ -1,5 +1,4 @@
--- As state.Arrivals, for occurrences. Key: none; the index received leaves the granules since
--- then.
+-- state.Arrivals for occurrences. Key: none; the index received skips the granules from before.
 SELECT toStartOfSecond(received_at) AS second, count() AS events
 FROM occurrences
 WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64}

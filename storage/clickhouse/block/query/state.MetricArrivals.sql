@@ -1,5 +1,4 @@
--- As state.Arrivals, for metric points whose repetitions are known. Key: none; the index received
--- leaves the granules since then.
+-- state.Arrivals for metric points with deduplication. Key: none; the index received skips the granules from before.
 SELECT toStartOfSecond(received_at) AS second, count() AS events
 FROM metric_points
 WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64} AND (id != '' OR once)

@@ -1,6 +1,6 @@
--- The kinds, subjects and names of billing items that were received in a span of time, and the rate that holds: XXH3 of each, and
--- XXH64 of the id. Key: none; the index received leaves the granules of the span. Rows returned: one per environment, with arrays
--- of at most some 10^6 in all.
+-- The kinds, subjects and ids of billing items that were received in a span of time, and the current rate: XXH3 of
+-- each, and XXH64 of the id. Key: none; the index received skips the granules outside the span. Rows returned: one per
+-- environment, with arrays of at most some 10^6 in all.
 SELECT
     environment,
     groupArray(xxh3(toString(kind))) AS kinds,

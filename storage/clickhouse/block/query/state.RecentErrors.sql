@@ -1,6 +1,6 @@
--- The issues and the names of the visitors and ids of occurrences that were received in a span of
--- time: XXH3 of the visitor, XXH3 and XXH64 of the id. Key: none; the index received leaves the
--- granules of the span. Rows returned: one per environment, with arrays of at most some 10^6 in all.
+-- The issues, visitors and ids of occurrences that were received in a span of time: XXH3 of the visitor, XXH3 and
+-- XXH64 of the id. Key: none; the index received skips the granules outside the span. Rows returned: one per
+-- environment, with arrays of at most some 10^6 in all.
 SELECT
     groupArray(issue) AS issues,
     groupArray(xxh3(if(distinct_id != '', distinct_id, anonymous_id))) AS visitors,

@@ -1,7 +1,7 @@
--- The names of the threads, visitors and ids of events that were received in a span of time: the thread, XXH3 of
--- the visitor, XXH3 and XXH64 of the id. Of rows from before threads existed, XXH3 of the anonymous id and of the
--- session id that a client named, else 0. Key: none; the index received leaves the granules of
--- the span. Rows returned: one per environment, with arrays of at most some 10^6 in all.
+-- The threads, visitors and ids of events that were received in a span of time: the thread, XXH3 of the visitor, XXH3
+-- and XXH64 of the id. For rows from before threads existed, also XXH3 of the anonymous id and of the session id that
+-- a client set, else 0. Key: none; the index received skips the granules outside the span. Rows returned: one per
+-- environment, with arrays of at most some 10^6 in all.
 SELECT
     environment,
     groupArray(thread) AS threads,

@@ -1,6 +1,6 @@
--- The names of metrics, the series and the names of the points that were received in a span of
--- time, where repetitions are known: XXH3 and XXH64 of the id, or else 0 and the instant. Key: none; the index received leaves the
--- granules of the span. Rows returned: one per environment, with arrays of at most some 10^6 in all.
+-- The metrics, series and ids of the points with deduplication that were received in a span of time: XXH3 and XXH64 of
+-- the id, or else 0 and the instant. Key: none; the index received skips the granules outside the span. Rows returned:
+-- one per environment, with arrays of at most some 10^6 in all.
 SELECT
     environment,
     groupArray(xxh3(toString(name))) AS names,

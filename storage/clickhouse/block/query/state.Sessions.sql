@@ -1,7 +1,8 @@
--- The sessions with an event received in a span of time, as of their rows in it: the thread (of rows from before threads
--- existed, XXH3 of the visitor), and what the rows carry, apart by the ids of the events. Of rows from before they carried anything, what they show
--- themselves. A session that was given up and resumed has a row for each time, and one for what told only who somebody is. Key: none; the
--- index received leaves the granules of the span. Rows returned: one per session and pair of ids, streamed.
+-- The sessions with an event received in a span of time, from their rows in it: the thread (for rows from before
+-- threads existed, XXH3 of the visitor) and the session data of the rows, separate by the ids of the events. For rows
+-- from before they had session data, it is derived from their other columns. A session that was abandoned and resumed
+-- has a row for each time, and one for events that only set identities. Key: none; the index received skips the
+-- granules outside the span. Rows returned: one per session and pair of ids, streamed.
 SELECT
     environment, thread, visitor_hash, thread_life, is_bot, number, session_hash, session_id, began_ms, first_ms, last_ms, engaged, deeds, heard_ms,
     visitor_number, known, device,

@@ -1,2 +1,2 @@
--- Makes a database in which rows are tried. No table is read.
+-- Creates a database for trial inserts. No table is read.
 CREATE DATABASE IF NOT EXISTS {database:Identifier}

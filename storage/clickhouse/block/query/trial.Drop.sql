@@ -1,2 +1,2 @@
--- Removes a database in which rows were tried. No table is read.
+-- Removes a database of trial inserts. No table is read.
 DROP DATABASE IF EXISTS {database:Identifier} SYNC

@@ -1,2 +1,2 @@
--- The databases in which rows are tried. Key: none. Rows: one per trial.
+-- The databases of trial inserts. Key: none. Rows: one per trial.
 SELECT name FROM system.databases WHERE startsWith(name, {prefix:String})

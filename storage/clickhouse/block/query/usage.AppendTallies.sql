@@ -1,4 +1,4 @@
--- The tallies that came with one block. The rows follow in the Native format, with these columns in this order.
+-- The tallies of one block. The rows follow in the Native format, with these columns in this order.
 INSERT INTO tallies
 (
     source, seq, at, block, expires
