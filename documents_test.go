@@ -190,7 +190,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range append(documents, "CONTRIBUTING.md", "DESIGN.md", "MODULES.md", "README.md") {
+	for _, document := range append(documents, "CONTRIBUTING.md", "DESIGN.md", "README.md") {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -268,9 +268,9 @@ func TestTheReckoningFollowsTheCode(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf("%d nodes × %d blocks/s × 60 (up to %d blocks/s on a node whose alerts wait)", nodes, usual, most),
 		fmt.Sprintf("%s a minute in `events` and each of three aggregates, %s at worst", thousands(nodes*usual*60), thousands(nodes*most*60)),
-		fmt.Sprintf("among the last %s of the table, at %d nodes %d s, or %d s where alerts wait on all of them", thousands(window), nodes, window/nodes/usual, window/nodes/most),
+		fmt.Sprintf("among the last %s of the table, at %d nodes %d s, or %d s if alerts wait on all of them", thousands(window), nodes, window/nodes/usual, window/nodes/most),
 		fmt.Sprintf("The dedup window* of %s tokens is then 500 s instead of %d s (%d s at worst)", thousands(window), window/nodes/usual, window/nodes/most),
-		fmt.Sprintf("at most every %d ms, where an alert", 1000/most),
+		fmt.Sprintf("at most every %d ms, if an alert", 1000/most),
 	} {
 		if !strings.Contains(design, want) {
 			t.Errorf("DESIGN.md does not say %q", want)

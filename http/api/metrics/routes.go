@@ -1,4 +1,3 @@
-// Package metrics contains the routes that read metrics.
 package metrics
 
 import (
