@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: call.proto
 
-// What crosses between a caller and a virtual actor.
+// The messages between a caller and a virtual actor.
 
 package protos
 
@@ -23,18 +23,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Outcome says what became of a remote call.
+// Outcome is the result of a remote call.
 type Outcome int32
 
 const (
 	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
 	// The actor answered.
 	Outcome_OUTCOME_ANSWERED Outcome = 1
-	// It was not executed: the node does not own the actor now.
+	// The call was not executed: the node does not own the actor now.
 	Outcome_OUTCOME_MOVED Outcome = 2
-	// The actor could not take it, or what it did is unknown.
+	// The actor could not accept the call, or the effect of the call is unknown.
 	Outcome_OUTCOME_UNAVAILABLE Outcome = 3
-	// Its execution panicked.
+	// The execution of the call panicked.
 	Outcome_OUTCOME_PANICKED Outcome = 4
 )
 
@@ -83,7 +83,7 @@ func (Outcome) EnumDescriptor() ([]byte, []int) {
 	return file_call_proto_rawDescGZIP(), []int{0}
 }
 
-// Call asks one actor for one thing.
+// Call is one request to one actor.
 type Call struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -92,12 +92,12 @@ type Call struct {
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
 	// The message as JSON.
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
-	// Names the call, so that a repeated one is recognised.
+	// Identifies the call, so that the actor recognizes a repetition.
 	Id             string `protobuf:"bytes,5,opt,name=id,proto3" json:"id,omitempty"`
 	DeadlineUnixMs int64  `protobuf:"varint,6,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"`
-	// Executing it twice does no harm, so it is repeated where its answer was lost.
+	// The call is idempotent, so the caller repeats it if its answer was lost.
 	Repeatable bool `protobuf:"varint,7,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
-	// What the change leaves beside itself, as JSON (svc.Trail). It is saved with the change.
+	// The trail of the change, as JSON (svc.Trail). The actor saves it together with the change.
 	Trail         []byte `protobuf:"bytes,8,opt,name=trail,proto3" json:"trail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -193,9 +193,9 @@ func (x *Call) GetTrail() []byte {
 type Answer struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Payload []byte                 `protobuf:"bytes,1,opt,name=payload,proto3" json:"payload,omitempty"`
-	// Set where the call failed; payload is empty then.
+	// Set if the call failed; payload is then empty.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
-	// The call changed something, and the trail that came with it is saved.
+	// The call changed something, and its trail is saved.
 	Saved         bool `protobuf:"varint,3,opt,name=saved,proto3" json:"saved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -252,12 +252,12 @@ func (x *Answer) GetSaved() bool {
 	return false
 }
 
-// Failure is an error as the caller may see it.
+// Failure is an error in the form that the caller may see.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The error as JSON of the product's one error type.
+	// The error as JSON of svc.Error.
 	Error []byte `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
-	// The actor lives elsewhere or is stopping; the call was not executed.
+	// The actor runs on another node or is stopping; the call was not executed.
 	Moved         bool `protobuf:"varint,2,opt,name=moved,proto3" json:"moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -307,13 +307,13 @@ func (x *Failure) GetMoved() bool {
 	return false
 }
 
-// RemoteCall asks another node for a call to an actor that it owns.
+// RemoteCall requests a call from the node that owns the actor.
 type RemoteCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tells the calls of one node apart.
+	// Identifies the call among the calls of one node.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Call   *Call  `protobuf:"bytes,2,opt,name=call,proto3" json:"call,omitempty"`
-	// The time that is left for the answer.
+	// The remaining time for the answer, in milliseconds.
 	TimeoutMs     int64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -370,7 +370,7 @@ func (x *RemoteCall) GetTimeoutMs() int64 {
 	return 0
 }
 
-// RemoteAnswer answers a RemoteCall.
+// RemoteAnswer is the answer to a RemoteCall.
 type RemoteAnswer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`

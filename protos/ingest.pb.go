@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: ingest.proto
 
-// What Kafka carries on topic `ingest`.
+// The records of the Kafka topic `ingest`.
 
 package protos
 
@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Record is the value of one Kafka record. Records are made by concatenating
-// the bytes of encoded Records, which merges their events, occurrences and points.
+// Record is the value of one Kafka record. The concatenation of encoded Records is a Record with the events, occurrences
+// and points of all; producers build Kafka records in this way.
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
@@ -101,10 +101,10 @@ func (x *Record) GetBillings() []*Billing {
 	return nil
 }
 
-// Billing is one accepted item of a billing system: validated, its prices made one amount a month.
+// Billing is one accepted item of a billing system: validated, with its prices converted to one amount per month.
 type Billing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number of the environment whose key sent it. With the subject it decides the partition.
+	// The number of the environment of the sender's key. Together with the subject, it determines the partition.
 	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
 	Kind        string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Subject     string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
@@ -112,24 +112,24 @@ type Billing struct {
 	// Milliseconds since the epoch.
 	TsMs       int64 `protobuf:"varint,5,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
 	ReceivedMs int64 `protobuf:"varint,6,opt,name=received_ms,json=receivedMs,proto3" json:"received_ms,omitempty"`
-	// The place in the request.
+	// The index in the request.
 	Seq      uint32 `protobuf:"varint,7,opt,name=seq,proto3" json:"seq,omitempty"`
 	Customer string `protobuf:"bytes,8,opt,name=customer,proto3" json:"customer,omitempty"`
 	Plan     string `protobuf:"bytes,9,opt,name=plan,proto3" json:"plan,omitempty"`
 	Status   string `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
 	Currency string `protobuf:"bytes,11,opt,name=currency,proto3" json:"currency,omitempty"`
 	Cents    int64  `protobuf:"zigzag64,12,opt,name=cents,proto3" json:"cents,omitempty"`
-	// Later amounts that are known already: instants in milliseconds since the epoch, and cents.
+	// Already known later amounts: instants in milliseconds since the epoch, and cents.
 	ChangeMs    []uint64 `protobuf:"varint,13,rep,packed,name=change_ms,json=changeMs,proto3" json:"change_ms,omitempty"`
 	ChangeCents []uint64 `protobuf:"varint,14,rep,packed,name=change_cents,json=changeCents,proto3" json:"change_cents,omitempty"`
-	// Milliseconds since the epoch; 0 where the sender does not say.
+	// Milliseconds since the epoch; 0 if the sender does not set it.
 	TrialEndMs int64 `protobuf:"varint,15,opt,name=trial_end_ms,json=trialEndMs,proto3" json:"trial_end_ms,omitempty"`
 	EndMs      int64 `protobuf:"varint,16,opt,name=end_ms,json=endMs,proto3" json:"end_ms,omitempty"`
 	// The currency into which a rate converts, and the rate in trillionths.
 	Target string `protobuf:"bytes,17,opt,name=target,proto3" json:"target,omitempty"`
 	Rate   int64  `protobuf:"varint,18,opt,name=rate,proto3" json:"rate,omitempty"`
-	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
-	// what a client sent.
+	// The id of the dead letter that this item was; deduplication then uses it instead of the item's own id. Empty for an
+	// item from a client.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -298,8 +298,8 @@ func (x *Billing) GetLetter() string {
 	return ""
 }
 
-// Tally is a group of counts of items that did not enter the log. A source sends its groups one
-// after the other, to one partition, so a group whose number is not after the last one is a repetition.
+// Tally is a group of counts of items that did not enter the log. A source sends its groups one after the other to one
+// partition. So a group is a repetition if its number is not greater than the last one.
 type Tally struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Source string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
@@ -369,7 +369,7 @@ func (x *Tally) GetCounts() []*TallyCount {
 	return nil
 }
 
-// TallyCount is how many items of one signal an environment sent on a UTC day that met one fate.
+// TallyCount is the number of items of one signal and one fate that an environment sent on a UTC day.
 type TallyCount struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Environment uint64                 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
@@ -475,7 +475,7 @@ func (x *TallyCount) GetLastMs() int64 {
 // Event is one accepted item: validated and stamped, not yet enriched.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number of the environment whose key sent it.
+	// The number of the environment of the sender's key.
 	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
 	Id          string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Milliseconds since the epoch, corrected for the sender's clock.
@@ -495,24 +495,24 @@ type Event struct {
 	Release     string   `protobuf:"bytes,16,opt,name=release,proto3" json:"release,omitempty"`
 	Currency    string   `protobuf:"bytes,17,opt,name=currency,proto3" json:"currency,omitempty"`
 	Value       *float64 `protobuf:"fixed64,18,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// A JSON object; empty where none was sent.
+	// A JSON object; empty if the client sent none.
 	Properties []byte `protobuf:"bytes,19,opt,name=properties,proto3" json:"properties,omitempty"`
-	// The client's address, textual; used for the place and then dropped.
+	// The client's IP address as text; it determines the place and is then dropped.
 	Ip        string    `protobuf:"bytes,20,opt,name=ip,proto3" json:"ip,omitempty"`
 	UserAgent string    `protobuf:"bytes,21,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	Campaign  *Campaign `protobuf:"bytes,22,opt,name=campaign,proto3" json:"campaign,omitempty"`
 	EngagedMs int64     `protobuf:"varint,23,opt,name=engaged_ms,json=engagedMs,proto3" json:"engaged_ms,omitempty"`
 	// Days after which the row expires, from the application's settings.
 	RetentionDays uint32 `protobuf:"varint,24,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
-	// The environment's policy drops what programs send.
+	// The environment's policy drops items of programs.
 	DropBots bool `protobuf:"varint,25,opt,name=drop_bots,json=dropBots,proto3" json:"drop_bots,omitempty"`
-	// The kinds of destinations that the sender keeps the event from.
+	// The kinds of destinations that must not receive the event, at the sender's request.
 	Withheld []string `protobuf:"bytes,26,rep,name=withheld,proto3" json:"withheld,omitempty"`
-	// What a server states of the visitor. If it is there, the address and the user agent are not asked.
+	// The place and client of the visitor, as reported by a server. If set, the address and the user agent are not used.
 	Place  *Place  `protobuf:"bytes,27,opt,name=place,proto3" json:"place,omitempty"`
 	Client *Client `protobuf:"bytes,28,opt,name=client,proto3" json:"client,omitempty"`
-	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
-	// what a client sent.
+	// The id of the dead letter that this item was; deduplication then uses it instead of the item's own id. Empty for an
+	// item from a client.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -751,7 +751,7 @@ func (x *Event) GetLetter() string {
 	return ""
 }
 
-// Place says where a visitor was; what is empty is unknown.
+// Place is the location of a visitor. Empty fields are unknown.
 type Place struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Country       string                 `protobuf:"bytes,1,opt,name=country,proto3" json:"country,omitempty"`
@@ -812,7 +812,7 @@ func (x *Place) GetCity() string {
 	return ""
 }
 
-// Client says with what a visitor came; what is empty is unknown.
+// Client is the device and software of a visitor. Empty fields are unknown.
 type Client struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Device         string                 `protobuf:"bytes,1,opt,name=device,proto3" json:"device,omitempty"`
@@ -966,17 +966,16 @@ func (x *Campaign) GetContent() string {
 	return ""
 }
 
-// Occurrence is one accepted error: validated, grouped and stamped, not yet
-// enriched.
+// Occurrence is one accepted error: validated, grouped and stamped, not yet enriched.
 type Occurrence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number of the environment whose key sent it.
+	// The number of the environment of the sender's key.
 	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
 	Id          string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Milliseconds since the epoch, corrected for the sender's clock.
 	TsMs       int64 `protobuf:"varint,3,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
 	ReceivedMs int64 `protobuf:"varint,4,opt,name=received_ms,json=receivedMs,proto3" json:"received_ms,omitempty"`
-	// The number of its issue, which decides the partition.
+	// The number of the issue, which determines the partition.
 	Issue       uint64 `protobuf:"fixed64,5,opt,name=issue,proto3" json:"issue,omitempty"`
 	Fingerprint string `protobuf:"bytes,6,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
 	Level       string `protobuf:"bytes,7,opt,name=level,proto3" json:"level,omitempty"`
@@ -987,8 +986,8 @@ type Occurrence struct {
 	Mechanism   string `protobuf:"bytes,12,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
 	Release     string `protobuf:"bytes,13,opt,name=release,proto3" json:"release,omitempty"`
 	Stack       string `protobuf:"bytes,14,opt,name=stack,proto3" json:"stack,omitempty"`
-	// JSON lists of frames, the throwing one first, and of breadcrumbs, the oldest
-	// first; JSON objects of tags and of anything else. Empty where none was sent.
+	// JSON lists of frames, throwing frame first, and of breadcrumbs, oldest first; JSON objects of tags and of extra data.
+	// Empty if the client sent none.
 	Frames        []byte `protobuf:"bytes,15,opt,name=frames,proto3" json:"frames,omitempty"`
 	Breadcrumbs   []byte `protobuf:"bytes,16,opt,name=breadcrumbs,proto3" json:"breadcrumbs,omitempty"`
 	Tags          []byte `protobuf:"bytes,17,opt,name=tags,proto3" json:"tags,omitempty"`
@@ -1004,24 +1003,22 @@ type Occurrence struct {
 	SessionId     string `protobuf:"bytes,27,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	Locale        string `protobuf:"bytes,28,opt,name=locale,proto3" json:"locale,omitempty"`
 	AppVersion    string `protobuf:"bytes,29,opt,name=app_version,json=appVersion,proto3" json:"app_version,omitempty"`
-	// The client's address, textual; used for the place and then dropped.
+	// The client's IP address as text; it determines the place and is then dropped.
 	Ip        string `protobuf:"bytes,30,opt,name=ip,proto3" json:"ip,omitempty"`
 	UserAgent string `protobuf:"bytes,31,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	// Days after which the row expires, from the application's settings.
 	RetentionDays uint32 `protobuf:"varint,32,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
-	// Browser, system and device as the client reports them; the user
-	// agent tells where they are empty.
+	// Browser, system and device as the client reports them. If they are empty, the user agent determines them.
 	Browser        string `protobuf:"bytes,33,opt,name=browser,proto3" json:"browser,omitempty"`
 	BrowserVersion string `protobuf:"bytes,34,opt,name=browser_version,json=browserVersion,proto3" json:"browser_version,omitempty"`
 	Os             string `protobuf:"bytes,35,opt,name=os,proto3" json:"os,omitempty"`
 	Device         string `protobuf:"bytes,36,opt,name=device,proto3" json:"device,omitempty"`
-	// A JSON object of what surrounds it; empty where nothing does.
+	// A JSON object with details of the context; empty without any.
 	Details []byte `protobuf:"bytes,37,opt,name=details,proto3" json:"details,omitempty"`
-	// The number of the issue that it would have had by the rule of grouping before the
-	// present one; 0 where that rule is of no account any more.
+	// The number of the issue by the previous version of the grouping rule; 0 if that version does not matter any more.
 	Former uint64 `protobuf:"fixed64,38,opt,name=former,proto3" json:"former,omitempty"`
-	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
-	// what a client sent.
+	// The id of the dead letter that this item was; deduplication then uses it instead of the item's own id. Empty for an
+	// item from a client.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1330,12 +1327,11 @@ func (x *Occurrence) GetLetter() string {
 	return ""
 }
 
-// MetricPoint is one accepted data point of a metric: validated and stamped. What
-// is cumulative becomes a difference in the intake.
+// MetricPoint is one accepted data point of a metric: validated and stamped. The intake converts cumulative points into
+// differences.
 type MetricPoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number of the environment whose key sent it. With the name it decides the
-	// partition.
+	// The number of the environment of the sender's key. Together with the name, it determines the partition.
 	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
 	// The client's own id; the same id is stored once.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -1345,30 +1341,29 @@ type MetricPoint struct {
 	Name       string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	Kind       string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
 	Unit       string `protobuf:"bytes,7,opt,name=unit,proto3" json:"unit,omitempty"`
-	// Keys and values in turn, sorted by key.
+	// Alternating keys and values, sorted by key.
 	Labels []string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"`
-	// The number of its series.
+	// The number of the series.
 	Series        uint64 `protobuf:"fixed64,9,opt,name=series,proto3" json:"series,omitempty"`
 	RetentionDays uint32 `protobuf:"varint,10,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
-	// The sender's protocol knows one point per series and instant, so a second one
-	// is a repetition.
+	// The sender's protocol allows one point per series and instant, so a second one is a repetition.
 	Once bool `protobuf:"varint,11,opt,name=once,proto3" json:"once,omitempty"`
-	// The numbers are those since the start of the series, not since the point before.
+	// The numbers count from the start of the series, not from the previous point.
 	Cumulative bool `protobuf:"varint,12,opt,name=cumulative,proto3" json:"cumulative,omitempty"`
-	// Nanoseconds since the epoch; 0 where the sender does not say.
+	// Nanoseconds since the epoch; 0 if the sender does not set it.
 	StartNs uint64  `protobuf:"fixed64,13,opt,name=start_ns,json=startNs,proto3" json:"start_ns,omitempty"`
 	Count   uint64  `protobuf:"varint,14,opt,name=count,proto3" json:"count,omitempty"`
 	Sum     float64 `protobuf:"fixed64,15,opt,name=sum,proto3" json:"sum,omitempty"`
-	// The extremes of the observations, where they are known.
+	// The extremes of the observations, if they are known.
 	Min *float64 `protobuf:"fixed64,16,opt,name=min,proto3,oneof" json:"min,omitempty"`
 	Max *float64 `protobuf:"fixed64,17,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	// Single observations.
 	Values    []float64  `protobuf:"fixed64,18,rep,packed,name=values,proto3" json:"values,omitempty"`
 	Histogram *Histogram `protobuf:"bytes,19,opt,name=histogram,proto3" json:"histogram,omitempty"`
-	// Tells processes apart that send the same series; 0 where nothing does.
+	// Identifies the process among processes that send the same series; 0 if unknown.
 	Sender uint64 `protobuf:"fixed64,20,opt,name=sender,proto3" json:"sender,omitempty"`
-	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
-	// what a client sent.
+	// The id of the dead letter that this item was; deduplication then uses it instead of the item's own id. Empty for an
+	// item from a client.
 	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1551,12 +1546,12 @@ func (x *MetricPoint) GetLetter() string {
 	return ""
 }
 
-// Histogram holds observations counted in buckets: up to explicit bounds, or with
-// exponential is set, up to powers of 2^(2^-scale).
+// Histogram holds observations counted in buckets: up to explicit bounds, or, if exponential is set, up to powers of
+// 2^(2^-scale).
 type Histogram struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Bounds []float64              `protobuf:"fixed64,1,rep,packed,name=bounds,proto3" json:"bounds,omitempty"`
-	// One more than bounds.
+	// The number of buckets is one more than the number of bounds.
 	Buckets        []uint64 `protobuf:"varint,2,rep,packed,name=buckets,proto3" json:"buckets,omitempty"`
 	Exponential    bool     `protobuf:"varint,3,opt,name=exponential,proto3" json:"exponential,omitempty"`
 	Scale          int32    `protobuf:"zigzag32,4,opt,name=scale,proto3" json:"scale,omitempty"`
