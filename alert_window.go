@@ -84,8 +84,7 @@ func EncodeLabels(labels []Label) string {
 	return string(out)
 }
 
-// DecodeLabels reads what EncodeLabels wrote; of anything else it returns the part that it
-// can read.
+// DecodeLabels decodes the output of EncodeLabels. From any other text it returns the part that it can read.
 func DecodeLabels(text string) (labels []Label) {
 	next := func() (string, bool) {
 		at := 0

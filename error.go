@@ -168,7 +168,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid returns an invalid_request error that lists the given problems. Its sentence is that of the first problem.
+// Invalid returns an invalid_request error that lists the given problems. The message of the error is the message of
+// the first problem.
 func Invalid(fields ...FieldError) *Error {
 	message := "The request is not valid."
 	if len(fields) > 0 {
@@ -246,7 +247,7 @@ func Unsure(what string, retryAfter time.Duration) *Error {
 // ErrBacklog refuses a save although the log answers: too much data of its tenant waits for the store.
 var ErrBacklog = errors.New("too much waits for the store")
 
-// ErrFenced refuses a write by an owner whose generation has ended.
+// ErrFenced refuses a write by an owner after the end of its generation.
 var ErrFenced = errors.New("generation has ended")
 
 // CodeOf returns the code of an error; errors of other types are internal.

@@ -1,6 +1,6 @@
 package svc
 
-// PropertyEvents limits the events whose properties are counted to the newest of the range.
+// PropertyEvents bounds the events that a count of property values reads: the newest of the range.
 const PropertyEvents = 200_000
 
 // PropertyValues is the number of frequent values shown per property.

@@ -312,7 +312,8 @@ func (f *CompiledFlag) general(reason, variant int) *FlagOutcome {
 	return f.outcome(fixedOutcomes + reason*len(f.variants) + variant)
 }
 
-// guess returns the outcome of a variant, or of nothing where that is the number of variants, while the person is not known.
+// guess returns the outcome of a variant without a known person. A variant equal to the number of variants means no
+// variant.
 func (f *CompiledFlag) guess(variant int) *FlagOutcome {
 	if variant == len(f.variants) {
 		return f.outcome(outcomeOffUnknown)

@@ -21,7 +21,7 @@ const (
 // is most of the cost of evaluating all. Only repeated requests are cached, and newer ones replace them. Of the request
 // text, which may identify a person, only the hash is stored. It takes no lock. The zero value is empty.
 type FlagMemory struct {
-	// seen holds the hash of the latest question, kept the cached answers, both at the place of that hash.
+	// seen holds the hash of the latest question, and kept the cached answers, both at the index of that hash.
 	seen [seenQuestions]atomic.Uint64
 	kept [keptAnswers / answersAPlace]keptPlace
 }
@@ -58,8 +58,8 @@ type FlagAnswer struct {
 	outcomes []uint16
 }
 
-// flagChain identifies the successive sets of one environment whose flags retain their places. It has a size, so that
-// two of them have different addresses.
+// flagChain identifies the successive sets of one environment in which flags retain their indexes. It is not empty, so
+// that two of them have different addresses.
 type flagChain struct{ _ byte }
 
 // FlagRecall is the result of looking a question up in a memory.

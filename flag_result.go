@@ -79,10 +79,10 @@ type FlagArm struct {
 	Conversions uint64
 }
 
-// Winner returns the variant with a higher share of conversions than every other one, empty if the data do not support
-// any. The difference of two shares has the interval of R. G. Newcombe, Interval estimation for the difference between
-// independent proportions, Statistics in Medicine 17 (1998), method 10. It must lie above zero for each of the others,
-// at 95 % for all of them together (Bonferroni). why says what is missing.
+// Winner returns the variant with a higher share of conversions than every other one, or the empty text if the data do
+// not support any. The difference of two shares has the interval of R. G. Newcombe, Interval estimation for the
+// difference between independent proportions, Statistics in Medicine 17 (1998), method 10. It must lie above zero for
+// each of the others, at 95 % for all of them together (Bonferroni). why gives the reason if there is no winner.
 func Winner(arms []FlagArm) (variant, why string) {
 	if len(arms) < 2 {
 		return "", "one_variant"

@@ -30,7 +30,7 @@ func FilterOps() []FilterOp {
 	return []FilterOp{OpEq, OpNeq, OpContains, OpNotContains, OpIn, OpGt, OpGte, OpLt, OpLte, OpExists}
 }
 
-// StepFilter selects the events whose property compares with a value.
+// StepFilter selects events by comparing one of their properties with a value.
 type StepFilter struct {
 	// Property is one of StepProperties, or property.<key> for properties that clients sent.
 	Property string   `json:"property" required:"true" doc:"A column such as source or country, or property.<key>."`

@@ -41,7 +41,7 @@ func NewFunnelTally(funnel *Funnel, window Window) *FunnelTally {
 	}
 }
 
-// AddEntered counts persons that took the first step in the window and no other step.
+// AddEntered counts persons that took the first step in the window but no further step.
 func (t *FunnelTally) AddEntered(persons uint64) { t.depths[1] += persons }
 
 // Add counts one person. The events are in order and may include events outside of the window of the read.
@@ -155,8 +155,8 @@ func medianSeconds(took []int64) *float64 {
 	return &seconds
 }
 
-// FunnelDropOffs collects the persons whose counted attempt ended with one step of a funnel. It is not for concurrent
-// use.
+// FunnelDropOffs collects the persons that dropped off after one step of a funnel in their counted attempt. It is not
+// for concurrent use.
 type FunnelDropOffs struct {
 	tally   *FunnelTally
 	step    int
@@ -187,7 +187,7 @@ func (d *FunnelDropOffs) Add(person uint64, events []FunnelEvent) {
 	}
 }
 
-// cut retains the persons whose attempts began last.
+// cut retains the persons with the latest attempts.
 func (d *FunnelDropOffs) cut() {
 	slices.SortFunc(d.dropped, func(a, b dropOff) int {
 		return cmp.Or(cmp.Compare(b.beganMs, a.beganMs), cmp.Compare(a.person, b.person))
@@ -196,7 +196,7 @@ func (d *FunnelDropOffs) cut() {
 }
 
 // Persons returns the numbers of the persons, ascending. If there are more than MaxDropOffs, it returns the persons
-// whose attempts began last.
+// with the latest attempts.
 func (d *FunnelDropOffs) Persons() []uint64 {
 	d.cut()
 	persons := make([]uint64, len(d.dropped))

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// groupImports lists, for each group of the root package's files in doc.go, the groups whose names it may use.
+// groupImports lists, for each group of the root package's files in doc.go, the groups that it may use names of.
 func groupImports() map[string][]string {
 	return map[string][]string{
 		"Ground":       nil,

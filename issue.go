@@ -44,7 +44,7 @@ type IssueState struct {
 	RegressedAt       *time.Time `json:"regressedAt,omitempty"`
 	// RegressedInRelease is the release of the occurrence that last reopened the issue.
 	RegressedInRelease string `json:"regressedInRelease,omitempty"`
-	// Owed are the blocks whose occurrences made the issue regress and that the alert rules have not processed yet.
+	// Owed are the blocks that made the issue regress and that the alert rules have not processed yet.
 	Owed []uint64 `json:"owed,omitempty"`
 	// MergedInto is the issue that this one is part of, Merged are the issues that are part of this one.
 	MergedInto string   `json:"mergedInto,omitempty"`

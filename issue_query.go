@@ -116,7 +116,7 @@ const (
 	IssueDays = 30
 	// IssueReleases is the number of listed releases, the latest first.
 	IssueReleases = 50
-	// TagSample is the number of latest occurrences whose tags are counted.
+	// TagSample is the number of latest occurrences that a count of tags reads.
 	TagSample = 5_000
 	// TagValues is the number of listed values per tag.
 	TagValues = 10

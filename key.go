@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// KeyKind says where an ingest key may be used.
+// KeyKind determines from which places an ingest key may be used.
 type KeyKind string
 
 // The kinds of ingest key.

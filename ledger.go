@@ -14,8 +14,8 @@ type LedgerKind string
 // LedgerEntry is one line of an organization's audit ledger. Entries are never changed or removed: each carries a hash
 // over itself and the previous hash, so that any change is detected.
 type LedgerEntry struct {
-	// ID distinguishes the entries of one change from those of others, independent of their place. Entries of earlier
-	// versions have none.
+	// ID distinguishes the entries of one change from other entries, independent of their place. Entries of earlier
+	// versions have no ID.
 	ID string `json:"id,omitempty"`
 	// Sequence counts the organization's entries from 1, without a gap.
 	Sequence uint64     `json:"sequence"`

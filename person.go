@@ -167,8 +167,8 @@ func (p *Person) fillTraits(traits, once map[string]StampedText) {
 	}
 }
 
-// comparePersonVisitors orders the visitors of a person: visitors whose ids find the person first, then known ones,
-// then the oldest.
+// comparePersonVisitors orders the visitors of a person: first the visitors with ids that resolve to the person, then
+// known ones, then the oldest.
 func comparePersonVisitors(a, b PersonVisitor) int {
 	known := func(v *PersonVisitor) int {
 		if v.Identified {

@@ -21,7 +21,7 @@ type Erasure struct {
 	At     time.Time     `json:"at"`
 	By     LedgerActor   `json:"by"`
 	Status ErasureStatus `json:"status"`
-	// Turn is the last removal pass whose rows are counted in Removed; rows are counted before they are removed.
+	// Turn is the last removal pass that is counted in Removed. Rows are counted before they are removed.
 	Turn      string        `json:"turn,omitempty"`
 	Removed   ErasureCounts `json:"removed"`
 	RemovedAt *time.Time    `json:"removedAt,omitempty"`
@@ -120,7 +120,8 @@ func (e *ErasedVisitors) Count(environment uint64) int {
 	return e.counts[environment]
 }
 
-// ErasedLife returns the life of the erasure that covers an id that arrived at an instant; false if there is none.
+// ErasedLife returns the life of the erasure that covers an id that arrived at an instant. erased is false if no
+// erasure covers it.
 func (e *ErasedVisitors) ErasedLife(environment, id uint64, receivedMs int64) (life uint64, erased bool) {
 	if e == nil {
 		return 0, false

@@ -114,8 +114,8 @@ func (k ReportKind) Next(now time.Time, loc *time.Location) time.Time {
 	return time.Date(first.Year(), first.Month(), first.Day(), reportHour, 0, 0, 0, loc)
 }
 
-// boundary returns the day, as midnight UTC, on whose morning the latest due period ended: a Monday, or the first of a
-// month.
+// boundary returns the end of the latest due period, as midnight UTC of its day: a Monday, or the first of a month. A
+// period ends on the morning of this day.
 func (k ReportKind) boundary(now time.Time, loc *time.Location) time.Time {
 	local := now.In(loc)
 	day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)

@@ -18,7 +18,7 @@ const (
 	MaxSegmentMembers = 10_000
 	// MaxSegmentDays is the longest window of within_days.
 	MaxSegmentDays = 3650
-	// SegmentPropertyDays is the number of past days whose events property conditions read.
+	// SegmentPropertyDays is the number of past days of events that property conditions read.
 	SegmentPropertyDays = FilteredDays
 )
 

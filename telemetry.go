@@ -241,8 +241,8 @@ type Sampled struct {
 	Since time.Time
 }
 
-// Sampling returns the share of visitors whose items of a signal are stored at an instant, and since when; nil if all
-// are.
+// Sampling returns the share of visitors with stored items of a signal at an instant, and since when it applies. It
+// returns nil if all items are stored.
 func (s *TelemetryState) Sampling(signal Signal, now time.Time) *Sampled {
 	sampled := Sampled{Rate: 1}
 	switch signal {

@@ -9,9 +9,9 @@ const (
 	CardinalityLabels  = 5
 	// CardinalitySamples is the number of values shown per label.
 	CardinalitySamples = 5
-	// CardinalitySeries is the number of series whose labels are read. If there are more, one series in two of each
-	// metric is read, or one in three, and so on. All series of a metric with at most CardinalityNarrow series are
-	// read.
+	// CardinalitySeries bounds the series that a count of labels reads. If there are more, it reads one series in two
+	// of each metric, or one in three, and so on. It reads all series of a metric with at most CardinalityNarrow
+	// series.
 	CardinalitySeries = 250_000
 	CardinalityNarrow = 2_000
 	// CardinalityProperties is the number of properties in the answer, CardinalityEvents the number of events that are

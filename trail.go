@@ -33,8 +33,8 @@ func NewCarrier(fill func() (Trail, bool)) *Carrier { return &Carrier{fill: fill
 
 type carrierKey struct{}
 
-// WithCarrier returns a context whose changes carry a trail. With nil, none of them carry one; it is for steps that
-// only prepare the change.
+// WithCarrier returns a context that makes changes carry a trail. With nil, they carry none, as in steps that only
+// prepare the change.
 func WithCarrier(ctx context.Context, carrier *Carrier) context.Context {
 	return context.WithValue(ctx, carrierKey{}, carrier)
 }

@@ -49,7 +49,7 @@ const (
 	FateClientSide Fate = "clientSide"
 	// FateDisabled is an item of a signal or a module that is switched off.
 	FateDisabled Fate = "disabled"
-	// FateRateLimited is an error beyond what its issue or its key may send in a minute.
+	// FateRateLimited is an error above the limit per minute of its issue or its key.
 	FateRateLimited Fate = "rateLimited"
 	// FateExcluded is internal traffic; the code is the kind of the rule that excluded it.
 	FateExcluded Fate = "excluded"
@@ -108,8 +108,8 @@ func (c *UsageCounts) Add(one UsageCount) {
 	*c = append(*c, one)
 }
 
-// TallyMark identifies a group of counts that came through the log: the counter, and the place of the group among its
-// groups. A group whose place is not after the last known one is a repetition.
+// TallyMark identifies a group of counts that came through the log: the counter, and the number of the group. A group
+// is a repetition if its number is not greater than the last one.
 type TallyMark struct {
 	Source string
 	Seq    uint64

@@ -17,7 +17,7 @@ type Lives interface {
 	Life(environment uint64, id string, receivedMs int64) uint64
 }
 
-// nobody implements Lives without erasures.
+// nobody implements Lives for a system without erasures.
 type nobody struct{}
 
 func (nobody) Life(uint64, string, int64) uint64 { return 0 }

@@ -32,8 +32,8 @@ type BlockStore interface {
 // Block is a batch of rows in the format of the store. It does not copy the strings of a row.
 type Block interface {
 	Add(rows *svc.Rows)
-	// Rows counts the rows of all kinds except counts, and Counts counts those. Bytes estimates the size of occurrences
-	// and points.
+	// Rows returns the number of rows of all kinds except counts, and Counts the number of counts. Bytes estimates the
+	// size of occurrences and points.
 	Rows() int
 	Counts() int
 	Bytes() int

@@ -36,8 +36,8 @@ func TestChangesAreMeasuredOnNodesThatHear(t *testing.T) {
 	}
 }
 
-// TestOnlyNodesThatServeOweAnswers counts unanswered evaluations: those of a gone node do not matter, those of a node
-// that receives no changes do.
+// TestOnlyNodesThatServeOweAnswers counts unanswered evaluations. The evaluations of a gone node do not count, but the
+// evaluations of a node that receives no changes do.
 func TestOnlyNodesThatServeOweAnswers(t *testing.T) {
 	f := newInForce()
 	f.begin("broker", []*node{{name: "a"}}, []*node{{name: "b"}})

@@ -99,7 +99,7 @@ func (e *evaluations) read(ctx context.Context) (counts [2]uint64, err error) {
 	return counts, nil
 }
 
-// before waits until evaluations are counted, and makes more of them that are in memory at the kill.
+// before waits until evaluations are counted, and then makes further ones, which are in memory at the kill.
 func (e *evaluations) before(ctx context.Context) error {
 	if err := e.settle(ctx); err != nil {
 		return err

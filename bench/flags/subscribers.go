@@ -50,7 +50,7 @@ func (b *bench) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.put(ctx, 0, nil); err != nil { // the connection of changes is open before those of subscribers
+	if err := b.put(ctx, 0, nil); err != nil { // the connection of changes must open before the connections of subscribers
 		return err
 	}
 	before, err := b.server.Weigh(ctx)

@@ -39,9 +39,9 @@ func (p Pairs) Line(name, of string) string {
 	return line + "."
 }
 
-// outside returns the place, from either end, of those of n sorted values that enclose the true median with a
-// probability of at least 95 %, by the sign test (Conover, Practical Nonparametric Statistics, section 3.2). It is 0 if
-// n values are too few.
+// outside returns a place, counted from 1. Of n sorted values, the ones at this place from either end enclose the true
+// median with a probability of at least 95 %, by the sign test (Conover, Practical Nonparametric Statistics, section
+// 3.2). It is 0 if n values are too few.
 func outside(n int) (place int) {
 	likely := math.Ldexp(1, -n) // the probability of exactly place values below the median
 	for tail := likely; 2*tail <= 0.05; tail += likely {

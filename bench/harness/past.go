@@ -22,8 +22,8 @@ func (s *Server) Past(ctx context.Context, events, days int, limit time.Duration
 	}, limit)
 }
 
-// Store sends a load to the environment production and waits until all of it is stored; the usage is that of both. The
-// limit applies to the sending and, separately, to the wait. It fails if a request did.
+// Store sends a load to the environment production and waits until all of it is stored. The usage covers both. The
+// limit applies to the sending and, separately, to the wait. It fails if a request failed.
 func (s *Server) Store(ctx context.Context, load Load, limit time.Duration) (Outcome, Usage, error) {
 	load.Address, load.Key, load.Duration = s.Address, s.Keys["production"].Secret, limit
 	meter, err := StartMeter(s.PID())

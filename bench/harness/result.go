@@ -139,8 +139,7 @@ func (r *Result) Median(name string, figure func(*Measurement) float64) float64 
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// NewResult begins a result on this machine. binary is the server's program,
-// empty where none is measured.
+// NewResult begins a result on this machine. binary is the server's program. It is empty if no server is measured.
 func NewResult(ctx context.Context, scenario, binary string, pinned bool) *Result {
 	return &Result{Scenario: scenario, Date: time.Now().UTC().Truncate(time.Second), Commit: commit(ctx, binary), Machine: ThisMachine(), Pinned: pinned}
 }

@@ -45,8 +45,8 @@ func streamed(i int) (name, kind string, condition map[string]string) {
 	return name, "event_volume", map[string]string{"name": name}
 }
 
-// makeRules creates the rules, those of an application one after another and the applications concurrently, and prints
-// the progress.
+// makeRules creates the rules and prints the progress. It creates the rules of one application one after another, and
+// those of several applications concurrently.
 func (b *bench) makeRules(ctx context.Context, apps []string) error {
 	meter, err := harness.StartMeter(b.server.PID())
 	if err != nil {

@@ -126,8 +126,8 @@ func (n *node) applyRetentions(ctx context.Context) error {
 const retainingTime = 10 * time.Second
 
 // retaining applies a changed retention to the stored rows before it answers the change, so that the next read hides
-// older rows. applyRetentions repeats it for rows stored meanwhile, and completes whatever failed or took too long
-// here.
+// older rows. applyRetentions repeats it for rows that are stored meanwhile, and completes changes that failed or took
+// too long here.
 type retaining struct {
 	*apps.Applications
 	node *node

@@ -8,8 +8,8 @@ import (
 )
 
 // TestAnErasureGoesOnAfterAKill erases people while a server is killed at each step: right after the answer, during the
-// removal of the first rows, and between the two removal passes. No person returns, everything is removed once, and the
-// remaining numbers are those of the other people.
+// removal of the first rows, and between the two removal passes. No person returns, everything is removed once, and
+// only the numbers of the other people remain.
 func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"SVC_ERASURE_DELAY": "1s"}

@@ -136,8 +136,8 @@ func TestOpenTelemetryExporter(t *testing.T) {
 	}
 }
 
-// percentiles compares percentiles with those of the observations themselves. A sender's buckets are accurate to within
-// a bucket, and rollups add the error of the sketch.
+// percentiles compares percentiles with the percentiles of the observations themselves. A sender's buckets are accurate
+// to within a bucket, and rollups add the error of the sketch.
 func (s *server) percentiles(meter metric.Meter, flush func(), name string) {
 	t := s.t
 	t.Helper()

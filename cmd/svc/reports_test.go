@@ -61,7 +61,7 @@ func mailServer(t *testing.T) (address string, letters chan string) {
 }
 
 // TestAReportReachesItsRecipients sends the events of a crowd, reads the letters about it, and unsubscribes by the link
-// of one. The numbers of a regular report are those of the overview.
+// of one. The numbers of a regular report must match the overview.
 func TestAReportReachesItsRecipients(t *testing.T) {
 	address, letters := mailServer(t)
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_MAIL_SERVER": "smtp://" + address, "SVC_MAIL_FROM": "svc@acme.example"})

@@ -46,7 +46,7 @@ func (n *node) newTallies() *tally.Tallies {
 	})
 }
 
-// sampled returns the share of visitors whose events an environment stores; nil if it stores all.
+// sampled returns the share of visitors with stored events in an environment, or nil if it stores all events.
 func (n *node) sampled(environment uint64, now time.Time) *svc.Sampled {
 	return n.policies.Telemetry(environment).Sampling(svc.SignalEvents, now)
 }

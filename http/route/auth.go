@@ -19,8 +19,8 @@ type Authority interface {
 	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
 }
 
-// The WWW-Authenticate headers (contract 5): for a request without credentials, and for a request with credentials that
-// are of the wrong kind, unknown, revoked or expired.
+// The WWW-Authenticate headers (contract 5): for a request without credentials, and for a request with credentials of
+// the wrong kind, or unknown, revoked or expired ones.
 const (
 	ChallengeNone    = `Bearer realm="svc"`
 	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`

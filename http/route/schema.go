@@ -108,7 +108,7 @@ func (s *schemas) of(kind reflect.Type, request bool) (Schema, error) {
 	}
 }
 
-// orNull returns the schema of a type whose value may be null.
+// orNull returns the schema of a type that also accepts null.
 func (s *schemas) orNull(kind reflect.Type, request bool) (Schema, error) {
 	schema, err := s.of(kind, request)
 	if err != nil {

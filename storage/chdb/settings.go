@@ -41,7 +41,7 @@ func serverSettings() map[string]string {
 		"max_thread_pool_free_size":                     "16",
 		// The engine reads its memory use at this interval. The default of 50 ms takes a fifth of its idle CPU time.
 		"memory_worker_period_ms": "500",
-		// The memory of the control group is that of the whole process, and most of it does not belong to the engine.
+		// The memory of the control group includes the whole process, and most of it does not belong to the engine.
 		"memory_worker_use_cgroup": "0",
 	}
 }

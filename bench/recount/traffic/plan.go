@@ -11,8 +11,8 @@ import (
 // Days is the number of past days with visits.
 const Days = 420
 
-// guard is how long an instant that moves with the clock is kept free of events: ranges that end now may be read this
-// long after the plan was made.
+// guard is the time around instants that move with the clock in which there are no events: reads of ranges that end now
+// may run this long after the plan was made.
 const guard = 45 * time.Minute
 
 // Settings describe a plan.

@@ -56,7 +56,7 @@ func (u *Unreadable) Skipped(entity svc.Entity, cause error) {
 	u.logger.Error("what cannot be read is left out", "owner", entity.Owner, "kind", entity.Kind, "id", entity.ID, "error", cause)
 }
 
-// Warning names the entities that were left out; it is nil if there are none.
+// Warning returns an error that names the entities that were left out, or nil if no entity was.
 func (u *Unreadable) Warning(context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

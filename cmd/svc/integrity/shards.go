@@ -78,8 +78,8 @@ func (i *Identity) checkShard(ctx context.Context, shard int, set string, before
 // IsNew reports whether the facts belong to a store that no start has used.
 func IsNew(facts map[string]string) bool { return facts[dataSetFact] == "" }
 
-// NoteShards records in refilled stores their shard numbers and their data set, which is that of the remaining stores,
-// if any.
+// NoteShards records in refilled stores their shard numbers and their data set. The data set comes from the remaining
+// stores, if any.
 func NoteShards(ctx context.Context, store Store, filled []int) error {
 	set, count := "", store.ShardCount()
 	for shard := range count {

@@ -30,8 +30,8 @@ type Links interface {
 	ProveAddress(ctx context.Context, person svc.User, session string) error
 }
 
-// byLink signs in the person of a link that the operator has made. The link is spent first, so that of two people who
-// open it only one is signed in.
+// byLink signs in the person of a link that the operator has made. It invalidates the link first: if two people open
+// it, only one is signed in.
 func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret svc.Secret) (session, error) {
 	link, err := c.links.Link(ctx, secret)
 	if err != nil {

@@ -86,7 +86,7 @@ func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmActi
 	return assistant{c.assistant}.approveAs(ctx, who, action.ID, in.Body.Reason)
 }
 
-// confirm checks the answer of an authenticator, which can be used once, whatever the result.
+// confirm checks the answer of an authenticator. An answer can be used once, regardless of the result.
 func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
 	party, err := passkey.NewParty(call.Site())
 	if err != nil {

@@ -18,7 +18,7 @@ func versionKey(version uint64) string { return fmt.Sprintf("%020d", version) }
 type Previews interface {
 	// Set returns the flags of an application in an environment; it is never nil.
 	Set(ref svc.AppRef, environment string) *svc.FlagSet
-	// Known reads the profile of a person; nil if there is none.
+	// Known reads the profile of a person. It returns nil if the person has no profile.
 	Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson
 }
 

@@ -21,7 +21,7 @@ func eventTypes() []string {
 // errNoEvent refuses a body that is not an event.
 var errNoEvent = errors.New("the body is no event of Stripe")
 
-// Hook returns the items of an event from a webhook. It returns none if the event is of the other mode, or of a type
+// Hook returns the items of an event from a webhook. It returns no items for an event of the other mode, or of a type
 // without revenue. A body that is not an event is invalid_request; other failures are *svc.BillingProblemError.
 func (c *Client) Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error) {
 	var one event

@@ -20,7 +20,7 @@ type Eraser struct {
 	IDs func(erasure svc.Erasure) []uint64
 	// Withdraw takes the person out of exports that began before.
 	Withdraw func(ctx context.Context, erasure svc.Erasure) error
-	// Count stores durably what a turn is about to remove. The first count of a turn holds.
+	// Count stores durably the counts of the rows that a turn is about to remove. The first count of a turn holds.
 	Count func(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error
 	// Note stores durably the progress of an erasure.
 	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error

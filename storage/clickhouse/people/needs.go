@@ -93,7 +93,7 @@ func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentConditi
 		switch op, bound := often(one); {
 		case op == svc.SegmentGt && bound >= 0, (op == svc.SegmentGte || op == svc.SegmentEq) && bound > 0:
 		default:
-			return nil // a person who never did it may meet the condition
+			return nil // a person without the event may meet the condition
 		}
 		since := c.value("Int64", didSince(one, c.now))
 		return &need{strings.NewReplacer("$(name)", c.bind(one.Event.Name), "$(since)", since).Replace(parts["needs.Names"]), rankNames}
