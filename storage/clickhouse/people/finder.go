@@ -22,8 +22,8 @@ type bounds struct{ first, most int }
 
 func defaultBounds() bounds { return bounds{first: 500, most: 8192} }
 
-// finder finds the people of a page. The result is always the fold of all facts of each person; the finder only chooses
-// the people to fold.
+// finder chooses a page source and finds the people of a page. The result is always the fold of all facts of each
+// person; the source only determines the people to fold.
 type finder struct {
 	db *Store
 	q  svc.PersonQuery

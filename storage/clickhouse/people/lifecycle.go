@@ -18,7 +18,7 @@ const (
 	// rulesOverlap is how much of the previous span a round looks at again. Events are stored some seconds after they
 	// were received, and a goal may be newer than its events.
 	rulesOverlap = 25 * time.Hour
-	// forgetEvery is the time between two removals of the traits and ties of visitors without a profile.
+	// forgetEvery is the time between two removals of the traits and ties of visitors that are no longer in profiles.
 	forgetEvery = 24 * time.Hour
 	// tieAfter is the pause before the first check of merges. tieAgain is the pause after a failed one.
 	tieAfter, tieAgain = time.Second, time.Minute
@@ -29,7 +29,7 @@ type LifecycleStore interface {
 	// Activate stores the visitors with an event, received within a span, that reached any of the goals. It may be
 	// repeated.
 	Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error
-	// ForgetGone removes the arrivals, traits, activations and ties of visitors without a profile.
+	// ForgetGone removes the arrivals, traits, activations and ties of visitors that are no longer in profiles.
 	ForgetGone(ctx context.Context) error
 	// TieMerged ties the visitors that members merged, if they are not tied yet.
 	TieMerged(ctx context.Context) error
@@ -38,8 +38,8 @@ type LifecycleStore interface {
 }
 
 // Lifecycle applies the rules of lifecycle stages that depend on goals, every hour. Every day it removes the traits and
-// ties of visitors with expired profiles. At the start and every hour it repairs merges that were interrupted, or that
-// lost their rows with a store. One node of a cluster does it.
+// ties of visitors that expired. At the start and every hour it repairs merges that were interrupted, or that lost
+// their rows with a store. One node of a cluster does it.
 type Lifecycle struct {
 	Store LifecycleStore
 	// Owns reports whether this node is the one.
@@ -165,7 +165,7 @@ func (db *Store) Activate(ctx context.Context, environment uint64, goals []svc.G
 	return clickhouse.WriteError("noting who reached a goal", db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error { return conn.Exec(ctx, db.queries["activations.Append"], args) }))
 }
 
-// ForgetGone removes the arrivals, traits, activations and ties of visitors without a profile.
+// ForgetGone removes the arrivals, traits, activations and ties of visitors that are no longer in profiles.
 func (db *Store) ForgetGone(ctx context.Context) error {
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "lightweight_deletes_sync": 1})
 	return db.conn.Change(func() error {

@@ -20,8 +20,8 @@ type sighting struct {
 	firstMs int64
 }
 
-// queue holds visitors in the order of the list: descending by when they were first seen. It is complete if no other
-// visitor can lead to a matching person. step is the number of visitors to look at first.
+// queue is a page source: visitors in the order of the list, which descends by when they were first seen. It is
+// complete if no other visitor can lead to a matching person. step is the size of the first batch.
 type queue struct {
 	sightings []sighting
 	complete  bool

@@ -294,8 +294,8 @@ func (m members) homes() (visitors, persons []uint64) {
 	return visitors, persons
 }
 
-// tied reports whether an alias or a merge ties a visitor to a person. The first span of such a visitor begins at 0,
-// and no link is as old as 0.
+// tied reports whether an alias edge ties a visitor to a person. The first span of such a visitor begins at 0, and no
+// link is as old as 0.
 func (m members) tied(visitor uint64) bool { return m[visitor][0].sinceMs == 0 }
 
 // divides reports whether several persons may have used any visitor of an environment. Each part of a query about all

@@ -12,8 +12,8 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Unite computes the roots of all stored aliases of an environment and stores the new ones. A root that was computed
-// from more aliases always wins, so any number of callers may call it at any time, and again.
+// Unite computes the roots of all alias edges of an environment and stores the new ones. A root that was computed from
+// more edges always wins, so any number of callers may call it at any time, and again.
 func (db *Store) Unite(ctx context.Context, environment uint64) error {
 	aliases, err := db.aliases(ctx, environment)
 	if err != nil || len(aliases) == 0 {
@@ -32,7 +32,7 @@ func (db *Store) Unite(ctx context.Context, environment uint64) error {
 	return db.noteRoots(ctx, environment, svc.Roots(aliases), noted)
 }
 
-// aliases returns the stored aliases of an environment.
+// aliases returns the stored alias edges of an environment.
 func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []svc.Alias, err error) {
 	err = db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
 		var alias svc.Alias
@@ -69,7 +69,7 @@ func aliasColumns() []clickhouse.Column {
 	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "low", Type: "UInt64"}, {Name: "high", Type: "UInt64"}, {Name: "first", Type: "DateTime64(3, 'UTC')"}}
 }
 
-// UniteAll runs Unite for every environment of a shard that has aliases.
+// UniteAll runs Unite for every environment of a shard that has alias edges.
 func (db *Store) UniteAll(ctx context.Context, shard int) error {
 	var environments []uint64
 	err := db.conn.Shards()[shard].ReadFirst(ctx, "listing the environments that have aliases", db.queries["aliases.Environments"], nil, func(rows driver.Rows) (bool, error) {
@@ -119,7 +119,7 @@ func (db *Store) TieMerged(ctx context.Context) error {
 	return err
 }
 
-// tie adds the aliases that an environment does not have yet.
+// tie adds the alias edges that an environment does not have yet.
 func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alias) error {
 	there, err := db.aliases(ctx, environment)
 	if err != nil {
@@ -132,7 +132,7 @@ func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alia
 	return db.noteAliases(ctx, environment, slices.DeleteFunc(aliases, func(alias svc.Alias) bool { return known[alias] }), time.Now())
 }
 
-// noteAliases stores aliases and the resulting roots.
+// noteAliases stores alias edges and the resulting roots.
 func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []svc.Alias, now time.Time) error {
 	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()

@@ -1,2 +1,2 @@
--- Ties visitors together. It may be repeated.
+-- Stores alias edges. It may be repeated.
 INSERT INTO aliases (environment, low, high, first)

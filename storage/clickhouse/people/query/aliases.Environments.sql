@@ -1,3 +1,3 @@
--- The environments that have aliases. Key: none; rows read: one per alias.
+-- The environments that have alias edges. Key: none; rows read: one per edge.
 SELECT DISTINCT environment
 FROM aliases

@@ -1,7 +1,7 @@
--- The candidates that were first seen last, except persons by themselves that come after the position of the page. A
--- shared visitor may have been seen before its person was, and a visitor without events was never seen, so both come
--- first. Key: the key of the candidates; environment of profiles, links and roots. Rows read: the rows of the
--- candidates, one per visitor or more, and one per link; returned: at most limit. A set of all candidates skips no
+-- The candidates that were first seen last. It omits persons by themselves that were first seen after the position of
+-- the page. A shared visitor may have been seen before its person was, and a visitor without events was never seen, so
+-- both come first. Key: the key of the candidates; environment of profiles, links and roots. Rows read: the rows of
+-- the candidates, one per visitor or more, and one per link; returned: at most limit. A set of all candidates skips no
 -- granule, so the statement does not use the index for it.
 SELECT visitor, if(visitor IN ($(persons.Sharing)), {never:Int64}, min(seen)) AS first
 FROM

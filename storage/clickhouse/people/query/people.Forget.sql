@@ -1,4 +1,4 @@
--- Removes the rows of visitors without a profile. Key: none; rows read: the numbers of all visitors.
+-- Removes the rows of visitors that are no longer in profiles. Key: none; rows read: the numbers of all visitors.
 DELETE FROM arrivals WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);
 DELETE FROM traits WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);
 DELETE FROM activations WHERE (environment, visitor) NOT IN (SELECT environment, visitor FROM profiles);

@@ -1,4 +1,4 @@
--- The roots of an environment, with the number of aliases from which they were computed. Key: environment.
+-- The roots of an environment, with the number of alias edges from which they were computed. Key: environment.
 SELECT visitor, argMax(root, edges), max(edges)
 FROM roots
 WHERE environment = {environment:UInt64}
