@@ -17,4 +17,19 @@
 //
 // Segments compile into a condition on folds of facts (conditions.go). So counts, members, the filter of analytics and
 // the segments of one person (SegmentsOf) are the same query with different ends.
+//
+// # Terms
+//
+//   - The identity graph of an environment consists of links and alias edges. An identify links its anonymous id to its
+//     known id from its time on; the first link also applies before. An alias or a merge adds an alias edge, which
+//     joins two ids at all times. A root represents all ids that alias edges join directly or through others.
+//   - A span is the time from which on a visitor belongs to a person. A shared visitor has several spans.
+//   - A fact is a value of a visitor. A person is the fold of the facts of their visitors, computed when a query needs
+//     it.
+//   - A prefilter is a query for visitors that include at least one visitor of each person that meets a condition.
+//   - A page source is one of the ways to find the people of a page: materialized profiles, the visitors of a
+//     prefilter, the latest visitors, or all people. The visitors form a queue, which is folded in batches.
+//   - A materialized profile is the stored fold of a person, in the table person_folds. The refresher (KeepFolds)
+//     writes the profiles of environments with slow reads. A read folds only the people that changed since. The table
+//     profiles is different: its rows are visitors.
 package people
