@@ -73,14 +73,12 @@ type Moved struct {
 
 // Move moves an environment to a shard:
 //
-// 1. Rows that an earlier attempt left on the new shard are removed. 2. The tables of the old one are linked while the
-// shard is held, and copied while it is not. 3. Rows that were stored meanwhile are copied, round after round, until
-// that is quick. 4. The shard is held: the rest is copied, the decision is committed next to the log's positions, and
-// the place
-//
-//	is noted.
-//
-// 5. Remaining rows on other shards are removed.
+//  1. Rows that an earlier attempt left on the new shard are removed.
+//  2. The tables of the old one are linked while the shard is held, and copied while it is not.
+//  3. Rows that were stored meanwhile are copied, round after round, until that is quick.
+//  4. The shard is held: the rest is copied, the decision is committed next to the log's positions, and the place is
+//     noted.
+//  5. Remaining rows on other shards are removed.
 //
 // Until the decision the old place is in force, and after it the new one, even if the process ends; the same call then
 // continues. Reads are answered from the place that is in force. One process at a time moves an environment.

@@ -88,13 +88,10 @@ type Consumer interface {
 
 // Backup implements [admin.Backups]. It copies log, store, entities and key as they are at one instant.
 //
-// 1. The sink pauses between two blocks: everything stored is committed. 2. The positions of the log and its ends are
-// recorded: the records between them were accepted and are
-//
-//	not stored.
-//
-// 3. The stores link their files, while this process writes nothing. 4. The sink continues. The records between the
-// positions and the linked files are copied.
+//  1. The sink pauses between two blocks: everything stored is committed.
+//  2. The positions of the log and its ends are recorded: the records between them were accepted and are not stored.
+//  3. The stores link their files, while this process writes nothing.
+//  4. The sink continues. The records between the positions and the linked files are copied.
 //
 // After a restore, the records between the positions are folded again, into a store that has not seen them.
 func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) {

@@ -15,14 +15,12 @@ const clockSlack = 10 * time.Minute
 
 // Copy is a copy of an environment under way.
 //
-// 1. Link, while nothing is stored on the shard: it links the current tables. 2. Fill copies the linked rows into
-// staging tables of the other shard, and attaches these to its tables. This bypasses the
-//
-//	views; the tables of the views are copied like the others.
-//
-// 3. List, while nothing is stored: it lists the blocks that came since. Add copies their rows, and the views derive
-// the rest. 4. Finish, while nothing is stored or written: it copies the last blocks and the tables that are copied
-// whole.
+//  1. Link, while nothing is stored on the shard: it links the current tables.
+//  2. Fill copies the linked rows into staging tables of the other shard, and attaches these to its tables. This
+//     bypasses the views; the tables of the views are copied like the others.
+//  3. List, while nothing is stored: it lists the blocks that came since. Add copies their rows, and the views derive
+//     the rest.
+//  4. Finish, while nothing is stored or written: it copies the last blocks and the tables that are copied whole.
 type Copy struct {
 	db          *Store
 	environment uint64
