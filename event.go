@@ -154,7 +154,13 @@ type EventRow struct {
 	// SessionNumber identifies the session with 64 bits.
 	SessionNumber uint64
 	// Guest is the number of the visitor that the session counts for, 0 if it is the event's own visitor.
-	Guest         uint64
+	Guest uint64
+	// Inside is true if the session had an earlier event when this one arrived, or if this one only identifies a person. The
+	// earliest event of a session is its entry. Ousted is the visitor of the previous entry, if it is another visitor. Own is the
+	// origin that the event itself states, nil if it is the origin of its session.
+	Inside        bool
+	Ousted        uint64
+	Own           *Origin
 	RetentionDays uint32
 	// Life and OtherLife turn the ids of the event into new visitors if a person with the id was erased before. Life
 	// applies to the visitor's id, OtherLife to the anonymous id next to a distinct one. They are combined with the
@@ -188,6 +194,7 @@ type OpenSession struct {
 	// Counted is the number of the visitor that it counts for. Known and Device are the numbers of ids that one of its
 	// events had.
 	Counted, Known, Device uint64
+	Entry                  SessionEntry
 }
 
 // SessionsQuery selects the stored sessions that a new owner loads: sessions with an event that arrived since an

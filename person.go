@@ -39,14 +39,17 @@ type Person struct {
 // Touch is one visit of a person: its origin and its beginning.
 type Touch struct {
 	Source, Medium, Campaign, Referrer, URL string
-	// AtMs is when the visit began, in milliseconds since the epoch; 0 without a visit.
+	// AtMs is when the visit began, in milliseconds since the epoch; 0 without a visit. Tie decides between visits that began at
+	// one instant.
 	AtMs int64
+	Tie  uint64
 }
 
 // PersonPlace is the location and the device of a person in the last visit.
 type PersonPlace struct {
 	Country, Region, City, Device, Browser, OS string
 	AtMs                                       int64
+	Tie                                        uint64
 }
 
 const personPrefix = "per_"
@@ -208,21 +211,21 @@ func laterStage(a, b LifecycleStage) LifecycleStage {
 }
 
 func earlierTouch(a, b Touch) Touch {
-	if b.AtMs != 0 && (a.AtMs == 0 || b.AtMs < a.AtMs) {
+	if b.AtMs != 0 && (a.AtMs == 0 || b.AtMs < a.AtMs || b.AtMs == a.AtMs && b.Tie < a.Tie) {
 		return b
 	}
 	return a
 }
 
 func laterTouch(a, b Touch) Touch {
-	if b.AtMs > a.AtMs {
+	if b.AtMs > a.AtMs || b.AtMs == a.AtMs && b.Tie > a.Tie {
 		return b
 	}
 	return a
 }
 
 func laterPlace(a, b PersonPlace) PersonPlace {
-	if b.AtMs > a.AtMs {
+	if b.AtMs > a.AtMs || b.AtMs == a.AtMs && b.Tie > a.Tie {
 		return b
 	}
 	return a

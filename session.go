@@ -18,6 +18,19 @@ type Session struct {
 	Deeds       SessionDeeds
 }
 
+// SessionEntry is the earliest event of a session that does more than identify a person. Within one millisecond, it is the event with
+// the least Tie, which is a hash of its id. The zero value stands for no entry.
+type SessionEntry struct {
+	TsMs  int64
+	Tie   uint64
+	Owner uint64 // its visitor
+}
+
+// Before reports whether the entry comes before another.
+func (e SessionEntry) Before(other SessionEntry) bool {
+	return e.TsMs < other.TsMs || e.TsMs == other.TsMs && e.Tie < other.Tie
+}
+
 // SessionDeeds is the set of the kinds of actions in a session, as bits. Actions are only ever added, so a bitwise or
 // joins two states of a session.
 type SessionDeeds uint8

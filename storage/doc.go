@@ -22,6 +22,7 @@
 //	newcomers        environment, is_bot, visitor                 -      view of events                           retention
 //	profiles         environment, visitor                         -      view of events                           people
 //	arrivals         environment, visitor                         -      view of events                           people
+//	entries          environment, visitor, session                -      view of events                           people
 //	traits           environment, visitor                         -      view of events                           people
 //	links            environment, anonymous, known                -      view of events                           people, funnels, retention
 //	aliases          environment, low, high                       -      view of events, merges of people         roots

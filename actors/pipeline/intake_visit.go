@@ -14,15 +14,21 @@ func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	if event.DistinctId != "" && event.AnonymousId != "" {
 		life = row.OtherLife
 	}
+	own := svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer}
 	session := i.sessions.add(&arrived{
-		environment: event.Environment, thread: row.Thread ^ life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
+		id: event.Id, environment: event.Environment, thread: row.Thread ^ life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
 		visitor: idNumber(row.Visitor()) ^ row.Life, known: idNumber(event.DistinctId), device: idNumber(event.AnonymousId),
 		step: svc.SessionStep{
 			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), Identity: svc.IsIdentity(event.Name),
 			EngagedMs: event.EngagedMs,
 		},
-		origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+		origin: own,
 	})
+	row.Inside, row.Ousted = session.inside, session.ousted
+	if !session.inside && own != session.origin {
+		origin := own
+		row.Own = &origin
+	}
 	row.SessionNumber, row.Guest = session.number, session.guest
 	row.SessionID, row.SessionStartedMs, row.Session = session.id, session.started, session.state
 	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs

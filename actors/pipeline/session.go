@@ -19,6 +19,8 @@ type openSession struct {
 	// counted is the visitor to which the session counts. known is the person of the session, and device is another id
 	// of the person. known and device are 0 while unknown.
 	counted, known, device uint64
+	// entry is the earliest event, the zero value before the session begins.
+	entry svc.SessionEntry
 }
 
 // begun reports whether the session has an event that did more than identify a person.
@@ -44,6 +46,7 @@ func (s *openSession) join(from *svc.OpenSession) {
 		s.heardMs = heardMs
 	case same && (from.Started == s.Started || !begun):
 		s.Join(&from.Session)
+		s.earliest(from.Entry)
 		s.learn(from.Known, from.Device)
 		s.heardMs = max(s.heardMs, from.HeardMs)
 	case from.HeardMs > s.heardMs, from.HeardMs == s.heardMs && resumed != 0:
@@ -54,7 +57,7 @@ func (s *openSession) join(from *svc.OpenSession) {
 // become takes over a stored state.
 func (s *openSession) become(from *svc.OpenSession) {
 	s.Session, s.number, s.heardMs, s.counted = from.Session, from.Number, from.HeardMs, from.Counted
-	s.origin, s.known, s.device = originOf(from.Origin), 0, 0
+	s.origin, s.known, s.device, s.entry = originOf(from.Origin), 0, 0, from.Entry
 	s.learn(from.Known, from.Device)
 }
 
@@ -94,6 +97,35 @@ func (s *openSession) fold(event *arrived) svc.SessionDelta {
 		delta.DurationMs = s.DurationMs()
 	}
 	return delta
+}
+
+// enter makes an event the entry of the session if it is the earliest one. It returns the visitor of the entry before if that is
+// another one, and whether the event is inside the session.
+func (s *openSession) enter(event *arrived) (ousted uint64, inside bool) {
+	before := s.entry
+	if s.begun() && (before == (svc.SessionEntry{}) || s.First < before.TsMs) { // a new owner has not read the entry
+		before = svc.SessionEntry{TsMs: s.First, Owner: s.counted}
+	}
+	if event.step.Identity || s.begun() && event.step.TsMs > before.TsMs {
+		return 0, true
+	}
+	entry := svc.SessionEntry{TsMs: event.step.TsMs, Tie: idNumber(event.id), Owner: event.visitor}
+	switch {
+	case !s.begun():
+	case !entry.Before(before):
+		return 0, true
+	case before.Owner != event.visitor:
+		ousted = before.Owner
+	}
+	s.entry = entry
+	return ousted, false
+}
+
+// earliest takes over an entry that a stored state has, if it comes before.
+func (s *openSession) earliest(entry svc.SessionEntry) {
+	if entry != (svc.SessionEntry{}) && (s.entry == (svc.SessionEntry{}) || entry.Before(s.entry)) {
+		s.entry = entry
+	}
 }
 
 // from returns the origin of the visit. The origin is empty before the visit begins.

@@ -23,7 +23,7 @@ type visitStep struct {
 func arrivedOf(step *visitStep) *arrived {
 	visitor := svc.Visitor(step.user, step.anon)
 	return &arrived{
-		environment: 7, thread: protos.Thread(7, step.session, step.anon, step.user), session: step.session, receivedMs: step.minute * minute,
+		id: step.name, environment: 7, thread: protos.Thread(7, step.session, step.anon, step.user), session: step.session, receivedMs: step.minute * minute,
 		visitor: idNumber(visitor), known: idNumber(step.user), device: idNumber(step.anon),
 		step: svc.SessionStep{
 			TsMs: step.minute * minute, Pageview: svc.IsPageview(step.kind), Interactive: svc.IsInteractive(step.kind), Identity: svc.IsIdentity(step.kind),
@@ -136,7 +136,12 @@ func storedAs(event *arrived, got *placed) svc.OpenSession {
 	if counted == 0 {
 		counted = event.visitor
 	}
+	entry := svc.SessionEntry{}
+	if !got.inside {
+		entry = svc.SessionEntry{TsMs: event.step.TsMs, Tie: idNumber(event.id), Owner: event.visitor}
+	}
 	return svc.OpenSession{
+		Entry: entry,
 		Session: svc.Session{
 			ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
 			EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
@@ -201,5 +206,37 @@ func permutations(n int) func(yield func([]int) bool) {
 			return true
 		}
 		extend(nil)
+	}
+}
+
+// TestTheEntryIsTheEarliestEvent folds the items of one visit in all orders. The event that is an entry last is the earliest one, and
+// each visitor whose event was an entry before is ousted by a later entry.
+func TestTheEntryIsTheEarliestEvent(t *testing.T) {
+	steps := []visitStep{
+		{name: "identify", session: "s", anon: "a", user: "u", minute: 1, kind: svc.IdentifyEvent},
+		{name: "page", session: "s", anon: "a", minute: 2, kind: svc.PageView},
+		{name: "goal", session: "s", user: "u", minute: 2, kind: "signup"},
+		{name: "second page", session: "s", anon: "b", minute: 3, kind: svc.PageView},
+		{name: "third page", session: "s", anon: "a", minute: 4, kind: svc.PageView},
+	}
+	first := steps[1]
+	if idNumber("goal") < idNumber("page") {
+		first = steps[2]
+	}
+	for order := range permutations(len(steps)) {
+		s, owners, entry := newSessionizer(), map[uint64]bool{}, ""
+		for _, n := range order {
+			event := arrivedOf(&steps[n])
+			event.receivedMs = 1
+			got := s.add(event)
+			if got.inside {
+				continue
+			}
+			delete(owners, got.ousted)
+			owners[event.visitor], entry = true, steps[n].name
+		}
+		if want := idNumber(svc.Visitor(first.user, first.anon)); entry != first.name || len(owners) != 1 || !owners[want] {
+			t.Errorf("order %v: the entry is %q, of %d owners", order, entry, len(owners))
+		}
 	}
 }

@@ -147,6 +147,7 @@ func threadOf(thread uint64, bot bool) uint64 {
 
 // arrived is an event in the form that the sessionizer needs.
 type arrived struct {
+	id          string
 	environment uint64
 	thread      uint64
 	// visitor is the number of the event's visitor. known and device are the numbers of its ids, 0 for none.
@@ -163,6 +164,8 @@ type placed struct {
 	id      string
 	number  uint64
 	guest   uint64 // the visitor to which the session counts, 0 if it is the event's own
+	inside  bool   // the event is not the earliest one so far
+	ousted  uint64 // the visitor of the entry before, 0 if there is none or it is the event's own
 	started int64
 	delta   svc.SessionDelta
 	state   svc.SessionState
@@ -185,6 +188,7 @@ func (s *sessionizer) add(event *arrived) placed {
 	if session == nil {
 		session = s.named(thread, event)
 	}
+	ousted, inside := session.enter(event)
 	delta := session.fold(event)
 	session.heardMs = max(session.heardMs, event.receivedMs)
 	if session.turns != s.turns {
@@ -197,7 +201,7 @@ func (s *sessionizer) add(event *arrived) placed {
 	if !known {
 		s.newest.threads[thread] = sessions
 	}
-	out := placed{id: session.ID, number: session.number, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from()}
+	out := placed{id: session.ID, number: session.number, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from(), inside: inside, ousted: ousted}
 	if session.begun() && session.counted != event.visitor {
 		out.guest = session.counted
 	}

@@ -192,7 +192,7 @@ func shortenOldParts(t *testing.T, s *server) {
 	t.Helper()
 	var err error
 	tables := []string{
-		"events", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "links", "aliases", "roots", "splits", "activations", "occurrences", "issues",
+		"events", "visits", "names", "newcomers", "profiles", "arrivals", "entries", "traits", "links", "aliases", "roots", "splits", "activations", "occurrences", "issues",
 		"issue_users", "issue_releases", "event_counts", "traffic", "entities", "dead_letters", "deliveries", "billing",
 	}
 	for _, table := range tables {

@@ -23,8 +23,9 @@ type Block struct {
 	bounce                            proto.ColInt8
 	expires                           proto.ColUInt16
 	life, otherLife                   proto.ColUInt64
-	thread, session, guest            proto.ColUInt64
-	bot                               proto.ColBool
+	thread, session, guest, ousted    proto.ColUInt64
+	bot, inside                       proto.ColBool
+	ownOrigin                         proto.ColStr
 	value                             proto.ColNullable[float64]
 	id, url, title, referrer          proto.ColStr
 	distinctID, anonymousID, personID proto.ColStr
@@ -128,6 +129,9 @@ func (b *Block) Append(row *svc.EventRow) {
 	b.thread = append(b.thread, row.Thread)
 	b.session = append(b.session, sessionNumber(row))
 	b.guest = append(b.guest, row.Guest)
+	b.inside = append(b.inside, row.Inside)
+	b.ousted = append(b.ousted, row.Ousted)
+	b.ownOrigin.Append(originText(row.Own))
 	b.bounce = append(b.bounce, row.Bounce)
 	b.duration = append(b.duration, row.DurationMs)
 	b.engaged = append(b.engaged, row.EngagedMs)
@@ -161,6 +165,15 @@ func combined(low, high uint64) uint64 {
 	a ^= a >> 47
 	b := (high ^ a) * factor
 	return (b ^ b>>47) * factor
+}
+
+// originText is what people show of an origin: a JSON array, empty for none.
+func originText(origin *svc.Origin) string {
+	if origin == nil {
+		return ""
+	}
+	text, _ := json.Marshal([]string{origin.Source, origin.Medium, origin.UTMCampaign, origin.Referrer}) // strings never fail
+	return string(text)
 }
 
 func (b *Block) appendText(e *svc.Event) {
@@ -301,6 +314,9 @@ func (b *Block) itemColumns() []columns.Column {
 		{Name: "thread", Type: proto.ColumnTypeUInt64, Data: &b.thread},
 		{Name: "session", Type: proto.ColumnTypeUInt64, Data: &b.session},
 		{Name: "guest", Type: proto.ColumnTypeUInt64, Data: &b.guest},
+		{Name: "inside", Type: proto.ColumnTypeBool, Data: &b.inside},
+		{Name: "ousted", Type: proto.ColumnTypeUInt64, Data: &b.ousted},
+		{Name: "own_origin", Type: columns.String, Data: &b.ownOrigin},
 	}
 }
 

@@ -50,7 +50,7 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 		var deeds uint8
 		var clickIDs string
 		o := &s.Origin
-		err := rows.Scan(&environment, &s.Thread, &visitor, &s.Life, &s.Bot, &s.Number, &s.Hash, &s.ID, &s.Started, &s.First, &s.Last, &s.EngagedMs, &deeds, &s.HeardMs, &s.Counted, &s.Known, &s.Device,
+		err := rows.Scan(&environment, &s.Thread, &visitor, &s.Life, &s.Bot, &s.Number, &s.Hash, &s.ID, &s.Started, &s.First, &s.Last, &s.EngagedMs, &deeds, &s.HeardMs, &s.Counted, &s.Known, &s.Device, &s.Entry.TsMs, &s.Entry.Tie, &s.Entry.Owner,
 			&o.Referrer, &o.ReferrerDomain, &o.Source, &o.Medium, &o.UTMSource, &o.UTMMedium, &o.UTMCampaign, &o.UTMTerm, &o.UTMContent, &clickIDs)
 		if err == nil && clickIDs != "" {
 			err = json.Unmarshal([]byte(clickIDs), &o.ClickIDs)

@@ -35,13 +35,19 @@ func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, eng
 	}
 	delta := session.Add(svc.SessionStep{TsMs: ts.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), Identity: svc.IsIdentity(name), EngagedMs: engaged})
 	session.HeardMs = at.UnixMilli()
+	eventID := fmt.Sprint(len(h.rows))
+	entry := svc.SessionEntry{TsMs: ts.UnixMilli(), Tie: city.CH64([]byte(eventID)), Owner: city.CH64([]byte("u " + id))}
+	inside := svc.IsIdentity(name) || session.Entry != (svc.SessionEntry{}) && !entry.Before(session.Entry)
+	if !inside {
+		session.Entry = entry
+	}
 	h.rows = append(h.rows, svc.EventRow{
 		Event: svc.Event{
-			ID: fmt.Sprint(len(h.rows)), Name: name, Ts: ts, ReceivedAt: at, DistinctID: "u " + id, SessionID: id, IsBot: bot,
+			ID: eventID, Name: name, Ts: ts, ReceivedAt: at, DistinctID: "u " + id, SessionID: id, IsBot: bot,
 			Attribution: session.Origin.Attribution, Referrer: session.Origin.Referrer,
 		},
 		EnvironmentNumber: 7, Thread: session.Thread, SessionNumber: session.Number, SessionStartedMs: session.Started, Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged,
-		Session: session.State(ts.UnixMilli()), RetentionDays: 3650,
+		Session: session.State(ts.UnixMilli()), Inside: inside, RetentionDays: 3650,
 	})
 }
 
@@ -73,6 +79,7 @@ func TestSessions(t *testing.T) {
 	begin := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	h, states := randomHistory(1, begin)
 	const within = 35 * time.Minute
+	entered := 0
 	for block, state := range states {
 		if block > 0 {
 			var last time.Time
@@ -93,6 +100,11 @@ func TestSessions(t *testing.T) {
 				if want.HeardMs <= last.Add(-within).UnixMilli() {
 					continue
 				}
+				if got[key].Entry == (svc.SessionEntry{}) { // its entry arrived before the span
+					want.Entry = svc.SessionEntry{}
+				} else {
+					entered++
+				}
 				if !reflect.DeepEqual(got[key], want) {
 					t.Fatalf("block %d, session %s:\n got %+v\nwant %+v", block, key, got[key], want)
 				}
@@ -103,6 +115,9 @@ func TestSessions(t *testing.T) {
 			b.Append(&h.rows[n])
 		}
 		insert(t, db, fmt.Sprint(block), uint64(block+1), b)
+	}
+	if entered < 20 {
+		t.Errorf("%d sessions have an entry", entered)
 	}
 }
 
@@ -158,7 +173,8 @@ func TestSessionsOfRowsFromBefore(t *testing.T) {
 			ID: "s", Started: at.Add(2 * time.Minute).UnixMilli(), First: at.UnixMilli(), Last: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 9,
 			Deeds: svc.OnePageview | svc.MorePageviews,
 		},
-		SessionName: svc.SessionName{Thread: protos.VisitorHash(7, "u"), Hash: protos.SessionHash("s")}, Counted: city.CH64([]byte("u")), Known: city.CH64([]byte("u")), Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
+		SessionName: svc.SessionName{Thread: protos.VisitorHash(7, "u"), Hash: protos.SessionHash("s")}, Counted: city.CH64([]byte("u")), Known: city.CH64([]byte("u")),
+		Entry: svc.SessionEntry{TsMs: at.UnixMilli(), Tie: city.CH64([]byte("1")), Owner: city.CH64([]byte("u"))}, Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
 	}
 	var got []svc.OpenSession
 	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(svc.SessionName) {})

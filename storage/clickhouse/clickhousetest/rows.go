@@ -148,6 +148,9 @@ func (r *Reference) Next(at time.Time) *svc.EventRow {
 	e.DistinctID, e.SessionID = fmt.Sprintf("user-%08d", user), fmt.Sprintf("sess-%08d", user)
 	e.Browser, e.BrowserVersion, e.OS, e.OSVersion, e.Device = b.name, b.version, b.os, b.osVersion, b.device
 	r.row.SessionStartedMs = at.Truncate(10 * time.Minute).Add(time.Duration(user) * 37 * time.Millisecond).UnixMilli()
+	if r.row.Inside = user%5 != 0; !r.row.Inside { // a fifth of the events begin a visit
+		r.row.SessionStartedMs = at.UnixMilli()
+	}
 	r.row.DurationMs = int64(r.random.IntN(60000))
 	return &r.row
 }

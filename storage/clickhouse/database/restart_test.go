@@ -34,7 +34,7 @@ func countedTargets() map[string]string {
 		"metric_totals":  "SELECT sum(count) FROM metric_totals",
 		"metric_hours":   "SELECT sum(count) FROM metric_hours",
 		"profiles":       "SELECT sum(events) FROM profiles",
-		"newcomers":      "", "metric_series": "", "arrivals": "", "traits": "", "links": "", "aliases": "",
+		"newcomers":      "", "metric_series": "", "arrivals": "", "entries": "", "traits": "", "links": "", "aliases": "",
 	}
 }
 

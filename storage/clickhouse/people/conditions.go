@@ -25,9 +25,6 @@ type conditions struct {
 	now time.Time
 }
 
-// placeCountry and placeDevice are the positions of these values in the place tuple of arrivals.
-const placeCountry, placeDevice = "1", "4"
-
 // group returns the condition that a person meets a group.
 func (c *conditions) group(group *svc.SegmentGroup) string {
 	list := func(nodes []svc.SegmentNode) []string {
@@ -80,10 +77,10 @@ func (c *conditions) condition(one *svc.SegmentCondition) string {
 		source, _ := c.touch()
 		return c.text(one, c.fold(source))
 	case svc.SegmentCountry:
-		country, _ := c.place(placeCountry, "country")
+		country, _ := c.place("country")
 		return c.text(one, c.fold(country))
 	case svc.SegmentDevice:
-		device, _ := c.place(placeDevice, "device")
+		device, _ := c.place("device")
 		return c.text(one, c.fold(device))
 	case svc.SegmentLastSeen:
 		return c.instant(one, c.fold(c.over("max", c.lastSeen())))
@@ -142,29 +139,26 @@ func plainText(raw string) string {
 // touch returns the source of a person's first visit and its time, which is 0 if there was none.
 func (q *rankQuery) touch() (source, at string) {
 	first := q.add(fact{
-		sourceArrivals, "(argMinIfMerge(first_touch).1, argMinIfMerge(first_touch).6)",
-		"(argMinIf(toString(source), (ts, events.id), name NOT IN ('$identify', '$alias')), toUnixTimestamp64Milli(minIf(ts, name NOT IN ('$identify', '$alias'))))",
-		"('', toInt64(0))", "(first_source, first_at)",
+		sourceEntries, "argMin((e.source, e.ms, e.tie), (e.ms, e.tie))", "argMinIf((if(mine, e.source, toString(source)), ms, tie), (ms, tie), NOT tells)",
+		"('', toInt64(0), toUInt64(0))", "(first_source, first_at)",
 	})
 	if q.whole {
 		return first + ".1", first + ".2"
 	}
-	return "argMinIf(" + first + ".1, " + first + ".2, " + first + ".2 != 0)", "minIf(" + first + ".2, " + first + ".2 != 0)"
+	return "argMinIf(" + first + ".1, (" + first + ".2, " + first + ".3), " + first + ".2 != 0)", "minIf(" + first + ".2, " + first + ".2 != 0)"
 }
 
-// place returns the country or the device of a person's last visit and its time, which is 0 if there was none. element
-// is the position in the place tuple of arrivals.
-func (q *rankQuery) place(element, column string) (value, at string) {
-	const visit = "name NOT IN ('$identify', '$alias') AND toUnixTimestamp64Milli(ts) = toUnixTimestamp64Milli(session_started) - session_before AND guest = 0"
+// place returns the country or the device of a person's last visit and its time, which is 0 if there was none.
+func (q *rankQuery) place(column string) (value, at string) {
+	entry := "(e." + column + ", e.ms, e.tie)"
 	last := q.add(fact{
-		sourceArrivals, "(argMaxIfMerge(place)." + element + ", argMaxIfMerge(place).7)",
-		"(argMaxIf(toString(" + column + "), (ts, events.id), " + visit + "), toUnixTimestamp64Milli(maxIf(ts, " + visit + ")))",
-		"('', toInt64(0))", "(" + column + ", placed_at)",
+		sourceEntries, "argMax(" + entry + ", (e.ms, e.tie))", "argMaxIf(" + entry + ", (ms, tie), enters)",
+		"('', toInt64(0), toUInt64(0))", "(" + column + ", placed_at)",
 	})
 	if q.whole {
 		return last + ".1", last + ".2"
 	}
-	return "argMaxIf(" + last + ".1, " + last + ".2, " + last + ".2 != 0)", "max(" + last + ".2)"
+	return "argMaxIf(" + last + ".1, (" + last + ".2, " + last + ".3), " + last + ".2 != 0)", "max(" + last + ".2)"
 }
 
 // property returns the condition that any event of the last days has a property that compares as wanted. For neq and

@@ -43,7 +43,7 @@ func (db *Store) Hide(erasures []svc.Erasure) {
 // erasedColumns returns the columns that hold numbers of visitors, by table.
 func erasedColumns() map[string][]string {
 	tables := map[string][]string{"issue_users": {"user"}, "links": {"anonymous", "known"}, "aliases": {"low", "high"}}
-	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "traits", "roots", "activations", "flag_exposures", "deliveries", "campaign_recipients", "campaign_outcomes"} {
+	for _, table := range []string{"events", "occurrences", "visits", "names", "newcomers", "profiles", "arrivals", "entries", "traits", "roots", "activations", "flag_exposures", "deliveries", "campaign_recipients", "campaign_outcomes"} {
 		tables[table] = []string{"visitor"}
 	}
 	return tables

@@ -24,6 +24,7 @@ type fact struct {
 const (
 	sourceSeen       = "profiles"
 	sourceArrivals   = "arrivals"
+	sourceEntries    = "entries"
 	sourceIDs        = "ids"
 	sourceWords      = "words"
 	sourceTraits     = "traits"
@@ -36,13 +37,15 @@ const (
 )
 
 func sources() []string {
-	return []string{sourceSeen, sourceArrivals, sourceIDs, sourceWords, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceDone, sourceProperties, sourceBilling}
+	return []string{sourceSeen, sourceArrivals, sourceEntries, sourceIDs, sourceWords, sourceTraits, sourceGoals, sourceStates, sourceNames, sourceDone, sourceProperties, sourceBilling}
 }
 
 // source returns the query and the table of a source, and whether its rows are split.
 func source(name string) (query, table string, split bool) {
 	switch name {
-	case sourceArrivals, sourceSeen, sourceTraits:
+	case sourceEntries:
+		return "facts.Entries", name, true
+	case sourceSeen, sourceArrivals, sourceTraits:
 		return "facts.Own", name, true
 	case sourceNames:
 		return "facts.Names", name, true

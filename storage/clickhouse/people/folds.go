@@ -212,7 +212,7 @@ func (db *Store) renew(ctx context.Context, environment uint64, before, made *ke
 // args returns the parameters of folds.Changed. If there are more visitors than limit, the query returns limit + 1.
 func (k *kept) args(environment uint64, limit int) clickhouse.Args {
 	args := environmentArgs(environment).With(clickhouse.Args{"limit": limit + 1})
-	for _, table := range []string{"profiles", "arrivals", "traits", "links", "roots", "activations"} {
+	for _, table := range []string{"profiles", "arrivals", "entries", "traits", "links", "roots", "activations"} {
 		args[table] = k.parts[table].last
 	}
 	return args
@@ -267,8 +267,8 @@ func sliceEnd(n, slices uint64) uint64 {
 // that reads take from it.
 func fillQuery(parts clickhouse.Queries, rank *rankQuery, shared bool) string {
 	source, visited := rank.touch()
-	country, placed := rank.place(placeCountry, "country")
-	device, _ := rank.place(placeDevice, "device")
+	country, placed := rank.place("country")
+	device, _ := rank.place("device")
 	own := rank.add(fact{sourceWords, "any(arrivals.id)", "", "''", ""})
 	used := rank.add(fact{sourceSeen, "''", "any(" + sharedID + ")", "''", ""})
 	traits := rank.add(fact{sourceTraits, "maxMap(traits.traits)", "maxMap(told_traits)", "CAST(map(), 'Map(String, String)')", ""})

@@ -59,7 +59,7 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 			row.Name, row.AnonymousID = "order", pick("a")
 			row.IsBot = random.IntN(5) == 0
 		}
-		row.SessionID = fmt.Sprint("s", i/3, row.Visitor())
+		row.SessionID = fmt.Sprint("s", i, row.Visitor()) // each event begins a visit
 		row.Source = fmt.Sprint("source", i)
 		out[i] = *row
 	}

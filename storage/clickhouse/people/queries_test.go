@@ -34,7 +34,7 @@ func TestQueriesExplain(t *testing.T) {
 		"owner": "x", "ids": []uint64{1}, "life": uint64(1), "at": now, "low": uint64(1), "high": uint64(2), "now": now, "person": uint64(1),
 		"from": []int64{0}, "until": []int64{1}, "before_ms": int64(1), "before_id": "", "scanned": uint32(1), "words": []string{"x"}, "conversations": "c", "inboxes": "d",
 		"floor": int64(0), "search": "ada", "masked": true, "stage": "lead", "tag": "vip", "customer": "x", "phones": []string{"phone"}, "never": int64(1),
-		"number": uint64(1), "kept": uint64(1), "changed": []uint64{1}, "profiles": int64(1), "arrivals": int64(1), "traits": int64(1), "links": int64(1), "roots": int64(1), "activations": int64(1),
+		"number": uint64(1), "kept": uint64(1), "changed": []uint64{1}, "profiles": int64(1), "arrivals": int64(1), "entries": int64(1), "traits": int64(1), "links": int64(1), "roots": int64(1), "activations": int64(1),
 	})
 	clickhousetest.Explain(t, conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
 		if rank.of = nil; name == "persons.Meets" {

@@ -155,8 +155,11 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table, "$(only)", only, "$(owned)", owned).Replace(parts[query]))
 		if split && shared && name != sourceWords {
 			query := "facts.Shared"
-			if name == sourceTraits {
+			switch name {
+			case sourceTraits:
 				query = "facts.Told"
+			case sourceEntries:
+				query = "facts.Entered"
 			}
 			all = append(all, strings.NewReplacer("$(columns)", toldIn(q.columns(name, true), parts), "$(only)", only, "$(visitor)", soughtVisitor(len(q.sharers)), "$(shared)", q.shared(parts)).Replace(parts[query]))
 		}

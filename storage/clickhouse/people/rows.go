@@ -63,10 +63,11 @@ func (r *personRows) read(ctx context.Context) error {
 	own, shared := r.members.lists()
 	// Each reader fills its own map, since they run concurrently.
 	seen, arrived, told := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
-	parted := map[share]*svc.PersonVisitor{}
+	entered, parted := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.readSeen(ctx, own, seen) })
 	group.Go(func() error { return r.readArrivals(ctx, own, arrived) })
+	group.Go(func() error { return r.readEntries(ctx, own, entered) })
 	group.Go(func() error { return r.readTraits(ctx, slices.Concat(own, shared), told) })
 	group.Go(func() error { return r.readStates(ctx, slices.Concat(own, shared)) })
 	if len(shared) > 0 {
@@ -81,7 +82,12 @@ func (r *personRows) read(ctx context.Context) error {
 	}
 	for of, part := range arrived {
 		if into := r.parts[of]; into != nil {
-			into.ID, into.Sessions, into.First, into.Last, into.Place = part.ID, part.Sessions, part.First, part.Last, part.Place
+			into.ID, into.Sessions = part.ID, part.Sessions
+		}
+	}
+	for of, part := range entered {
+		if into := r.parts[of]; into != nil {
+			into.First, into.Last, into.Place = part.First, part.Last, part.Place
 		}
 	}
 	for of, part := range told {
@@ -121,7 +127,7 @@ func (r *personRows) readSeen(ctx context.Context, visitors []uint64, into map[s
 	})
 }
 
-// touch and place are the tuples of arrivals.
+// touchTuple and placeTuple are what queries select of entries.
 type (
 	touchTuple []any
 	placeTuple []any
@@ -130,25 +136,39 @@ type (
 func (t touchTuple) touch() svc.Touch {
 	word := func(i int) string { text, _ := t[i].(string); return text }
 	at, _ := t[5].(int64)
-	return svc.Touch{Source: word(0), Medium: word(1), Campaign: word(2), Referrer: word(3), URL: word(4), AtMs: at}
+	tie, _ := t[6].(uint64)
+	return svc.Touch{Source: word(0), Medium: word(1), Campaign: word(2), Referrer: word(3), URL: word(4), AtMs: at, Tie: tie}
 }
 
 func (t placeTuple) place() svc.PersonPlace {
 	word := func(i int) string { text, _ := t[i].(string); return text }
 	at, _ := t[6].(int64)
-	return svc.PersonPlace{Country: word(0), Region: word(1), City: word(2), Device: word(3), Browser: word(4), OS: word(5), AtMs: at}
+	tie, _ := t[7].(uint64)
+	return svc.PersonPlace{Country: word(0), Region: word(1), City: word(2), Device: word(3), Browser: word(4), OS: word(5), AtMs: at, Tie: tie}
 }
 
 func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
-	return r.db.conn.Read(ctx, "reading the visits of people", r.db.queries["persons.Arrivals"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+	return r.db.conn.Read(ctx, "reading the ids of people", r.db.queries["persons.Arrivals"], r.args(visitors), func(rows driver.Rows) (bool, error) {
 		var visitor, sessions uint64
 		var id string
-		var first, last, place []any
-		if err := rows.Scan(&visitor, &id, &sessions, &first, &last, &place); err != nil {
+		if err := rows.Scan(&visitor, &id, &sessions); err != nil {
 			return false, err
 		}
 		v := r.part(into, r.members.home(visitor), visitor)
-		v.ID, v.Sessions, v.First, v.Last, v.Place = id, sessions, touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
+		v.ID, v.Sessions = id, sessions
+		return true, nil
+	})
+}
+
+func (r *personRows) readEntries(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	return r.db.conn.Read(ctx, "reading the visits of people", r.db.queries["persons.Entries"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		var first, last, place []any
+		if err := rows.Scan(&visitor, &first, &last, &place); err != nil {
+			return false, err
+		}
+		v := r.part(into, r.members.home(visitor), visitor)
+		v.First, v.Last, v.Place = touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
 		return true, nil
 	})
 }

@@ -16,7 +16,7 @@ func TestUpgradeOfHashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, view := range []string{"visits", "names", "aliases", "links", "arrivals", "traits", "profiles", "newcomers"} {
+	for _, view := range []string{"visits", "names", "aliases", "links", "arrivals", "entries", "traits", "profiles", "newcomers"} {
 		exec(t, db, "DROP TABLE "+view+"_of_events SYNC")
 	}
 	for _, view := range []string{"aliases_of_split_events", "links_of_split_events", "arrivals_of_guests"} {

@@ -7,5 +7,5 @@ INSERT INTO events
     source, medium, utm_source, utm_medium, utm_campaign, utm_term, utm_content, click_ids,
     country, region, city, device, browser, browser_version, os, os_version, screen, locale,
     value, currency, properties, release, library, is_bot, block, expires,
-    life, other_life, thread, session, guest
+    life, other_life, thread, session, guest, inside, ousted, own_origin
 )

@@ -5,7 +5,7 @@
 -- granules outside the span. Rows returned: one per session and pair of ids, streamed.
 SELECT
     environment, thread, visitor_hash, thread_life, is_bot, number, session_hash, session_id, began_ms, first_ms, last_ms, engaged, deeds, heard_ms,
-    visitor_number, known, device,
+    visitor_number, known, device, entry.1, entry.2, entry.3,
     origin.1, origin.2, origin.3, origin.4, origin.5, origin.6, origin.7, origin.8, origin.9, origin.10
 FROM
 (
@@ -30,6 +30,7 @@ FROM
             countIf(name IN ('page_view', '$pageview')) = 1, 1, 0)
             + 4 * (countIf(name NOT IN ('page_view', '$pageview', '$identify', '$alias', 'engagement')) > 0))) AS deeds,
         toUnixTimestamp64Milli(max(received_at)) AS heard_ms,
+        argMinIf((toUnixTimestamp64Milli(ts), cityHash64(id), visitor), (ts, cityHash64(id)), NOT inside AND name NOT IN ('$identify', '$alias')) AS entry,
         argMin((referrer, toString(referrer_domain), toString(source), toString(medium), toString(utm_source), toString(utm_medium),
             toString(utm_campaign), toString(utm_term), toString(utm_content), click_ids), ts) AS origin
     FROM events

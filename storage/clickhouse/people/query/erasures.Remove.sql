@@ -7,6 +7,7 @@ ALTER TABLE names DELETE WHERE environment = {environment:UInt64} AND visitor IN
 ALTER TABLE newcomers DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE profiles DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE arrivals DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
+ALTER TABLE entries DELETE WHERE environment = {environment:UInt64} AND (visitor IN {visitors:Array(UInt64)} OR entry.owner IN {visitors:Array(UInt64)});
 ALTER TABLE traits DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};
 ALTER TABLE links DELETE WHERE environment = {environment:UInt64} AND (anonymous IN {visitors:Array(UInt64)} OR known IN {visitors:Array(UInt64)});
 ALTER TABLE activations DELETE WHERE environment = {environment:UInt64} AND visitor IN {visitors:Array(UInt64)};

@@ -8,6 +8,8 @@ FROM
     UNION ALL
     SELECT visitor FROM arrivals WHERE environment = {environment:UInt64} AND toInt64(splitByChar('_', _part)[3]) > {arrivals:Int64}
     UNION ALL
+    SELECT visitor FROM entries WHERE environment = {environment:UInt64} AND toInt64(splitByChar('_', _part)[3]) > {entries:Int64}
+    UNION ALL
     SELECT visitor FROM traits WHERE environment = {environment:UInt64} AND toInt64(splitByChar('_', _part)[3]) > {traits:Int64}
     UNION ALL
     SELECT arrayJoin([anonymous, known]) AS visitor FROM links WHERE environment = {environment:UInt64} AND toInt64(splitByChar('_', _part)[3]) > {links:Int64}

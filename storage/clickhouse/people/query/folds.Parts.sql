@@ -3,4 +3,4 @@
 SELECT table, min_block_number, max_block_number, data_version, rows
 FROM system.parts
 WHERE database = currentDatabase() AND active
-    AND (table IN ('profiles', 'arrivals', 'traits', 'links', 'roots', 'activations') OR table = 'person_folds' AND partition = toString({number:UInt64}))
+    AND (table IN ('profiles', 'arrivals', 'entries', 'traits', 'links', 'roots', 'activations') OR table = 'person_folds' AND partition = toString({number:UInt64}))
