@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // Origin is the origin of a visitor, as an item states it.
@@ -28,6 +29,48 @@ func (o Origin) equal(other Origin) bool {
 	same := maps.Equal(o.ClickIDs, other.ClickIDs)
 	o.ClickIDs, other.ClickIDs = nil, nil
 	return same && fmt.Sprint(o) == fmt.Sprint(other)
+}
+
+// visitOrigin is the part of an origin that the first and the last visit of a person show.
+type visitOrigin struct{ source, medium, campaign, referrer string }
+
+// saying is the part of an origin that decides the source of a visit, as text.
+func (o Origin) saying(address string) string {
+	if parsed, err := url.Parse(o.Referrer); err == nil && parsed.Host != "" {
+		o.Referrer = parsed.Host
+	}
+	return fmt.Sprint(o, named(address))
+}
+
+// learned has a row for each saying, from all applications. The row was the first of its session to arrive.
+var learned sync.Map
+
+// learn finds the origin of the earliest row of each session. The feed shows the origin of the first row to arrive. Any other row has
+// the source of a row with the same saying that was the first of its session to arrive.
+func (d *Data) learn(entries map[*session]*Row, said func(*Row) Origin) {
+	for _, entry := range entries {
+		learned.Store(said(entry).saying(entry.URL), entry)
+	}
+	for s, first := range entries {
+		origin := said(s.entry)
+		found, known := learned.Load(origin.saying(s.entry.URL))
+		from, _ := found.(*Row)
+		if s.entry == first {
+			from, known = first, true
+		}
+		if known {
+			s.entry.own = &visitOrigin{from.Source, from.Medium, origin.UTMCampaign, origin.Referrer}
+		}
+	}
+}
+
+// came returns the origin that people show for a row. It is the origin of the earliest row of its visit if that row has the same
+// visitor, else the origin in the feed.
+func (r *Row) came() visitOrigin {
+	if entry := r.session.entry; entry != nil && entry.own != nil && entry.visitor() == r.visitor() {
+		return *entry.own
+	}
+	return visitOrigin{r.Source, r.Medium, r.UTMCampaign, r.Referrer}
 }
 
 // CheckOrigins compares the rows with the definition: all rows of a session have the origin that the first row to
@@ -56,6 +99,7 @@ func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 			return fmt.Errorf("event %s of %s counts for %s/%s, its session's first event %s for %s/%s", row.ID, row.Visitor(), row.Source, row.Medium, entry.ID, entry.Source, entry.Medium)
 		}
 	}
+	d.learn(entries, said)
 	return nil
 }
 

@@ -107,12 +107,13 @@ func (p *Person) join(visitor Visitor, known bool) {
 	p.known = p.known || known
 }
 
-// touch records the origin of the person; rows arrive in the order of time.
+// touch records the origin of the person.
 func (p *Person) touch(row *Row, shared bool) {
-	if p.facts.first == nil && (row.began || shared) {
+	enters := row.session.entry == row
+	if (enters || shared) && (p.facts.first == nil || compareEntries(row, p.facts.first) < 0) {
 		p.facts.first = row
 	}
-	if row.began {
+	if enters && (p.facts.last == nil || compareEntries(row, p.facts.last) > 0) {
 		p.facts.last = row
 	}
 }
@@ -218,10 +219,11 @@ func (p *Person) Row() map[string]any {
 	}
 	for prefix, touch := range map[string]*Row{"first": p.facts.first, "last": p.facts.last} {
 		if touch == nil {
-			touch = &Row{}
+			touch = &Row{session: &session{}}
 		}
-		row[prefix+"Source"], row[prefix+"Medium"], row[prefix+"Campaign"] = orNull(touch.Source), orNull(touch.Medium), orNull(touch.UTMCampaign)
-		row[prefix+"Referrer"], row[prefix+"Url"] = orNull(touch.Referrer), orNull(touch.URL)
+		came := touch.came()
+		row[prefix+"Source"], row[prefix+"Medium"], row[prefix+"Campaign"] = orNull(came.source), orNull(came.medium), orNull(came.campaign)
+		row[prefix+"Referrer"], row[prefix+"Url"] = orNull(came.referrer), orNull(touch.URL)
 	}
 	place := p.facts.last
 	if place == nil {

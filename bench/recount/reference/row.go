@@ -58,6 +58,8 @@ type Row struct {
 	session *session
 	// began says that the row's visit counts for its visitor, and that no earlier event of the visit is older.
 	began bool
+	// own is the origin of the row itself, nil if it is not known.
+	own *visitOrigin
 	// outside says that the row was an identity row before its visit began.
 	outside bool
 }

@@ -91,7 +91,7 @@ func (p *Person) condition(c map[string]any, now time.Time) bool {
 		if p.facts.first == nil {
 			return compare("", c, now)
 		}
-		return compare(p.facts.first.Source, c, now)
+		return compare(p.facts.first.came().source, c, now)
 	case "country":
 		return compare(last.Country, c, now)
 	case "device":

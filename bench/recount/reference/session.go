@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/go-faster/city"
 )
 
 // gap is the pause that ends a session, bounceTime the engagement from which a session of one page view is not a
@@ -28,6 +30,8 @@ type session struct {
 	rows        []*Row
 	bounce      bool
 	durationMs  int64
+	// entry is the earliest row that did more than identify a person. The order of arrival does not count.
+	entry *Row
 }
 
 // sessionKey distinguishes sessions with the same id: of a person and a bot, of an erased person and a later one, and
@@ -94,6 +98,9 @@ func (s *session) sum() {
 	}
 	var pageviews, interactive, engaged int64
 	for _, row := range ordered {
+		if !row.identity() && (s.entry == nil || compareEntries(row, s.entry) < 0) {
+			s.entry = row
+		}
 		engaged += row.EngagedMs
 		switch {
 		case row.pageview():
@@ -107,6 +114,11 @@ func (s *session) sum() {
 	if engaged == 0 {
 		s.durationMs = s.last.Sub(s.first).Milliseconds()
 	}
+}
+
+// compareEntries orders rows by time, and those of one instant by the hashes of their ids.
+func compareEntries(a, b *Row) int {
+	return cmp.Or(a.Ts.Compare(b.Ts), cmp.Compare(city.CH64([]byte(a.ID)), city.CH64([]byte(b.ID))))
 }
 
 // CheckSessions compares the sessions in the feed with the definition. An event belongs to the session that the client

@@ -21,6 +21,8 @@ type person struct {
 	mixed bool
 	// belated is set for a visitor that sends some events days late.
 	belated bool
+	// jumbled is set while the items of a visit arrive in a random order.
+	jumbled bool
 }
 
 // item begins an item of the person.
@@ -48,6 +50,8 @@ func (v *person) session(number int, at time.Time) {
 	if v.chance(12) {
 		named = fmt.Sprintf("client-%x-%d-%d", v.Seed, v.number, number)
 	}
+	v.jumbled = v.chance(25)
+	defer func() { v.jumbled = false }()
 	events := 1 + v.random.IntN(3)*v.random.IntN(5)
 	landing := true
 	for range events {
@@ -81,13 +85,32 @@ func (v *person) crowd(at time.Time) {
 	}
 }
 
+// bridge plans two visits with a pause of less than an hour, and an event between them that arrives last. It joins the later visit, and
+// the two stay apart.
+func (v *person) bridge(at time.Time) {
+	pause := 31*time.Minute + time.Duration(v.random.IntN(28*60))*time.Second
+	v.add(v.event(at, true), 0)
+	v.add(v.event(at.Add(pause), true), 0)
+	v.add(v.event(at.Add(pause/2), false), pause)
+}
+
 // delay returns the delay of an event's arrival.
 func (v *person) delay() time.Duration {
 	switch {
+	case v.jumbled:
+		return time.Duration(v.random.IntN(25*60)) * time.Second
 	case v.belated && v.chance(30):
 		return time.Duration(1+v.random.IntN(72)) * time.Hour
 	case v.chance(12):
 		return time.Duration(v.random.IntN(25*60)) * time.Second
+	}
+	return 0
+}
+
+// late returns the delay of an item that identifies the person.
+func (v *person) late() time.Duration {
+	if v.jumbled {
+		return v.delay()
 	}
 	return 0
 }
@@ -97,11 +120,11 @@ func (v *person) identify(at time.Time, session string) {
 	v.known = true
 	s := v.item("identify", at.Add(time.Millisecond))
 	s.SessionID, s.Traits = session, json.RawMessage(`{"plan":"pro","company":"Example"}`)
-	v.add(s, 0)
+	v.add(s, v.late())
 	if v.chance(30) {
 		s = v.item("alias", at.Add(2*time.Millisecond))
 		s.SessionID, s.PreviousID = session, v.anonymous
-		v.add(s, 0)
+		v.add(s, v.late())
 	}
 }
 

@@ -124,6 +124,9 @@ func (p *planner) visitor(n int) {
 	if p.chance(4) {
 		v.crowd(p.begin())
 	}
+	if p.chance(6) {
+		v.bridge(p.begin())
+	}
 }
 
 // add schedules an item unless it falls into a guarded time.

@@ -22,14 +22,18 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 	found := map[string]int{}
 	byTime := map[time.Time]bool{}
 	people := map[string]bool{}
-	latest := map[string]time.Time{}
+	latest, times := map[string]time.Time{}, map[string][]time.Time{}
 	for _, s := range sent {
 		if s.Ts.After(settings.Now) || s.Ts.Before(settings.Now.AddDate(0, 0, -Days-1)) {
 			t.Fatalf("%s is outside of the span", s.Ts)
 		}
 		visitor := s.DistinctID + s.AnonymousID
+		before, after := neighbours(times[visitor], s.Ts)
 		note := map[string]bool{
-			"repeated": s.Again, "bot": s.Bot, "without an id": s.ID == "", "identify": s.Type == "identify", "alias": s.Type == "alias",
+			"of a visit over midnight":         before < gap && s.Ts.In(berlin).Day() != s.Ts.Add(-before).In(berlin).Day(),
+			"between two visits, and the last": before < gap && after < gap && before+after > gap,
+			"earlier in its visit":             before > gap && after < gap,
+			"repeated":                         s.Again, "bot": s.Bot, "without an id": s.ID == "", "identify": s.Type == "identify", "alias": s.Type == "alias",
 			"staging": s.Environment == "staging", "development": s.Environment == "development", "named session": s.SessionID != "",
 			"priced": s.Value != nil, "engaged": s.EngagedMs > 0, "an instant shared": byTime[s.Ts], "late": s.Ts.Before(latest[visitor]),
 			"a bot with a person's id": s.Bot && people[visitor], "one of many at a time": strings.HasPrefix(s.SessionID, "crowd-"),
@@ -43,6 +47,7 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 			}
 		}
 		people[visitor] = people[visitor] || !s.Bot
+		times[visitor] = append(times[visitor], s.Ts)
 		byTime[s.Ts], latest[visitor] = true, s.Ts
 		if len(s.Properties) > 0 && !json.Valid(s.Properties) {
 			t.Errorf("%s", s.Properties)
@@ -51,12 +56,29 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 	for _, name := range []string{
 		"repeated", "bot", "without an id", "identify", "alias", "staging", "development", "named session", "priced", "engaged",
 		"an instant shared", "late", "stated campaign", "referred", "with properties", "near a change of the clock",
+		"of a visit over midnight", "between two visits, and the last", "earlier in its visit",
 		"a bot with a person's id", "one of many at a time", "referred within the site",
 	} {
 		if found[name] < 3 {
 			t.Errorf("%d of %d items are %s", found[name], len(sent), name)
 		}
 	}
+}
+
+// gap is the pause that ends a visit.
+const gap = 30 * time.Minute
+
+// neighbours returns how long before and after an instant the nearest other ones are, a year if there is none.
+func neighbours(times []time.Time, at time.Time) (before, after time.Duration) {
+	before, after = 365*24*time.Hour, 365*24*time.Hour
+	for _, one := range times {
+		if one.After(at) {
+			after = min(after, one.Sub(at))
+		} else {
+			before = min(before, at.Sub(one))
+		}
+	}
+	return before, after
 }
 
 func TestFamiliesAreDeterministicAndHard(t *testing.T) {
