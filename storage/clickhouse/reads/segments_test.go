@@ -57,3 +57,29 @@ func TestReadsOfASegment(t *testing.T) {
 		}
 	}
 }
+
+// TestRetentionLeavesIdentityItemsOut has two people use a device on one day. A week later, the device only identifies a person, without
+// a visit. No person is active then.
+func TestRetentionLeavesIdentityItemsOut(t *testing.T) {
+	db := open(t)
+	start := time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC)
+	block := db.NewBlock()
+	for i, one := range []struct {
+		name, distinct string
+		days           int
+		deeds          svc.SessionDeeds
+	}{
+		{svc.PageView, "", 0, 0}, {svc.IdentifyEvent, "ada", 0, 0}, {svc.IdentifyEvent, "bob", 0, 0}, {svc.PageView, "", 0, 0}, {svc.IdentifyEvent, "", 7, svc.Unbegun},
+	} {
+		row := clickhousetest.Row(clickhousetest.Production().Number, start.AddDate(0, 0, one.days).Add(time.Duration(i)*time.Minute), fmt.Sprint("e", i), one.distinct, fmt.Sprint("s", i))
+		row.Name, row.AnonymousID, row.Session.Deeds = one.name, "device", one.deeds
+		block.Append(row)
+	}
+	insert(t, db, "block-1", 1, block)
+	got, err := db.Retention(deadline(t), svc.RetentionQuery{CohortBy: svc.Week, AnalyticsScope: svc.AnalyticsScope{
+		Environment: clickhousetest.Production(), Window: svc.Window{From: start.Truncate(24 * time.Hour), To: start.AddDate(0, 0, 14).Truncate(24 * time.Hour), Location: time.UTC},
+	}})
+	if err != nil || fmt.Sprint(got.Cohorts[0].Periods) != "[2 0]" {
+		t.Errorf("%+v, %v, want 2 people and none in the second week", got.Cohorts, err)
+	}
+}

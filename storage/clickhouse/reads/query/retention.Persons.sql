@@ -41,7 +41,7 @@ FROM
             SELECT
                 $(persons.At) AS person,
                 toUnixTimestamp64Milli(ts) AS ms,
-                if(ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')} AND ($(where)),
+                if(ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')} AND ({event:String} != '' OR session_deeds < 16) AND ($(where)),
                     toUInt64(bitShiftLeft(toUInt64(1), indexOf({buckets:Array(UInt32)}, roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)})) - 1)), toUInt64(0)) AS acted,
                 {event:String} = '' OR name = {event:String} AS passes
             FROM events
