@@ -43,7 +43,7 @@ func (o Origin) saying(address string) string {
 }
 
 // learned has a row for each saying, from all applications. The row was the first of its session to arrive.
-var learned sync.Map
+var learned sync.Map //nolint:gochecknoglobals // the applications of a run learn from each other
 
 // learn finds the origin of the earliest row of each session. The feed shows the origin of the first row to arrive. Any other row has
 // the source of a row with the same saying that was the first of its session to arrive.

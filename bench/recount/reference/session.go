@@ -24,6 +24,8 @@ type session struct {
 	low   time.Time
 	// known is the first distinct id of its events.
 	known string
+	// device is another id of the same person.
+	device string
 	// seen is the time of the session's event that arrived first: bounce and duration count at that instant.
 	seen        time.Time
 	first, last time.Time
@@ -56,7 +58,7 @@ func (d *Data) findSessions() {
 	sessions := map[sessionKey]*session{}
 	for _, row := range d.Rows {
 		key := sessionKey{"", row.Environment, row.SessionID, row.life(), row.IsBot}
-		if s := sessions[key]; s != nil && row.DistinctID != "" && s.known != "" && s.known != row.DistinctID {
+		if s := sessions[key]; s != nil && !s.takes(row) {
 			key.second = row.DistinctID
 		}
 		if sessions[key] == nil {
@@ -69,10 +71,26 @@ func (d *Data) findSessions() {
 	}
 }
 
+// takes says whether the ids of a row may be of the person of the session.
+func (s *session) takes(row *Row) bool {
+	return row.DistinctID == "" || s.known == "" || row.DistinctID == s.known || row.DistinctID == s.device || row.AnonymousID == s.known
+}
+
+// learn notes the ids of the person of the session. A known id that a later row names as its device was the id of a device.
+func (s *session) learn(row *Row) {
+	switch {
+	case row.DistinctID == "" || row.DistinctID == s.device:
+	case s.known == "", row.AnonymousID != "" && row.AnonymousID == s.known:
+		s.known, s.device = row.DistinctID, row.AnonymousID
+	case row.DistinctID == s.known:
+		s.device = cmp.Or(s.device, row.AnonymousID)
+	}
+}
+
 // arrive adds the row to its session. An identity row neither begins the session nor moves its beginning.
 func (r *Row) arrive(s *session) {
 	r.session = s
-	s.known = cmp.Or(s.known, r.DistinctID)
+	s.learn(r)
 	begins := s.guest == "" && !r.identity()
 	switch {
 	case begins:
