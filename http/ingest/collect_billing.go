@@ -169,7 +169,7 @@ func (it *billingItem) stamp(billing *protos.Billing) *refusal {
 func instant(field, word string) (int64, *refusal) {
 	at, err := time.Parse(time.RFC3339Nano, word)
 	if err != nil || at.Year() < 1970 || at.Year() > 2199 {
-		return 0, &refusal{"invalid_value", field + " is not an ISO 8601 timestamp."}
+		return 0, &refusal{"invalid_value", field + mustBeTime}
 	}
 	return at.UnixMilli(), nil
 }

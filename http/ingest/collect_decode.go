@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -197,6 +198,11 @@ func jsonWord(kind reflect.Type) string {
 	switch kind.Kind() {
 	case reflect.Pointer:
 		return jsonWord(kind.Elem())
+// mustBeTime ends the refusal of a value that is no time; timeFields are the members that hold one.
+const mustBeTime = " must be an ISO 8601 timestamp with a zone (RFC 3339), such as \"2026-11-27T10:00:00Z\" or \"2026-11-27T12:00:00.250+02:00\"."
+
+var timeFields = []string{"ts", "sentAt", "trialEndsAt", "endsAt"} //nolint:gochecknoglobals // never changed
+
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:
@@ -207,6 +213,9 @@ func jsonWord(kind reflect.Type) string {
 		return "a whole number"
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
 		return "a whole number, not below 0"
+	if slices.Contains(timeFields, typed.Field[strings.LastIndexByte(typed.Field, '.')+1:]) {
+		return what + mustBeTime
+	}
 	case reflect.Slice:
 		return "a list"
 	default:

@@ -312,13 +312,13 @@ func (sub *submission) stamp(event *protos.Event, it *item) (code, message strin
 	if it.Ts != "" {
 		ts, err := time.Parse(time.RFC3339Nano, it.Ts)
 		if err != nil {
-			return "invalid_value", "ts is not an ISO 8601 timestamp."
+			return "invalid_value", "ts" + mustBeTime
 		}
 		event.TsMs = ts.UnixMilli()
 		if sub.envelope.SentAt != "" {
 			sent, err := time.Parse(time.RFC3339Nano, sub.envelope.SentAt)
 			if err != nil {
-				return "invalid_value", "sentAt is not an ISO 8601 timestamp."
+				return "invalid_value", "sentAt" + mustBeTime
 			}
 			event.TsMs += event.ReceivedMs - sent.UnixMilli()
 		}
