@@ -5,6 +5,11 @@ import (
 	"time"
 )
 
+// Devices are the words for the device of a visitor.
+func Devices() []string {
+	return []string{"desktop", "mobile", "tablet", "tv", "console", "other"}
+}
+
 // Event is one stored, enriched row as the feed lists it; the names are the names of contract 41. Optional texts are
 // empty if unknown and are shown as null.
 type Event struct {

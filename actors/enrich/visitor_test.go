@@ -1,6 +1,7 @@
 package enrich_test
 
 import (
+	"slices"
 	"testing"
 
 	"svc"
@@ -44,5 +45,14 @@ func TestVisitorAgent(t *testing.T) {
 		if got := svc.VisitorAgent(person); got != person || agents.Parse(got).Bot {
 			t.Errorf("%q is %q", person, got)
 		}
+	}
+}
+
+// TestDevicesAreTheWordsOfTheAPI compares the devices that user agents name with the devices that a server may state.
+func TestDevicesAreTheWordsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	want := []string{enrich.DeviceDesktop, enrich.DeviceMobile, enrich.DeviceTablet, enrich.DeviceTV, enrich.DeviceConsole, enrich.DeviceOther}
+	if got := svc.Devices(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

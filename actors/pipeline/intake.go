@@ -328,6 +328,9 @@ func (i *Intake) foldEvent(event *protos.Event) {
 // describe fills the fields that the event contains, and the fields that follow from its texts.
 func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 	client := i.agents.Parse(event.UserAgent)
+	if stated := event.GetClient(); stated != nil {
+		client = enrich.Client{Device: stated.Device, Browser: stated.Browser, BrowserVersion: stated.BrowserVersion, OS: stated.Os, OSVersion: stated.OsVersion, Bot: client.Bot}
+	}
 	campaign := event.GetCampaign()
 	row.Event = svc.Event{
 		ID: event.Id, Ts: time.UnixMilli(event.TsMs), ReceivedAt: time.UnixMilli(event.ReceivedMs),
@@ -342,7 +345,9 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 		Screen: event.Screen, Locale: event.Locale, Value: event.Value, Currency: event.Currency,
 		Properties: json.RawMessage(event.Properties), Release: event.Release, Library: event.Library,
 	}
-	if address, err := netip.ParseAddr(event.Ip); err == nil {
+	if place := event.GetPlace(); place != nil {
+		row.Country, row.Region, row.City = place.Country, place.Region, place.City
+	} else if address, err := netip.ParseAddr(event.Ip); err == nil {
 		row.Country, row.Region, row.City = i.locator.Locate(address)
 	}
 	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs

@@ -233,6 +233,56 @@ func TestAnExportImportsElsewhere(t *testing.T) {
 	}
 }
 
+// TestAnExportImportsIntoAnotherOrganization exports the events of visitors from several places and with several clients, also
+// unknown ones and bots, and expects the same breakdowns in another organization (N2).
+func TestAnExportImportsIntoAnotherOrganization(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, nil)
+	at := time.Now().Add(-2 * time.Hour)
+	items := []map[string]any{}
+	for n, context := range []map[string]any{
+		{"ip": "193.99.144.80", "userAgent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36", "screen": "1280x720", "locale": "de-DE"},
+		{"ip": "8.8.8.8", "userAgent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "library": "shop/1.0"},
+		{"ip": "8.8.8.8", "userAgent": "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0", "campaign": map[string]any{"source": "Partner", "medium": "cpc", "name": "autumn", "term": "shoes", "content": "b"}},
+		{"ip": "127.0.0.1", "userAgent": "-"},
+		{"ip": "212.58.244.20", "userAgent": "Googlebot/2.1 (+http://www.google.com/bot.html)"},
+		{"place": map[string]any{"country": "JP", "region": "Kansai", "city": "Osaka"}, "client": map[string]any{"device": "tv", "browser": "Couch", "browserVersion": "1.2", "os": "Sofa", "osVersion": "3"}, "userAgent": "-"},
+	} {
+		for view := range n + 1 {
+			one := item(fmt.Sprintf("v-%d-%d", n, view), fmt.Sprintf("visitor-%d", n), fmt.Sprintf("/p/%d", view), at.Add(time.Duration(view)*time.Minute))
+			one["context"] = context
+			items = append(items, one)
+		}
+	}
+	s.send(items...)
+	s.settled()
+	g, beta := guests{t, s}, "/api/v1/apps/beta/shop"
+	g.must("orgs", "create", "--name", "Beta", "--owner", "owner@acme.example")
+	owner := g.signedIn("owner@acme.example")
+	owner.ask(201, "POST", "/api/v1/orgs/beta/apps", `{"name":"Shop","slug":"shop","platform":"web"}`)
+	key := owner.ask(201, "POST", beta+"/keys", `{"kind":"secret","environment":"production","label":"Server"}`)["key"].(string)
+	file := filepath.Join(dir, "events.ndjson")
+	if err := os.WriteFile(file, s.fetch(s.export(t, s.boot.Token, `{"kind":"events"}`)["url"]).body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var out, notices bytes.Buffer
+		if err := importer.Run(t.Context(), []string{"events", file, "--url", s.boot.URL, "--key", key}, &out, &notices); err != nil || !strings.Contains(out.String(), "rejected   0\n") {
+			t.Fatalf("%v\n%s\n%s", err, out.String(), notices.String())
+		}
+		s.settled()
+	}
+	if rows := s.get(appPath + "/analytics/breakdown?range=24h&dimension=country")["data"].([]any); len(rows) != 3 {
+		t.Fatalf("the countries are %v", rows)
+	}
+	for _, dimension := range []string{"country", "region", "city", "browser", "os", "device", "source", "medium", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "path", "entry_path"} {
+		query := "/analytics/breakdown?range=24h&includeBots=true&dimension=" + dimension
+		if got, want := fmt.Sprint(owner.ask(200, "GET", beta+query, "")), fmt.Sprint(owner.ask(200, "GET", appPath+query, "")); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", dimension, got, want)
+		}
+	}
+}
+
 // TestAnExportGoesOnAfterAKill kills a server while it collects an export, and expects each event once in the file.
 func TestAnExportGoesOnAfterAKill(t *testing.T) {
 	dir := t.TempDir()

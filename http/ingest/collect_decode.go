@@ -71,7 +71,8 @@ type item struct {
 	broken string
 }
 
-// itemContext describes the circumstances of an item. IP and UserAgent count for secret keys only.
+// itemContext describes the circumstances of an item. IP and UserAgent count for secret keys only. An event of a public key
+// with Place or Client is refused.
 type itemContext struct {
 	Locale    string             `json:"locale"`
 	Screen    stdjson.RawMessage `json:"screen"`
@@ -84,6 +85,24 @@ type itemContext struct {
 	Title     string             `json:"title"`
 	IP        string             `json:"ip" doc:"The visitor's address; counts for secret keys only."`
 	UserAgent string             `json:"userAgent" doc:"The visitor's browser; counts for secret keys only."`
+	// A nil pointer is left out of the content from which an id is derived.
+	Place  *statedPlace  `json:"place,omitempty" doc:"The place of the visitor of an event; it replaces the place of ip. With a secret key only."`
+	Client *statedClient `json:"client,omitempty" doc:"The client of the visitor of an event; it replaces the client of userAgent. With a secret key only."`
+}
+
+// statedPlace and statedClient are the place and the client of a visitor by a server. A missing member is unknown.
+type statedPlace struct {
+	Country string `json:"country" doc:"ISO 3166, two capital letters."`
+	Region  string `json:"region"`
+	City    string `json:"city"`
+}
+
+type statedClient struct {
+	Device         string `json:"device" doc:"desktop, mobile, tablet, tv, console or other."`
+	Browser        string `json:"browser"`
+	BrowserVersion string `json:"browserVersion"`
+	OS             string `json:"os"`
+	OSVersion      string `json:"osVersion"`
 }
 
 type campaign struct {
@@ -180,6 +199,11 @@ func (sub *submission) decodeApart(body []byte, kind itemKind) error {
 	return nil
 }
 
+// mustBeTime ends the refusal of a value that is no time; timeFields are the members that hold one.
+const mustBeTime = " must be an ISO 8601 timestamp with a zone (RFC 3339), such as \"2026-11-27T10:00:00Z\" or \"2026-11-27T12:00:00.250+02:00\"."
+
+var timeFields = []string{"ts", "sentAt", "trialEndsAt", "endsAt"} //nolint:gochecknoglobals // never changed
+
 // wrongType describes why a body or an item could not be decoded: the field and its required type, without the names of
 // Go types.
 func wrongType(what string, err error) string {
@@ -190,6 +214,9 @@ func wrongType(what string, err error) string {
 	if typed.Field != "" {
 		what = "The field " + typed.Field
 	}
+	if slices.Contains(timeFields, typed.Field[strings.LastIndexByte(typed.Field, '.')+1:]) {
+		return what + mustBeTime
+	}
 	return what + " must be " + jsonWord(typed.Type) + "."
 }
 
@@ -198,11 +225,6 @@ func jsonWord(kind reflect.Type) string {
 	switch kind.Kind() {
 	case reflect.Pointer:
 		return jsonWord(kind.Elem())
-// mustBeTime ends the refusal of a value that is no time; timeFields are the members that hold one.
-const mustBeTime = " must be an ISO 8601 timestamp with a zone (RFC 3339), such as \"2026-11-27T10:00:00Z\" or \"2026-11-27T12:00:00.250+02:00\"."
-
-var timeFields = []string{"ts", "sentAt", "trialEndsAt", "endsAt"} //nolint:gochecknoglobals // never changed
-
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:
@@ -213,9 +235,6 @@ var timeFields = []string{"ts", "sentAt", "trialEndsAt", "endsAt"} //nolint:goch
 		return "a whole number"
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
 		return "a whole number, not below 0"
-	if slices.Contains(timeFields, typed.Field[strings.LastIndexByte(typed.Field, '.')+1:]) {
-		return what + mustBeTime
-	}
 	case reflect.Slice:
 		return "a list"
 	default:

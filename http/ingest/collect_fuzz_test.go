@@ -60,7 +60,7 @@ func FuzzDecode(f *testing.F) {
 // otherCase reports whether a member's name differs from one of ours only by case.
 func otherCase(body []byte) bool {
 	known := map[string]string{}
-	for _, kind := range []reflect.Type{reflect.TypeFor[envelope](), reflect.TypeFor[item](), reflect.TypeFor[itemContext](), reflect.TypeFor[campaign]()} {
+	for _, kind := range []reflect.Type{reflect.TypeFor[envelope](), reflect.TypeFor[item](), reflect.TypeFor[itemContext](), reflect.TypeFor[campaign](), reflect.TypeFor[statedPlace](), reflect.TypeFor[statedClient]()} {
 		for n := range kind.NumField() {
 			if name := kind.Field(n).Tag.Get("json"); name != "" {
 				known[strings.ToLower(name)] = name

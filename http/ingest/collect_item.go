@@ -74,6 +74,9 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	}
 	sub.place(event, it)
 	sub.contextualise(event, it)
+	if code, message = sub.state(event, it); code != "" {
+		return code, message
+	}
 	if code, message = checkWords(event); code != "" {
 		return code, message
 	}
@@ -192,6 +195,34 @@ func (sub *submission) contextualise(event *protos.Event, it *item) {
 	}
 }
 
+// state takes over the place and the client that a server states.
+func (sub *submission) state(event *protos.Event, it *item) (code, message string) {
+	place, client := cmp.Or(it.Context.Place, sub.envelope.Context.Place), cmp.Or(it.Context.Client, sub.envelope.Context.Client)
+	if place == nil && client == nil {
+		return "", ""
+	}
+	if sub.collector.Kind != svc.KeySecret {
+		field := "context.place"
+		if place == nil {
+			field = "context.client"
+		}
+		return "secret_key_required", field + " is accepted with a secret key only."
+	}
+	if place != nil {
+		event.Place = &protos.Place{Country: place.Country, Region: place.Region, City: place.City}
+		if country := place.Country; country != "" && (len(country) != 2 || strings.Trim(country, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "") {
+			return "invalid_value", "context.place.country must be two capital letters (ISO 3166), such as DE."
+		}
+	}
+	if client != nil {
+		event.Client = &protos.Client{Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion, Os: client.OS, OsVersion: client.OSVersion}
+		if client.Device != "" && !slices.Contains(svc.Devices(), client.Device) {
+			return "invalid_value", "context.client.device must be one of " + strings.Join(svc.Devices(), ", ") + "."
+		}
+	}
+	return "", ""
+}
+
 // screenOf reads a screen as text or as {width, height}. The items of a request mostly come from one screen, so the
 // last one is cached.
 func (sub *submission) screenOf(raw stdjson.RawMessage) string {
@@ -262,6 +293,12 @@ func checkWords(event *protos.Event) (code, message string) {
 		{"library", event.Library, svc.MaxNameBytes, false},
 		{"release", event.Release, svc.MaxNameBytes, false},
 		{"currency", event.Currency, 16, false},
+		{"context.place.region", event.GetPlace().GetRegion(), svc.MaxNameBytes, false},
+		{"context.place.city", event.GetPlace().GetCity(), svc.MaxNameBytes, false},
+		{"context.client.browser", event.GetClient().GetBrowser(), svc.MaxNameBytes, false},
+		{"context.client.browserVersion", event.GetClient().GetBrowserVersion(), svc.MaxNameBytes, false},
+		{"context.client.os", event.GetClient().GetOs(), svc.MaxNameBytes, false},
+		{"context.client.osVersion", event.GetClient().GetOsVersion(), svc.MaxNameBytes, false},
 	} {
 		switch {
 		case word.required && word.value == "":
