@@ -182,6 +182,7 @@ script-check: ## fail if /svc.js does not match its sources
 sdk: deps build script-check ## test published SDKs and published clients against a real server
 	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
 	node --test --test-reporter=spec test/sdk/*.test.mjs
+	cd test/openapi && $(GO) test -vet=off -count=1 ./...
 	@scripts/fetch-mcp-clients.sh
 	$(PLAIN) -run '$(CLIENTS)' -count=1 ./cmd/svc
 

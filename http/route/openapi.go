@@ -23,6 +23,13 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 	if _, err := types.of(reflect.TypeFor[Problem](), false); err != nil {
 		return nil, err
 	}
+	for i := range routes { // answers before requests, see schemas.request
+		if output := routes[i].Handler.Output; output != nil && output != reflect.TypeFor[Empty]() {
+			if _, err := types.of(output, false); err != nil {
+				return nil, fmt.Errorf("describing %s: %w", routes[i].Operation, err)
+			}
+		}
+	}
 	paths := map[string]map[string]any{}
 	for i := range routes {
 		route := &routes[i]

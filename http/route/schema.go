@@ -19,10 +19,12 @@ type Described interface{ Schema() Schema }
 type schemas struct {
 	components map[string]Schema
 	types      map[string]reflect.Type
+	// requested are the components of structs in requests.
+	requested map[reflect.Type]string
 }
 
 func newSchemas() *schemas {
-	return &schemas{components: map[string]Schema{}, types: map[string]reflect.Type{}}
+	return &schemas{components: map[string]Schema{}, types: map[string]reflect.Type{}, requested: map[reflect.Type]string{}}
 }
 
 // valuesOf returns the words of a named string type by its method Values.
@@ -124,6 +126,34 @@ func (s *schemas) orNull(kind reflect.Type, request bool) (Schema, error) {
 // reference returns a reference to the component of a struct. It makes the component at the first use of the struct.
 func (s *schemas) reference(kind reflect.Type, request bool) (Schema, error) {
 	name := componentName(kind)
+	if request {
+		return s.request(kind, name)
+	}
+	return s.component(kind, name, false)
+}
+
+// request returns a reference to the component of a struct in requests. A struct of answers, which are described first, has two
+// components if requests and answers differ in what is required or null.
+func (s *schemas) request(kind reflect.Type, name string) (Schema, error) {
+	if known, seen := s.requested[kind]; seen {
+		return s.component(kind, known, true)
+	}
+	answered := s.components[name]
+	if s.requested[kind] = name; s.types[name] != kind {
+		return s.component(kind, name, true)
+	}
+	s.requested[kind] = name + "Input"
+	schema, err := s.component(kind, name+"Input", true)
+	if reflect.DeepEqual(s.components[name+"Input"], answered) {
+		delete(s.components, name+"Input")
+		s.requested[kind] = name
+		return s.component(kind, name, true)
+	}
+	return schema, err
+}
+
+// component returns a reference to a component, which it makes unless it is there.
+func (s *schemas) component(kind reflect.Type, name string, request bool) (Schema, error) {
 	if known, seen := s.types[name]; seen && known != kind {
 		return nil, fmt.Errorf("the component name %s means both %s and %s", name, known, kind)
 	}
