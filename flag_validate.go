@@ -191,9 +191,8 @@ func (c *FlagCondition) badValue() string {
 			return fmt.Sprintf("The value must be a number or an ISO 8601 timestamp. To compare versions, use semver_%s.", c.Op)
 		}
 	case flagSemverEq, flagSemverNeq, flagSemverGt, flagSemverGte, flagSemverLt, flagSemverLte:
-		text, _ := c.Value.(string)
-		if _, isVersion := parseSemver(text); !isVersion || len(text) > MaxFlagTextBytes {
-			return fmt.Sprintf(`The value must be a text of at most %d bytes that is a version of semver.org, such as "2.10.0" or "2.0.0-beta.1".`, MaxFlagTextBytes)
+		if !isVersion(c.Value) {
+			return "The value must be " + aVersion + "."
 		}
 	case flagEq, flagNeq:
 		if !plainValue(c.Value) {

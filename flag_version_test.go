@@ -80,6 +80,11 @@ func FuzzVersions(f *testing.F) {
 		if !okX || !okY {
 			return
 		}
+		keyA, _ := VersionKey(a)
+		keyB, _ := VersionKey(b)
+		if order := slices.Compare(keyA, keyB); order != x.compare(&y) {
+			t.Fatalf("the keys of %q and %q have the order %d, want %d", a, b, order, x.compare(&y))
+		}
 		if got, back, want := x.compare(&y), y.compare(&x), referenceOrder(matchA, matchB); got != want || back != -want {
 			t.Fatalf("%q and %q: %d and %d, want %d", a, b, got, back, want)
 		}

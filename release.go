@@ -2,6 +2,7 @@ package svc
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -64,6 +65,37 @@ func parseSemver(s string) (v version, ok bool) {
 		return v, false
 	}
 	return parseVersion(s)
+}
+
+// aVersion describes the values of operators that compare versions.
+const aVersion = `a text of at most 500 bytes that is a version of semver.org, such as "2.10.0" or "2.0.0-beta.1"`
+
+// isVersion reports whether a value is as aVersion describes.
+func isVersion(value any) bool {
+	text, _ := value.(string)
+	_, valid := parseSemver(text)
+	return valid && len(text) <= 500
+}
+
+// VersionKey returns texts for a version of semver.org. Lists of such texts have the order of their versions: a number is
+// before a word and follows its length, and the fourth text of a pre-release is before that of a release.
+func VersionKey(s string) (key []string, ok bool) {
+	v, ok := parseSemver(s)
+	if !ok {
+		return nil, false
+	}
+	parts := []string{cmp.Or(v.numbers[0], "0"), cmp.Or(v.numbers[1], "0"), cmp.Or(v.numbers[2], "0"), "z"}
+	if v.pre != "" {
+		parts = append(append(parts[:3], ""), strings.Split(v.pre, ".")...)
+	}
+	for _, part := range parts {
+		if part != "" && allDigits(part) {
+			key = append(key, fmt.Sprintf("0%06d%s", len(part), part))
+		} else {
+			key = append(key, "1"+part)
+		}
+	}
+	return key, true
 }
 
 // identifiers reports whether a text is a list of identifiers separated by dots. Only in build metadata may a number

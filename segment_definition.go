@@ -37,7 +37,7 @@ type SegmentEvent struct {
 // SegmentOp compares a field with a value.
 type SegmentOp string
 
-// The comparisons of the specification.
+// The comparisons of the specification, and the order of versions.
 const (
 	SegmentEq            SegmentOp = "eq"
 	SegmentNeq           SegmentOp = "neq"
@@ -50,6 +50,12 @@ const (
 	SegmentExists        SegmentOp = "exists"
 	SegmentWithinDays    SegmentOp = "within_days"
 	SegmentNotWithinDays SegmentOp = "not_within_days"
+	SegmentSemverEq      SegmentOp = "semver_eq"
+	SegmentSemverNeq     SegmentOp = "semver_neq"
+	SegmentSemverGt      SegmentOp = "semver_gt"
+	SegmentSemverGte     SegmentOp = "semver_gte"
+	SegmentSemverLt      SegmentOp = "semver_lt"
+	SegmentSemverLte     SegmentOp = "semver_lte"
 )
 
 // SegmentOps lists all comparisons.
@@ -57,6 +63,7 @@ func SegmentOps() []SegmentOp {
 	return []SegmentOp{
 		SegmentEq, SegmentNeq, SegmentContains, SegmentIn, SegmentGt, SegmentLt, SegmentGte, SegmentLte,
 		SegmentExists, SegmentWithinDays, SegmentNotWithinDays,
+		SegmentSemverEq, SegmentSemverNeq, SegmentSemverGt, SegmentSemverGte, SegmentSemverLt, SegmentSemverLte,
 	}
 }
 

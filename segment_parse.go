@@ -168,6 +168,11 @@ func (c *SegmentCondition) valueProblem(kind string) (message string, allowed []
 			return fmt.Sprintf("The value of %s is a number of days above 0, at most %d.", c.Op, MaxSegmentDays), nil
 		}
 		return "", nil
+	case SegmentSemverEq, SegmentSemverNeq, SegmentSemverGt, SegmentSemverGte, SegmentSemverLt, SegmentSemverLte:
+		if !isVersion(c.Value) {
+			return fmt.Sprintf("The value of %s is %s.", c.Op, aVersion), nil
+		}
+		return "", nil
 	case SegmentEq, SegmentNeq, SegmentContains, SegmentIn, SegmentGt, SegmentLt, SegmentGte, SegmentLte:
 	}
 	switch kind {
@@ -232,7 +237,7 @@ func (c *SegmentCondition) operandProblem(numeric bool) string {
 		}
 	case SegmentGt, SegmentGte, SegmentLt, SegmentLte:
 		if isList || len(operands) != 1 || operands[0].Number == nil && !isTime {
-			return fmt.Sprintf("The value of %s is a number or an ISO 8601 timestamp.", c.Op)
+			return fmt.Sprintf("The value of %s is a number or an ISO 8601 timestamp. To compare versions, use semver_%s.", c.Op, c.Op)
 		}
 	case SegmentContains:
 		if text, isText := c.Value.(string); !isText || text == "" {

@@ -162,9 +162,14 @@ func (q *rankQuery) place(column string) (value, at string) {
 }
 
 // property returns the condition that any event of the last days has a property that compares as wanted. For neq and
-// for operators of absence, it is the condition that no event has one.
+// for operators of absence, it is the condition that no event has one. semver_neq needs a version and the
+// absence of the given one.
 func (c *conditions) property(one *svc.SegmentCondition, key string) string {
-	key = c.bind(key)
+	if one.Op == svc.SegmentSemverNeq {
+		same := *one
+		same.Op = svc.SegmentSemverEq
+		return "(" + c.sent(one, key) + " = 1 AND " + c.sent(&same, key) + " = 0)"
+	}
 	wanted, none := *one, false
 	switch {
 	case one.Op == svc.SegmentNeq:
@@ -174,16 +179,21 @@ func (c *conditions) property(one *svc.SegmentCondition, key string) string {
 	case one.Op == svc.SegmentExists && !one.Wants():
 		wanted.Value, none = true, true
 	}
-	raw := "JSONExtractRaw(events.properties, " + key + ")"
-	since := c.now.AddDate(0, 0, -svc.SegmentPropertyDays).UnixMilli()
-	c.args["sent_since"] = since
-	meets := "toUInt8(" + c.text(&wanted, plainText(raw)) + ")"
-	shared := "maxIf(" + meets + ", ts >= fromUnixTimestamp64Milli({sent_since:Int64}, 'UTC'))"
-	found := c.fold(c.over("max", c.add(fact{sourceProperties, "max(" + meets + ")", shared, "toUInt8(0)", ""})))
+	found := c.sent(&wanted, key)
 	if none {
 		return found + " = 0"
 	}
 	return found + " = 1"
+}
+
+// sent is 1 if any event of the last days has a property that meets a condition, else 0.
+func (c *conditions) sent(wanted *svc.SegmentCondition, key string) string {
+	raw := "JSONExtractRaw(events.properties, " + c.bind(key) + ")"
+	since := c.now.AddDate(0, 0, -svc.SegmentPropertyDays).UnixMilli()
+	c.args["sent_since"] = since
+	meets := "toUInt8(" + c.text(wanted, plainText(raw)) + ")"
+	shared := "maxIf(" + meets + ", ts >= fromUnixTimestamp64Milli({sent_since:Int64}, 'UTC'))"
+	return c.fold(c.over("max", c.add(fact{sourceProperties, "max(" + meets + ")", shared, "toUInt8(0)", ""})))
 }
 
 // tag returns the condition that a person has, or does not have, some tags.
@@ -266,6 +276,7 @@ func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
 func sign(op svc.SegmentOp) string {
 	return map[svc.SegmentOp]string{
 		svc.SegmentEq: "=", svc.SegmentNeq: "!=", svc.SegmentGt: ">", svc.SegmentGte: ">=", svc.SegmentLt: "<", svc.SegmentLte: "<=",
+		svc.SegmentSemverGt: ">", svc.SegmentSemverGte: ">=", svc.SegmentSemverLt: "<", svc.SegmentSemverLte: "<=",
 	}[op]
 }
 
@@ -320,6 +331,8 @@ func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 			return "NOT " + within
 		}
 		return within
+	case svc.SegmentSemverEq, svc.SegmentSemverNeq, svc.SegmentSemverGt, svc.SegmentSemverGte, svc.SegmentSemverLt, svc.SegmentSemverLte:
+		return c.version(one, text)
 	default: // ordering operators
 	}
 	if at, isTime := one.Time(); isTime {

@@ -115,7 +115,8 @@ func needsText(one *svc.SegmentCondition) bool {
 		return !slices.ContainsFunc(one.Operands(), func(operand svc.Operand) bool { return operand.Number == nil && operand.Text == "" })
 	case svc.SegmentExists:
 		return one.Wants()
-	case svc.SegmentGt, svc.SegmentLt, svc.SegmentGte, svc.SegmentLte, svc.SegmentWithinDays:
+	case svc.SegmentGt, svc.SegmentLt, svc.SegmentGte, svc.SegmentLte, svc.SegmentWithinDays,
+		svc.SegmentSemverEq, svc.SegmentSemverNeq, svc.SegmentSemverGt, svc.SegmentSemverGte, svc.SegmentSemverLt, svc.SegmentSemverLte:
 		return true
 	case svc.SegmentNeq, svc.SegmentNotWithinDays:
 	}

@@ -76,6 +76,9 @@ func everyCondition(t *testing.T) *svc.SegmentGroup {
 			if (field == svc.SegmentLastSeen || field == svc.SegmentFirstSeen) && op != svc.SegmentWithinDays && op != svc.SegmentNotWithinDays {
 				value = "2026-11-22"
 			}
+			if strings.HasPrefix(string(op), "semver_") {
+				value = "2.0.0-beta.1"
+			}
 			one := &svc.SegmentCondition{Field: field, Op: op, Value: value}
 			if strings.HasSuffix(field, "_event") {
 				one.Event = &svc.SegmentEvent{Name: "order", Count: 2}

@@ -20,6 +20,8 @@ export const fields: Record<string, FieldKind> = {
   "revenue.status": { type: "text", choices: ["none", "trialing", "active", "past_due", "canceled"] },
 };
 
+const versions = ["semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte"];
+
 export function opsOf(field: string): string[] {
   if (field === "stage" || field === "revenue.status") return ["eq", "neq", "in", "exists"];
   switch (fields[field]?.type) {
@@ -27,7 +29,7 @@ export function opsOf(field: string): string[] {
     case "time": return ["within_days", "not_within_days", "gt", "lt"];
     case "did": return ["within_days", "exists"];
   }
-  return fields[field]?.key ? ["eq", "neq", "contains", "in", "gt", "lt", "gte", "lte", "exists"] : ["eq", "neq", "contains", "in", "exists"];
+  return fields[field]?.key ? ["eq", "neq", "contains", "in", "gt", "lt", "gte", "lte", ...versions, "exists"] : ["eq", "neq", "contains", "in", "exists"];
 }
 
 export function fresh(field = "stage"): Word {
