@@ -4,7 +4,35 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"svc"
+	"svc/actors/live"
 )
+
+// TestReportsHoldWhatWasAccepted (F6) reads the numbers of a report right after visitors were accepted. The server of the test
+// stores blocks seldom.
+func TestReportsHoldWhatWasAccepted(t *testing.T) {
+	s := startServer(t, t.TempDir(), map[string]string{"SVC_FLUSH_INTERVAL": "5s"})
+	app, _ := s.node.collectors.Application(svc.AppRef{Org: "acme", App: "web"})
+	environment, found := app.Environment("production")
+	if !found {
+		t.Fatal("the environment is not known")
+	}
+	report := svc.Report{App: app.Ref(), ReportSpec: svc.ReportSpec{Kind: svc.ReportWeekly, Environment: environment.Slug, Number: environment.Number}}
+	for round := range 3 {
+		now := time.Now()
+		var items []map[string]any
+		for n := range 40 {
+			items = append(items, item(fmt.Sprint("page-", round, "-", n), fmt.Sprint("visitor-", round, "-", n), "/", now))
+		}
+		s.send(items...)
+		today := now.In(app.Location()).Format(time.DateOnly)
+		content, err := reportTraffic{s.node, &live.Presence{Actors: s.node.cluster}}.ReportContent(t.Context(), app, &report, svc.ReportPeriod{From: today, To: today})
+		if want := uint64(40 * (round + 1)); err != nil || content.Overview.Current.Visitors != want {
+			t.Errorf("round %d: %v visitors, want %d (%v)", round, content.Overview.Current.Visitors, want, err)
+		}
+	}
+}
 
 // TestExportsAndCampaignsHoldWhatWasAccepted requests an export and sends a campaign right after people were accepted.
 // The server of the test rarely stores blocks.

@@ -90,6 +90,9 @@ func (t reportTraffic) ReportContent(ctx context.Context, app *svc.Application, 
 	if problem != nil {
 		return content, svc.Invalid(*problem)
 	}
+	if err := t.node.awaitStored(ctx); err != nil { // the period is over, and its last rows may wait in the log
+		return content, err
+	}
 	goals, err := t.node.apps.Goals(ctx, report.App)
 	if err != nil {
 		return content, err
