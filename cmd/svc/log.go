@@ -101,8 +101,7 @@ const storedTime = 10 * time.Second
 func (n *node) awaitStored(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storedTime)
 	defer cancel()
-	n.sinks.Hurry()
-	if err := n.consumer.AwaitCommitted(ctx); err != nil {
+	if err := n.consumer.AwaitCommitted(ctx, n.sinks.Hurry); err != nil {
 		return fmt.Errorf("%w: %w", svc.Unavailable("The store of what was accepted before", storedTime), err)
 	}
 	return nil

@@ -196,8 +196,9 @@ func (c *Consumer) allPartitions(ctx context.Context) ([]int, error) {
 }
 
 // AwaitCommitted returns nil once all records that are in the log at the time of the call are committed, by any member.
+// It calls hurry before each look at the positions: the records may reach the open block after an earlier call of hurry.
 // It returns an error if ctx ends first.
-func (c *Consumer) AwaitCommitted(ctx context.Context) error {
+func (c *Consumer) AwaitCommitted(ctx context.Context, hurry func()) error {
 	partitions, err := c.allPartitions(ctx)
 	if err != nil {
 		return err
@@ -207,6 +208,7 @@ func (c *Consumer) AwaitCommitted(ctx context.Context) error {
 		return err
 	}
 	for {
+		hurry()
 		positions, err := c.Committed(ctx, partitions)
 		if err != nil {
 			return err

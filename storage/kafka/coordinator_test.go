@@ -55,7 +55,7 @@ func TestPositionsWaitForTheCoordinator(t *testing.T) {
 func TestAwaitCommitted(t *testing.T) {
 	f, _ := newCluster(t, 2)
 	c := f.consumer(new(recorder), nil)
-	if err := c.AwaitCommitted(t.Context()); err != nil {
+	if err := c.AwaitCommitted(t.Context(), func() {}); err != nil {
 		t.Errorf("an empty log: %v", err)
 	}
 	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
@@ -64,13 +64,13 @@ func TestAwaitCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*topicPoll)
-		if err := c.AwaitCommitted(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := c.AwaitCommitted(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("positions up to %v: %v, want a timeout", position, err)
 		}
 		cancel()
 	}
 	waited := make(chan error, 1)
-	go func() { waited <- c.AwaitCommitted(t.Context()) }()
+	go func() { waited <- c.AwaitCommitted(t.Context(), func() {}) }()
 	if err := f.admin.Reset(t.Context(), f.group, []Position{{Partition: 1, Offset: 1}}); err != nil {
 		t.Fatal(err)
 	}
