@@ -89,7 +89,7 @@ type exportSpec struct {
 	Kind   svc.ExportKind   `json:"kind"`
 	Format svc.ExportFormat `json:"format" doc:"ndjson where it is absent."`
 	From   *route.Time      `json:"from" doc:"Events since then, people who were seen since then; everything that is kept where it is absent."`
-	To     *route.Time      `json:"to" doc:"Events before then, people who were first seen before then; now where it is absent."`
+	To     *route.Time      `json:"to" doc:"Events before then, people who were first seen before then. If it is absent, everything that was accepted."`
 	Name   string           `json:"name" doc:"Events of this name; all where it is absent."`
 }
 
@@ -120,7 +120,8 @@ func (e exports) create(ctx context.Context, call *route.Call, in createExport) 
 	now := call.Now.UTC().Truncate(time.Millisecond)
 	one := svc.Export{
 		ID: e.NewID("exp_"), App: in.Env.App, Environment: in.Env.Slug, EnvironmentNumber: in.Env.Number, Kind: in.Body.Kind, Format: in.Body.Format, Name: in.Body.Name,
-		From: time.UnixMilli(0).UTC(), To: now, At: now, Began: now, Status: svc.ExportQueued, Masked: !call.Grant.May(svc.PermPeoplePIIRead),
+		From: time.UnixMilli(0).UTC(), To: now.Add(svc.FutureTolerance), At: now, // an accepted event may be that far ahead
+		Began: now, Status: svc.ExportQueued, Masked: !call.Grant.May(svc.PermPeoplePIIRead),
 	}
 	if in.Body.From != nil {
 		one.From = time.Time(*in.Body.From).UTC()
