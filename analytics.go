@@ -87,6 +87,8 @@ type EventQuery struct {
 	// SearchMasked says that the caller may not see e-mail-like values, so the search must not match inside them
 	// either.
 	SearchMasked bool
+	// Fields are the additional personal names of the application.
+	Fields PersonalFields
 	// Underway also includes rows of blocks that are being stored. A block that a crash interrupted is stored again, so
 	// without Underway a walk through all rows misses some that were shown before.
 	Underway bool

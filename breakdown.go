@@ -23,6 +23,8 @@ type BreakdownQuery struct {
 	// Masked says that the caller may not see e-mail-like values. Such values of custom properties are counted as one
 	// masked value.
 	Masked bool
+	// Fields are the additional personal names of the application.
+	Fields PersonalFields
 	After  *BreakdownKey
 	Limit  int
 }

@@ -34,6 +34,8 @@ type EventPropertiesQuery struct {
 	// Masked says that the caller may not see personal data: e-mail-like values are replaced, and events that identify
 	// a person are left out.
 	Masked bool
+	// Fields are the additional personal names of the application.
+	Fields PersonalFields
 	After  *EventPropertyKey
 	Limit  int
 }

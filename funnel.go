@@ -147,6 +147,8 @@ type FunnelSplit struct {
 	Dimension Dimension
 	// Masked says that the caller may not see e-mail-like values, as in BreakdownQuery.
 	Masked bool
+	// Fields are the additional personal names of the application.
+	Fields PersonalFields
 }
 
 // Scans reports whether the split reads the properties of events, which makes it a filtered read.

@@ -2,6 +2,8 @@ package svc
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -99,19 +101,27 @@ func plainName(name string) string {
 	}, name))
 }
 
-// PersonalNames returns a regular expression for the names that IsPersonal finds. It has no anchors and is
-// case-insensitive. Separators need not be removed first.
-func PersonalNames() string {
+// Pattern returns a regular expression for the names that Has finds. It has no anchors and is case-insensitive.
+// Separators need not be removed first.
+func (f PersonalFields) Pattern() string {
 	const separators = `[_ .$\[\]%-]*`
 	spread := func(words []string) string {
 		out := make([]string, len(words))
 		for i, word := range words {
-			out[i] = strings.Join(strings.Split(word, ""), separators)
+			letters := strings.Split(word, "")
+			for n := range letters {
+				letters[n] = regexp.QuoteMeta(letters[n])
+			}
+			out[i] = strings.Join(letters, separators)
 		}
 		return strings.Join(out, "|")
 	}
+	own := ""
+	if len(f) > 0 {
+		own = `|` + separators + `(` + spread(slices.Sorted(maps.Keys(f))) + `)` + separators
+	}
 	return `(?i)` + separators + `((` + spread(personalOwners()) + `)` + separators + `)*(` + spread(personalNouns()) + `)` + separators + `[0-9]*` + separators +
-		`|[^"]*(` + spread(personalParts()) + `)[^"]*`
+		`|[^"]*(` + spread(personalParts()) + `)[^"]*` + own
 }
 
 // PersonalFields are the names that an application adds to the list, in the spelling of plainName.
@@ -125,6 +135,9 @@ func NewPersonalFields(names []string) PersonalFields {
 	}
 	return fields
 }
+
+// Personal returns the additional names of the application.
+func (a *Application) Personal() PersonalFields { return NewPersonalFields(a.PersonalFields) }
 
 // Has reports whether a name is personal in the application.
 func (f PersonalFields) Has(name string) bool {

@@ -159,7 +159,7 @@ func (q *PersonalQuestion) check(path, name string, value any) error {
 			}
 		}
 	case map[string]any:
-		return q.checkObject(path, value)
+		return q.checkObject(path, name, value)
 	}
 	return nil
 }
@@ -204,13 +204,16 @@ func isMasked(text string) bool {
 	return at > 0 && text[at-1] != '/' && text[at-1] != ' '
 }
 
-func (q *PersonalQuestion) checkObject(path string, object map[string]any) error {
+func (q *PersonalQuestion) checkObject(path, holder string, object map[string]any) error {
 	op, _ := object["op"].(string)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		value := object[name]
 		text, isText := value.(string)
 		if partialOps[op] && isText && referenceFields[name] && (freeFields[text] || FieldKey(text) != text) && !(strings.HasPrefix(text, "property.") && name == "field") {
 			return q.refusal(path+"."+name, asksPart)
+		}
+		if holder == "labels" && q.Fields.Has(name) {
+			return q.refusal(path+"."+name, namesField)
 		}
 		if !q.Writes && HasShape(name) {
 			return q.refusal(path, holdsValue)

@@ -113,14 +113,14 @@ func (s exportSource) events(ctx context.Context, export *svc.Export, environmen
 	if err != nil {
 		return exports.Page{}, err
 	}
-	page := exports.Page{Done: !more, Progress: 1}
+	page, fields := exports.Page{Done: !more, Progress: 1}, s.fields(export)
 	for i := range rows {
 		if rows[i].Ts.Before(export.From) {
 			page.Done = true
 			break
 		}
 		last := rows[i].Key()
-		line, err := analytics.EventLine(&rows[i], export.Masked)
+		line, err := analytics.EventLine(&rows[i], export.Masked, fields)
 		if err != nil {
 			return exports.Page{}, fmt.Errorf("encoding the event %s: %w", last.ID, err)
 		}
@@ -129,6 +129,15 @@ func (s exportSource) events(ctx context.Context, export *svc.Export, environmen
 		page.Progress = passed(last.Ts, export.To, s.oldest(export))
 	}
 	return page, nil
+}
+
+// fields returns the personal names that the application adds.
+func (s exportSource) fields(export *svc.Export) svc.PersonalFields {
+	app, there := s.node.collectors.Application(export.App)
+	if !there {
+		return nil
+	}
+	return app.Personal()
 }
 
 // oldest returns the earliest time of the events in an export.
@@ -162,13 +171,14 @@ func (s exportSource) people(ctx context.Context, export *svc.Export, environmen
 	if err != nil {
 		return exports.Page{}, err
 	}
+	fields := s.fields(export)
 	page := exports.Page{Done: !list.More, Cursor: writeCursor(list.Last), Progress: passed(time.UnixMilli(list.Last.BeganMs), export.To, s.oldest(export))}
 	for i := range list.Rows {
 		person := &list.Rows[i]
 		if person.LastSeenAt.Before(export.From) || !person.FirstSeenAt.Before(export.To) {
 			continue
 		}
-		line, err := peopleapi.PersonLine(person, export.Masked)
+		line, err := peopleapi.PersonLine(person, export.Masked, fields)
 		if err != nil {
 			return exports.Page{}, fmt.Errorf("encoding the person %s: %w", person.ID, err)
 		}

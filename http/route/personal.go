@@ -21,7 +21,7 @@ func (c *Call) shown(answer []byte) []byte {
 	if mask.Shown && !mask.Hooks || len(answer) == 0 {
 		return answer
 	}
-	mask.Fields = svc.NewPersonalFields(c.App.PersonalFields)
+	mask.Fields = c.App.Personal()
 	return svc.MaskDocument(answer, mask)
 }
 
@@ -30,7 +30,7 @@ func (c *Call) shownProblem(problem []byte) []byte {
 	if c.seesPersons() || len(problem) == 0 {
 		return problem
 	}
-	return svc.MaskDocument(problem, svc.PersonalMask{Fields: svc.NewPersonalFields(c.App.PersonalFields)})
+	return svc.MaskDocument(problem, svc.PersonalMask{Fields: c.App.Personal()})
 }
 
 // asksNothingMasked refuses a question or definition if its answer would reveal data that is masked for the caller.
@@ -39,7 +39,7 @@ func (c *Call) asksNothingMasked(body []byte) error {
 	if c.seesPersons() || surface.Unmasked {
 		return nil
 	}
-	question := svc.PersonalQuestion{Fields: svc.NewPersonalFields(c.App.PersonalFields), Writes: surface.Writes}
+	question := svc.PersonalQuestion{Fields: c.App.Personal(), Writes: surface.Writes}
 	query, _ := parseQuery(c.request.URL.RawQuery) // the problems of the query were reported already
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {

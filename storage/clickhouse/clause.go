@@ -70,5 +70,5 @@ const parameterPattern = `mail|name|login|phone|mobil|whats|tel|cel|fax|addr|adr
 const segmentPattern = `reset|token|password|ssn|phone|tel|mobile|fax|mail|iban|card|passport|id|dob|birthda[a-z]+|cpf|dni|pesel|bsn|ip|recover[a-z]*|forgot|verify|verification|` +
 	`confirm|confirmation|activat[a-z]+|invit[a-z]+|join|magic|link|login|signin|autologin|sso|unsubscribe|optout|auth|session|secret|key|otp|code`
 
-// PersonalPattern matches the names of members with values that svc.IsPersonal hides, in any case and spelling.
-func PersonalPattern() string { return "(" + svc.PersonalNames() + ")" }
+// PersonalPattern matches the names of members with values that are hidden in an application, in any case and spelling.
+func PersonalPattern(fields svc.PersonalFields) string { return "(" + fields.Pattern() + ")" }

@@ -133,7 +133,7 @@ func (e events) list(ctx context.Context, call *route.Call, in listEvents) (even
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
 	query := svc.EventQuery{
 		Environment: in.Env.Environment, ID: in.ID, Name: in.Name, PersonID: in.PersonID, SessionID: in.SessionID,
-		Search: in.Search, SearchMasked: !seesPersons, Limit: int(in.Limit),
+		Search: in.Search, SearchMasked: !seesPersons, Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
 	var err error
 	if query.Before, err = api.FeedKey(call, in.Cursor); err != nil {

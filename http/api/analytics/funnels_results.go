@@ -89,7 +89,7 @@ func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult)
 	if in.Breakdown == "" {
 		result, err = f.results.FunnelResult(ctx, scope, found)
 	} else {
-		split := svc.FunnelSplit{Dimension: svc.Dimension(in.Breakdown), Masked: !call.Grant.May(svc.PermPeoplePIIRead)}
+		split := svc.FunnelSplit{Dimension: svc.Dimension(in.Breakdown), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal()}
 		result, err = f.results.FunnelSplit(ctx, scope, found, split)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func (e events) properties(ctx context.Context, call *route.Call, in listPropert
 		return propertyPage{}, err
 	}
 	query := svc.EventPropertiesQuery{
-		AnalyticsScope: scope, Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
+		AnalyticsScope: scope, Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
 	after, err := countedKey(call, in.Cursor)
 	if err != nil {

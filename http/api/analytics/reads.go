@@ -121,7 +121,7 @@ func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown)
 	}
 	query := svc.BreakdownQuery{
 		AnalyticsScope: scope, Dimension: svc.Dimension(in.Dimension), Search: in.Search,
-		Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
+		Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
 	if query.After, err = breakdownKey(call, in.Cursor); err != nil {
 		return breakdownPage{}, err

@@ -80,7 +80,7 @@ func (p previews) mayPreview(ctx context.Context, call *route.Call, key string) 
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return nil
 	}
-	question := svc.PersonalQuestion{Fields: svc.NewPersonalFields(call.App.PersonalFields)}
+	question := svc.PersonalQuestion{Fields: call.App.Personal()}
 	keys := []string{key}
 	for i := 0; i < len(keys); i++ {
 		flag, err := p.flags.Get(ctx, call.Ref(), keys[i])

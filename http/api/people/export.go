@@ -10,12 +10,16 @@ import (
 )
 
 // PersonLine returns a person as lists show it, as JSON without a line break. It is masked for callers that may not see
-// personal fields.
-func PersonLine(p *svc.Person, masked bool) ([]byte, error) {
+// personal fields. The application adds names of fields to the list.
+func PersonLine(p *svc.Person, masked bool, fields svc.PersonalFields) ([]byte, error) {
 	if masked {
 		p.Mask()
 	}
-	return json.Marshal(personOf(p))
+	line, err := json.Marshal(personOf(p))
+	if masked && err == nil {
+		line = svc.MaskDocument(line, svc.PersonalMask{Fields: fields})
+	}
+	return line, err
 }
 
 func exportRoutes(ports Ports) []route.Route {

@@ -24,7 +24,7 @@ import (
 func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error) {
 	db.asked.Put(q.Environment.Number, struct{}{}, 0)
 	q.Filters = q.Filters.Without(q.Dimension)
-	key := fmt.Sprintf("breakdown %q %q %t %v %d %s", q.Dimension, q.Search, q.Masked, q.After, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	key := fmt.Sprintf("breakdown %q %q %t %v %v %d %s", q.Dimension, q.Search, q.Masked, q.Fields, q.After, q.Limit, scopeKey(q.AnalyticsScope, goals))
 	if q.After != nil {
 		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
 	}
@@ -97,7 +97,7 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 	case svc.DimExitPath:
 		rows, expression = "breakdown.Exit", "toString(marked)"
 	default:
-		if expression, args, err = db.valueOf(q.Dimension, false); err != nil {
+		if expression, args, err = db.valueOf(q.Dimension, false, q.Fields); err != nil {
 			return values{}, err
 		}
 	}
@@ -107,10 +107,10 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 }
 
 // valueOf returns the SQL expression for an event's value in a dimension of single events, and its arguments.
-func (db *Store) valueOf(dimension svc.Dimension, masked bool) (expression string, args clickhouse.Args, err error) {
+func (db *Store) valueOf(dimension svc.Dimension, masked bool, fields svc.PersonalFields) (expression string, args clickhouse.Args, err error) {
 	args = clickhouse.Args{"email": clickhouse.ShapePattern}
 	if key, isProperty := dimension.Property(); isProperty {
-		args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(), svc.IsPersonal(key)
+		args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(fields), fields.Has(key)
 		return db.shownValue(dimension, db.queries["value.Property"], masked), args, nil
 	}
 	column, isColumn := columnOf(dimension)

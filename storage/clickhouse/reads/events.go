@@ -79,7 +79,7 @@ func (db *Store) feedClause(q svc.EventQuery) clickhouse.Clause {
 	}
 	if q.Search != "" && q.SearchMasked {
 		c.Add(db.queries["events.SearchMasked"], "search", q.Search)
-		c.Args()["email"], c.Args()["personal"] = clickhouse.ShapePattern, clickhouse.PersonalPattern()
+		c.Args()["email"], c.Args()["personal"] = clickhouse.ShapePattern, clickhouse.PersonalPattern(q.Fields)
 	} else if q.Search != "" {
 		c.Add(db.queries["events.Search"], "search", q.Search)
 	}

@@ -14,7 +14,7 @@ import (
 // custom property, it covers at most svc.FilteredDays.
 func (db *Store) FunnelSplit(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel, split svc.FunnelSplit) (svc.FunnelResult, error) {
 	scope.Filters = nil
-	key := fmt.Sprintf("funnel %q %t %s %d %q %s", split.Dimension, split.Masked, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
+	key := fmt.Sprintf("funnel %q %t %v %s %d %q %s", split.Dimension, split.Masked, split.Fields, funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
 	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.FunnelResult, error) {
 		return db.funnelSplit(ctx, scope, &funnel, split)
 	})
@@ -52,7 +52,7 @@ func (db *Store) funnelSplit(ctx context.Context, scope svc.AnalyticsScope, funn
 // funnelValues returns the values with which most persons entered a funnel. places maps each of these persons to the
 // index of its value.
 func (db *Store) funnelValues(ctx context.Context, scope svc.AnalyticsScope, funnel *svc.Funnel, split svc.FunnelSplit) (words []string, places map[uint64]int, err error) {
-	expression, args, err := db.valueOf(split.Dimension, split.Masked)
+	expression, args, err := db.valueOf(split.Dimension, split.Masked, split.Fields)
 	if err != nil {
 		return nil, nil, err
 	}

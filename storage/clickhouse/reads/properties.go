@@ -18,7 +18,7 @@ func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (sv
 	if q.After != nil {
 		after = *q.After
 	}
-	key := fmt.Sprintf("properties %s %q %q %t %t %d %q %d", scopeKey(q.AnalyticsScope, nil), q.Name, q.Search, q.Masked, q.After != nil, after.Count, after.Key, q.Limit)
+	key := fmt.Sprintf("properties %s %q %q %t %v %t %d %q %d", scopeKey(q.AnalyticsScope, nil), q.Name, q.Search, q.Masked, q.Fields, q.After != nil, after.Count, after.Key, q.Limit)
 	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.EventProperties, error) {
 		return db.properties(ctx, q, after)
 	})
@@ -46,7 +46,7 @@ func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, aft
 		out.Events, out.Capped = svc.PropertyEvents, true
 	}
 	args = args.With(clickhouse.Args{
-		"events": out.Events, "search": q.Search, "email": clickhouse.ShapePattern, "personal": "^" + clickhouse.PersonalPattern() + "$",
+		"events": out.Events, "search": q.Search, "email": clickhouse.ShapePattern, "personal": "^" + clickhouse.PersonalPattern(q.Fields) + "$",
 		"first_page": q.After == nil, "after_count": after.Count, "after_key": after.Key, "limit": q.Limit + 1,
 	})
 	err = db.conn.Read(ctx, "listing properties", clickhouse.Bind(db.shown(db.queries["properties.List"], q.Masked), c), args, func(rows driver.Rows) (bool, error) {

@@ -24,7 +24,7 @@ func TestQueriesExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := c.Args().With(whoIs).With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
-	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.ShapePattern, "personal": clickhouse.PersonalPattern(), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
+	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.ShapePattern, "personal": clickhouse.PersonalPattern(nil), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"":            args,
 		"activity":    {"event": "", "named_from": now, "day_from": now, "day_to": now},
