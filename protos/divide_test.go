@@ -25,7 +25,7 @@ func TestDivide(t *testing.T) {
 	}
 	for n, part := range parts {
 		var decoded Record
-		if err := decoded.UnmarshalVT(part); err != nil {
+		if err := decoded.UnmarshalVTUnsafe(part); err != nil {
 			t.Fatal(err)
 		}
 		if items := len(decoded.Events) + len(decoded.Points); len(part) > limit && items != 1 {

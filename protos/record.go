@@ -52,7 +52,7 @@ func ItemOf(record []byte, kind Field, n int) []byte {
 // EnvironmentOf returns the environment of the first item of a Record, or 0 if it cannot be read.
 func EnvironmentOf(record []byte) uint64 {
 	var r Record
-	if r.UnmarshalVT(record) != nil {
+	if r.UnmarshalVTUnsafe(record) != nil {
 		return 0
 	}
 	switch {
@@ -72,7 +72,7 @@ func EnvironmentOf(record []byte) uint64 {
 // does not decode stays unchanged.
 func Readdressed(record []byte, letter string) ([]byte, error) {
 	var r Record
-	if r.UnmarshalVT(record) != nil {
+	if r.UnmarshalVTUnsafe(record) != nil {
 		return record, nil //nolint:nilerr // what could not be read is sent as it was
 	}
 	for _, event := range r.Events {

@@ -355,7 +355,7 @@ func (w *world) checkPoison(t *testing.T) {
 		switch {
 		case letter.Kind == svc.LetterRecord:
 			parked[fmt.Sprintf("record-%d-%d", letter.Partition, letter.Offset)]++
-		case record.UnmarshalVT(letter.Payload) != nil || len(record.Events)+len(record.Occurrences) != 1 || letter.Environment != 2:
+		case record.UnmarshalVTUnsafe(letter.Payload) != nil || len(record.Events)+len(record.Occurrences) != 1 || letter.Environment != 2:
 			t.Errorf("the letter %+v holds no item of its sender", letter)
 		case len(record.Events) == 1:
 			parked[record.Events[0].Id]++

@@ -1,10 +1,13 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"svc"
 	"svc/protos"
@@ -67,7 +70,7 @@ func (c *deltas) Restore(s svc.CumulativeSeries) error {
 	if len(s.State) < 8 {
 		return fmt.Errorf("the state of series %x has %d bytes", s.Series, len(s.State))
 	}
-	if err := reached.UnmarshalVT(s.State[8:]); err != nil {
+	if err := reached.UnmarshalVTUnsafe(bytes.Clone(s.State[8:])); err != nil {
 		return fmt.Errorf("decoding the state of series %x: %w", s.Series, err)
 	}
 	key := senderKey{s.Series, reached.StartNs, reached.Sender}
@@ -106,7 +109,7 @@ func (c *deltas) fold(p *protos.MetricPoint, now measurement) (added measurement
 	case c.fromZero(p, begin):
 		added = now
 	}
-	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, Sender: p.Sender, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: p.Histogram.CloneVT()}
+	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, Sender: p.Sender, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: proto.CloneOf(p.Histogram)}
 	c.note(key, begin, instants{p.TsMs, p.ReceivedMs})
 	return added, false
 }

@@ -251,7 +251,7 @@ func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 // named after the letter, so it counts once however often it is sent.
 func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id string) error {
 	var record protos.Record
-	if readable := letter.Kind != svc.LetterRecord && record.UnmarshalVT(letter.Payload) == nil; !readable {
+	if readable := letter.Kind != svc.LetterRecord && record.UnmarshalVTUnsafe(letter.Payload) == nil; !readable {
 		return nil // the environment of its items is unknown, and they were not counted
 	}
 	var receivedMs int64

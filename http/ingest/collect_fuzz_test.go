@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
 
 	"svc"
 	"svc/http/route"
@@ -109,7 +110,7 @@ type logOf struct {
 func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 	for _, part := range parts {
 		var record protos.Record
-		if err := record.UnmarshalVT(append([]byte(nil), part.Payload...)); err != nil {
+		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
 			return err
 		}
 		l.events = append(l.events, record.Events...)
@@ -220,9 +221,9 @@ func TestEventOfAnItem(t *testing.T) {
 			if err != nil || len(log.events) != 1 {
 				t.Fatalf("%v, rejected %v, %d events", err, sub.rejected, len(log.events))
 			}
-			want := reference.CloneVT()
+			want := proto.CloneOf(reference)
 			c.want(want)
-			if got := log.events[0]; !got.EqualVT(want) {
+			if got := log.events[0]; !proto.Equal(got, want) {
 				t.Errorf("\n got %v\nwant %v", got, want)
 			}
 		})

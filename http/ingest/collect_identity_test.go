@@ -24,7 +24,7 @@ type named struct{ ids []string }
 func (l *named) Produce(_ context.Context, parts []svc.Part) error {
 	for _, part := range parts {
 		var record protos.Record
-		if err := record.UnmarshalVT(part.Payload); err != nil {
+		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
 			return err
 		}
 		for _, event := range record.Events {

@@ -23,7 +23,7 @@ type crashesOf struct{ titles []string }
 func (l *crashesOf) Produce(_ context.Context, parts []svc.Part) error {
 	for _, part := range parts {
 		var record protos.Record
-		if err := record.UnmarshalVT(append([]byte(nil), part.Payload...)); err != nil {
+		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
 			return err
 		}
 		for _, o := range record.Occurrences {

@@ -48,16 +48,24 @@ func generate(ctx context.Context, dir string) error {
 	for _, file := range files {
 		descriptors = append(descriptors, protodesc.ToFileDescriptorProto(file))
 	}
-	plugins := []struct{ tool, parameter string }{
-		{"protoc-gen-go", "paths=source_relative"},
-		{"protoc-gen-go-vtproto", "paths=source_relative,features=marshal+unmarshal+unmarshal_unsafe+size+pool+equal+clone,pool=svc/protos.Record,pool=svc/protos.Event,pool=svc/protos.Occurrence,pool=svc/protos.MetricPoint"},
+	if err := run(ctx, dir, "protoc-gen-go", "paths=source_relative", names, descriptors); err != nil {
+		return err
 	}
-	for _, plugin := range plugins {
-		if err := run(ctx, dir, plugin.tool, plugin.parameter, names, descriptors); err != nil {
+	for _, name := range names {
+		if err := run(ctx, dir, "protoc-gen-go-vtproto", "paths=source_relative,"+features(name), []string{name}, descriptors); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// features returns the functions that are generated for a file. Records are decoded without copies, and their messages
+// are pooled; calls are few and own their text.
+func features(name string) string {
+	if name == "ingest.proto" {
+		return "features=marshal+unmarshal_unsafe+size+pool,pool=svc/protos.Record,pool=svc/protos.Event,pool=svc/protos.Occurrence,pool=svc/protos.MetricPoint"
+	}
+	return "features=marshal+unmarshal+size"
 }
 
 // run calls one generator and writes its output files.
