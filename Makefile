@@ -285,6 +285,11 @@ fmt: ## format the Go files
 lint: ## vet and golangci-lint (the first time compiles it, about a minute)
 	$(GO) vet ./...
 	$(LINT) run ./...
+	$(GO) run ./cmd/house
+
+.PHONY: house
+house: ## print sizes, modules and turns of phrase in comments and documents, with their limits
+	$(GO) run ./cmd/house -worst 10
 
 .PHONY: check
 check: build lint gen-check test proofs ## everything a pull request needs

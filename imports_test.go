@@ -161,6 +161,7 @@ func innerImports() map[string][]string {
 			"svc/cmd/svc/adapter", "svc/cmd/svc/backup", "svc/cmd/svc/bridge", "svc/cmd/svc/cli", "svc/cmd/svc/demo", "svc/cmd/svc/firststart", "svc/cmd/svc/health", "svc/cmd/svc/importer",
 			"svc/cmd/svc/integrity", "svc/cmd/svc/move", "svc/cmd/svc/operator", "svc/cmd/svc/process", "svc/cmd/svc/settings", "svc/cmd/svc/version",
 		},
+		"svc/cmd/house":          nil,
 		"svc/cmd/svc/cli":        nil,
 		"svc/cmd/svc/accesslog":  nil,
 		"svc/cmd/svc/adapter":    nil,

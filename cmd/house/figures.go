@@ -136,8 +136,10 @@ func modules(path string) (direct, indirect int, err error) {
 	return direct, indirect, nil
 }
 
-// skipped are the folders that contain no text of ours.
-var skipped = []string{".git", "node_modules", "testdata", "dist", "bin", "data", "results", "vendor"}
+// skipped lists the folders that contain no text of ours.
+func skipped() []string {
+	return []string{".git", "node_modules", "testdata", "dist", "bin", "data", "results", "vendor"}
+}
 
 // walk calls visit with the path of every file of the project, relative to the root.
 func walk(root string, visit func(path string) error) error {
@@ -146,7 +148,7 @@ func walk(root string, visit func(path string) error) error {
 			return err
 		}
 		if entry.IsDir() {
-			if slices.Contains(skipped, entry.Name()) {
+			if slices.Contains(skipped(), entry.Name()) {
 				return fs.SkipDir
 			}
 			return nil
