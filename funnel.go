@@ -9,13 +9,15 @@ import (
 
 // Limits of funnels (Limits: funnel steps; contract 43).
 const (
-	MaxFunnels          = 200 // per application
-	MinFunnelSteps      = 2
-	MaxFunnelSteps      = 12
-	MaxWindowHours      = 2160 // 90 days
-	DefaultWindowHours  = 168  // 7 days
-	MaxStepFilters      = 20
-	MaxFilterValues     = 100
+	MaxFunnels         = 200 // per application
+	MinFunnelSteps     = 2
+	MaxFunnelSteps     = 12
+	MaxWindowHours     = 2160 // 90 days
+	DefaultWindowHours = 168  // 7 days
+	MaxStepFilters     = 20
+	// MaxFilterValues limits the list of an in filter.
+	MaxFilterValues = 100
+	// MaxFilterValueBytes limits each value of a filter.
 	MaxFilterValueBytes = 1024
 	// MaxFunnelValues limits the values in a breakdown of a funnel's results.
 	MaxFunnelValues = 25

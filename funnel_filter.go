@@ -82,6 +82,7 @@ func (f StepFilter) Operands() []Operand {
 // Wants reports, for exists, whether the property must be present.
 func (f StepFilter) Wants() bool { return f.Value != false }
 
+// operandOf returns a value of JSON as operand. It returns false for a list, an object and null.
 func operandOf(value any) (Operand, bool) {
 	switch value := value.(type) {
 	case string:
@@ -165,6 +166,7 @@ func (f *Funnel) Personal() bool {
 	return false
 }
 
+// personal reports whether the filter would confirm masked values.
 func (f StepFilter) personal() bool {
 	if f.Op == OpExists {
 		return false

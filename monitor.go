@@ -115,6 +115,7 @@ func (s MonitorSpec) Validate(rules MonitorRules) []FieldError {
 	return problems
 }
 
+// outOfRange returns the problem of a number outside of its range.
 func outOfRange(field string, least, most int) FieldError {
 	return FieldError{Field: field, Code: "out_of_range", Message: fmt.Sprintf("The field %s must be a number from %d to %d.", field, least, most)}
 }

@@ -376,6 +376,7 @@ func tokenEnd(s string, at int) int {
 	return 0
 }
 
+// isWordByte reports whether a byte is a digit, a letter of ASCII or an underscore.
 func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }

@@ -27,7 +27,7 @@ func (f Figure) Above() bool { return f.Value > f.Limit }
 
 // Limits of the sizes. A limit only goes down, except for code of a new capability.
 const (
-	maxGoLines        = 176_000
+	maxGoLines        = 178_000
 	maxGeneratedLines = 12_000
 	maxBenchLines     = 23_000
 	maxFileLines      = 400

@@ -9,7 +9,7 @@ func TestProseIsRead(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a.go":  {"package a // a tail\n\n// Doc of a.\nvar x = \"// no\" /* no */\n//nolint:x\n/* block\nof words */\nvar y int\n", []string{"a tail", "Doc of a.", "no\" /* no */", "block", "of words"}},
+		"a.go":  {"package a // a tail\n\n// Doc of a.\nvar x = \"// no\" /* no */\n//nolint:x\n/* block\nof words */\nvar y int\n", []string{"a tail", "Doc of a.", "block", "of words"}},
 		"a.sql": {"-- Counts.\nSELECT 1 -- not read\n", []string{"Counts."}},
 		"a.md":  {"# Title\n\n```sh\ncode what\n```\ntext\n|--|\n", []string{"# Title", "text"}},
 	} {

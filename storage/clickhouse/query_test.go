@@ -77,6 +77,7 @@ func acrossShards() map[string]bool {
 		"state.Arrivals": true, "state.RecentIDs": true, "state.RecentErrors": true, "state.ErrorArrivals": true, "state.RecentMetrics": true,
 		"state.MetricArrivals": true, "state.Cumulatives": true, "state.Series": true, "state.Sessions": true, "state.EndedSessions": true,
 		"state.BlockRows": true, "people.Forget": true, "aliases.Environments": true, "issues.Former": true, "links.Second": true,
+		"state.BillingArrivals": true, "state.RecentBillings": true,
 		// Lists of environments: each shard for its own environments.
 		"issues.Totals": true, "issues.After": true, "releases.Counts": true, "usage.Stored": true, "usage.Pulses": true,
 		// Shard 0.
