@@ -15,7 +15,7 @@
 //     and audit row applies.
 //   - A call is executed if its tier is read or write. A destructive or external one is proposed to the token's owner,
 //     never executed.
-//   - A list names only tools that the token could call with success somewhere; what the organization denies to its
-//     assistant is denied here too.
+//   - A list names only tools that the token could call with success somewhere. Tools that the
+//     organization denies to its assistant are denied here too.
 //   - A shared cache must not store any answer.
 package mcp
