@@ -181,7 +181,7 @@ func (s *server) everybody() map[string]map[string]any {
 	}
 }
 
-// TestEveryOrderOfArrivalGivesOneAnswer (docs/decisions/0016-save-actor-state-to-a-log-of-state.md) sends one plan of visits in 60 orders and batchings, each with ids of its own. The
+// TestEveryOrderOfArrivalGivesOneAnswer sends one plan of visits in 60 orders and batchings, each with ids of its own. The
 // touches, devices and places of the persons are always those that are recomputed from the plan; visits count for the source of
 // the item that arrived first.
 func TestEveryOrderOfArrivalGivesOneAnswer(t *testing.T) {
